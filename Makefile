@@ -1,0 +1,59 @@
+# Every target sets up what it needs: python3 (3.11 or newer, with venv) and make are enough.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+# psutil makes xdist's "auto" count cores; "logical" counts what can run at once.
+JOBS   ?= logical
+PYTEST_ARGS ?=
+CLIENT ?=
+
+# Nothing is written to the home directory, not even pip's cache.
+export PIP_NO_CACHE_DIR := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help venv demo test check format test-client bench clean
+
+help:
+	@echo "make demo         the whole cycle on a made-up state in a temporary directory"
+	@echo "make test         all tests (PYTEST_ARGS=..., JOBS=0 for one process)"
+	@echo "make check        ruff and mypy"
+	@echo "make format       let ruff mend what it can"
+	@echo "make test-client  tests against the real client (CLIENT=version for one version)"
+	@echo "make bench        measure"
+	@echo "make clean        remove what the other targets made"
+
+venv: $(READY)
+
+# pip older than 25.1 does not know dependency groups, so the environment gets its own newer one.
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ccmove needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/ccmove demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test-client: $(READY)
+	scripts/install-clients $(CLIENT)
+	CLIENT='$(CLIENT)' $(BIN)/python -m pytest tests/client -m client $(PYTEST_ARGS)
+
+bench: $(READY)
+	$(BIN)/python benchmarks/run
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
