@@ -1,0 +1,75 @@
+"""Fences every test off from the real home, and gives it a made-up one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from tests.support import home_guard
+from tests.support.state import StateBuilder
+
+home_guard.install()
+
+hypothesis.settings.register_profile(
+    "ccmove", deadline=None, print_blob=True, derandomize=bool(os.environ.get("CI"))
+)
+hypothesis.settings.load_profile("ccmove")
+
+_XDG = ("CONFIG", "CACHE", "DATA", "STATE", "RUNTIME")
+
+
+@pytest.fixture(autouse=True)
+def throw_away_home(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """An empty home of the test's own; children that inherit the environment get it too."""
+    home = tmp_path_factory.mktemp("throw-away-home")
+    for name in [name for name in os.environ if name.startswith("CLAUDE")]:
+        monkeypatch.delenv(name)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(home))
+    for kind in _XDG:
+        suffix = "DIR" if kind == "RUNTIME" else "HOME"
+        monkeypatch.setenv(f"XDG_{kind}_{suffix}", str(home / f".xdg-{kind.lower()}"))
+    return home
+
+
+@pytest.fixture(autouse=True, scope="session")
+def real_home_stays_as_it_is() -> Iterator[None]:
+    """Fails the run when ccmove left its mark in the real home; in CI, when anything changed."""
+    before = home_guard.fingerprint()
+    yield
+    after = home_guard.fingerprint()
+    # A developer's own client may be at work in the real home meanwhile; it never makes `ccmove`.
+    watched = home_guard.WATCHED if os.environ.get("CI") else (".claude/ccmove",)
+    changed = [name for name in watched if before[name] != after[name]]
+    assert not changed, f"changed in {home_guard.REAL_HOME} while the tests ran: {changed}"
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> StateBuilder:
+    """Claude Code state without any project yet."""
+    return StateBuilder(tmp_path)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("crash") and shutil.which("strace") is None:
+        pytest.skip("needs strace")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where a kind of test is required (`.ci/run` says so), skipping one of it is a failure."""
+    report = yield
+    required = os.environ.get("CCMOVE_REQUIRED_MARKERS", "").split()
+    if report.skipped and any(item.get_closest_marker(name) for name in required):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} must not be skipped here: {report.longrepr}"
+    return report

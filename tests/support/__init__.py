@@ -1,0 +1,1 @@
+"""What the tests share. Nothing here imports ccmove, so the two check each other."""

@@ -1,0 +1,91 @@
+"""Runs the real command line as a child process, in an environment of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.state import StateBuilder
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a child ended: exit code (negative: the signal) and what it printed."""
+
+    exit: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """Standard output as the single JSON document that it must be."""
+        return json.loads(self.out)
+
+
+def ccmove_command(*args: str | os.PathLike[str]) -> list[str]:
+    """The command line for `ccmove ARGS`, run by this interpreter."""
+    return [sys.executable, "-m", "ccmove", *(os.fspath(arg) for arg in args)]
+
+
+def clean_environment(
+    state: StateBuilder, extra: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """An environment that knows only `state`'s home: nothing of ours or of Claude Code leaks in."""
+    temporary = state.root / "tmp"
+    temporary.mkdir(exist_ok=True)
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(state.home),
+        "TMPDIR": str(temporary),
+        "LANG": "C.UTF-8",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **(extra or {}),
+    }
+
+
+def run_child(
+    argv: Sequence[str],
+    *,
+    state: StateBuilder,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    input: str | bytes | None = None,  # noqa: A002 - subprocess's own word for it
+    timeout: float = 60,
+) -> Completed:
+    """Run `argv` in `state`'s clean environment (plus `env`), without a shell."""
+    given = input.encode("utf-8", "surrogateescape") if isinstance(input, str) else input
+    child = subprocess.run(
+        list(argv),
+        cwd=cwd or state.home,
+        env=clean_environment(state, env),
+        input=given or b"",
+        capture_output=True,
+        timeout=timeout,
+        check=False,
+    )
+    return Completed(child.returncode, _text(child.stdout), _text(child.stderr))
+
+
+def run_ccmove(
+    *args: str | os.PathLike[str],
+    state: StateBuilder,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    input: str | bytes | None = None,  # noqa: A002 - subprocess's own word for it
+    timeout: float = 60,
+) -> Completed:
+    """Run `ccmove ARGS`; a traceback fails the test at once, since no user may ever see one."""
+    done = run_child(
+        ccmove_command(*args), state=state, cwd=cwd, env=env, input=input, timeout=timeout
+    )
+    assert "Traceback (most recent call last)" not in done.err, done.err
+    return done
+
+
+def _text(output: bytes) -> str:
+    return output.decode("utf-8", "surrogateescape")
