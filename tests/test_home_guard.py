@@ -44,7 +44,7 @@ ATTEMPTS: dict[str, Callable[[Path], object]] = {
     "copy": lambda tmp: shutil.copy(tmp / "x", INSIDE),
     "copytree": lambda tmp: shutil.copytree(tmp, INSIDE),
     "rmtree": lambda _: shutil.rmtree(INSIDE),
-    "by way of ..": lambda _: Path(f"{REAL_HOME}/x/../.claude/{NOWHERE.name}/file").open(),
+    "by way of ..": lambda _: Path(f"{REAL_HOME}/x/../.claude/{NOWHERE.name}/file").read_bytes(),
 }
 
 
