@@ -26,6 +26,8 @@ help:
 venv: $(READY)
 
 # pip older than 25.1 does not know dependency groups, so the environment gets its own newer one.
+# pip asks rustc for its version, and a rustup shim would write settings into the home directory.
+$(READY): export RUSTUP_HOME := $(CURDIR)/$(VENV)/rustup
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ccmove needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
