@@ -55,7 +55,7 @@ test-client: $(READY)
 	CLIENT='$(CLIENT)' $(BIN)/python -m pytest tests/client -m client $(PYTEST_ARGS)
 
 bench: $(READY)
-	$(BIN)/python benchmarks/run
+	PATH="$(CURDIR)/$(BIN):$$PATH" benchmarks/run
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
