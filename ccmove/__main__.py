@@ -1,0 +1,3 @@
+from ccmove.cli import main
+
+main()

@@ -1,0 +1,250 @@
+"""The command line: arguments in, one result out, one place where errors end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ccmove import __version__
+from ccmove.errors import CcmoveError, UsageError
+
+VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict"}
+
+
+class Commands(click.Group):
+    """`ccmove OLD NEW` is `ccmove move OLD NEW`; common options may stand before the command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, self.with_command(args))
+
+    def with_command(self, args: list[str]) -> list[str]:
+        """The command's name brought to the front, `move` when there is none."""
+        if not args or args[0] in ("-h", "--help", "--version"):
+            return args or ["--help"]
+        position = self._first_word(args)
+        if position is not None and args[position] in self.commands:
+            return [args[position], *args[:position], *args[position + 1 :]]
+        return ["move", *args]
+
+    @staticmethod
+    def _first_word(args: list[str]) -> int | None:
+        position = 0
+        while position < len(args):
+            word = args[position]
+            if word == "--":
+                return None
+            if not word.startswith("-") or word == "-":
+                return position
+            position += 2 if word in VALUE_OPTIONS else 1
+        return None
+
+
+def common(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that every command has."""
+    for option in (
+        click.option("-v", "--verbose", is_flag=True, help="Say more, and why."),
+        click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        click.option("--config-dir", metavar="DIR", help="Instead of ~/.claude."),
+    ):
+        function = option(function)
+    return function
+
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(cls=Commands, context_settings=CONTEXT, subcommand_metavar="OLD NEW | COMMAND …")
+@click.version_option(__version__, prog_name="ccmove")
+def app() -> None:
+    """Bring Claude Code's memory along when a project's folder was renamed or moved.
+
+    \b
+    ccmove ~/code/old ~/code/new            after renaming the folder
+    ccmove --dry-run ~/code/old ~/code/new  only show what would change
+    ccmove restore                          undo the last move
+    """
+
+
+@app.command()
+@click.argument("old", required=False)
+@click.argument("new", required=False)
+@click.option("-n", "--dry-run", is_flag=True, help="Show the plan; change nothing.")
+@click.option("-m", "--move-folder", is_flag=True, help="Rename the folder itself too.")
+@click.option("--only", is_flag=True, help="Leave projects nested below OLD where they are.")
+@click.option("--from-file", metavar="FILE", help="Lines OLD<TAB>NEW, all in one go (- is stdin).")
+@click.option("--verify", type=click.Choice(["quick", "full"]), default="quick", help="full: hash every moved file.")
+@click.option("--on-conflict", type=click.Choice(["refuse", "keep-new", "keep-old"]), default="refuse", help="Two different files of one name meet.")
+@click.option("--project-files", is_flag=True, help="Also rewrite NEW/.claude/settings*.json and NEW/.mcp.json.")
+@click.option("--desktop", is_flag=True, help="Also rewrite the desktop app's sessions.")
+@click.option("--allow-live", is_flag=True, help="Go on although a session is running there.")
+@click.option("--skip-path-check", is_flag=True, help="Do not ask that OLD is gone and NEW exists.")
+@common
+def move(old: str | None, new: str | None, **options: Any) -> int:
+    """Move a project's Claude Code state from OLD to NEW."""
+    from ccmove.commands.move import MoveOptions, read_pairs
+    from ccmove.commands.move import move as do_move
+    from ccmove.layout import find_layout
+    from ccmove.resolve import resolve_pair
+
+    def work(session: Session) -> Any:
+        if options["from_file"]:
+            if old is not None:
+                raise UsageError("--from-file takes the place of OLD and NEW")
+            pairs = read_pairs(_read_text(options["from_file"]), options["from_file"])
+        elif old is None or new is None:
+            raise UsageError("two paths are needed: OLD and NEW", "ccmove OLD NEW")
+        else:
+            pairs = [resolve_pair(old, new)]
+        session.moves = tuple(pair.real for pair in pairs)
+        session.layout = find_layout(options["config_dir"], os.environ)
+        chosen = MoveOptions(
+            full=options["verify"] == "full",
+            **{name: options[name] for name in MOVE_FLAGS},
+        )
+        return do_move(session.layout, pairs, chosen, session.progress())
+
+    return Session(options).run(work)
+
+
+MOVE_FLAGS = (
+    "dry_run", "only", "on_conflict", "project_files", "desktop",
+    "move_folder", "allow_live", "skip_path_check",
+)  # fmt: skip
+
+
+def _read_text(name: str) -> str:
+    if name == "-":
+        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    with open(name, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        return file.read()
+
+
+@app.command()
+@click.argument("identifier", metavar="[ID]", required=False)
+@click.option("-n", "--dry-run", is_flag=True, help="Show the plan; change nothing.")
+@click.option("--verify", type=click.Choice(["quick", "full"]), default="quick", help="full: hash every moved file.")
+@click.option("--allow-live", is_flag=True, help="Go on although a session is running there.")
+@common
+def restore(identifier: str | None, **options: Any) -> int:
+    """Undo a move; without ID the newest one that was not undone yet."""
+    from ccmove.commands.restore import restore as do_restore
+    from ccmove.layout import find_layout
+
+    def work(session: Session) -> Any:
+        session.layout = find_layout(options["config_dir"], os.environ)
+        return do_restore(
+            session.layout,
+            identifier,
+            dry_run=options["dry_run"],
+            allow_live=options["allow_live"],
+            full=options["verify"] == "full",
+            progress=session.progress(),
+        )
+
+    return Session(options).run(work)
+
+
+@app.command()
+@common
+def recover(**options: Any) -> int:
+    """Settle a run that was interrupted."""
+    from ccmove.commands.restore import recover as do_recover
+    from ccmove.layout import find_layout
+
+    def work(session: Session) -> Any:
+        session.layout = find_layout(options["config_dir"], os.environ)
+        return do_recover(session.layout)
+
+    return Session(options).run(work)
+
+
+@app.command()
+@click.option("--prune", is_flag=True, help="Remove old backups.")
+@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N.")
+@click.option("--older-than", metavar="AGE", help="Remove only what is older, such as 30d.")
+@common
+def backups(prune: bool, keep: int | None, older_than: str | None, **options: Any) -> int:
+    """List what can be restored."""
+    from ccmove.commands import restore as commands
+    from ccmove.layout import find_layout
+
+    def work(session: Session) -> Any:
+        session.layout = find_layout(options["config_dir"], os.environ)
+        if prune:
+            age = commands.seconds(older_than) if older_than else None
+            commands.prune(session.layout, keep, age)
+        elif keep is not None or older_than:
+            raise UsageError("--keep and --older-than go with --prune")
+        return commands.list_backups(session.layout)
+
+    return Session(options).run(work)
+
+
+@app.command()
+@common
+def demo(**options: Any) -> int:
+    """Show the whole cycle on a made-up state in a temporary directory."""
+    from ccmove.commands.demo import demo as do_demo
+
+    return Session(options).run(lambda session: do_demo(session.printer))
+
+
+class Session:
+    """One command from start to end: what it prints to, and what is known if it fails."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        from ccmove.report import Printer
+
+        self.printer = Printer(options["quiet"], options["verbose"], options["as_json"])
+        self.layout: Any = None
+        self.moves: tuple[tuple[str, str], ...] = ()
+
+    def progress(self) -> Any:
+        return None
+
+    def run(self, work: Callable[[Session], Any]) -> int:
+        """Do the work and print what comes of it; the exit code."""
+        from ccmove.report import show_backups, show_result
+        from ccmove.result import Result, failure
+
+        try:
+            result = work(self)
+        except CcmoveError as error:
+            result = failure(error, self.layout, self.moves)
+        except OSError as error:
+            from ccmove.transaction import describe
+
+            result = failure(CcmoveError(describe(error)), self.layout, self.moves)
+        if isinstance(result, Result):
+            show_result(result, self.printer)
+            return result.exit_code
+        if isinstance(result, list):
+            show_backups(result, self.printer)
+        return result if isinstance(result, int) else 0
+
+
+def main(args: list[str] | None = None) -> None:
+    """The entry point: every way out of ccmove goes through here."""
+    try:
+        code = app.main(args, prog_name="ccmove", standalone_mode=False)
+    except click.exceptions.Abort:
+        code = 130
+    except click.UsageError as error:
+        hint = f"{error.ctx.command_path} --help" if error.ctx else "ccmove --help"
+        print(f"ccmove: {error.format_message()}\n  -> {hint}", file=sys.stderr)
+        code = 2
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except KeyboardInterrupt:
+        print("ccmove: interrupted; everything is as it was", file=sys.stderr)
+        code = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code or 0)

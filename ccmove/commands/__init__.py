@@ -1,0 +1,1 @@
+"""One module a command; each takes explicit arguments and returns a frozen result."""

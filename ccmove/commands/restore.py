@@ -1,0 +1,146 @@
+"""`ccmove restore`, `ccmove recover` and `ccmove backups`: taking back, and what can be taken back."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ccmove import backup, files, transaction
+from ccmove.backup import Manifest
+from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.layout import Layout
+from ccmove.live import live_sessions
+from ccmove.locks import own_lock
+from ccmove.plan import Plan
+from ccmove.result import Result
+from ccmove.reversal import plan_restore
+
+
+def restore(
+    layout: Layout,
+    identifier: str | None,
+    *,
+    dry_run: bool = False,
+    allow_live: bool = False,
+    full: bool = False,
+    progress: transaction.Progress | None = None,
+) -> Result:
+    """Undo a move or a restore; without an ID the newest move that still stands."""
+    manifest = _find(layout, identifier)
+    if not allow_live and not dry_run:
+        _refuse_live(layout, manifest)
+    if dry_run:
+        plan = plan_restore(layout, manifest, layout.own / "displaced")
+        return Result("planned", layout, plan.paths.moves, plan)
+
+    def make_plan(displaced: Path) -> Plan:
+        return plan_restore(layout, _find(layout, manifest.id), displaced)
+
+    outcome = transaction.run(layout, make_plan, full=full, progress=progress)
+    moves = manifest.paths.reversed().moves
+    return Result(
+        "restored", layout, moves, outcome.plan, outcome.identifier, settled=outcome.settled
+    )
+
+
+def _find(layout: Layout, identifier: str | None) -> Manifest:
+    if identifier is not None:
+        if not backup.ID_PATTERN.fullmatch(identifier):
+            raise UsageError(f"{identifier!r} is not the ID of a backup", "ccmove backups")
+        manifest = backup.read_manifest(identifier, layout)
+        if not backup.in_force(backup.all_manifests(layout)).get(identifier, True):
+            raise RefusedError(f"{identifier} was undone already", "ccmove backups")
+        return manifest
+    manifests = backup.all_manifests(layout)
+    standing = backup.in_force(manifests)
+    for manifest in reversed(manifests):
+        if manifest.kind == "move" and standing[manifest.id]:
+            return manifest
+    raise NothingKnownError("there is no move to undo", "ccmove backups")
+
+
+def _refuse_live(layout: Layout, manifest: Manifest) -> None:
+    folders = [path for move in manifest.moves for path in move]
+    for session in live_sessions(layout, folders):
+        raise RefusedError(
+            f"Claude Code is running in {session.folder} (pid {session.pid})",
+            f"leave it (/exit), then: ccmove restore {manifest.id}",
+        )
+
+
+def recover(layout: Layout) -> Result:
+    """Settle an interrupted run."""
+    if not os.path.lexists(layout.own):
+        return Result("recovered", layout, settled=None)
+    transaction.refuse_foreign_state(layout)
+    with own_lock(layout), transaction.termination_as_interrupt():
+        return Result("recovered", layout, settled=transaction.settle(layout))
+
+
+# -- backups -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Backup:
+    """One line of `ccmove backups`."""
+
+    identifier: str
+    kind: str
+    moves: tuple[tuple[str, str], ...]
+    stands: bool
+    undoes: str | None
+    size: int
+    problem: str | None = None
+
+
+def list_backups(layout: Layout) -> list[Backup]:
+    """Every backup, newest first."""
+    standing = backup.in_force(backup.all_manifests(layout))
+    rows = []
+    for identifier in reversed(backup.backup_ids(layout)):
+        size = _size(layout.backups / identifier)
+        try:
+            m = backup.read_manifest(identifier, layout)
+        except (RefusedError, NothingKnownError) as error:
+            rows.append(Backup(identifier, "?", (), False, None, size, error.message))
+            continue
+        rows.append(Backup(identifier, m.kind, m.moves, standing[identifier], m.undoes, size))
+    return rows
+
+
+def _size(directory: Path) -> int:
+    total = 0
+    for base, _, names in os.walk(directory):
+        total += sum(os.lstat(os.path.join(base, name)).st_size for name in names)
+    return total
+
+
+def prune(layout: Layout, keep: int | None, older_than: float | None) -> list[str]:
+    """Remove backups beyond the newest `keep`, or older than that many seconds; their IDs."""
+    if keep is None and older_than is None:
+        raise UsageError("--prune needs to know what to remove", "--keep N or --older-than 30d")
+    with own_lock(layout):
+        transaction.settle(layout)
+        gone = _doomed(backup.backup_ids(layout), keep, older_than)
+        for identifier in gone:
+            files.remove_tree(layout.backups / identifier)
+    return gone
+
+
+def _doomed(identifiers: list[str], keep: int | None, older_than: float | None) -> list[str]:
+    """Both conditions must hold when both are given."""
+    doomed = identifiers if keep is None else identifiers[: max(0, len(identifiers) - keep)]
+    if older_than is not None:
+        limit = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() - older_than))
+        doomed = [identifier for identifier in doomed if identifier[:16] < limit]
+    return doomed
+
+
+def seconds(text: str) -> float:
+    """`30d`, `12h`, `45m` -> seconds."""
+    units = {"d": 86400, "h": 3600, "m": 60, "w": 604800}
+    if text[:-1].isdigit() and text[-1:] in units:
+        return int(text[:-1]) * units[text[-1]]
+    raise UsageError(f"{text!r} is not a length of time", "for example --older-than 30d")

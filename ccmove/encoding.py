@@ -1,0 +1,74 @@
+"""Path -> the name of its directory under `projects`, exactly as Claude Code computes it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+LONGEST_NAME = 200
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_REPLACED = re.compile("[^A-Za-z0-9]")
+
+
+def encode(path: str) -> str:
+    """The directory name that the current client gives to `path`."""
+    name = uncut(path)
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[:LONGEST_NAME]}-{_base36(abs(_hash(path)))}"
+
+
+def uncut(path: str) -> str:
+    """The name without the cut at 200 units, as clients up to 2.1.23 wrote it."""
+    return _REPLACED.sub(_dashes, path)
+
+
+def possible_names(path: str) -> tuple[str, ...]:
+    """Every exact name some client may have given to `path`, the current rule first."""
+    composed = unicodedata.normalize("NFC", path)  # 2.1.92 composed the path before encoding it
+    names = [encode(path), uncut(path), encode(composed), uncut(composed)]
+    return tuple(dict.fromkeys(names))
+
+
+def is_cut_name_of(name: str, path: str) -> bool:
+    """Whether `name` is the first 200 units of a long `path` with some client's unknown suffix."""
+    full = uncut(path)
+    return len(full) > LONGEST_NAME and name.startswith(full[:LONGEST_NAME] + "-")
+
+
+def may_be_name_of(name: str, path: str) -> bool:
+    """Whether some client may have kept `path` under `name`; the unknown suffix included."""
+    return name in possible_names(path) or is_cut_name_of(name, path)
+
+
+def sieve(path: str) -> Callable[[str], bool]:
+    """A test whether a name could be `path` or something below it. A first sieve, never a proof."""
+    exact = possible_names(path)
+    starts = tuple(
+        full[:LONGEST_NAME] if len(full) >= LONGEST_NAME else full + "-"
+        for full in {uncut(path), uncut(unicodedata.normalize("NFC", path))}
+    )
+    return lambda name: name in exact or name.startswith(starts)
+
+
+def _dashes(match: re.Match[str]) -> str:
+    return "--" if ord(match.group()) > 0xFFFF else "-"  # one dash a UTF-16 unit
+
+
+def _hash(path: str) -> int:
+    """Java's string hash over UTF-16 units, as a signed 32-bit number."""
+    units = path.encode("utf-16-le", "surrogatepass")
+    value = 0
+    for low, high in zip(units[::2], units[1::2], strict=True):
+        value = (value * 31 + (low | high << 8)) & 0xFFFFFFFF
+    return value - (1 << 32) if value >= 1 << 31 else value
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while True:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+        if not number:
+            return digits

@@ -1,0 +1,53 @@
+"""Every way a run can end other than well; each class carries its exit code and JSON status."""
+
+from __future__ import annotations
+
+from typing import Self
+
+
+class CcmoveError(Exception):
+    """A run that failed and left everything as it was."""
+
+    exit_code = 1
+    status = "failed"
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details: tuple[str, ...] = ()
+
+    def with_details(self, lines: list[str] | tuple[str, ...]) -> Self:
+        """The same error, with lines that are shown below the message."""
+        self.details = tuple(lines)
+        return self
+
+
+class UsageError(CcmoveError):
+    """The command line makes no sense."""
+
+    exit_code = 2
+
+
+class NothingKnownError(CcmoveError):
+    """There is nothing to do: no state is known for the path, or no backup to restore."""
+
+    exit_code = 3
+    status = "nothing"
+
+
+class RefusedError(CcmoveError):
+    """A decision or another process is in the way; nothing was done."""
+
+    exit_code = 4
+    status = "refused"
+
+
+class UnsettledError(CcmoveError):
+    """A run was interrupted and could not be put back; the journal is still there."""
+
+    exit_code = 5
+
+
+class StaleLookError(CcmoveError):
+    """What was planned is no longer what is on disk; look and plan again."""

@@ -1,0 +1,165 @@
+"""Is Claude Code running there? Told from `$C/sessions/<pid>.json` and from the process table."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ccmove.layout import Layout
+from ccmove.pathmap import tail_below
+
+LINUX = sys.platform.startswith("linux")  # a name, so that type checkers look at both ways
+
+
+@dataclass(frozen=True)
+class LiveSession:
+    """A running client and the folder it works in."""
+
+    pid: int
+    folder: str
+    session: str | None = None
+    is_ancestor: bool = False  # ccmove was started from inside it
+
+
+def live_sessions(layout: Layout, folders: list[str]) -> list[LiveSession]:
+    """Running clients whose folder is one of `folders` or below one."""
+    ancestors = set(_ancestors(os.getpid()))
+    found: dict[int, LiveSession] = {}
+    for pid, folder, session in [*_registered(layout), *_claude_processes()]:
+        if pid not in found and any(tail_below(folder, base) is not None for base in folders):
+            found[pid] = LiveSession(pid, folder, session, pid in ancestors)
+    return list(found.values())
+
+
+def daemon_is_running(layout: Layout) -> bool:
+    """Whether the client's background daemon owns its job files right now."""
+    record = _record(layout.daemon_lock)
+    return record is not None and _is_alive(record)
+
+
+def _registered(layout: Layout) -> Iterator[tuple[int, str, str | None]]:
+    try:
+        names = sorted(os.listdir(layout.sessions))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name in names:
+        if not name.removesuffix(".json").isdigit():
+            continue  # beside a session's file lie others, such as <pid>.<hex>.key
+        record = _record(layout.sessions / name) or {}
+        pid, folder, session = record.get("pid"), record.get("cwd"), record.get("sessionId")
+        if isinstance(pid, int) and isinstance(folder, str) and _is_alive(record):
+            yield pid, folder, session if isinstance(session, str) else None
+
+
+def _record(path: Path) -> dict[str, object] | None:
+    try:
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _is_alive(record: dict[str, object]) -> bool:
+    """A process with that id runs and, where it is known, started at that very time."""
+    pid = record.get("pid")
+    if type(pid) is not int or pid <= 0:
+        return False
+    started = _start_of(pid)
+    if started is None:
+        return False
+    return record.get("procStart") in (None, "", started) or started == ""
+
+
+# -- the process table ------------------------------------------------------------------------------
+
+
+def _start_of(pid: int) -> str | None:
+    """When a process started, as the client writes it; "" when that can't be told, None if dead."""
+    if LINUX:
+        fields = _stat_fields(pid)
+        return fields[19] if fields else None
+    import psutil
+
+    return "" if psutil.pid_exists(pid) else None
+
+
+def _stat_fields(pid: int) -> list[str]:
+    """The fields of /proc/<pid>/stat from the third on; the second may hold anything."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
+
+
+def _ancestors(pid: int) -> Iterator[int]:
+    if not LINUX:
+        import psutil
+
+        yield from (parent.pid for parent in psutil.Process(pid).parents())
+        return
+    while fields := _stat_fields(pid):
+        pid = int(fields[1])
+        yield pid
+
+
+def _claude_processes() -> Iterator[tuple[int, str, None]]:
+    """Processes named claude with their folders: older clients register nowhere."""
+    if not LINUX:
+        yield from _claude_processes_elsewhere()
+        return
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            if Path(f"/proc/{name}/comm").read_bytes().strip() not in (b"claude", b"node"):
+                continue
+            command = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")
+            if _is_claude(command):
+                yield int(name), os.readlink(f"/proc/{name}/cwd"), None
+        except OSError:
+            continue  # it ended meanwhile, or is another user's
+
+
+def _claude_processes_elsewhere() -> Iterator[tuple[int, str, None]]:
+    import psutil
+
+    for process in psutil.process_iter(["cmdline", "cwd"]):
+        command = [os.fsencode(part) for part in process.info["cmdline"] or ()]
+        if process.info["cwd"] and _is_claude(command):
+            yield process.pid, process.info["cwd"], None
+
+
+def _is_claude(command: list[bytes]) -> bool:
+    """`claude` itself, or node running its script."""
+    words = [word.strip() for word in command[:3]]
+    program = os.path.basename(words[0]) if words else b""
+    if program == b"claude":
+        return True
+    script = next((word for word in words[1:] if not word.startswith(b"-")), b"")
+    return program == b"node" and (
+        os.path.basename(script) == b"claude" or b"claude-code" in script
+    )
+
+
+def desktop_app_is_running() -> bool:
+    """Whether the desktop app runs: it rewrites its files from memory."""
+    if LINUX:
+        return any(_comm(name) in (b"claude-desktop", b"Claude") for name in os.listdir("/proc"))
+    import psutil
+
+    return any(
+        process.info["name"] in ("Claude", "Claude.exe", "claude-desktop")
+        for process in psutil.process_iter(["name"])
+    )
+
+
+def _comm(name: str) -> bytes:
+    try:
+        return Path(f"/proc/{name}/comm").read_bytes().strip() if name.isdigit() else b""
+    except OSError:
+        return b""

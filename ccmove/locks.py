@@ -1,0 +1,152 @@
+"""Our own lock, and the client's locks by its own protocol.
+
+The client's lock is a directory beside the file. Whoever makes it holds it, refreshes its mtime
+every few seconds and removes it; one that was not refreshed for 10 s is stale and may be taken.
+Ours are made under another name, marked by the nanoseconds of their mtime, and renamed into
+place, so that they never appear unmarked: a later run knows what our dead one left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ccmove import files
+from ccmove.errors import RefusedError
+from ccmove.layout import Layout
+
+STALE_AFTER = 10.0
+REFRESH_EVERY = 3.0
+WAIT = 15.0
+SECOND = 1_000_000_000
+
+
+@contextlib.contextmanager
+def own_lock(layout: Layout) -> Iterator[None]:
+    """One ccmove at a time; RefusedError when another one is at work."""
+    from filelock import Timeout, UnixFileLock
+
+    files.ensure_directory(layout.own)
+    lock = UnixFileLock(layout.lock, mode=0o600, timeout=0, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise RefusedError(
+            f"another ccmove is at work ({layout.lock} is locked)",
+            "wait until it is done, then run the command again",
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+class ClientLocks:
+    """Holds the client's locks on these files for as short a time as possible."""
+
+    def __init__(self, paths: list[Path], mark: int) -> None:
+        self.paths = paths
+        self.mark = mark
+        self._held: dict[Path, int] = {}
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> ClientLocks:
+        try:
+            for path in self.paths:
+                self._acquire(path)
+        except BaseException:
+            self.release()
+            raise
+        self._thread = threading.Thread(target=self._keep_fresh, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def _acquire(self, path: Path) -> None:
+        deadline = time.monotonic() + WAIT
+        while True:
+            try:
+                self._held[path] = self._make(path)
+                return
+            except FileExistsError:
+                if self._take_over(path):
+                    continue
+            if time.monotonic() > deadline:
+                raise RefusedError(
+                    f"{path} is held by a running Claude Code",
+                    "let it finish or leave it, then run the command again",
+                )
+            time.sleep(0.05)
+
+    def _make(self, path: Path) -> int:
+        """Make the lock directory, marked from its first moment on; its inode."""
+        fresh = prepared_name(path, self.mark)
+        with contextlib.suppress(FileNotFoundError):
+            files.remove_directory(fresh)
+        files.make_directory(fresh)
+        try:
+            files.stamp(fresh, _marked_now(self.mark))
+            inode = os.lstat(fresh).st_ino
+            files.rename_new(fresh, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                files.remove_directory(fresh)
+            raise
+        return inode
+
+    def _take_over(self, path: Path) -> bool:
+        """Remove a lock that is stale or that our own dead run left; False while it is held."""
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            return True
+        age = time.time() - found.st_mtime
+        if age <= STALE_AFTER and found.st_mtime_ns % SECOND != self.mark:
+            return False
+        with contextlib.suppress(FileNotFoundError):
+            files.remove_directory(path)
+        return True
+
+    def _keep_fresh(self) -> None:
+        while not self._done.wait(REFRESH_EVERY):
+            for path, inode in list(self._held.items()):
+                with contextlib.suppress(OSError):
+                    if os.lstat(path).st_ino == inode:
+                        files.stamp(path, _marked_now(self.mark))
+
+    def release(self) -> None:
+        """Give the locks back; one that someone took over meanwhile is not ours to remove."""
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        for path, inode in list(self._held.items()):
+            with contextlib.suppress(FileNotFoundError):
+                if os.lstat(path).st_ino == inode:
+                    files.remove_directory(path)
+            del self._held[path]
+
+
+def prepared_name(path: Path, mark: int) -> Path:
+    """The name under which a lock of ours is made before it takes its place."""
+    return path.with_name(f"{path.name}.ccmove-{mark}")
+
+
+def remove_left_over(path: Path, mark: int) -> None:
+    """Remove what a dead run with this mark left of its lock; never someone else's."""
+    with contextlib.suppress(FileNotFoundError):
+        files.remove_directory(prepared_name(path, mark))
+    with contextlib.suppress(FileNotFoundError):
+        if os.lstat(path).st_mtime_ns % SECOND == mark:
+            files.remove_directory(path)
+
+
+def _marked_now(mark: int) -> int:
+    return int(time.time()) * SECOND + mark

@@ -1,0 +1,230 @@
+"""From a read-only look at the state to a frozen plan. This is also the whole of a dry run."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from ccmove import history
+from ccmove.config import config_change
+from ccmove.edits import Edit, apply
+from ccmove.errors import RefusedError
+from ccmove.layout import Layout
+from ccmove.ownership import Findings, Ledger, find_shares
+from ccmove.pathmap import PathMap, tail_below
+from ccmove.places import left_alone, other_documents
+from ccmove.plan import (
+    FileChange,
+    HistoryChange,
+    HistoryPart,
+    LeftAlone,
+    Plan,
+    ProjectMove,
+    Request,
+    Step,
+)
+from ccmove.relocate import Relocator
+from ccmove.state import (
+    Document,
+    Fingerprint,
+    State,
+    open_regular,
+    reader,
+)
+
+Tick = Callable[[int], None]
+
+
+def plan_move(
+    layout: Layout,
+    request: Request,
+    ledger: Ledger,
+    displaced: Path | None = None,
+    tick: Tick | None = None,
+) -> Plan:
+    """The plan for these moves; RefusedError when files are in each other's way.
+
+    `displaced` is where a run sets aside what loses in a merge; a preview needs no such place.
+    """
+    state = State(layout)
+    paths = PathMap(request.moves)
+    if request.only:
+        paths = replace(paths, kept=_nested(state, paths))
+    prompts = _history(state, paths, tick)
+    found = find_shares(state, paths, _prompt_paths(prompts), ledger)
+    relocator = Relocator(
+        layout.projects,
+        layout.own / "work",
+        displaced or layout.own / "displaced",
+        paths,
+        request.on_conflict,
+    )
+    relocator.relocate(found.shares, state.directory_names)
+    _refuse_conflicts(relocator)
+    files, mentions = _documents(state, request, paths, relocator)
+    folders = _folders(request)
+    steps = (*relocator.steps, *(Step("rename", Path(old), Path(new)) for old, new in folders))
+    projects = tuple(_measured(layout, move) for move in relocator.moves)
+    return Plan(
+        "move",
+        paths,
+        projects,
+        steps,
+        tuple(files),
+        prompts if prompts is not None and prompts.lines else None,
+        tuple(_everything_left(state, paths, found, relocator, mentions, projects, request)),
+        tuple(_warnings(prompts)),
+        notes=tuple(found.notes),
+        folders=folders,
+    )
+
+
+def _nested(state: State, paths: PathMap) -> frozenset[str]:
+    """Known projects strictly below an OLD, which `--only` leaves where they are."""
+    known = {*state.config_paths, *state.history_paths()}
+    for name in state.directory_names:
+        known.update(state.directory(name).named_paths())
+    return frozenset(
+        path for path in known if any(tail_below(path, old) for old, _ in paths.moves)
+    )
+
+
+# -- history ---------------------------------------------------------------------------------------
+
+
+def _history(state: State, paths: PathMap, tick: Tick | None) -> HistoryChange | None:
+    path = state.layout.history
+    if os.path.islink(path):
+        path = Path(os.path.realpath(path))
+        if not path.is_relative_to(state.layout.config_dir):
+            raise RefusedError(
+                f"{state.layout.history} is a link that leads out of {state.layout.config_dir}",
+                f"look at it: ls -l {state.layout.history}",
+            )
+    fd = open_regular(path)
+    if fd is None:
+        return None
+    try:
+        seen = Fingerprint.of(os.fstat(fd))
+        found = history.scan(reader(fd), seen.size, paths, tick=tick)
+    finally:
+        os.close(fd)
+    return HistoryChange(path, (HistoryPart(path, found),), seen)
+
+
+def _prompt_paths(prompts: HistoryChange | None) -> Iterator[str]:
+    for part in prompts.parts if prompts is not None else ():
+        yield from (before for before, _ in part.scan.counts)
+
+
+def _warnings(prompts: HistoryChange | None) -> Iterator[str]:
+    for part in prompts.parts if prompts is not None else ():
+        if part.scan.unreadable:
+            yield (
+                f"{part.file}: {part.scan.unreadable} lines name the old path but are not valid "
+                "JSON; they stay as they are"
+            )
+        if part.scan.too_long:
+            yield f"{part.file}: {part.scan.too_long} lines are longer than 64 MiB and stay as they are"
+
+
+# -- documents --------------------------------------------------------------------------------------
+
+
+def _documents(
+    state: State, request: Request, paths: PathMap, relocator: Relocator
+) -> tuple[list[FileChange], list[LeftAlone]]:
+    """The files to rewrite other than the history, and what in them stays."""
+    layout = state.layout
+    files = list(relocator.files)
+    left: list[LeftAlone] = []
+    if state.config is not None:
+        change = config_change(state.config.text, paths)
+        if change.edits:
+            files.append(_edited(state.config, list(change.edits), "config"))
+        left += [_mention(layout, at, value) for at, value in change.mentions]
+    for document, edits in other_documents(layout, request, paths, relocator.names, left):
+        files.append(replace(_edited(document, edits, "other"), ends=_ends(document.path, request)))
+    return [file for file in files if file.after != file.before], left
+
+
+def _edited(document: Document, edits: list[Edit], place: str) -> FileChange:
+    after = apply(document.text, edits).encode("utf-8", "surrogateescape")
+    return FileChange(
+        document.path,
+        document.path,
+        place,
+        before=document.data,
+        after=after,
+        edits=tuple(edits),
+        seen=document.seen,
+    )
+
+
+def _ends(path: Path, request: Request) -> Path:
+    """Where a file of the project is after its folder was renamed too."""
+    for old, new in _folders(request):
+        if path.is_relative_to(old):
+            return Path(new) / path.relative_to(old)
+    return path
+
+
+def _mention(layout: Layout, pointer: str, value: str) -> LeftAlone:
+    return LeftAlone(
+        str(layout.config_file),
+        f"{pointer}: {value!r} contains the path but is not one",
+        "edit it by hand if it should follow",
+    )
+
+
+# -- the rest ---------------------------------------------------------------------------------------
+
+
+def _refuse_conflicts(relocator: Relocator) -> None:
+    if not relocator.conflicts:
+        return
+    listed = [f"{source}  differs from  {target}" for source, target in relocator.conflicts]
+    error = RefusedError(
+        f"{len(listed)} files exist on both sides with different content",
+        "choose with --on-conflict keep-new or --on-conflict keep-old; what loses stays in the backup",
+    )
+    raise error.with_details(listed)
+
+
+def _folders(request: Request) -> tuple[tuple[str, str], ...]:
+    return request.moves if request.move_folder else ()
+
+
+def _measured(layout: Layout, move: ProjectMove) -> ProjectMove:
+    """The move with its number of transcripts and their size."""
+    sizes = []
+    for name in move.entries:
+        if name.endswith(".jsonl"):
+            found = os.lstat(layout.projects / move.source / name)
+            if stat.S_ISREG(found.st_mode):
+                sizes.append(found.st_size)
+    return replace(move, transcripts=len(sizes), size=sum(sizes))
+
+
+def _everything_left(
+    state: State,
+    paths: PathMap,
+    found: Findings,
+    relocator: Relocator,
+    mentions: list[LeftAlone],
+    projects: tuple[ProjectMove, ...],
+    request: Request,
+) -> Iterator[LeftAlone]:
+    transcripts = sum(move.transcripts for move in projects)
+    if transcripts:
+        yield LeftAlone(
+            str(state.layout.projects),
+            f"{transcripts} transcripts keep the old path inside; Claude Code reads them as they are",
+        )
+    yield from found.left_alone
+    yield from relocator.left_alone
+    yield from mentions
+    yield from left_alone(state, paths, request)

@@ -1,0 +1,163 @@
+"""OLD and NEW as typed -> the paths that the client would have written, and may they be moved?"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.pathmap import is_windows, tail_below
+from ccmove.state import State
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One move: the real paths, and OLD as it was typed, in case only that is known."""
+
+    old: str
+    new: str
+    typed_old: str
+
+    @property
+    def real(self) -> tuple[str, str]:
+        return (self.old, self.new)
+
+    @property
+    def typed(self) -> tuple[str, str]:
+        return (self.typed_old, self.new)
+
+
+def resolve_pair(old: str, new: str) -> Pair:
+    """Absolute and real; OLD's missing tail stays as written."""
+    typed = _absolute(old)
+    real_old, real_new = _real(old), _real(new)
+    if real_old == real_new and typed != _absolute(new):
+        real_old = _real_parent(old)  # OLD was left behind as a link to NEW
+    return Pair(real_old, real_new, typed)
+
+
+def _absolute(path: str) -> str:
+    return _client_spelling(path if is_windows(path) else os.path.abspath(path))
+
+
+def _real(path: str) -> str:
+    return _client_spelling(path.rstrip("\\/") if is_windows(path) else os.path.realpath(path))
+
+
+def _real_parent(path: str) -> str:
+    parent, name = os.path.split(os.path.abspath(path))
+    return _client_spelling(os.path.join(os.path.realpath(parent), name))
+
+
+def _client_spelling(path: str) -> str:
+    """The client reads names as UTF-8 and puts U+FFFD where that fails."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+# -- may they be moved -----------------------------------------------------------------------------
+
+
+def check_pairs(pairs: Iterable[Pair], *, move_folder: bool, skip: bool) -> None:
+    """RefusedError for what can't be meant; `skip` lifts the questions about existence."""
+    known = list(pairs)
+    olds = [pair.old for pair in known]
+    if len(set(olds)) != len(olds):
+        twice = next(old for old in olds if olds.count(old) > 1)
+        raise UsageError(f"{twice} is to be moved twice")
+    targets = {pair.new for pair in known}
+    for pair in known:
+        _check_shape(pair, move_folder)
+        if move_folder:
+            _check_folder(pair, targets, set(olds))
+        elif not skip:
+            _check_existence(pair, targets)
+
+
+def _check_shape(pair: Pair, move_folder: bool) -> None:
+    if pair.old == pair.new:
+        raise RefusedError(f"{pair.old} is both the old and the new path", "ccmove OLD NEW")
+    if pair.old == "/" or pair.new == "/":
+        raise RefusedError("/ is not a project", "ccmove OLD NEW")
+    if move_folder and tail_below(pair.new, pair.old):
+        raise RefusedError(f"{pair.new} lies inside {pair.old}, which can't be moved into itself")
+
+
+def _check_folder(pair: Pair, targets: set[str], olds: set[str]) -> None:
+    if not os.path.isdir(pair.old):
+        gone = "is gone already" if os.path.isdir(pair.new) else "does not exist"
+        raise RefusedError(f"{pair.old} {gone}", f"leave --move-folder out: {command(pair)}")
+    if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
+        raise RefusedError(f"{pair.new} exists already", "choose another name, or move it away")
+
+
+def _check_existence(pair: Pair, targets: set[str]) -> None:
+    old_exists = os.path.lexists(pair.old) and not _is_left_behind(pair, targets)
+    new_exists = os.path.isdir(pair.new)
+    if old_exists and not new_exists:
+        raise RefusedError(
+            f"{pair.old} still exists and {pair.new} does not",
+            f"rename the folder too: {command(pair, '--move-folder')}"
+            f"; or were the two swapped? {command(Pair(pair.new, pair.old, pair.new))}",
+        )
+    if old_exists:
+        raise RefusedError(
+            f"{pair.old} and {pair.new} both exist",
+            f"if the project is in the new one: {command(pair, '--skip-path-check')}",
+        )
+    if not new_exists:
+        raise RefusedError(
+            f"neither {pair.old} nor {pair.new} exists",
+            f"check the spelling, or: {command(pair, '--skip-path-check')}",
+        )
+
+
+def _is_left_behind(pair: Pair, targets: set[str]) -> bool:
+    """OLD is there, but as a link to NEW, as NEW in another case, or as the end of another move."""
+    return pair.old in targets or _same_folder(pair)
+
+
+def _same_folder(pair: Pair) -> bool:
+    try:
+        return os.path.samefile(pair.old, pair.new)
+    except OSError:
+        return False
+
+
+def command(pair: Pair, *options: str) -> str:
+    """The command to type for this move."""
+    return shlex.join(["ccmove", *options, pair.old, pair.new])
+
+
+# -- nothing known ----------------------------------------------------------------------------------
+
+
+def nothing_known(state: State, pairs: list[Pair]) -> NothingKnownError:
+    """Names the nearest paths that are known."""
+    known = known_paths(state)
+    old, new = pairs[0].old, pairs[0].new
+    if new in known:
+        return NothingKnownError(
+            f"nothing is known about {old}, and {new} has its state already", "ccmove list"
+        )
+    near = nearest(old, known)
+    hint = f"did you mean: {command(Pair(near[0], new, near[0]))}" if near else "ccmove list"
+    return NothingKnownError(f"nothing is known about {old}", hint).with_details(near[1:])
+
+
+def known_paths(state: State) -> set[str]:
+    """Every project path that the config file, the history or the transcripts name."""
+    known = {*state.config_paths, *state.history_paths()}
+    for name in state.directory_names:
+        known.update(state.directory(name).named_paths())
+    return known
+
+
+def nearest(path: str, known: Iterable[str]) -> list[str]:
+    """The known paths most like `path`: the same last component counts most."""
+    last = os.path.basename(path)
+    same_name = sorted(p for p in known if os.path.basename(p).lower() == last.lower())
+    alike = difflib.get_close_matches(path, sorted(known), n=3, cutoff=0.7)
+    return list(dict.fromkeys([*same_name[:3], *alike]))[:3]

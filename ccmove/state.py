@@ -1,0 +1,321 @@
+"""A read-only look at the state: what is there, and whose each thing is.
+
+Nothing here decides what a move does; it only gathers evidence. Files are opened without
+following links, so that a link planted in the state leads nowhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ccmove import history
+from ccmove.encoding import LONGEST_NAME, may_be_name_of, possible_names, uncut
+from ccmove.errors import RefusedError, StaleLookError
+from ccmove.jsonspan import NotJsonError, parse
+from ccmove.layout import Layout
+from ccmove.rewriter import parse_index
+
+PEEK = 65536  # the client looks at this much of a transcript's head and tail, and so do we
+LARGEST_DOCUMENT = 1 << 30
+INDEX = "sessions-index.json"
+ALIASES = ".session-aliases"
+MEMORY = "memory"
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Enough to notice that a file is no longer the one that was looked at."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+    device: int = 0
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> Fingerprint:
+        return cls(found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A small file as it was when it was read."""
+
+    path: Path
+    data: bytes
+    seen: Fingerprint
+
+    @cached_property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "surrogateescape")
+
+
+def open_regular(path: Path) -> int | None:
+    """A descriptor for reading, None when there is no such file; links and pipes are refused."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        fd = os.open(path, flags)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK):
+            raise RefusedError(f"{path} is a symbolic link", f"look at it: ls -l {path}") from None
+        if error.errno == errno.ENXIO:
+            raise _not_a_file(path) from None
+        raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise _not_a_file(path)
+    return fd
+
+
+def _not_a_file(path: Path) -> RefusedError:
+    return RefusedError(f"{path} is not a regular file", f"look at it: ls -ld {path}")
+
+
+def read_document(path: Path) -> Document | None:
+    """The whole of a small file, or None when there is none."""
+    fd = open_regular(path)
+    if fd is None:
+        return None
+    with open(fd, "rb") as file:
+        seen = Fingerprint.of(os.fstat(fd))
+        if seen.size > LARGEST_DOCUMENT:
+            raise RefusedError(f"{path} is larger than 1 GiB", "that can't be right: look at it")
+        data = file.read()
+    if len(data) != seen.size:
+        raise StaleLookError(f"{path} changed while it was read", "run the command again")
+    return Document(path, data, seen)
+
+
+def reader(fd: int) -> history.Read:
+    """Read by offset from an open file; a short answer only at its end."""
+
+    def read(offset: int, length: int) -> bytes:
+        block = os.pread(fd, length, offset)
+        while block and len(block) < length:
+            more = os.pread(fd, length - len(block), offset + len(block))
+            if not more:
+                break
+            block += more
+        return block
+
+    return read
+
+
+# -- transcripts ------------------------------------------------------------------------------------
+
+
+def recorded_path(path: Path) -> str | None:
+    """The project path that a transcript names, by the client's own rule; None when it names none."""
+    fd = open_regular(path)
+    if fd is None:
+        return None
+    try:
+        size = os.fstat(fd).st_size
+        head = os.pread(fd, 8192, 0)
+        tail = head if size <= len(head) else os.pread(fd, PEEK, max(0, size - PEEK))
+        relocated = _last_relocation(tail)
+        if relocated is not None:
+            return relocated
+        return _first_cwd(head) or (_first_cwd(os.pread(fd, PEEK, 0)) if size > 8192 else None)
+    finally:
+        os.close(fd)
+
+
+def _last_relocation(tail: bytes) -> str | None:
+    if b'"type":"relocated"' not in tail:
+        return None
+    for line in reversed(tail.split(b"\n")):
+        if b'"type":"relocated"' in line and (path := _string_at(line, "relocatedCwd")) is not None:
+            return path
+    return None
+
+
+def _first_cwd(head: bytes) -> str | None:
+    at = head.find(b'"cwd":')
+    while at >= 0:
+        end = head.find(b"\n", at)
+        end = len(head) if end < 0 else end
+        path = _string_at(head[head.rfind(b"\n", 0, at) + 1 : end], "cwd")
+        if path is not None:
+            return path
+        at = head.find(b'"cwd":', end)
+    return None
+
+
+def _string_at(line: bytes, key: str) -> str | None:
+    try:
+        record = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    value = record.get(key) if isinstance(record, dict) else None
+    return value if isinstance(value, str) else None
+
+
+# -- project directories ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Item:
+    """One entry of a project directory; a transcript also has the path it names."""
+
+    name: str
+    is_dir: bool
+    path: str | None = None
+
+    @property
+    def is_transcript(self) -> bool:
+        return not self.is_dir and self.name.endswith(".jsonl")
+
+    @property
+    def session(self) -> str:
+        """The session an entry belongs to: `<id>.jsonl` and the folder `<id>`."""
+        return self.name.removesuffix(".jsonl")
+
+
+@dataclass(frozen=True)
+class ProjectDirectory:
+    """One directory under `projects`, and the paths that its contents name."""
+
+    name: str
+    path: Path
+    items: tuple[Item, ...]
+    index_paths: frozenset[str]
+
+    @property
+    def transcripts(self) -> tuple[Item, ...]:
+        return tuple(item for item in self.items if item.is_transcript)
+
+    def named_paths(self) -> dict[str, int]:
+        """Paths named by transcripts that really encode to this directory, with their number."""
+        counts: dict[str, int] = {}
+        for item in self.transcripts:
+            if item.path is not None and may_be_name_of(self.name, item.path):
+                counts[item.path] = counts.get(item.path, 0) + 1
+        return counts
+
+
+def read_directory(path: Path) -> ProjectDirectory:
+    """Look into a project directory: its entries and the paths they name."""
+    items = []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            is_dir = entry.is_dir(follow_symlinks=False)
+            is_file = entry.is_file(follow_symlinks=False)
+            named = None
+            if is_file and entry.name.endswith(".jsonl"):
+                named = recorded_path(Path(entry.path))
+            items.append(Item(entry.name, is_dir, named))
+    items.sort(key=lambda item: item.name)
+    return ProjectDirectory(path.name, path, tuple(items), _index_paths(path / INDEX))
+
+
+def _index_paths(path: Path) -> frozenset[str]:
+    """The project paths that an index names; none when it is missing or no index."""
+    try:
+        document = read_document(path)
+        root = parse_index(document.text) if document else None
+    except (NotJsonError, RefusedError):
+        return frozenset()
+    if root is None or root.opened != "{":
+        return frozenset()
+    found = [item.value for k, item in root.members() if k.value in ("originalPath", "projectPath")]
+    entries = root.get("entries")
+    for entry in entries.items if entries is not None else ():
+        if isinstance(entry.value, dict):
+            found.append(entry.value.get("projectPath"))
+    return frozenset(value for value in found if type(value) is str)
+
+
+# -- the whole ----------------------------------------------------------------------------------------
+
+
+class State:
+    """What one look at a config directory found; parts are read when first asked for."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    @cached_property
+    def directory_names(self) -> tuple[str, ...]:
+        """Names of the project directories; links are not among them."""
+        refuse_link(self.layout.projects)
+        try:
+            with os.scandir(self.layout.projects) as entries:
+                return tuple(sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)))
+        except FileNotFoundError:
+            return ()
+        except NotADirectoryError:
+            raise RefusedError(f"{self.layout.projects} is not a directory") from None
+
+    def directory(self, name: str) -> ProjectDirectory:
+        return read_directory(self.layout.projects / name)
+
+    @cached_property
+    def config(self) -> Document | None:
+        """The config file, or None when it is missing or empty."""
+        document = read_document(self.layout.real_config_file)
+        return document if document is not None and document.data.strip() else None
+
+    @cached_property
+    def config_paths(self) -> tuple[str, ...]:
+        """The keys of `projects` in the config file."""
+        if self.config is None:
+            return ()
+        try:
+            root = parse(self.config.text, lambda at: at in ((), ("projects",)))
+        except NotJsonError as error:
+            raise RefusedError(
+                f"{self.layout.config_file} is not valid JSON ({error})",
+                "start Claude Code once: it repairs or restores the file",
+            ) from None
+        projects = root.get("projects") if root.opened == "{" else None
+        return tuple(dict.fromkeys(k.value for k in projects.keys)) if projects else ()
+
+    def history_paths(self) -> dict[str, int]:
+        """Every `project` of the history with its number of lines; reads the whole file."""
+        counts: dict[str, int] = {}
+        for line in self.history_lines():
+            try:
+                value = json.loads(line).get("project")
+            except (ValueError, AttributeError, RecursionError):
+                continue
+            if isinstance(value, str):
+                counts[value] = counts.get(value, 0) + 1
+        return counts
+
+    def history_lines(self) -> Iterator[bytes]:
+        fd = open_regular(self.layout.history)
+        if fd is None:
+            return
+        with open(fd, "rb") as file:
+            yield from file
+
+    def config_paths_named(self, name: str) -> tuple[str, ...]:
+        """Paths of the config file that some client would keep under the directory `name`."""
+        sieve = self._config_paths_by_start.get(uncut(name)[:LONGEST_NAME], ())
+        return tuple(path for path in sieve if may_be_name_of(name, path))
+
+    @cached_property
+    def _config_paths_by_start(self) -> dict[str, list[str]]:
+        by_start: dict[str, list[str]] = {}
+        for path in self.config_paths:
+            for start in {possible[:LONGEST_NAME] for possible in possible_names(path)}:
+                by_start.setdefault(start, []).append(path)
+        return by_start
+
+
+def refuse_link(path: Path) -> None:
+    """A link where a directory of the state should be leads out of it."""
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISLNK(os.lstat(path).st_mode):
+            raise RefusedError(f"{path} is a symbolic link", f"look at it: ls -l {path}")
+
