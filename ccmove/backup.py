@@ -8,6 +8,7 @@ are checked before anything is done with them.
 
 from __future__ import annotations
 
+import calendar
 import contextlib
 import hashlib
 import json
@@ -97,8 +98,19 @@ class Journal:
     undo_staged: tuple[Path, ...] = field(default=())
 
 
-def new_id() -> str:
-    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(2)}"
+def new_id(layout: Layout) -> str:
+    """An ID that sorts after every other one, even when the clock was set back."""
+    identifier = _id(time.time(), secrets.token_hex(2))
+    newest = max(backup_ids(layout), default="")
+    if identifier > newest:
+        return identifier
+    then = calendar.timegm(time.strptime(newest[:16], "%Y%m%dT%H%M%SZ"))
+    suffix = int(newest[-4:], 16) + 1
+    return _id(then, f"{suffix:04x}") if suffix <= 0xFFFF else _id(then + 1, "0000")
+
+
+def _id(seconds: float, suffix: str) -> str:
+    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(seconds))}-{suffix}"
 
 
 def sha256(data: bytes) -> str:
@@ -203,7 +215,9 @@ def _manifest(record: dict[str, Any], layout: Layout) -> Manifest:
         moves,
         tuple(str(path) for path in record["kept"]),
         _checked_id(record["undoes"]) if record["undoes"] is not None else None,
-        tuple(ProjectMove(**{**row, "entries": tuple(row["entries"])}) for row in record["projects"]),
+        tuple(
+            ProjectMove(**{**row, "entries": tuple(row["entries"])}) for row in record["projects"]
+        ),
         tuple(_step(row, spelling) for row in record["steps"]),
         tuple(int(number) for number in record["inodes"]),
         tuple(_saved_file(row, spelling) for row in record["files"]),
@@ -269,7 +283,9 @@ def read_edits(
     if document is None or sha256(document.data) != file.edits_sha256:
         raise RefusedError(f"{path} is missing or was changed since it was written")
     record = json.loads(document.data)
-    edits = [Edit(k, _pointer(p), before, after, anchor=a) for k, p, before, after, a in record["edits"]]
+    edits = [
+        Edit(k, _pointer(p), before, after, anchor=a) for k, p, before, after, a in record["edits"]
+    ]
     return edits, [(n, b, a) for n, b, a in record["lines"]], record["appended"]
 
 

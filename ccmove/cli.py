@@ -77,9 +77,23 @@ def app() -> None:
 @click.option("-m", "--move-folder", is_flag=True, help="Rename the folder itself too.")
 @click.option("--only", is_flag=True, help="Leave projects nested below OLD where they are.")
 @click.option("--from-file", metavar="FILE", help="Lines OLD<TAB>NEW, all in one go (- is stdin).")
-@click.option("--verify", type=click.Choice(["quick", "full"]), default="quick", help="full: hash every moved file.")
-@click.option("--on-conflict", type=click.Choice(["refuse", "keep-new", "keep-old"]), default="refuse", help="Two different files of one name meet.")
-@click.option("--project-files", is_flag=True, help="Also rewrite NEW/.claude/settings*.json and NEW/.mcp.json.")
+@click.option(
+    "--verify",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    help="full: hash every moved file.",
+)
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["refuse", "keep-new", "keep-old"]),
+    default="refuse",
+    help="Two different files of one name meet.",
+)
+@click.option(
+    "--project-files",
+    is_flag=True,
+    help="Also rewrite NEW/.claude/settings*.json and NEW/.mcp.json.",
+)
 @click.option("--desktop", is_flag=True, help="Also rewrite the desktop app's sessions.")
 @click.option("--allow-live", is_flag=True, help="Go on although a session is running there.")
 @click.option("--skip-path-check", is_flag=True, help="Do not ask that OLD is gone and NEW exists.")
@@ -127,7 +141,12 @@ def _read_text(name: str) -> str:
 @app.command()
 @click.argument("identifier", metavar="[ID]", required=False)
 @click.option("-n", "--dry-run", is_flag=True, help="Show the plan; change nothing.")
-@click.option("--verify", type=click.Choice(["quick", "full"]), default="quick", help="full: hash every moved file.")
+@click.option(
+    "--verify",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    help="full: hash every moved file.",
+)
 @click.option("--allow-live", is_flag=True, help="Go on although a session is running there.")
 @common
 def restore(identifier: str | None, **options: Any) -> int:

@@ -129,4 +129,3 @@ def _mentions(text: str, edits: list[Edit], paths: PathMap) -> list[tuple[str, s
         if any(is_named_in(node.value, old) for old, _ in paths.moves):
             found.append((show(at), node.value))
     return found
-

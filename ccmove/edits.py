@@ -86,7 +86,9 @@ def rename_key(text: str, key: Node, pointer: Pointer, name: str) -> Edit:
     return Edit("key", pointer, text[key.start : key.end], raw, key.start, key.end, raw)
 
 
-def add_items(text: str, parent: Node, pointer: Pointer, items: list[tuple[str, str]]) -> list[Edit]:
+def add_items(
+    text: str, parent: Node, pointer: Pointer, items: list[tuple[str, str]]
+) -> list[Edit]:
     """Edits that append (token, raw) to `parent`, spaced as its other items are."""
     edits: list[Edit] = []
     count = len(parent.items)

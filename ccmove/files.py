@@ -107,7 +107,10 @@ def append(path: Path, data: bytes, attributes: Attributes) -> None:
 
 def _dress(fd: int, wanted: Attributes) -> None:
     now = os.fstat(fd)
-    owner = (wanted.uid if wanted.uid >= 0 else now.st_uid, wanted.gid if wanted.gid >= 0 else now.st_gid)
+    owner = (
+        wanted.uid if wanted.uid >= 0 else now.st_uid,
+        wanted.gid if wanted.gid >= 0 else now.st_gid,
+    )
     if owner != (now.st_uid, now.st_gid):
         os.fchown(fd, *owner)
     if stat.S_IMODE(now.st_mode) != wanted.mode:

@@ -87,9 +87,7 @@ def _nested(state: State, paths: PathMap) -> frozenset[str]:
     known = {*state.config_paths, *state.history_paths()}
     for name in state.directory_names:
         known.update(state.directory(name).named_paths())
-    return frozenset(
-        path for path in known if any(tail_below(path, old) for old, _ in paths.moves)
-    )
+    return frozenset(path for path in known if any(tail_below(path, old) for old, _ in paths.moves))
 
 
 # -- history ---------------------------------------------------------------------------------------

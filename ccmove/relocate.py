@@ -168,7 +168,11 @@ class Relocator:
             elif _is_dir(source) and _is_dir(occupant):
                 self._unite(source, at / name, final, os.listdir(source))
                 self._remove_directory(at / name, source)
-            elif name == MEMORY_FILE and final.parent.name == MEMORY and _both_files(source, occupant):
+            elif (
+                name == MEMORY_FILE
+                and final.parent.name == MEMORY
+                and _both_files(source, occupant)
+            ):
                 self._join_memory(source, at / name, occupant)
             else:
                 self._resolve(source, at / name, final, occupant)
@@ -202,7 +206,12 @@ class Relocator:
         share = relocation.share
         self.moves.append(
             ProjectMove(
-                share.path, relocation.new_path, relocation.source, relocation.target, kind, share.entries
+                share.path,
+                relocation.new_path,
+                relocation.source,
+                relocation.target,
+                kind,
+                share.entries,
             )
         )
 
@@ -281,7 +290,8 @@ class Relocator:
         if not ours or entries is None:
             return
         raws = [
-            _moved_entry(draft.text, entries.items[i].start, self.paths, names) for i in sorted(ours)
+            _moved_entry(draft.text, entries.items[i].start, self.paths, names)
+            for i in sorted(ours)
         ]
         draft.edits += make.remove_items(draft.text, entries, ("entries",), ours)
         self._give_entries(relocation, raws)
@@ -298,7 +308,9 @@ class Relocator:
             f'  "originalPath": {quote(relocation.new_path)}\n}}'
         )
         self.files.append(
-            FileChange(final, final, "index", after=text.encode("utf-8", "surrogateescape"), mode=0o600)
+            FileChange(
+                final, final, "index", after=text.encode("utf-8", "surrogateescape"), mode=0o600
+            )
         )
 
     def _join_document(self, source: Path, at: Path, final: Path, occupant: Path | None) -> None:

@@ -38,7 +38,11 @@ class Printer:
 
     @property
     def colour(self) -> bool:
-        return self.out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        return (
+            self.out.isatty()
+            and not os.environ.get("NO_COLOR")
+            and os.environ.get("TERM") != "dumb"
+        )
 
     def lines(self, lines: Iterable[Line]) -> None:
         if self.colour:
@@ -118,7 +122,12 @@ def _heading(result: Result) -> Iterator[Line]:
 
 
 def _project_lines(plan: Plan) -> Iterator[Line]:
-    verbs = {"rename": "", "merge": " (merged)", "same": " (same directory name)", "split": " (split)"}
+    verbs = {
+        "rename": "",
+        "merge": " (merged)",
+        "same": " (same directory name)",
+        "split": " (split)",
+    }
     for move in plan.projects:
         yield [
             ("", "  conversations  "),
@@ -126,7 +135,9 @@ def _project_lines(plan: Plan) -> Iterator[Line]:
             ("dim", f"{verbs[move.kind]}{_folder(move, plan)}"),
         ]
         if move.source != move.target:
-            yield [("dim", f"                 {printable(move.source)} -> {printable(move.target)}")]
+            yield [
+                ("dim", f"                 {printable(move.source)} -> {printable(move.target)}")
+            ]
 
 
 def _folder(move: ProjectMove, plan: Plan) -> str:
@@ -142,7 +153,9 @@ def _count_lines(plan: Plan) -> Iterator[Line]:
     if number["index"]:
         yield [("", f"  index          {plural(number['index'], 'value')}")]
     if number["config"]:
-        yield [("", f"  config file    {plural(number['config'], 'value')} (trust, tools, servers)")]
+        yield [
+            ("", f"  config file    {plural(number['config'], 'value')} (trust, tools, servers)")
+        ]
     if number["other"]:
         yield [("", f"  other files    {plural(number['other'], 'value')}")]
     for old, new in plan.folders:
@@ -240,4 +253,7 @@ def _backup_line(row: Backup) -> Line:
     more = f" and {len(row.moves) - 2} more" if len(row.moves) > 2 else ""
     state = "" if row.stands else "  (undone)"
     style = "" if row.stands else "dim"
-    return [("bold" if row.stands else "dim", row.identifier), (style, f"  {row.kind:8}{size(row.size):>9}  {moves}{more}{state}")]
+    return [
+        ("bold" if row.stands else "dim", row.identifier),
+        (style, f"  {row.kind:8}{size(row.size):>9}  {moves}{more}{state}"),
+    ]

@@ -55,7 +55,9 @@ class Result:
         }
 
 
-def failure(error: CcmoveError, layout: Layout | None, moves: tuple[tuple[str, str], ...]) -> Result:
+def failure(
+    error: CcmoveError, layout: Layout | None, moves: tuple[tuple[str, str], ...]
+) -> Result:
     """The result of a run that ended with this error."""
     return Result(
         error.status,
@@ -124,8 +126,7 @@ def differences(change: FileChange) -> list[tuple[str, object, object]]:
     if change.appended:
         rows.append(("end", None, change.appended))
     if not rows:
-        rows.append(("", None if change.is_new else "as it is", "new" if change.is_new else "as saved"))
+        rows.append(
+            ("", None if change.is_new else "as it is", "new" if change.is_new else "as saved")
+        )
     return rows
-
-
-

@@ -53,7 +53,9 @@ def plan_restore(layout: Layout, manifest: Manifest, displaced: Path) -> Plan:
     back_again = _occupied(manifest)
     for file in manifest.files:
         if file.is_history:
-            reversal.history = reversed_history(layout, manifest, file, file.ends, reversal.warnings)
+            reversal.history = reversed_history(
+                layout, manifest, file, file.ends, reversal.warnings
+            )
         elif file.before is None:
             _set_aside(reversal, file)
         elif not any(file.ends.is_relative_to(step.target or "/-") for step in back_again):
@@ -162,7 +164,9 @@ def _undo_edits(
     renamed = {str(e.describe()[1]) for e in edits if e.kind == "key"}
     if file.place == "config" and renamed:
         # A key that the move made was nobody's before: what was added to it since goes along.
-        only = PathMap(tuple(move for move in paths.moves), frozenset(_foreign(text, renamed, paths)))
+        only = PathMap(
+            tuple(move for move in paths.moves), frozenset(_foreign(text, renamed, paths))
+        )
         text = make.apply(text, config_change(text, only).edits)
     elif file.place == "index" and file.path.parent != file.ends.parent:
         names = NameMap(((file.ends.parent.name, file.path.parent.name),), paths)

@@ -159,7 +159,9 @@ def string_edits(text: str, node: Node, pointer: Pointer, mapper: Mapper) -> lis
 
 def plugin_edits(text: str, paths: PathMap, _: NameMap) -> list[Edit]:
     """`plugins[id][].projectPath` of installed_plugins.json."""
-    return _edits_where(text, paths, lambda at: len(at) == 4 and at[::3] == ("plugins", "projectPath"))
+    return _edits_where(
+        text, paths, lambda at: len(at) == 4 and at[::3] == ("plugins", "projectPath")
+    )
 
 
 def job_edits(text: str, paths: PathMap, names: NameMap) -> list[Edit]:

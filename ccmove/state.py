@@ -318,4 +318,3 @@ def refuse_link(path: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISLNK(os.lstat(path).st_mode):
             raise RefusedError(f"{path} is a symbolic link", f"look at it: ls -l {path}")
-

@@ -38,7 +38,7 @@ from ccmove.errors import CcmoveError, RefusedError, StaleLookError, UnsettledEr
 from ccmove.files import Attributes
 from ccmove.layout import Layout
 from ccmove.locks import ClientLocks, own_lock, remove_left_over
-from ccmove.plan import FileChange, HistoryChange, Plan, landings, origin_of
+from ccmove.plan import FileChange, HistoryChange, Plan, origin_of
 from ccmove.state import Fingerprint, open_regular, reader
 
 MakePlan = Callable[[Path], Plan]
@@ -75,7 +75,7 @@ def run(
 
 def attempt(layout: Layout, make_plan: MakePlan, full: bool, progress: Progress | None) -> Outcome:
     """One try; StaleLookError when the state changed under it and nothing was done."""
-    identifier = backup.new_id()
+    identifier = backup.new_id(layout)
     plan = make_plan(layout.backups / identifier / "displaced")
     if not plan.changes_anything:
         return Outcome(plan, None)
@@ -85,7 +85,7 @@ def attempt(layout: Layout, make_plan: MakePlan, full: bool, progress: Progress 
         work.begin()
         work.save()
         work.stage()
-        traces = verifier.snapshot(plan, full=full, tick=work.ticker("hashing") if full else None)
+        traces = work.snapshot(full)
         with work.client_locks():
             work.look_again()
             work.commit()
@@ -337,6 +337,11 @@ class Run:
                 self.progress("history", done, total)
             yield piece
 
+    def snapshot(self, full: bool) -> dict[Path, verifier.Trace]:
+        """What must survive the renames."""
+        tick = self.ticker("hashing") if full else None
+        return verifier.snapshot(self.plan, self.staged.values(), full=full, tick=tick)
+
     def client_locks(self) -> ClientLocks:
         return ClientLocks(list(self._locks()), self.mark)
 
@@ -380,7 +385,9 @@ class Run:
             self._save_tail(change, tail)
         size = os.lstat(self.staged[change.path]).st_size
         mtime = now.mtime_ns
-        self.history_before = Content(self._sha_before.hexdigest(), now.size, attributes.mode, mtime)
+        self.history_before = Content(
+            self._sha_before.hexdigest(), now.size, attributes.mode, mtime
+        )
         self.history_after = Content(self._sha_after.hexdigest(), size)
 
     def _tail(self, change: HistoryChange, now: Fingerprint, read: history.Read) -> bytes:
@@ -394,7 +401,9 @@ class Run:
         """A linked backup has grown with the file; a copied one has not."""
         name, is_link = self.saved[change.path]
         if not is_link:
-            files.append(self.directory / name, tail, Attributes.of(os.lstat(self.directory / name)))
+            files.append(
+                self.directory / name, tail, Attributes.of(os.lstat(self.directory / name))
+            )
 
     def commit(self) -> None:
         """From here on everything can be taken back from the disk alone."""

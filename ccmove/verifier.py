@@ -35,9 +35,15 @@ class Trace:
     sha256: str | None = None
 
 
-def snapshot(plan: Plan, *, full: bool, tick: Callable[[int], None] | None = None) -> dict[Path, Trace]:
-    """Every file that the steps move, with what must survive; rewritten files are left out."""
-    rewritten = {file.path for file in plan.files}
+def snapshot(
+    plan: Plan,
+    staged: Iterable[Path] = (),
+    *,
+    full: bool = False,
+    tick: Callable[[int], None] | None = None,
+) -> dict[Path, Trace]:
+    """Every file that the steps move, with what must survive; rewritten and staged ones left out."""
+    rewritten = {*(file.path for file in plan.files), *staged}
     landed = landings(plan.steps)
     traces: dict[Path, Trace] = {}
     for path in landed:
@@ -81,7 +87,7 @@ def check(plan: Plan, traces: dict[Path, Trace], *, full: bool) -> list[str]:
 
 def _check_steps(plan: Plan) -> Iterator[str]:
     landed = landings(plan.steps)
-    for now, final in landed.items():
+    for final in landed.values():
         if not os.path.lexists(final):
             yield f"{final} is missing"
     made = {step.path for step in plan.steps if step.kind == "mkdir"}
