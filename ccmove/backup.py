@@ -8,13 +8,11 @@ are checked before anything is done with them.
 
 from __future__ import annotations
 
-import calendar
 import contextlib
 import hashlib
 import json
 import os
 import re
-import secrets
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -100,10 +98,12 @@ class Journal:
 
 def new_id(layout: Layout) -> str:
     """An ID that sorts after every other one, even when the clock was set back."""
-    identifier = _id(time.time(), secrets.token_hex(2))
+    identifier = _id(time.time(), os.urandom(2).hex())
     newest = max(backup_ids(layout), default="")
     if identifier > newest:
         return identifier
+    import calendar
+
     then = calendar.timegm(time.strptime(newest[:16], "%Y%m%dT%H%M%SZ"))
     suffix = int(newest[-4:], 16) + 1
     return _id(then, f"{suffix:04x}") if suffix <= 0xFFFF else _id(then + 1, "0000")
@@ -128,7 +128,7 @@ def sha256_of(path: Path, size: int | None = None) -> str:
     return digest.hexdigest()
 
 
-# -- paths as they are written down -----------------------------------------------------------------
+# -- paths as they are written down ----------------------------------------------------
 
 
 class Spelling:
@@ -262,7 +262,7 @@ def _saved_file(row: dict[str, Any], spelling: Spelling) -> SavedFile:
     )
 
 
-# -- edits -------------------------------------------------------------------------------------------
+# -- edits -----------------------------------------------------------------------------
 
 
 def edits_to_json(
@@ -293,7 +293,7 @@ def _pointer(tokens: list[Any]) -> Pointer:
     return tuple(tokens)
 
 
-# -- the journal ------------------------------------------------------------------------------------
+# -- the journal -----------------------------------------------------------------------
 
 
 def write_journal(journal: Journal, layout: Layout) -> None:
@@ -352,7 +352,7 @@ def _staged_path(text: str, layout: Layout, record: dict[str, Any]) -> Path:
     return path
 
 
-# -- the list of backups ------------------------------------------------------------------------------
+# -- the list of backups ---------------------------------------------------------------
 
 
 def write_manifest(manifest: Manifest, layout: Layout) -> None:

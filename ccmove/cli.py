@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ccmove import __version__
-from ccmove.errors import CcmoveError, UsageError
+from ccmove.errors import CcmoveError, UsageError, describe
 
 VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict"}
 
@@ -236,8 +236,6 @@ class Session:
         except CcmoveError as error:
             result = failure(error, self.layout, self.moves)
         except OSError as error:
-            from ccmove.transaction import describe
-
             result = failure(CcmoveError(describe(error)), self.layout, self.moves)
         if isinstance(result, Result):
             show_result(result, self.printer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Self
 
 
@@ -51,3 +52,10 @@ class UnsettledError(CcmoveError):
 
 class StaleLookError(CcmoveError):
     """What was planned is no longer what is on disk; look and plan again."""
+
+
+def describe(error: OSError) -> str:
+    """An OSError as one plain line: the file and what the system said of it."""
+    name = error.filename2 or error.filename
+    where = f"{os.fsdecode(name)}: " if isinstance(name, (str, bytes)) else ""
+    return f"{where}{error.strerror or error}"

@@ -74,7 +74,7 @@ def _is_alive(record: dict[str, object]) -> bool:
     return record.get("procStart") in (None, "", started) or started == ""
 
 
-# -- the process table ------------------------------------------------------------------------------
+# -- the process table -----------------------------------------------------------------
 
 
 def _start_of(pid: int) -> str | None:

@@ -134,6 +134,11 @@ class ClientLocks:
             del self._held[path]
 
 
+def new_mark() -> int:
+    """Nanoseconds by which this run's locks are told from all others."""
+    return 1_000 + int.from_bytes(os.urandom(4)) % 900_000_000
+
+
 def prepared_name(path: Path, mark: int) -> Path:
     """The name under which a lock of ours is made before it takes its place."""
     return path.with_name(f"{path.name}.ccmove-{mark}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import shlex
 from collections.abc import Iterable
@@ -57,7 +56,7 @@ def _client_spelling(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-# -- may they be moved -----------------------------------------------------------------------------
+# -- may they be moved -----------------------------------------------------------------
 
 
 def check_pairs(pairs: Iterable[Pair], *, move_folder: bool, skip: bool) -> None:
@@ -71,7 +70,7 @@ def check_pairs(pairs: Iterable[Pair], *, move_folder: bool, skip: bool) -> None
     for pair in known:
         _check_shape(pair, move_folder)
         if move_folder:
-            _check_folder(pair, targets, set(olds))
+            _check_folder(pair, set(olds))
         elif not skip:
             _check_existence(pair, targets)
 
@@ -85,7 +84,7 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
         raise RefusedError(f"{pair.new} lies inside {pair.old}, which can't be moved into itself")
 
 
-def _check_folder(pair: Pair, targets: set[str], olds: set[str]) -> None:
+def _check_folder(pair: Pair, olds: set[str]) -> None:
     if not os.path.isdir(pair.old):
         gone = "is gone already" if os.path.isdir(pair.new) else "does not exist"
         raise RefusedError(f"{pair.old} {gone}", f"leave --move-folder out: {command(pair)}")
@@ -131,7 +130,7 @@ def command(pair: Pair, *options: str) -> str:
     return shlex.join(["ccmove", *options, pair.old, pair.new])
 
 
-# -- nothing known ----------------------------------------------------------------------------------
+# -- nothing known ---------------------------------------------------------------------
 
 
 def nothing_known(state: State, pairs: list[Pair]) -> NothingKnownError:
@@ -157,6 +156,8 @@ def known_paths(state: State) -> set[str]:
 
 def nearest(path: str, known: Iterable[str]) -> list[str]:
     """The known paths most like `path`: the same last component counts most."""
+    import difflib
+
     last = os.path.basename(path)
     same_name = sorted(p for p in known if os.path.basename(p).lower() == last.lower())
     alike = difflib.get_close_matches(path, sorted(known), n=3, cutoff=0.7)

@@ -110,7 +110,7 @@ def reader(fd: int) -> history.Read:
     return read
 
 
-# -- transcripts ------------------------------------------------------------------------------------
+# -- transcripts -----------------------------------------------------------------------
 
 
 def recorded_path(path: Path) -> str | None:
@@ -160,7 +160,7 @@ def _string_at(line: bytes, key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-# -- project directories ----------------------------------------------------------------------------
+# -- project directories ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def _index_paths(path: Path) -> frozenset[str]:
     return frozenset(value for value in found if type(value) is str)
 
 
-# -- the whole ----------------------------------------------------------------------------------------
+# -- the whole -------------------------------------------------------------------------
 
 
 class State:

@@ -161,7 +161,7 @@ def _value(data: bytes) -> Any:
         return text.splitlines()
 
 
-# -- the history ------------------------------------------------------------------------------------
+# -- the history -----------------------------------------------------------------------
 
 
 def check_history(change: HistoryChange, staged: Path) -> list[str]:

@@ -112,7 +112,7 @@ def _known_request(layout: Layout, pairs: list[Pair], options: MoveOptions) -> R
     return replace(request, moves=tuple(moves))
 
 
-# -- live sessions -------------------------------------------------------------------------------------
+# -- live sessions ---------------------------------------------------------------------
 
 
 def _refuse_live(layout: Layout, pairs: list[Pair], options: MoveOptions) -> list[str]:
@@ -146,7 +146,7 @@ def _advice(sessions: list[LiveSession]) -> str:
     return f"leave it (/exit), then: {again}; or go on with --allow-live"
 
 
-# -- git ----------------------------------------------------------------------------------------------------
+# -- git -------------------------------------------------------------------------------
 
 
 def _repair_worktrees(plan: Plan) -> list[str]:
@@ -174,7 +174,7 @@ def _repair(folder: str) -> list[str]:
     return []
 
 
-# -- --from-file ----------------------------------------------------------------------------------------------
+# -- --from-file -----------------------------------------------------------------------
 
 
 def read_pairs(text: str, source: str) -> list[Pair]:

@@ -10,12 +10,15 @@ from pathlib import Path
 from ccmove import backup, files, transaction
 from ccmove.backup import Manifest
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.interrupts import termination_as_interrupt
 from ccmove.layout import Layout
 from ccmove.live import live_sessions
 from ccmove.locks import own_lock
 from ccmove.plan import Plan
+from ccmove.preflight import refuse_foreign_state
 from ccmove.result import Result
 from ccmove.reversal import plan_restore
+from ccmove.settling import settle
 
 
 def restore(
@@ -74,12 +77,12 @@ def recover(layout: Layout) -> Result:
     """Settle an interrupted run."""
     if not os.path.lexists(layout.own):
         return Result("recovered", layout, settled=None)
-    transaction.refuse_foreign_state(layout)
-    with own_lock(layout), transaction.termination_as_interrupt():
-        return Result("recovered", layout, settled=transaction.settle(layout))
+    refuse_foreign_state(layout)
+    with own_lock(layout), termination_as_interrupt():
+        return Result("recovered", layout, settled=settle(layout))
 
 
-# -- backups -----------------------------------------------------------------------------------------------
+# -- backups ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ def prune(layout: Layout, keep: int | None, older_than: float | None) -> list[st
     if keep is None and older_than is None:
         raise UsageError("--prune needs to know what to remove", "--keep N or --older-than 30d")
     with own_lock(layout):
-        transaction.settle(layout)
+        settle(layout)
         gone = _doomed(backup.backup_ids(layout), keep, older_than)
         for identifier in gone:
             files.remove_tree(layout.backups / identifier)

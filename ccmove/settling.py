@@ -1,0 +1,167 @@
+"""Take back a run that failed just now, or that died long ago, from the journal alone.
+
+Each change of the run may have been done or not: it is recognised by the inode that it put in
+place. What came later is never overwritten: such a file is reversed value by value.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ccmove import backup, files, reversal
+from ccmove.backup import Content, Journal, Manifest, SavedFile
+from ccmove.errors import UnsettledError, describe
+from ccmove.files import Attributes
+from ccmove.layout import Layout
+from ccmove.locks import ClientLocks, remove_left_over
+from ccmove.staging import history_pieces
+
+
+def settle(layout: Layout) -> str | None:
+    """Take back an interrupted run; what was done, in words, or None when there was none."""
+    files.remove_file(layout.journal.with_name("journal.json.new"))
+    journal = backup.read_journal(layout)
+    if journal is None:
+        return None
+    try:
+        if journal.manifest is None:
+            _sweep(layout, journal)
+        else:
+            with ClientLocks(list(journal.locks), journal.mark):
+                Undo(layout, journal, journal.manifest).run()
+            _sweep(layout, journal)
+    except OSError as error:
+        raise UnsettledError(
+            f"an interrupted run could not be taken back: {describe(error)}",
+            "mend that, then: ccmove recover",
+        ) from error
+    return f"the interrupted run {journal.id} was taken back"
+
+
+def _sweep(layout: Layout, journal: Journal) -> None:
+    """Remove what the run left of its own; the journal last."""
+    for path in journal.staged:
+        files.remove_file(path)
+    for path in journal.locks:
+        remove_left_over(path, journal.mark)
+    files.remove_tree(layout.own / "work")
+    directory = layout.backups / journal.id
+    with contextlib.suppress(FileNotFoundError):
+        files.remove_directory(directory / "displaced")  # not empty: something of the user's
+    files.remove_tree(directory)
+    files.remove_file(layout.journal)
+
+
+@dataclass
+class Undo:
+    """Takes the changes of a run back in the opposite order; each may have been done or not."""
+
+    layout: Layout
+    journal: Journal
+    manifest: Manifest
+
+    def run(self) -> None:
+        for file in self.manifest.files:
+            if file.before is None:
+                self._remove_made(file)
+        numbered = zip(self.manifest.steps, self.manifest.inodes, strict=True)
+        for step, inode in reversed(list(numbered)):
+            if step.target is not None:
+                self._rename_back(step.path, step.target, inode)
+            elif step.kind == "mkdir":
+                with contextlib.suppress(FileNotFoundError):
+                    self._remove_if_empty(step.path)
+            elif not os.path.lexists(step.path):
+                files.make_directory(step.path, step.mode)
+        for file in self.manifest.files:
+            if file.before is not None:
+                self._put_back(file, file.before)
+
+    def _remove_made(self, file: SavedFile) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            if os.lstat(file.path).st_ino == file.inode:
+                files.remove_file(file.path)
+
+    def _remove_if_empty(self, path: Path) -> None:
+        try:
+            files.remove_directory(path)
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise  # someone has put something there since: it is theirs
+
+    def _rename_back(self, path: Path, target: Path, inode: int) -> None:
+        try:
+            if os.lstat(target).st_ino != inode:
+                return
+        except (FileNotFoundError, NotADirectoryError):
+            return  # it was not done, or is taken back already
+        if os.path.lexists(path) and os.lstat(path).st_ino != inode:
+            self._unite_back(target, path)
+        else:
+            files.rename_new(target, path)
+
+    def _unite_back(self, target: Path, path: Path) -> None:
+        """The old directory was made anew since: everything goes back beside what is there."""
+        if not (target.is_dir() and path.is_dir()):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        for name in sorted(os.listdir(target)):
+            if os.path.lexists(path / name):
+                self._unite_back(target / name, path / name)
+            else:
+                files.rename_new(target / name, path / name)
+        files.remove_directory(target)
+
+    def _put_back(self, file: SavedFile, before: Content) -> None:
+        """The saved file itself when nothing came later; else what the reversal makes of it."""
+        try:
+            now = os.lstat(file.path)
+        except FileNotFoundError:
+            return
+        saved = self.layout.backups / self.manifest.id / (file.saved or "")
+        if not os.path.lexists(saved):
+            return  # a link that was renamed back already
+        if now.st_ino == file.inode and now.st_size == file.after.size:
+            self._rename_saved(saved, file.path, before)
+        elif os.lstat(saved).st_ino != now.st_ino:
+            self._put_back_changed(file)
+
+    def _rename_saved(self, saved: Path, path: Path, before: Content) -> None:
+        found = os.lstat(saved)
+        if stat.S_IMODE(found.st_mode) != before.mode:
+            files.set_mode(saved, before.mode)
+        if found.st_dev == os.lstat(path.parent).st_dev:
+            files.rename_over(saved, path)
+        else:
+            self._replace(path, lambda staged: files.copy(saved, staged, keep_times=True))
+
+    def _put_back_changed(self, file: SavedFile) -> None:
+        if file.is_history:
+            self._put_back_history(file)
+            return
+        with open(file.path, "rb") as current:
+            data = current.read()
+        content, _, _ = reversal.reversed_content(self.layout, self.manifest, file, data)
+        if content != data:
+            attributes = Attributes.of(os.lstat(file.path))
+            self._replace(file.path, lambda staged: files.write_new(staged, [content], attributes))
+
+    def _put_back_history(self, file: SavedFile) -> None:
+        change = reversal.reversed_history(self.layout, self.manifest, file, file.path, [])
+        if change is None or not (change.lines or len(change.parts) > 1):
+            return
+        attributes = Attributes.of(os.lstat(file.path))
+        pieces = history_pieces(change)
+        self._replace(file.path, lambda staged: files.write_new(staged, pieces, attributes))
+
+    def _replace(self, path: Path, write: Callable[[Path], object]) -> None:
+        """Through a staged file that the journal already names."""
+        staged = next(s for s in self.journal.staged if s.parent == path.parent)
+        files.remove_file(staged)
+        write(staged)
+        files.replace(staged, path)

@@ -1,0 +1,168 @@
+"""The new history, written by streaming: any size, in little memory.
+
+Its bulk is staged before the client's lock is taken. What the client appends meanwhile is
+carried over under the lock, so that the lock is held for a moment only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from ccmove import files, history
+from ccmove.backup import Content
+from ccmove.errors import CcmoveError, StaleLookError
+from ccmove.files import Attributes
+from ccmove.pathmap import PathMap
+from ccmove.plan import HistoryChange
+from ccmove.state import Fingerprint, open_regular, reader
+from ccmove.verifier import check_history
+
+Tick = Callable[[int, int], None]  # bytes done, bytes in all
+
+
+class BackgroundHash:
+    """SHA-256 on another core: hashing releases the interpreter, and so does writing."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._blocks: queue.Queue[bytes | None] = queue.Queue(maxsize=4)
+        self._thread: threading.Thread | None = None
+
+    def update(self, block: bytes) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, daemon=True)
+            self._thread.start()
+        self._blocks.put(block)
+
+    def _work(self) -> None:
+        while (block := self._blocks.get()) is not None:
+            self._digest.update(block)
+
+    def hexdigest(self) -> str:
+        """The hash of everything so far; more may follow."""
+        if self._thread is not None:
+            self._blocks.put(None)
+            self._thread.join()
+            self._thread = None
+        return self._digest.hexdigest()
+
+
+class StagedHistory:
+    """The staged file of a history change, and what the history held before and will hold."""
+
+    def __init__(self, change: HistoryChange, staged: Path, paths: PathMap) -> None:
+        self.change = change
+        self.staged = staged
+        self.paths = paths
+        self.inode = 0
+        self.before: Content | None = None
+        self.after: Content | None = None
+        self._sha_before = BackgroundHash()
+        self._sha_after = BackgroundHash()
+
+    def write(self, attributes: Attributes, tick: Tick | None) -> None:
+        """Stage the whole of it, and check it against its sources to the byte."""
+        pieces = self._counted(self._pieces(), tick)
+        self.inode = files.write_new(self.staged, pieces, attributes)
+        problems = check_history(self.change, self.staged)
+        if problems:
+            raise CcmoveError("the new history is not as planned").with_details(problems)
+
+    def _pieces(self) -> Iterator[bytes]:
+        change = self.change
+        if len(change.parts) == 1 and change.parts[0].file == change.path:
+            yield from history_pieces(change, self._sha_before.update)
+            return
+        for block in _blocks(change.path, change.seen.size):
+            self._sha_before.update(block)
+        yield from history_pieces(change)
+
+    def _counted(self, pieces: Iterable[bytes], tick: Tick | None) -> Iterator[bytes]:
+        total = sum(part.scan.size - part.start for part in self.change.parts)
+        done = 0
+        for piece in pieces:
+            self._sha_after.update(piece)
+            done += len(piece)
+            if tick:
+                tick(done, total)
+            yield piece
+
+    def carry_over(self, saved_copy: Path | None) -> None:
+        """Under the lock: what was appended since the plan goes into the staged file too.
+
+        A linked backup has grown with the history; one that is a copy gets the tail as well.
+        """
+        change = self.change
+        fd = _open(change.path)
+        try:
+            now = Fingerprint.of(os.fstat(fd))
+            attributes = Attributes.of(os.fstat(fd))
+            tail = _tail(change, now, reader(fd)) if now != change.seen else b""
+            if tail:
+                found = history.scan(reader(fd), now.size, self.paths, change.seen.size)
+                added = b"".join(history.rewritten(reader(fd), found, change.seen.size))
+                files.append(self.staged, added, attributes)
+                self._sha_before.update(tail)
+                self._sha_after.update(added)
+        finally:
+            os.close(fd)
+        if tail and saved_copy is not None:
+            files.append(saved_copy, tail, Attributes.of(os.lstat(saved_copy)))
+        size = os.lstat(self.staged).st_size
+        digest = self._sha_before.hexdigest()
+        self.before = Content(digest, now.size, attributes.mode, now.mtime_ns)
+        self.after = Content(self._sha_after.hexdigest(), size)
+
+
+def _tail(change: HistoryChange, now: Fingerprint, read: history.Read) -> bytes:
+    """What follows the part that was planned; StaleLookError when it did not simply grow."""
+    grew = (now.inode, now.device) == (change.seen.inode, change.seen.device)
+    whole_lines = change.seen.size == 0 or read(change.seen.size - 1, 1) == b"\n"
+    if not grew or now.size <= change.seen.size or not whole_lines:
+        raise StaleLookError(f"{change.path} keeps changing", "close Claude Code and try again")
+    return read(change.seen.size, now.size - change.seen.size)
+
+
+def history_pieces(
+    change: HistoryChange, see: Callable[[bytes], None] | None = None
+) -> Iterator[bytes]:
+    """The new content, part by part; `see` is shown every block as it is read."""
+    for part in change.parts:
+        fd = _open(part.file)
+        try:
+            read = reader(fd)
+            source = _watched(read, see) if see else read
+            yield from history.rewritten(source, part.scan, part.start)
+        finally:
+            os.close(fd)
+
+
+def _open(path: Path) -> int:
+    fd = open_regular(path)
+    if fd is None:
+        raise StaleLookError(f"{path} is gone", "run the command again")
+    return fd
+
+
+def _blocks(path: Path, size: int) -> Iterator[bytes]:
+    fd = _open(path)
+    try:
+        read = reader(fd)
+        for offset in range(0, size, history.BLOCK):
+            yield read(offset, min(history.BLOCK, size - offset))
+    finally:
+        os.close(fd)
+
+
+def _watched(read: history.Read, see: Callable[[bytes], None]) -> history.Read:
+    def watched(offset: int, length: int) -> bytes:
+        block = read(offset, length)
+        see(block)
+        return block
+
+    return watched
