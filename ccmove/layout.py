@@ -65,7 +65,7 @@ class Layout:
 
     @property
     def client_locks(self) -> tuple[Path, Path]:
-        """The client's lock directories: history's beside the real file, the config's beside the link."""
+        """The client's locks: history's beside the real file, the config's beside the link."""
         history = Path(os.path.realpath(self.history))
         return (_beside(history, ".lock"), _beside(self.config_file, ".lock"))
 

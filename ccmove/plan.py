@@ -1,4 +1,4 @@
-"""What a run is going to do, as plain frozen data: the planner makes it, the transaction does it."""
+"""What a run is going to do, as frozen data: the planner makes it, the transaction does it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ccmove import edits as make
 from ccmove import history, rewriter
-from ccmove.backup import Content, Manifest, SavedFile, read_edits, sha256, sha256_of
+from ccmove.manifest import Content, Manifest, SavedFile, read_edits, sha256, sha256_of
 from ccmove.config import config_change
 from ccmove.errors import RefusedError
 from ccmove.jsonspan import NotJsonError, find, parse, show

@@ -14,19 +14,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove import backup, files, reversal
-from ccmove.backup import Content, Journal, Manifest, SavedFile
+from ccmove import files, reversal
 from ccmove.errors import UnsettledError, describe
 from ccmove.files import Attributes
+from ccmove.journal import Journal, read_journal
 from ccmove.layout import Layout
 from ccmove.locks import ClientLocks, remove_left_over
+from ccmove.manifest import Content, Manifest, SavedFile
 from ccmove.staging import history_pieces
 
 
 def settle(layout: Layout) -> str | None:
     """Take back an interrupted run; what was done, in words, or None when there was none."""
     files.remove_file(layout.journal.with_name("journal.json.new"))
-    journal = backup.read_journal(layout)
+    journal = read_journal(layout)
     if journal is None:
         return None
     try:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ccmove import files, history
-from ccmove.backup import Content
+from ccmove.manifest import Content
 from ccmove.errors import CcmoveError, StaleLookError
 from ccmove.files import Attributes
 from ccmove.pathmap import PathMap

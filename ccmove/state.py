@@ -114,7 +114,7 @@ def reader(fd: int) -> history.Read:
 
 
 def recorded_path(path: Path) -> str | None:
-    """The project path that a transcript names, by the client's own rule; None when it names none."""
+    """The project path that a transcript names, by the client's own rule, or None."""
     fd = open_regular(path)
     if fd is None:
         return None
@@ -229,9 +229,8 @@ def _index_paths(path: Path) -> frozenset[str]:
         return frozenset()
     found = [item.value for k, item in root.members() if k.value in ("originalPath", "projectPath")]
     entries = root.get("entries")
-    for entry in entries.items if entries is not None else ():
-        if isinstance(entry.value, dict):
-            found.append(entry.value.get("projectPath"))
+    listed = [entry.value for entry in entries.items] if entries is not None else []
+    found += [entry.get("projectPath") for entry in listed if isinstance(entry, dict)]
     return frozenset(value for value in found if type(value) is str)
 
 

@@ -28,13 +28,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccmove import backup, files, reversal, verifier
-from ccmove.backup import Content, Journal, Manifest, SavedFile
+from ccmove import backup, files, journal, manifest, reversal, verifier
 from ccmove.errors import CcmoveError, StaleLookError, describe
 from ccmove.files import Attributes
 from ccmove.interrupts import interrupts_ignored, termination_as_interrupt
+from ccmove.journal import Journal
 from ccmove.layout import Layout
 from ccmove.locks import ClientLocks, new_mark, own_lock
+from ccmove.manifest import Content, Manifest, SavedFile
 from ccmove.plan import FileChange, HistoryChange, Plan, origin_of
 from ccmove.preflight import preflight, refuse_foreign_state
 from ccmove.settling import settle
@@ -156,15 +157,15 @@ class Run:
                 parent = self.work
             self.staged[change.path] = parent / f".ccmove-{self.identifier}-{number}"
         files.ensure_directory(self.layout.backups)
-        backup.write_journal(self._journal(None), self.layout)
+        journal.write_journal(self._journal(None), self.layout)
         files.make_directory(self.work)
 
     def _changes(self) -> list[FileChange | HistoryChange]:
         return [*self.plan.files, *([self.plan.history] if self.plan.history else [])]
 
-    def _journal(self, manifest: Manifest | None) -> Journal:
+    def _journal(self, record: Manifest | None) -> Journal:
         return Journal(
-            self.identifier, self.mark, self._locks(), tuple(self.staged.values()), manifest
+            self.identifier, self.mark, self._locks(), tuple(self.staged.values()), record
         )
 
     def _locks(self) -> tuple[Path, ...]:
@@ -188,9 +189,9 @@ class Run:
             is_link = files.save(change.path, self.directory / name)
             self.saved[change.path] = (name, is_link)
             if isinstance(change, FileChange) and (change.edits or change.lines or change.appended):
-                data = backup.edits_to_json(change.edits, change.lines, change.appended)
+                data = manifest.edits_to_json(change.edits, change.lines, change.appended)
                 files.write_new(self.directory / f"{name}.json", [data])
-                self.edits[change.path] = (f"{name}.json", backup.sha256(data))
+                self.edits[change.path] = (f"{name}.json", manifest.sha256(data))
 
     def stage(self) -> None:
         """Write the new content beside each file, flush it, and check the history."""
@@ -243,9 +244,9 @@ class Run:
 
     def commit(self) -> None:
         """From here on everything can be taken back from the disk alone."""
-        manifest = self._manifest()
-        backup.write_manifest(manifest, self.layout)
-        backup.write_journal(self._journal(manifest), self.layout)
+        record = self._manifest()
+        backup.write_manifest(record, self.layout)
+        journal.write_journal(self._journal(record), self.layout)
 
     def _manifest(self) -> Manifest:
         plan = self.plan
@@ -267,10 +268,11 @@ class Run:
         saved = self.saved.get(change.path, (None, False))[0]
         inode = self.inodes[change.path]
         if isinstance(change, HistoryChange):
-            assert self.history is not None and self.history.after is not None
+            assert self.history is not None
+            assert self.history.after is not None
             before, after = self.history.before, self.history.after
             return SavedFile(change.path, change.path, "history", saved, before, after, inode=inode)
-        after = Content(backup.sha256(change.after or b""), len(change.after or b""))
+        after = Content(manifest.sha256(change.after or b""), len(change.after or b""))
         before = None
         if change.before is not None:
             before = reversal.content_of(change.before, os.lstat(change.path))

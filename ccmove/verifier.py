@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ccmove import history
-from ccmove.backup import sha256_of
+from ccmove.manifest import sha256_of
 from ccmove.edits import apply
 from ccmove.jsonspan import NotJsonError, loads
 from ccmove.plan import FileChange, HistoryChange, Plan, landing_of, landings
@@ -42,7 +42,7 @@ def snapshot(
     full: bool = False,
     tick: Callable[[int], None] | None = None,
 ) -> dict[Path, Trace]:
-    """Every file that the steps move, with what must survive; rewritten and staged ones left out."""
+    """Every file that the steps move, with what must survive; not rewritten or staged ones."""
     rewritten = {*(file.path for file in plan.files), *staged}
     landed = landings(plan.steps)
     traces: dict[Path, Trace] = {}

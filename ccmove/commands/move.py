@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ccmove import transaction
-from ccmove.backup import read_journal, read_ledger
+from ccmove.backup import read_ledger
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.journal import read_journal
 from ccmove.layout import Layout
 from ccmove.live import LiveSession, live_sessions
 from ccmove.plan import Plan, Request
@@ -180,8 +181,8 @@ def _repair(folder: str) -> list[str]:
 def read_pairs(text: str, source: str) -> list[Pair]:
     """Lines `OLD<TAB>NEW`; empty lines and lines that begin with # are passed over."""
     pairs = []
-    for number, line in enumerate(text.split("\n"), 1):
-        line = line.rstrip("\r")
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.rstrip("\r")
         if not line.strip() or line.startswith("#"):
             continue
         old, tab, new = line.partition("\t")

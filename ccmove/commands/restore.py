@@ -1,4 +1,4 @@
-"""`ccmove restore`, `ccmove recover` and `ccmove backups`: taking back, and what can be taken back."""
+"""`ccmove restore`, `recover` and `backups`: taking back, and what can be taken back."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove import backup, files, transaction
-from ccmove.backup import Manifest
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.interrupts import termination_as_interrupt
 from ccmove.layout import Layout
 from ccmove.live import live_sessions
 from ccmove.locks import own_lock
+from ccmove.manifest import ID_PATTERN, Manifest
 from ccmove.plan import Plan
 from ccmove.preflight import refuse_foreign_state
 from ccmove.result import Result
@@ -50,7 +50,7 @@ def restore(
 
 def _find(layout: Layout, identifier: str | None) -> Manifest:
     if identifier is not None:
-        if not backup.ID_PATTERN.fullmatch(identifier):
+        if not ID_PATTERN.fullmatch(identifier):
             raise UsageError(f"{identifier!r} is not the ID of a backup", "ccmove backups")
         manifest = backup.read_manifest(identifier, layout)
         if not backup.in_force(backup.all_manifests(layout)).get(identifier, True):
