@@ -61,7 +61,7 @@ def _refuse_full_disk(directory: Path, size: int) -> None:
 
 
 def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
-    home = os.stat(layout.own).st_dev
+    home = os.stat(layout.own if layout.own.is_dir() else layout.config_dir).st_dev
     folders = {Path(old) for old, _ in plan.folders}
     for step in plan.steps:
         existing = step.path if os.path.lexists(step.path) else step.path.parent

@@ -20,7 +20,7 @@ from ccmove.files import Attributes
 from ccmove.journal import Journal, read_journal
 from ccmove.layout import Layout
 from ccmove.locks import ClientLocks, remove_left_over
-from ccmove.manifest import Content, Manifest, SavedFile
+from ccmove.manifest import Content, Manifest, SavedFile, sha256_of
 from ccmove.staging import history_pieces
 
 
@@ -127,10 +127,20 @@ class Undo:
         saved = self.layout.backups / self.manifest.id / (file.saved or "")
         if not os.path.lexists(saved):
             return  # a link that was renamed back already
+        if now.st_ino == file.inode:
+            self._refuse_changed(saved, before)
         if now.st_ino == file.inode and now.st_size == file.after.size:
             self._rename_saved(saved, file.path, before)
         elif os.lstat(saved).st_ino != now.st_ino:
             self._put_back_changed(file)
+
+    def _refuse_changed(self, saved: Path, before: Content) -> None:
+        """Never put back what is not what was saved."""
+        if sha256_of(saved, before.size) != before.sha256:
+            raise UnsettledError(
+                f"{saved} was changed since it was saved",
+                f"look at it and at {self.layout.journal}; nothing more is done by itself",
+            )
 
     def _rename_saved(self, saved: Path, path: Path, before: Content) -> None:
         found = os.lstat(saved)

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ccmove import files, history
-from ccmove.manifest import Content
 from ccmove.errors import CcmoveError, StaleLookError
 from ccmove.files import Attributes
+from ccmove.manifest import Content
 from ccmove.pathmap import PathMap
 from ccmove.plan import HistoryChange
 from ccmove.state import Fingerprint, open_regular, reader

@@ -60,27 +60,49 @@ class Outcome:
 def run(
     layout: Layout, make_plan: MakePlan, *, full: bool = False, progress: Progress | None = None
 ) -> Outcome:
-    """Do what `make_plan` plans, or leave everything as it was."""
+    """Do what `make_plan` plans, or leave everything as it was.
+
+    The first plan is made before our lock is taken, so that a refusal leaves no trace at all;
+    should the state change before the locks are held, it is planned again.
+    """
     refuse_foreign_state(layout)
+    first = None if os.path.lexists(layout.journal) else Draft.make(layout, make_plan)
+    if first is not None and not first.plan.changes_anything:
+        return Outcome(first.plan, None)
     with own_lock(layout), termination_as_interrupt():
         settled = settle(layout)
         for tries_left in reversed(range(TRIES)):
+            draft = first if first is not None and not settled else Draft.make(layout, make_plan)
+            first = None
+            if not draft.plan.changes_anything:
+                return Outcome(draft.plan, None, settled)
             try:
-                return replace(attempt(layout, make_plan, full, progress), settled=settled)
+                attempt(Run(layout, draft.plan, draft.identifier, progress), full)
             except StaleLookError:
                 if not tries_left:
                     raise
+            else:
+                return Outcome(draft.plan, draft.identifier, settled)
         raise AssertionError("unreachable")
 
 
-def attempt(layout: Layout, make_plan: MakePlan, full: bool, progress: Progress | None) -> Outcome:
+@dataclass(frozen=True)
+class Draft:
+    """A plan that may be carried out, under the ID that its backup will have."""
+
+    identifier: str
+    plan: Plan
+
+    @classmethod
+    def make(cls, layout: Layout, make_plan: MakePlan) -> Draft:
+        identifier = backup.new_id(layout)
+        plan = make_plan(layout.backups / identifier / "displaced")
+        preflight(layout, plan)
+        return cls(identifier, plan)
+
+
+def attempt(work: Run, full: bool) -> None:
     """One try; StaleLookError when the state changed under it and nothing was done."""
-    identifier = backup.new_id(layout)
-    plan = make_plan(layout.backups / identifier / "displaced")
-    if not plan.changes_anything:
-        return Outcome(plan, None)
-    preflight(layout, plan)
-    work = Run(layout, plan, identifier, progress)
     try:
         work.begin()
         work.save()
@@ -93,9 +115,8 @@ def attempt(layout: Layout, make_plan: MakePlan, full: bool, progress: Progress 
             work.verify(traces, full)
         work.finish()
     except BaseException as error:
-        _take_back(layout, error)
+        _take_back(work.layout, error)
         raise
-    return Outcome(plan, identifier)
 
 
 def _take_back(layout: Layout, error: BaseException) -> None:

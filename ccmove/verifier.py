@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ccmove import history
+from ccmove.edits import Edit
+from ccmove.jsonspan import NotJsonError, Pointer, loads
 from ccmove.manifest import sha256_of
-from ccmove.edits import apply
-from ccmove.jsonspan import NotJsonError, loads
 from ccmove.plan import FileChange, HistoryChange, Plan, landing_of, landings
 from ccmove.state import open_regular, read_document, reader
 
@@ -81,7 +81,7 @@ def check(plan: Plan, traces: dict[Path, Trace], *, full: bool) -> list[str]:
     """What is not as planned, in words; empty when all is well."""
     problems = [*_check_steps(plan), *_check_traces(plan, traces, full)]
     for file in plan.files:
-        problems += _check_file(file)
+        problems += _check_file(file, full)
     return problems[:MOST_SHOWN]
 
 
@@ -119,37 +119,84 @@ def _check_traces(plan: Plan, traces: dict[Path, Trace], full: bool) -> Iterator
             yield f"{final} is not the file it was: {before} became {after}"
 
 
-def _check_file(file: FileChange) -> Iterator[str]:
+def _check_file(file: FileChange, full: bool) -> Iterator[str]:
     document = read_document(file.ends)
     if document is None:
         yield f"{file.ends} is missing"
         return
     if document.data != file.after:
         yield f"{file.ends} does not hold what was planned"
-        yield from _differences(file.after or b"", document.data)
+        yield from _differences(_value(file.after or b""), _value(document.data))
         return
     if file.edits and file.before is not None:
-        text = file.before.decode("utf-8", "surrogateescape")
-        yield from json_problems(text, document.text, file)
+        before = file.before.decode("utf-8", "surrogateescape")
+        yield from json_problems(before, document.text, file.edits, full=full)
 
 
-def json_problems(before: str, after: str, file: FileChange) -> Iterator[str]:
-    """Differences between two JSON texts that the plan does not explain."""
-    expected = apply(before, file.edits)
+def json_problems(
+    before: str, after: str, edits: Iterable[Edit], *, full: bool = False
+) -> Iterator[str]:
+    """Differences between two JSON texts that the planned edits do not explain.
+
+    The edits are applied to the *values* of the text before, which knows nothing of the byte
+    positions that the rewriter used. deepdiff names what differs; as it takes long to load, it
+    is asked only when something does, or when everything is to be checked in full.
+    """
     try:
-        if loads(expected) == loads(after):
-            return
+        expected, found = loads(before), loads(after)
     except NotJsonError as error:
-        yield f"{file.ends} would no longer be valid JSON: {error}"
+        yield f"not valid JSON: {error}"
         return
-    yield from _differences(expected.encode("utf-8", "replace"), after.encode("utf-8", "replace"))
+    for edit in edits:
+        _change_value(expected, edit)
+    renamed = {edit.pointer: edit.describe()[1] for edit in edits if edit.kind == "key"}
+    for pointer, key in sorted(renamed.items(), key=lambda item: -len(item[0])):
+        _rename_member(expected, pointer, key)
+    if full or expected != found:
+        yield from _differences(expected, found)
 
 
-def _differences(expected: bytes, found: bytes) -> Iterator[str]:
-    """What deepdiff says of two documents."""
+def _change_value(document: Any, edit: Edit) -> None:
+    """Set, add or take out the value at the edit's pointer; renaming waits until the end."""
+    parent = _follow(document, edit.pointer[:-1])
+    key = edit.pointer[-1]
+    if edit.kind == "set" and _has(parent, key) and parent[key] == loads(edit.before or ""):
+        parent[key] = loads(edit.after or "")
+    elif edit.kind == "add" and isinstance(parent, list):
+        parent.append(loads(edit.after or ""))
+    elif edit.kind == "add" and isinstance(parent, dict):
+        parent[key] = loads(edit.after or "")
+    elif edit.kind == "remove" and isinstance(parent, dict):
+        parent.pop(key, None)
+    elif edit.kind == "remove" and isinstance(parent, list):
+        parent.remove(loads(edit.before or ""))
+
+
+def _rename_member(document: Any, pointer: Pointer, key: object) -> None:
+    parent = _follow(document, pointer[:-1])
+    if isinstance(parent, dict) and pointer[-1] in parent:
+        parent[key] = parent.pop(pointer[-1])
+
+
+def _follow(document: Any, pointer: Pointer) -> Any:
+    for token in pointer:
+        if not _has(document, token):
+            return None
+        document = document[token]
+    return document
+
+
+def _has(container: Any, token: str | int) -> bool:
+    if isinstance(container, list):
+        return isinstance(token, int) and 0 <= token < len(container)
+    return isinstance(container, dict) and token in container
+
+
+def _differences(expected: Any, found: Any) -> Iterator[str]:
+    """What deepdiff says of two values."""
     from deepdiff import DeepDiff
 
-    for line in DeepDiff(_value(expected), _value(found), verbose_level=2).pretty().splitlines():
+    for line in DeepDiff(expected, found, verbose_level=2).pretty().splitlines():
         yield f"  {line}"
 
 
