@@ -228,7 +228,7 @@ class Session:
 
     def run(self, work: Callable[[Session], Any]) -> int:
         """Do the work and print what comes of it; the exit code."""
-        from ccmove.report import show_backups, show_result
+        from ccmove.report_move import show_backups, show_result
         from ccmove.result import Result, failure
 
         try:

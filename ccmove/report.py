@@ -1,259 +1,285 @@
-"""Results for people: plain text when piped, colour on a terminal. The only module with rich.
+"""How things are printed: whole and plain into a pipe, fitted and coloured on a terminal.
 
-Everything is first laid out as plain lines of styled pieces; rich only paints them. So a pipe
-gets the same words, and a script that pipes does not wait for rich to load.
+Everything is laid out as lines of styled pieces; rich only paints them. So a pipe gets the same
+words, and a script that pipes does not wait for rich to load. The only module with rich.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import sys
+import time
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
-from ccmove.plan import FileChange, Plan, ProjectMove
-from ccmove.printable import plural, printable, size
-from ccmove.result import Result, changes_in, counts, differences
+from ccmove.printable import printable
 
 if TYPE_CHECKING:
-    from ccmove.commands.restore import Backup
+    import rich.console
+    import rich.progress
 
-Line = list[tuple[str, str]]  # (style, text) pieces
+    from ccmove.result import Result
 
-MOST_DIFFERENCES = 12  # of one file, before -v
-MOST_EXAMPLES = 3
+Piece = tuple[str, str]  # style, text
+Line = list[Piece]
+
+# Plain colours that every terminal theme makes readable; yellow is not one on a light ground.
+STYLES = {
+    "title": "bold",
+    "good": "bold green",
+    "bad": "bold red",
+    "note": "bold magenta",
+    "command": "bold cyan",
+    "removed": "red",
+    "added": "green",
+    "path": "",
+    "path.new": "bold",
+    "path.dim": "dim",
+    "path.removed": "red",
+    "path.added": "green",
+    "part.removed": "bold red",
+    "part.added": "bold green",
+}
+ELLIPSIS = "…"
+SHORTEST_PATH = 16  # a path is not shortened further than this
+NARROWEST = 40
 
 
 @dataclass
 class Printer:
-    """Where output goes and how much of it there is."""
+    """Where output goes, how much of it there is, and how wide it may be."""
 
     quiet: bool = False
     verbose: bool = False
     as_json: bool = False
-    out: IO[str] = field(default_factory=lambda: sys.stdout)
-    err: IO[str] = field(default_factory=lambda: sys.stderr)
+    out: IO[str] = field(default_factory=lambda: sys.stdout or _nowhere())
+    err: IO[str] = field(default_factory=lambda: sys.stderr or _nowhere())
+    home: str = field(default_factory=lambda: os.environ.get("HOME", ""))
+    console: rich.console.Console | None = None  # a terminal of another kind, such as a picture
+
+    @property
+    def terminal(self) -> bool:
+        """Whether a person looks at it: long paths are shortened, long lists cut."""
+        return self.console is not None or self.out.isatty()
 
     @property
     def colour(self) -> bool:
-        return (
-            self.out.isatty()
-            and not os.environ.get("NO_COLOR")
-            and os.environ.get("TERM") != "dumb"
-        )
+        if self.console is not None:
+            return True
+        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        return self.out.isatty() and not plain
+
+    @property
+    def width(self) -> int:
+        if self.console is not None:
+            return self.console.width
+        return max(NARROWEST, shutil.get_terminal_size().columns)
 
     def lines(self, lines: Iterable[Line]) -> None:
+        """Print these lines; on a terminal they are made to fit."""
+        if self.terminal:
+            width = self.width
+            lines = [row for line in lines for row in fitted(self._at_home(line), width)]
         if self.colour:
-            _paint(lines, self.out)
+            _paint(lines, self.console or _console(self.out))
         else:
             for line in lines:
                 print("".join(text for _, text in line).rstrip(), file=self.out)
 
+    def _at_home(self, line: Line) -> Line:
+        return [
+            (style, _tilde(text, self.home) if style.startswith("path") else text)
+            for style, text in line
+        ]
+
     def json(self, record: Any) -> None:
         print(json.dumps(record, indent=2), file=self.out)
 
+    def on_stderr(self) -> Printer:
+        """The same for messages that are not the result."""
+        return Printer(self.quiet, self.verbose, False, self.err, self.err, self.home, self.console)
 
-def _paint(lines: Iterable[Line], out: IO[str]) -> None:
+
+def _nowhere() -> IO[str]:
+    """Standard output was closed by whoever started us."""
+    return open(os.devnull, "w", encoding="utf-8")
+
+
+def _console(out: IO[str]) -> rich.console.Console:
     from rich.console import Console
+
+    return Console(file=out, highlight=False)
+
+
+def _paint(lines: Iterable[Line], console: rich.console.Console) -> None:
     from rich.text import Text
 
-    console = Console(file=out, highlight=False, soft_wrap=True)
     for line in lines:
-        console.print(Text.assemble(*((text, style) for style, text in line)))
+        pieces = [(text, STYLES.get(style, style)) for style, text in line]
+        console.print(Text.assemble(*pieces), soft_wrap=True)
 
 
-# -- a move, a restore, a recovery ------------------------------------------------------------------------
+# -- making lines fit ----------------------------------------------------------------------------
 
 
-def show_result(result: Result, printer: Printer) -> None:
-    """Print one result; the most important line is the last."""
-    if printer.as_json:
-        printer.json(result.to_json())
-    elif result.error is not None:
-        show_failure(result, printer)
-    elif not printer.quiet:
-        printer.lines(_result_lines(result, printer))
+def cells(text: str) -> int:
+    """How many columns of a terminal `text` takes."""
+    return sum(_cell(char) for char in text)
+
+
+def _cell(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def fitted(line: Line, width: int) -> list[Line]:
+    """The line, its paths shortened in the middle, and wrapped at spaces if that is not enough."""
+    excess = _length(line) - width
+    for index in sorted(range(len(line)), key=lambda i: -cells(line[i][1])):
+        style, text = line[index]
+        if excess <= 0:
+            break
+        if style.startswith("path"):
+            shorter = shortened(text, max(SHORTEST_PATH, cells(text) - excess))
+            excess -= cells(text) - cells(shorter)
+            line = [*line[:index], (style, shorter), *line[index + 1 :]]
+    return [line] if excess <= 0 else list(_wrapped(line, width))
+
+
+def _length(line: Line) -> int:
+    return cells("".join(text for _, text in line).rstrip())
+
+
+def shortened(path: str, width: int) -> str:
+    """`path` in at most `width` columns: whole components go from its middle, its end stays."""
+    if cells(path) <= width:
+        return path
+    parts = path.split("/")
+    for dropped in range(1, len(parts) - 1):
+        head = _head_length(parts, dropped)
+        kept = [*parts[:head], ELLIPSIS, *parts[head + dropped :]]
+        if cells("/".join(kept)) <= width:
+            return "/".join(kept)
+    head = (width - 1) // 3
+    return path[:head] + ELLIPSIS + _last(path, width - 1 - cells(path[:head]))
+
+
+def _head_length(parts: list[str], dropped: int) -> int:
+    """How many components stay before the gap: two (`~/code`, `/home`) while there are enough."""
+    return max(1, min(2, len(parts) - dropped - 1))
+
+
+def _last(text: str, width: int) -> str:
+    while cells(text) > width:
+        text = text[1:]
+    return text
+
+
+def _tilde(path: str, home: str) -> str:
+    if home and home != "/" and (path == home or path.startswith(home + "/")):
+        return "~" + path[len(home) :]
+    return path
+
+
+def _wrapped(line: Line, width: int) -> Iterator[Line]:
+    """Broken at spaces, but never inside a command or a path: those are there to be copied."""
+    whole = "".join(text for _, text in line)
+    indent = len(whole) - len(whole.lstrip(" "))
+    row: Line = []
+    for style, word in _words(line):
+        if row and _length([*row, (style, word)]) > width and _length(row) > indent:
+            yield row
+            row = [("", " " * (indent + 2)), (style, word.lstrip(" "))]
+        else:
+            row.append((style, word))
+    yield row
+
+
+def _words(line: Line) -> Iterator[Piece]:
+    for style, text in line:
+        if style == "command" or style.startswith(("path", "part")):
+            yield style, text
+        else:
+            yield from ((style, word) for word in re.findall(r" *[^ ]+ ?| +", text))
+
+
+# -- failures ------------------------------------------------------------------------------------
 
 
 def show_failure(result: Result, printer: Printer) -> None:
-    """What went wrong, and what to type next."""
-    target = Printer(printer.quiet, printer.verbose, out=printer.err, err=printer.err)
-    lines: list[Line] = [[("bold red", "ccmove: "), ("", printable(result.error))]]
-    lines += [[("dim", f"  {printable(detail)}")] for detail in result.details]
-    if result.hint:
-        lines.append([("bold", "  -> "), ("", printable(result.hint))])
-    target.lines(lines)
-
-
-def _result_lines(result: Result, printer: Printer) -> Iterator[Line]:
-    if result.settled:
-        yield [("yellow", f"First: {printable(result.settled)}.")]
-    if result.plan is None:
-        if not result.settled:
-            yield [("", "Nothing to settle: no run was interrupted.")]
-        else:
-            yield [("bold green", "Settled: everything is as it was before that run.")]
-        return
-    yield from _heading(result)
-    yield from _project_lines(result.plan)
-    yield from _count_lines(result.plan)
-    if result.status == "planned" or printer.verbose:
-        yield from _difference_lines(result.plan, printer.verbose)
-    yield from _left_alone_lines(result.plan, printer.verbose or result.status == "planned")
-    if printer.verbose:
-        for note in result.plan.notes:
-            yield [("dim", f"  why: {printable(note)}")]
-    for warning in (*result.warnings, *result.plan.warnings):
-        yield [("yellow", "Note: "), ("", printable(warning))]
-    yield from _closing(result)
-
-
-def _heading(result: Result) -> Iterator[Line]:
-    words = {"planned": "Would move", "moved": "Moved", "restored": "Restored"}
-    for old, new in result.moves:
-        yield [
-            ("bold", f"{words[result.status]}  "),
-            ("cyan", printable(old)),
-            ("dim", " -> "),
-            ("bold cyan", printable(new)),
-        ]
-
-
-def _project_lines(plan: Plan) -> Iterator[Line]:
-    verbs = {
-        "rename": "",
-        "merge": " (merged)",
-        "same": " (same directory name)",
-        "split": " (split)",
-    }
-    for move in plan.projects:
-        yield [
-            ("", "  conversations  "),
-            ("", f"{plural(move.transcripts, 'session')}, {size(move.size)}"),
-            ("dim", f"{verbs[move.kind]}{_folder(move, plan)}"),
-        ]
-        if move.source != move.target:
-            yield [
-                ("dim", f"                 {printable(move.source)} -> {printable(move.target)}")
-            ]
-
-
-def _folder(move: ProjectMove, plan: Plan) -> str:
-    if any(move.path == old for old, _ in plan.paths.moves):
-        return ""
-    return f"  {printable(move.path)}"
-
-
-def _count_lines(plan: Plan) -> Iterator[Line]:
-    number = counts(plan)
-    if number["history"]:
-        yield [("", f"  prompts        {plural(number['history'], 'line')} of history.jsonl")]
-    if number["index"]:
-        yield [("", f"  index          {plural(number['index'], 'value')}")]
-    if number["config"]:
-        yield [
-            ("", f"  config file    {plural(number['config'], 'value')} (trust, tools, servers)")
-        ]
-    if number["other"]:
-        yield [("", f"  other files    {plural(number['other'], 'value')}")]
-    for old, new in plan.folders:
-        yield [("", f"  folder         {printable(old)} -> {printable(new)}")]
-
-
-def _difference_lines(plan: Plan, verbose: bool) -> Iterator[Line]:
-    if not (plan.files or plan.history):
-        return
-    yield [("bold", "Differences")]
-    for change in plan.files:
-        yield from _file_lines(change, verbose)
-    if plan.history is not None:
-        yield [("underline", f"  {printable(plan.history.path)}")]
-        examples = [item for part in plan.history.parts for item in part.scan.counts.items()]
-        for (before, after), number in examples[: None if verbose else MOST_EXAMPLES]:
-            yield from _pair_lines(f"project, {plural(number, 'line')}", before, after)
-        if len(examples) > MOST_EXAMPLES and not verbose:
-            yield [("dim", f"    … and {len(examples) - MOST_EXAMPLES} more paths (-v shows all)")]
-
-
-def _file_lines(change: FileChange, verbose: bool) -> Iterator[Line]:
-    yield [("underline", f"  {printable(change.path)}")]
-    rows = differences(change)
-    for pointer, before, after in rows[: None if verbose else MOST_DIFFERENCES]:
-        yield from _pair_lines(pointer, before, after)
-    if len(rows) > MOST_DIFFERENCES and not verbose:
-        yield [("dim", f"    … and {changes_in(change) - MOST_DIFFERENCES} more (-v shows all)")]
-
-
-def _pair_lines(pointer: str, before: object, after: object) -> Iterator[Line]:
-    yield [("dim", f"    {printable(pointer) or '(whole file)'}")]
-    if before is not None:
-        yield [("red", f"    - {printable(before)}")]
-    if after is not None:
-        yield [("green", f"    + {printable(after)}")]
-
-
-def _left_alone_lines(plan: Plan, whole: bool) -> Iterator[Line]:
-    if not plan.left_alone:
-        return
-    if not whole:
-        number = plural(len(plan.left_alone), "thing")
-        yield [("dim", f"  left alone     {number} (-v lists them)")]
-        return
-    yield [("bold", "Left alone")]
-    for item in plan.left_alone:
-        yield [("", f"  {printable(item.file)}: {printable(item.what)}")]
-        if item.hint:
-            yield [("dim", f"    -> {printable(item.hint)}")]
-
-
-def _closing(result: Result) -> Iterator[Line]:
-    if result.status == "planned":
-        yield [("bold", "Nothing was changed."), ("", " Run it without --dry-run to do it.")]
-    elif result.backup is None:
-        yield [("bold green", "Nothing had to be changed.")]
-    else:
-        yield [
-            ("bold green", "Done and verified."),
-            ("", " To undo: "),
-            ("bold", f"ccmove restore {result.backup}"),
-        ]
-
-
-# -- backups -----------------------------------------------------------------------------------------------
-
-
-def show_backups(backups: list[Backup], printer: Printer) -> None:
+    """What went wrong, and last what to type next."""
     if printer.as_json:
-        printer.json({"schema": 1, "backups": [_backup_record(row) for row in backups]})
+        printer.json(result.to_json())
         return
-    if not backups:
-        printer.lines([[("", "No backups: nothing was moved yet.")]])
-        return
-    printer.lines(_backup_line(row) for row in backups)
+    lines: list[Line] = [[("bad", "ccmove: "), ("", printable(result.error))]]
+    lines += [[("dim", f"  {printable(detail)}")] for detail in result.details]
+    for hint in (result.hint or "").splitlines():
+        lines.append([("title", "  -> "), *_with_command(printable(hint))])
+    printer.on_stderr().lines(lines)
 
 
-def _backup_record(row: Backup) -> dict[str, Any]:
-    return {
-        "id": row.identifier,
-        "kind": row.kind,
-        "moves": [{"old": old, "new": new} for old, new in row.moves],
-        "undoes": row.undoes,
-        "stands": row.stands,
-        "bytes": row.size,
-        "error": row.problem,
-    }
+_COMMAND = re.compile(r"(?P<words>(?:.*?: )?)(?P<command>(?:ccmove|git|ls|mkdir|chmod|df) .*)")
 
 
-def _backup_line(row: Backup) -> Line:
-    if row.problem is not None:
-        return [("red", f"{row.identifier}  {printable(row.problem)}")]
-    moves = ", ".join(f"{printable(old)} -> {printable(new)}" for old, new in row.moves[:2])
-    more = f" and {len(row.moves) - 2} more" if len(row.moves) > 2 else ""
-    state = "" if row.stands else "  (undone)"
-    style = "" if row.stands else "dim"
-    return [
-        ("bold" if row.stands else "dim", row.identifier),
-        (style, f"  {row.kind:8}{size(row.size):>9}  {moves}{more}{state}"),
-    ]
+def _with_command(hint: str) -> Line:
+    """The command that ends a hint stands out, and is never broken, so that it can be copied."""
+    match = _COMMAND.fullmatch(hint)
+    if match is None:
+        return [("", hint)]
+    return [("", match["words"]), ("command", match["command"])]
+
+
+# -- progress ------------------------------------------------------------------------------------
+
+
+class Progress:
+    """Shows how far long work is, on a terminal, once it has taken half a second."""
+
+    DELAY = 0.5
+
+    def __init__(self, out: IO[str]) -> None:
+        self._out = out
+        self._began = time.monotonic()
+        self._bar: rich.progress.Progress | None = None
+        self._task: rich.progress.TaskID | None = None
+        self._what = ""
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """`done` of `total` bytes are through; nothing is drawn before the delay is over."""
+        if self._bar is None:
+            if time.monotonic() - self._began < self.DELAY:
+                return
+            self._bar = _progress_bar(self._out)
+            self._bar.start()
+        size = total if total >= done else None
+        if what != self._what or self._task is None:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task, self._what = self._bar.add_task(what, total=size, completed=done), what
+        self._bar.update(self._task, completed=done, total=size)
+
+    def close(self) -> None:
+        """Take the bar off the screen again."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _progress_bar(out: IO[str]) -> rich.progress.Progress:
+    from rich import progress
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(bar_width=16),
+        progress.DownloadColumn(),
+        progress.TransferSpeedColumn(),
+        progress.TimeRemainingColumn(compact=True),
+        console=_console(out),
+        transient=True,
+    )

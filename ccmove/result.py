@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from ccmove.differences import differences
 from ccmove.errors import CcmoveError
-from ccmove.jsonspan import show
+from ccmove.history import Scan
 from ccmove.layout import Layout
-from ccmove.plan import FileChange, Plan
+from ccmove.plan import Plan
 
 SCHEMA = 1
+Rewrite = tuple[str, str, int]  # before, after, number of lines
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,27 @@ class Result:
     details: tuple[str, ...] = ()
     exit_code: int = 0
     settled: str | None = None
+    put_back: Scan | None = None  # of a restore: what the move changed in the saved history
+
+    @property
+    def undoes(self) -> bool:
+        return self.plan is not None and self.plan.kind == "restore"
+
+    @property
+    def prompts(self) -> int:
+        """How many lines of the history change."""
+        planned = self.plan.history.lines if self.plan and self.plan.history else 0
+        return planned + (self.put_back.lines if self.put_back else 0)
+
+    @property
+    def rewrites(self) -> list[Rewrite]:
+        """The paths that change in the history, with their number of lines."""
+        found: dict[tuple[str, str], int] = {}
+        for part in self.plan.history.parts if self.plan and self.plan.history else ():
+            _count(found, part.scan, backwards=False)
+        if self.put_back is not None:
+            _count(found, self.put_back, backwards=True)
+        return [(before, after, number) for (before, after), number in found.items()]
 
     def to_json(self) -> dict[str, Any]:
         """The object of contract version 1."""
@@ -42,32 +68,24 @@ class Result:
             "config_dir": str(self.layout.config_dir) if self.layout else None,
             "backup": self.backup,
             "projects": _projects(plan),
-            "counts": counts(plan),
-            "changes": _changes(plan),
+            "counts": counts(self),
+            "changes": _changes(self),
             "left_alone": [
                 {"file": item.file, "what": item.what, "hint": item.hint}
                 for item in (plan.left_alone if plan else ())
             ],
             "warnings": [*self.warnings, *(plan.warnings if plan else ())],
+            "settled": self.settled,
             "error": self.error,
             "hint": self.hint,
             "details": list(self.details),
         }
 
 
-def failure(
-    error: CcmoveError, layout: Layout | None, moves: tuple[tuple[str, str], ...]
-) -> Result:
-    """The result of a run that ended with this error."""
-    return Result(
-        error.status,
-        layout,
-        moves,
-        error=error.message,
-        hint=error.hint,
-        details=error.details,
-        exit_code=error.exit_code,
-    )
+def _count(found: dict[tuple[str, str], int], scan: Scan, *, backwards: bool) -> None:
+    for (before, after), number in scan.counts.items():
+        pair = (after, before) if backwards else (before, after)
+        found[pair] = found.get(pair, 0) + number
 
 
 def _projects(plan: Plan | None) -> list[dict[str, Any]]:
@@ -85,48 +103,82 @@ def _projects(plan: Plan | None) -> list[dict[str, Any]]:
     ]
 
 
-def counts(plan: Plan | None) -> dict[str, int]:
+def counts(result: Result) -> dict[str, int]:
     """How many values change, by place."""
-    found = {"transcripts": 0, "history": 0, "index": 0, "config": 0, "other": 0}
-    if plan is None:
+    found = {"transcripts": 0, "history": result.prompts, "index": 0, "config": 0, "other": 0}
+    if result.plan is None:
         return found
-    found["transcripts"] = sum(move.transcripts for move in plan.projects)
-    found["history"] = plan.history.lines if plan.history else 0
-    for change in plan.files:
-        found[change.place] += changes_in(change)
+    found["transcripts"] = sum(move.transcripts for move in result.plan.projects)
+    for change in result.plan.files:
+        found[change.place] += len(differences(change))
     return found
 
 
-def changes_in(change: FileChange) -> int:
-    """The number of values that change in one file; a file that is made or put back counts as one."""
-    return len(change.edits) + len(change.lines) + bool(change.appended) or 1
-
-
-def _changes(plan: Plan | None) -> list[dict[str, Any]]:
+def _changes(result: Result) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for change in plan.files if plan else ():
-        rows += [_row(change, *row) for row in differences(change)]
-    if plan is not None and plan.history is not None:
-        what = f"{plan.history.lines} lines"
-        pointer = {"file": str(plan.history.path), "pointer": "/project"}
-        rows.append({**pointer, "before": what, "after": what, "count": plan.history.lines})
+    for change in result.plan.files if result.plan else ():
+        rows += [
+            {
+                "file": str(change.path),
+                "pointer": row.place,
+                "before": row.before,
+                "after": row.after,
+            }
+            for row in differences(change)
+        ]
+    if result.plan is not None and result.plan.history is not None:
+        rows.append(_history_row(result, str(result.plan.history.path)))
     return rows
 
 
-def _row(change: FileChange, pointer: str, before: object, after: object) -> dict[str, Any]:
-    return {"file": str(change.path), "pointer": pointer, "before": before, "after": after}
+def _history_row(result: Result, file: str) -> dict[str, Any]:
+    """One row for the whole history: its count, and the paths."""
+    first = result.rewrites[0] if result.rewrites else None
+    return {
+        "file": file,
+        "pointer": "/project",
+        "before": first[0] if first else None,
+        "after": first[1] if first else None,
+        "count": result.prompts,
+        "paths": [
+            {"before": one, "after": other, "count": number}
+            for one, other, number in result.rewrites
+        ],
+    }
 
 
-def differences(change: FileChange) -> list[tuple[str, object, object]]:
-    """(pointer, before, after) of every value that changes in one file."""
-    rows: list[tuple[str, object, object]] = [
-        (show(edit.pointer), *edit.describe()) for edit in change.edits
-    ]
-    rows += [(f"line {number + 1}", before, after) for number, before, after in change.lines]
-    if change.appended:
-        rows.append(("end", None, change.appended))
-    if not rows:
-        rows.append(
-            ("", None if change.is_new else "as it is", "new" if change.is_new else "as saved")
-        )
-    return rows
+# -- failures ------------------------------------------------------------------------------------
+
+
+def failure(
+    error: CcmoveError, layout: Layout | None = None, moves: tuple[tuple[str, str], ...] = ()
+) -> Result:
+    """The result of a run that ended with this error."""
+    return Result(
+        error.status,
+        layout,
+        moves,
+        error=error.message,
+        hint=error.hint,
+        details=error.details,
+        exit_code=error.exit_code,
+    )
+
+
+def system_error(error: OSError) -> CcmoveError:
+    """What the system refused, on which file, and how to look into it."""
+    name = error.filename2 or error.filename
+    path = os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else ""
+    reason = error.strerror or str(error)
+    return CcmoveError(f"{path}: {reason}" if path else reason, _advice(error.errno, path))
+
+
+def _advice(number: int | None, path: str) -> str:
+    quoted = shlex.quote(path)
+    if path and number in (errno.EACCES, errno.EPERM):
+        return f"look at the permissions: ls -ld {quoted}"
+    if path and number in (errno.ENOSPC, errno.EDQUOT):
+        return f"make room, then run the command again; what is free: df -h {quoted}"
+    if path and number == errno.ENOENT:
+        return f"check the spelling: ls -ld {quoted}"
+    return "nothing was changed; mend that and run the command again"
