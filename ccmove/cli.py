@@ -1,7 +1,8 @@
-"""The command line: arguments in, one result out, one place where errors end."""
+"""The command line: arguments in, one result out. The only module with click."""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -10,7 +11,16 @@ from typing import Any
 import click
 
 from ccmove import __version__
-from ccmove.errors import CcmoveError, UsageError, describe
+from ccmove.errors import UsageError
+from ccmove.session import (
+    DEBUG,
+    InterruptedRunError,
+    Session,
+    bug,
+    fail,
+    give_up_on_stdout,
+    unprinted,
+)
 
 VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict"}
 
@@ -201,7 +211,9 @@ def backups(prune: bool, keep: int | None, older_than: str | None, **options: An
             raise UsageError("--keep and --older-than go with --prune")
         return commands.list_backups(session.layout)
 
-    return Session(options).run(work)
+    from ccmove.report_move import show_backups
+
+    return Session(options).run(work, show_backups)
 
 
 @app.command()
@@ -209,59 +221,37 @@ def backups(prune: bool, keep: int | None, older_than: str | None, **options: An
 def demo(**options: Any) -> int:
     """Show the whole cycle on a made-up state in a temporary directory."""
     from ccmove.commands.demo import demo as do_demo
+    from ccmove.report_demo import show_demo
 
-    return Session(options).run(lambda session: do_demo(session.printer))
-
-
-class Session:
-    """One command from start to end: what it prints to, and what is known if it fails."""
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        from ccmove.report import Printer
-
-        self.printer = Printer(options["quiet"], options["verbose"], options["as_json"])
-        self.layout: Any = None
-        self.moves: tuple[tuple[str, str], ...] = ()
-
-    def progress(self) -> Any:
-        return None
-
-    def run(self, work: Callable[[Session], Any]) -> int:
-        """Do the work and print what comes of it; the exit code."""
-        from ccmove.report_move import show_backups, show_result
-        from ccmove.result import Result, failure
-
-        try:
-            result = work(self)
-        except CcmoveError as error:
-            result = failure(error, self.layout, self.moves)
-        except OSError as error:
-            result = failure(CcmoveError(describe(error)), self.layout, self.moves)
-        if isinstance(result, Result):
-            show_result(result, self.printer)
-            return result.exit_code
-        if isinstance(result, list):
-            show_backups(result, self.printer)
-        return result if isinstance(result, int) else 0
+    return Session(options).run(lambda session: do_demo(session.printer), show_demo)
 
 
 def main(args: list[str] | None = None) -> None:
     """The entry point: every way out of ccmove goes through here."""
+    given = sys.argv[1:] if args is None else args
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name may not exist in the terminal's encoding
+            stream.reconfigure(errors="backslashreplace")
     try:
-        code = app.main(args, prog_name="ccmove", standalone_mode=False)
-    except click.exceptions.Abort:
-        code = 130
-    except click.UsageError as error:
-        hint = f"{error.ctx.command_path} --help" if error.ctx else "ccmove --help"
-        print(f"ccmove: {error.format_message()}\n  -> {hint}", file=sys.stderr)
-        code = 2
+        code = app.main(given, prog_name="ccmove", standalone_mode=False)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        code = fail(InterruptedRunError("interrupted; nothing was done"), as_json="--json" in given)
     except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except KeyboardInterrupt:
-        print("ccmove: interrupted; everything is as it was", file=sys.stderr)
-        code = 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        code = fail(_usage(error), as_json="--json" in given)
+    except OSError as error:  # of click's own output, such as --help
+        give_up_on_stdout()
+        unprinted(error)
+        code = 1
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        code = fail(bug(error), as_json="--json" in given)
     sys.exit(code or 0)
+
+
+def _usage(error: click.ClickException) -> UsageError:
+    """What click says of the command line, in our own form."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "ccmove"
+    message = error.format_message().rstrip(".")
+    return UsageError(message[:1].lower() + message[1:], f"{command} --help")

@@ -224,7 +224,15 @@ def show_failure(result: Result, printer: Printer) -> None:
     printer.on_stderr().lines(lines)
 
 
-_COMMAND = re.compile(r"(?P<words>(?:.*?: )?)(?P<command>(?:ccmove|git|ls|mkdir|chmod|df) .*)")
+def complain(message: str) -> None:
+    """One line on standard error, when there is no result to print."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"ccmove: {printable(message)}\n")
+
+
+_COMMAND = re.compile(
+    r"(?P<words>(?:.*?: )?)(?P<command>(?:ccmove|git|ls|mkdir|chmod|df|CCMOVE_DEBUG=1) .*)"
+)
 
 
 def _with_command(hint: str) -> Line:

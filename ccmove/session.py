@@ -1,0 +1,155 @@
+"""One command from start to end, and the one place where errors end.
+
+Whatever happens, one result is printed and one exit code comes out: 0 and what was done, or a
+message with what to type next. A traceback is shown only to those who ask for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ccmove.errors import CcmoveError, UnsettledError
+
+if TYPE_CHECKING:
+    from ccmove.layout import Layout
+    from ccmove.report import Printer, Progress
+
+Show = Callable[[Any, "Printer"], None]
+DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
+INTERRUPTED = 130
+
+
+class InterruptedRunError(CcmoveError):
+    """Ctrl-C, or the system asked us to end."""
+
+    exit_code = INTERRUPTED
+
+
+class Session:
+    """What a command prints to, and what is known about its run if it fails."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        from ccmove.report import Printer
+
+        self.printer = Printer(options["quiet"], options["verbose"], options["as_json"])
+        self.config_dir: str | None = options["config_dir"]
+        self.layout: Layout | None = None
+        self.moves: tuple[tuple[str, str], ...] = ()
+        self._progress: Progress | None = None
+
+    def progress(self) -> Progress | None:
+        """Where long work may say how far it is; None when nobody looks at a terminal."""
+        from ccmove.report import Progress
+
+        printer = self.printer
+        silent = printer.quiet or printer.as_json
+        if not silent and printer.out.isatty() and printer.err.isatty():
+            self._progress = Progress(printer.err)
+        return self._progress
+
+    def run(self, work: Callable[[Session], Any], show: Show | None = None) -> int:
+        """Do the work, print what comes of it, and return the exit code."""
+        from ccmove.report_move import show_result
+
+        result, failed = self._outcome(work)
+        shown = show_result if failed or show is None else show
+        code: int = getattr(result, "exit_code", 0)
+        try:
+            shown(result, self.printer)
+            self.printer.out.flush()
+        except OSError as error:
+            give_up_on_stdout()
+            if not isinstance(
+                error, BrokenPipeError
+            ):  # whoever reads a pipe may stop when he likes
+                return self._unprinted(result, code, error)
+        return code
+
+    def _outcome(self, work: Callable[[Session], Any]) -> tuple[Any, bool]:
+        from ccmove.result import failure
+
+        try:
+            try:
+                return work(self), False
+            finally:
+                if self._progress is not None:
+                    self._progress.close()
+        except (Exception, KeyboardInterrupt) as error:
+            reason = self._as_called(self._reason(error))
+            return failure(reason, self.layout, self.moves), True
+
+    def _reason(self, error: BaseException) -> CcmoveError:
+        """Any error as one that says what, where and what to type."""
+        if isinstance(error, CcmoveError):
+            return error
+        if os.environ.get(DEBUG) and isinstance(error, Exception):
+            raise error
+        if self.layout is not None and os.path.lexists(self.layout.journal):
+            what = "interrupted" if isinstance(error, KeyboardInterrupt) else one_line(error)
+            return UnsettledError(f"{what}; the run is not settled", "ccmove recover")
+        if isinstance(error, KeyboardInterrupt):
+            return InterruptedRunError("interrupted; everything is as it was")
+        if isinstance(error, OSError):
+            from ccmove.result import system_error
+
+            return system_error(error)
+        return bug(error)
+
+    def _as_called(self, error: CcmoveError) -> CcmoveError:
+        """Commands in a hint act on the same state as the command that failed."""
+        if self.config_dir and error.hint and "--config-dir" not in error.hint:
+            option = f"ccmove --config-dir {shlex.quote(self.config_dir)} "
+            error.hint = re.sub(r"(?<![\w/.-])ccmove (?=\S)", lambda _: option, error.hint)
+        return error
+
+    @staticmethod
+    def _unprinted(result: Any, code: int, error: OSError) -> int:
+        """The answer could not be written; what was done stays done."""
+        done = getattr(result, "backup", None) is not None
+        more = "; the run itself was done: ccmove backups" if done else ""
+        unprinted(error, more)
+        return code or (0 if done else 1)
+
+
+def unprinted(error: OSError, more: str = "") -> None:
+    from ccmove.report import complain
+
+    complain(f"the output could not be written: {error.strerror}{more}")
+
+
+def give_up_on_stdout() -> None:
+    """Python flushes standard output once more at its end; that must not fail again."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def bug(error: BaseException) -> CcmoveError:
+    """An exception that nobody foresaw."""
+    again = shlex.join(["ccmove", *sys.argv[1:]])
+    return CcmoveError(
+        f"this is a bug in ccmove: {one_line(error)}; everything is as it was",
+        f"please report it, with the output of: {DEBUG}=1 {again}",
+    )
+
+
+def one_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+
+
+def fail(error: CcmoveError, *, as_json: bool) -> int:
+    """End before there is a session: the command line itself was wrong, or the run was stopped."""
+    from ccmove.report import Printer, show_failure
+    from ccmove.result import failure
+
+    try:
+        show_failure(failure(error), Printer(as_json=as_json))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        give_up_on_stdout()
+    return error.exit_code
