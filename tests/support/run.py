@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,8 @@ def clean_environment(
         "HOME": str(state.home),
         "TMPDIR": str(temporary),
         "LANG": "C.UTF-8",
-        "PYTHONDONTWRITEBYTECODE": "1",
+        # Compiled once for all children of this machine's user, and never beside the sources.
+        "PYTHONPYCACHEPREFIX": os.path.join(tempfile.gettempdir(), f"ccmove-pyc-{os.getuid()}"),
         **(extra or {}),
     }
 

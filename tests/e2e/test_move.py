@@ -1,0 +1,267 @@
+"""A move and its undoing, through the real command line, on a state with everything odd in it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support import tree
+from tests.support.run import Completed, run_ccmove
+from tests.support.state import StateBuilder, encoded_name
+
+
+@pytest.fixture
+def busy(state: StateBuilder) -> StateBuilder:
+    """A project, a nested one, a sibling with the same prefix, an index, odd prompts, a config."""
+    old = state.code / "my-app"
+    state.project(
+        old, sessions=3, index=True, memory={"MEMORY.md": "# notes\n"}, repo="acme/my-app"
+    )
+    state.project(old / "packages" / "web", sessions=1)
+    state.project(state.code / "my-app-docker", sessions=2, index=True)
+    (state.code / "new-app").mkdir(parents=True)
+    return state
+
+
+def move(state: StateBuilder, *options: str) -> Completed:
+    return run_ccmove(*options, state.code / "my-app", state.code / "new-app", state=state)
+
+
+def ours_left_out(differences: list[str]) -> list[str]:
+    return [line for line in differences if not line.startswith("'.claude/ccmove")]
+
+
+def unchanged(before: tree.Tree, state: StateBuilder) -> bool:
+    """Not a byte, not a time, not a name; `tmp` is the child's own TMPDIR."""
+    after = tree.snapshot(state.root)
+    return tree.diff(before, after, ignore=["tmp"], mtimes="all", inodes="all") == []
+
+
+def test_exactly_the_planned_bytes_change_among_20000_odd_history_lines(busy: StateBuilder) -> None:
+    old, new = busy.code / "my-app", busy.code / "new-app"
+    kept = busy.history.read_bytes()
+    odd = busy.odd_history(old, 20_000)
+    before = tree.snapshot(busy.home)
+    done = move(busy)
+    assert done.exit == 0, done.err
+    expected = kept.replace(f'"project":"{old}"'.encode(), f'"project":"{new}"'.encode())
+    expected = expected.replace(f'"project":"{old}/'.encode(), f'"project":"{new}/'.encode())
+    expected += b"".join(line.expected(str(old), str(new)) for line in odd)
+    assert busy.history.read_bytes() == expected
+    assert (busy.history.stat().st_mode & 0o777) == 0o600
+    assert run_ccmove("restore", state=busy).exit == 0
+    assert ours_left_out(tree.diff(before, tree.snapshot(busy.home))) == []
+
+
+def test_config_and_index_change_only_in_the_planned_values(busy: StateBuilder) -> None:
+    old, new = str(busy.code / "my-app"), str(busy.code / "new-app")
+    text = busy.config_file.read_text()
+    index = busy.projects / encoded_name(old) / "sessions-index.json"
+    index_text = index.read_text()
+    assert move(busy).exit == 0
+    expected = text.replace(f'"{old}"', f'"{new}"').replace(f'"{old}/', f'"{new}/')
+    assert busy.config_file.read_text() == expected
+    moved = busy.projects / encoded_name(new) / "sessions-index.json"
+    renamed = index_text.replace(f'"{old}"', f'"{new}"')
+    renamed = renamed.replace(f"/{encoded_name(old)}/", f"/{encoded_name(new)}/")
+    assert moved.read_text() == renamed
+
+
+def test_transcripts_keep_inode_bytes_and_mtime(busy: StateBuilder) -> None:
+    old, new = busy.code / "my-app", busy.code / "new-app"
+    source = busy.projects / encoded_name(str(old))
+    before = {p.relative_to(source): p.stat() for p in source.rglob("*") if p.is_file()}
+    content = {name: (source / name).read_bytes() for name in before}
+    assert move(busy).exit == 0
+    target = busy.projects / encoded_name(str(new))
+    assert not source.exists()
+    for name, was in before.items():
+        if name.name == "sessions-index.json":
+            continue
+        now = (target / name).stat()
+        assert (now.st_ino, now.st_mtime_ns, now.st_size) == (
+            was.st_ino,
+            was.st_mtime_ns,
+            was.st_size,
+        )
+        assert (target / name).read_bytes() == content[name]
+
+
+def test_the_sibling_with_the_same_prefix_is_untouched(busy: StateBuilder) -> None:
+    sibling = busy.projects / encoded_name(str(busy.code / "my-app-docker"))
+    before = tree.snapshot(sibling)
+    assert move(busy).exit == 0
+    assert tree.diff(before, tree.snapshot(sibling)) == []
+
+
+def test_a_dry_run_changes_nothing_and_creates_nothing(busy: StateBuilder) -> None:
+    before = tree.snapshot(busy.root)
+    done = move(busy, "--dry-run")
+    assert done.exit == 0
+    assert unchanged(before, busy)
+    assert str(busy.code / "new-app") in done.out
+
+
+def test_a_refused_move_creates_nothing(busy: StateBuilder) -> None:
+    before = tree.snapshot(busy.root)
+    assert run_ccmove(busy.code / "nothing", busy.code / "new-app", state=busy).exit == 3
+    assert run_ccmove(busy.code / "a", busy.code / "b", state=busy).exit == 4
+    assert unchanged(before, busy)
+
+
+def test_saved_files_are_readable_by_the_owner_only(busy: StateBuilder) -> None:
+    busy.config_file.chmod(0o644)
+    assert move(busy).exit == 0
+    assert (busy.config_file.stat().st_mode & 0o777) == 0o644
+    own = busy.config_dir / "ccmove"
+    for path in (own, *own.rglob("*")):
+        mode = path.stat().st_mode & 0o777
+        assert mode == (0o700 if path.is_dir() else 0o600), path
+    assert run_ccmove("restore", state=busy).exit == 0
+    assert (busy.config_file.stat().st_mode & 0o777) == 0o644
+
+
+def test_a_move_with_a_loose_umask_keeps_our_files_private(busy: StateBuilder) -> None:
+    before = os.umask(0)
+    try:
+        assert move(busy).exit == 0
+    finally:
+        os.umask(before)
+    own = busy.config_dir / "ccmove"
+    assert all((path.stat().st_mode & 0o077) == 0 for path in (own, *own.rglob("*")))
+
+
+def test_json_tells_everything(busy: StateBuilder) -> None:
+    record = move(busy, "--json").json()
+    assert record["schema"] == 1
+    assert record["status"] == "moved"
+    assert record["old"] == str(busy.code / "my-app")
+    assert record["new"] == str(busy.code / "new-app")
+    assert record["config_dir"] == str(busy.config_dir)
+    assert record["counts"]["transcripts"] == 4
+    assert record["counts"]["index"] == 7
+    assert record["error"] is None
+    assert {project["kind"] for project in record["projects"]} == {"rename"}
+    assert (busy.config_dir / "ccmove" / "backups" / record["backup"]).is_dir()
+    rows = [row for row in record["changes"] if row["file"].endswith("history.jsonl")]
+    assert len(rows) == 1
+
+
+def test_moving_there_and_back_gives_the_same_state(busy: StateBuilder) -> None:
+    before = tree.snapshot(busy.home)
+    assert move(busy).exit == 0
+    (busy.code / "new-app").rename(busy.code / "my-app")
+    back = run_ccmove(busy.code / "new-app", busy.code / "my-app", state=busy)
+    assert back.exit == 0, back.err
+    assert ours_left_out(tree.diff(before, tree.snapshot(busy.home), mtimes="transcripts")) == []
+
+
+def test_moved_twice_although_the_transcripts_name_a_path_of_long_ago(busy: StateBuilder) -> None:
+    assert move(busy).exit == 0
+    (busy.code / "new-app").rename(busy.code / "third")
+    done = run_ccmove("--json", busy.code / "new-app", busy.code / "third", state=busy)
+    assert done.exit == 0, done.err
+    assert done.json()["counts"]["transcripts"] == 4
+    assert (busy.projects / encoded_name(str(busy.code / "third"))).is_dir()
+
+
+def test_undo_keeps_what_was_added_since(busy: StateBuilder) -> None:
+    old, new = busy.code / "my-app", busy.code / "new-app"
+    assert move(busy).exit == 0
+    session = busy.add_session(new)
+    busy.add_prompt(new, "asked in the new place")
+    config = busy.config()
+    config["addedSince"] = True
+    config["projects"][str(new)]["lastCost"] = 7
+    busy.write_config(config)
+    assert run_ccmove("restore", state=busy).exit == 0
+    assert (busy.projects / encoded_name(str(old)) / f"{session}.jsonl").is_file()
+    last = json.loads(busy.history.read_bytes().splitlines()[-1])
+    assert (last["display"], last["project"]) == ("asked in the new place", str(old))
+    after = busy.config()
+    assert after["addedSince"] is True
+    assert after["projects"][str(old)]["lastCost"] == 7
+    assert str(new) not in after["projects"]
+
+
+def test_an_undo_can_be_undone(busy: StateBuilder) -> None:
+    assert move(busy).exit == 0
+    moved = tree.snapshot(busy.home)
+    undo = run_ccmove("restore", "--json", state=busy).json()
+    assert undo["status"] == "restored"
+    assert run_ccmove("restore", undo["backup"], state=busy).exit == 0
+    assert ours_left_out(tree.diff(moved, tree.snapshot(busy.home))) == []
+
+
+def test_the_newest_move_that_stands_is_undone_first(busy: StateBuilder) -> None:
+    first = move(busy, "--json").json()["backup"]
+    (busy.code / "new-app").rename(busy.code / "third")
+    run_ccmove(busy.code / "new-app", busy.code / "third", state=busy)
+    assert run_ccmove("restore", state=busy).exit == 0
+    listed = run_ccmove("backups", "--json", state=busy).json()["backups"]
+    assert {row["id"]: row["stands"] for row in listed}[first] is True
+    assert run_ccmove("restore", state=busy).exit == 0
+    assert run_ccmove("restore", state=busy).exit == 3
+
+
+@pytest.mark.parametrize("verify", ["quick", "full"])
+def test_both_ways_to_verify_pass(busy: StateBuilder, verify: str) -> None:
+    assert move(busy, "--verify", verify).exit == 0
+
+
+def test_a_link_left_at_the_old_place_is_no_obstacle(busy: StateBuilder) -> None:
+    (busy.code / "my-app").symlink_to(busy.code / "new-app")
+    done = move(busy)
+    assert done.exit == 0, done.err
+    assert (busy.projects / encoded_name(str(busy.code / "new-app"))).is_dir()
+
+
+def test_a_path_known_only_as_typed_is_found(state: StateBuilder) -> None:
+    real = state.code / "real"
+    real.mkdir(parents=True)
+    (state.root / "link").symlink_to(real)
+    typed = state.root / "link" / "app"
+    state.project(str(typed))
+    (real / "new").mkdir()
+    done = run_ccmove(typed, real / "new", state=state)
+    assert done.exit == 0, done.err
+    assert (state.projects / encoded_name(str(real / "new"))).is_dir()
+
+
+def test_a_folder_named_like_a_command_is_written_with_a_dot(state: StateBuilder) -> None:
+    state.project(state.code / "restore")
+    (state.code / "fresh").mkdir(parents=True)
+    done = run_ccmove("./restore", "./fresh", state=state, cwd=state.code)
+    assert done.exit == 0, done.err
+
+
+def test_common_options_may_stand_before_the_command(busy: StateBuilder) -> None:
+    done = run_ccmove("--json", "--config-dir", busy.config_dir, "backups", state=busy)
+    assert done.json() == {"schema": 1, "backups": []}
+
+
+def test_a_config_dir_elsewhere_has_its_own_config_file(
+    state: StateBuilder, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    state.project("my-app")
+    state.config_dir.rename(elsewhere)
+    state.config_file.rename(elsewhere / ".claude.json")
+    (state.code / "new").mkdir(parents=True)
+    old, new = state.code / "my-app", state.code / "new"
+    assert run_ccmove(old, new, "--config-dir", elsewhere, state=state).exit == 0
+    assert str(new) in json.loads((elsewhere / ".claude.json").read_text())["projects"]
+
+
+def test_the_environment_names_the_config_dir(state: StateBuilder, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    state.project("my-app")
+    state.config_dir.rename(elsewhere)
+    state.config_file.rename(elsewhere / ".claude.json")
+    (state.code / "new").mkdir(parents=True)
+    old, new = state.code / "my-app", state.code / "new"
+    env = {"CLAUDE_CONFIG_DIR": str(elsewhere)}
+    assert run_ccmove(old, new, state=state, env=env).exit == 0

@@ -1,0 +1,154 @@
+"""Is Claude Code running there? With real processes, and records that lie."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ccmove.layout import find_layout
+from ccmove.live import daemon_is_running, live_sessions
+from tests.support.run import run_ccmove
+from tests.support.state import StateBuilder
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+
+
+def start_time(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Some process that has nothing to do with Claude."""
+    with subprocess.Popen(["sleep", "60"], cwd=tmp_path) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def claude(state: StateBuilder) -> Iterator[subprocess.Popen[bytes]]:
+    """A process named claude that works in the project, as an older client does: unregistered."""
+    folder = state.code / "my-app" / "src"
+    folder.mkdir(parents=True)
+    program = state.root / "claude"
+    program.symlink_to("/bin/sleep")
+    with subprocess.Popen([program, "60"], cwd=folder) as process:
+        _wait_for_name(process.pid)
+        yield process
+        process.kill()
+
+
+def _wait_for_name(pid: int) -> None:
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{pid}/comm").read_text().strip() != "claude":
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def found(state: StateBuilder, *folders: Path) -> list[int]:
+    layout = find_layout(str(state.config_dir), {})
+    return [session.pid for session in live_sessions(layout, [str(path) for path in folders])]
+
+
+def test_a_registered_session_in_the_folder_is_seen(
+    state: StateBuilder, sleeper: subprocess.Popen[bytes]
+) -> None:
+    folder = state.code / "my-app"
+    state.session_file(sleeper.pid, str(folder), start_time(sleeper.pid), "some-session")
+    assert found(state, folder) == [sleeper.pid]
+    assert found(state, state.code) == [sleeper.pid]
+    assert found(state, state.code / "my-app-docker") == []
+    assert found(state, folder / "src") == []
+
+
+def test_a_reused_pid_with_another_start_time_is_not_that_session(
+    state: StateBuilder, sleeper: subprocess.Popen[bytes]
+) -> None:
+    state.session_file(sleeper.pid, str(state.code / "my-app"), "1", "long-gone")
+    assert found(state, state.code / "my-app") == []
+
+
+def test_a_dead_pid_is_no_session(state: StateBuilder, sleeper: subprocess.Popen[bytes]) -> None:
+    started = start_time(sleeper.pid)
+    sleeper.kill()
+    sleeper.wait()
+    state.session_file(sleeper.pid, str(state.code / "my-app"), started, "dead")
+    assert found(state, state.code / "my-app") == []
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid":"x","cwd":3}', b'{"pid":-1}'])
+def test_a_record_that_is_none_is_passed_over(state: StateBuilder, content: bytes) -> None:
+    sessions = state.config_dir / "sessions"
+    sessions.mkdir()
+    (sessions / "17.json").write_bytes(content)
+    (sessions / "17.abc.key").write_bytes(b"{}")
+    assert found(state, Path("/")) == []
+
+
+def test_an_older_client_is_seen_by_its_process(
+    state: StateBuilder, claude: subprocess.Popen[bytes]
+) -> None:
+    assert found(state, state.code / "my-app") == [claude.pid]
+    assert found(state, state.code / "other") == []
+
+
+def test_ccmove_refuses_and_names_pid_and_folder(
+    state: StateBuilder, claude: subprocess.Popen[bytes]
+) -> None:
+    state.project("my-app")
+    (state.code / "new").mkdir()
+    arguments = ("--skip-path-check", state.code / "my-app", state.code / "new")
+    done = run_ccmove(*arguments, state=state)
+    assert done.exit == 4
+    assert f"pid {claude.pid}" in done.err
+    assert str(state.code / "my-app" / "src") in done.err
+    assert not (state.config_dir / "ccmove").exists()
+    assert run_ccmove("--allow-live", *arguments, state=state).exit == 0
+
+
+def test_a_session_in_the_new_folder_is_a_reason_too(
+    state: StateBuilder, claude: subprocess.Popen[bytes]
+) -> None:
+    state.project("before")
+    done = run_ccmove(state.code / "before", state.code / "my-app", state=state)
+    assert done.exit == 4
+    assert "running" in done.err
+
+
+def test_a_preview_only_warns(state: StateBuilder, claude: subprocess.Popen[bytes]) -> None:
+    state.project("before")
+    done = run_ccmove("-n", state.code / "before", state.code / "my-app", state=state)
+    assert done.exit == 0
+    assert f"pid {claude.pid}" in done.out
+
+
+def test_asked_from_inside_the_session_it_says_what_to_run_after_leaving(
+    state: StateBuilder, tmp_path: Path
+) -> None:
+    """This very process plays the client: ccmove is its child."""
+    state.project("my-app")
+    (state.code / "new").mkdir(parents=True)
+    state.session_file(os.getpid(), str(state.code / "my-app"), start_time(os.getpid()), "me")
+    done = run_ccmove(state.code / "my-app", state.code / "new", state=state)
+    assert done.exit == 4
+    assert "from inside" in done.err
+    assert "/exit" in done.err
+    assert f"ccmove {state.code / 'my-app'} {state.code / 'new'}" in done.err
+
+
+def test_the_daemon_runs_while_its_pid_and_start_time_match(
+    state: StateBuilder, sleeper: subprocess.Popen[bytes]
+) -> None:
+    layout = find_layout(str(state.config_dir), {})
+    assert not daemon_is_running(layout)
+    record = '{{"pid":{},"procStart":"{}"}}'
+    layout.daemon_lock.write_text(record.format(sleeper.pid, start_time(sleeper.pid)))
+    assert daemon_is_running(layout)
+    layout.daemon_lock.write_text(record.format(sleeper.pid, "1"))
+    assert not daemon_is_running(layout)
