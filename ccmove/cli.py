@@ -223,7 +223,7 @@ def demo(**options: Any) -> int:
     from ccmove.commands.demo import demo as do_demo
     from ccmove.report_demo import show_demo
 
-    return Session(options).run(lambda session: do_demo(session.printer), show_demo)
+    return Session(options).run(lambda _: do_demo(), show_demo)
 
 
 def main(args: list[str] | None = None) -> None:

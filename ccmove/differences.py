@@ -7,7 +7,7 @@ texts are compared: objects and arrays side by side, so that a renamed key is on
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ccmove.edits import Edit
@@ -135,7 +135,7 @@ def _items(one: str, a: Node, other: str, b: Node, at: Pointer) -> Iterator[Diff
             yield Difference((*at, y), None, _shown(other, b.items[y]))
 
 
-def _opcodes(one: list[str], other: list[str]) -> list[tuple[str, int, int, int, int]]:
+def _opcodes(one: list[str], other: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
     return difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
 
 

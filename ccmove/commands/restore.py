@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove import backup, files, transaction
+from ccmove import backup, files, history, transaction
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.interrupts import termination_as_interrupt
 from ccmove.layout import Layout
@@ -19,6 +20,7 @@ from ccmove.preflight import refuse_foreign_state
 from ccmove.result import Result
 from ccmove.reversal import plan_restore
 from ccmove.settling import settle
+from ccmove.state import open_regular, reader
 
 
 def restore(
@@ -34,17 +36,47 @@ def restore(
     manifest = _find(layout, identifier)
     if not allow_live and not dry_run:
         _refuse_live(layout, manifest)
+    moves = manifest.paths.reversed().moves
     if dry_run:
         plan = plan_restore(layout, manifest, layout.own / "displaced")
-        return Result("planned", layout, plan.paths.moves, plan)
+        return Result("planned", layout, moves, plan, put_back=_put_back(plan, manifest))
 
     def make_plan(displaced: Path) -> Plan:
         return plan_restore(layout, _find(layout, manifest.id), displaced)
 
     outcome = transaction.run(layout, make_plan, full=full, progress=progress)
-    moves = manifest.paths.reversed().moves
     return Result(
-        "restored", layout, moves, outcome.plan, outcome.identifier, settled=outcome.settled
+        "restored",
+        layout,
+        moves,
+        outcome.plan,
+        outcome.identifier,
+        _folders_to_rename(outcome.plan, moves),
+        settled=outcome.settled,
+        put_back=_put_back(outcome.plan, manifest),
+    )
+
+
+def _put_back(plan: Plan, manifest: Manifest) -> history.Scan | None:
+    """What the run had changed in the history, when its saved bytes are put back as they are."""
+    saved = plan.history.parts[0] if plan.history is not None else None
+    if saved is None or plan.history is None or saved.file == plan.history.path:
+        return None
+    fd = open_regular(saved.file)
+    if fd is None:
+        return None
+    try:
+        return history.scan(reader(fd), saved.scan.size, manifest.paths)
+    finally:
+        os.close(fd)
+
+
+def _folders_to_rename(plan: Plan, moves: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """The state is at the old path again; its folder is the user's to rename."""
+    return tuple(
+        f"the folder is still {now}; to rename it too: {shlex.join(['mv', now, then])}"
+        for now, then in moves
+        if not plan.folders and os.path.isdir(now) and not os.path.lexists(then)
     )
 
 
