@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ccmove import files
 from ccmove.errors import UnsettledError
@@ -14,8 +13,7 @@ from ccmove.manifest import SCHEMA, Manifest, Spelling, checked_id, from_json, t
 from ccmove.state import read_document
 
 
-@dataclass(frozen=True)
-class Journal:
+class Journal(NamedTuple):
     """The run under way. Until `manifest` is there nothing of the user's was changed."""
 
     id: str

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """The places of one state. `config_dir` is real; the config file may be a link elsewhere."""
 
     config_dir: Path

@@ -6,8 +6,8 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ccmove.layout import Layout
 from ccmove.pathmap import tail_below
@@ -15,8 +15,7 @@ from ccmove.pathmap import tail_below
 LINUX = sys.platform.startswith("linux")  # a name, so that type checkers look at both ways
 
 
-@dataclass(frozen=True)
-class LiveSession:
+class LiveSession(NamedTuple):
     """A running client and the folder it works in."""
 
     pid: int

@@ -11,9 +11,8 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from ccmove.edits import Edit
 from ccmove.errors import RefusedError
@@ -26,8 +25,7 @@ SCHEMA = 1
 ID_PATTERN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(NamedTuple):
     """What a file held: enough to recognise it."""
 
     sha256: str
@@ -36,8 +34,7 @@ class Content:
     mtime_ns: int = 0
 
 
-@dataclass(frozen=True)
-class SavedFile:
+class SavedFile(NamedTuple):
     """One file that a run replaced or made. `before` is None for one that it made."""
 
     path: Path  # where it was before the steps of the run
@@ -55,8 +52,7 @@ class SavedFile:
         return self.place == "history"
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(NamedTuple):
     """Everything that one run did."""
 
     id: str
@@ -94,59 +90,80 @@ def sha256_of(path: Path, size: int | None = None) -> str:
 # -- paths as they are written down ----------------------------------------------------
 
 
+# The project's own files that a run may rewrite; the only ones outside of the state, apart from
+# the desktop app's.
+PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
+
+
 class Spelling:
     """Paths in manifests: `$C/…` inside the state, `$CONFIG` for the config file, else absolute.
 
-    Reading checks that a path stays where a run may work: in the state, or in a folder or a
-    desktop directory that the run itself names.
+    Reading checks that a path stays where a run may work: in the state, or the few files and
+    folders outside that a move can be asked to change.
     """
 
     def __init__(self, layout: Layout, folders: Iterable[str] = ()) -> None:
-        self.layout = layout
+        self.state = layout.config_dir
+        self.config_file = layout.real_config_file
+        self.desktop = layout.desktop_sessions
         self.folders = tuple(folders)
 
     def write(self, path: Path) -> str:
-        if path == self.layout.real_config_file:
+        if path == self.config_file:
             return "$CONFIG"
-        if path.is_relative_to(self.layout.config_dir):
-            return f"$C/{path.relative_to(self.layout.config_dir)}"
+        if path.is_relative_to(self.state):
+            return f"$C/{path.relative_to(self.state)}"
         return str(path)
 
     def read(self, text: object) -> Path:
         if not isinstance(text, str) or "\0" in text or ".." in PurePath(text).parts:
             raise ValueError(f"{text!r} is not a path of the state")
         if text == "$CONFIG":
-            return self.layout.real_config_file
-        if text.startswith("$C/"):
-            path = self.layout.config_dir / text[3:]
-            if text[3:].startswith("/") or not path.is_relative_to(self.layout.config_dir):
-                raise ValueError(f"{text!r} leads out of the state")
-            return path
-        allowed = (*self.folders, str(self.layout.desktop_sessions))
-        path = Path(text)
-        if not path.is_absolute() or not any(path.is_relative_to(base) for base in allowed):
+            return self.config_file
+        if text.startswith("$C/") and text[3:4] not in ("", "/"):
+            return self.state / text[3:]
+        if not self._may_be_outside(Path(text)):
             raise ValueError(f"{text!r} is outside of the state")
-        return path
+        return Path(text)
+
+    def _may_be_outside(self, path: Path) -> bool:
+        if path.is_relative_to(self.desktop):
+            return path.match("local_*.json")
+        names = ("", *PROJECT_FILES)
+        return any(path == Path(folder, name) for folder in self.folders for name in names)
 
 
 def to_json(manifest: Manifest, layout: Layout) -> dict[str, Any]:
+    """The manifest as it is written, with a checksum over all of it."""
     spelling = Spelling(layout)
-    record = asdict(manifest)
-    record["schema"] = SCHEMA
-    record["config_dir"] = str(layout.config_dir)
-    record["steps"] = [
-        {
-            "kind": step.kind,
-            "path": spelling.write(step.path),
-            "target": spelling.write(step.target) if step.target else None,
-            "mode": step.mode,
-        }
-        for step in manifest.steps
-    ]
-    for row, file in zip(record["files"], manifest.files, strict=True):
-        row["path"], row["ends"] = spelling.write(file.path), spelling.write(file.ends)
+    record = manifest._asdict() | {
+        "schema": SCHEMA,
+        "config_dir": str(layout.config_dir),
+        "projects": [dict(vars(move)) for move in manifest.projects],
+        "steps": [_step_to_json(step, spelling) for step in manifest.steps],
+        "files": [_file_to_json(file, spelling) for file in manifest.files],
+    }
     record["checksum"] = _checksum(record)
     return record
+
+
+def _step_to_json(step: Step, spelling: Spelling) -> dict[str, Any]:
+    target = spelling.write(step.target) if step.target else None
+    return {
+        "kind": step.kind,
+        "path": spelling.write(step.path),
+        "target": target,
+        "mode": step.mode,
+    }
+
+
+def _file_to_json(file: SavedFile, spelling: Spelling) -> dict[str, Any]:
+    return file._asdict() | {
+        "path": spelling.write(file.path),
+        "ends": spelling.write(file.ends),
+        "before": file.before._asdict() if file.before else None,
+        "after": file.after._asdict(),
+    }
 
 
 def _checksum(record: dict[str, Any]) -> str:
@@ -251,4 +268,3 @@ def read_edits(
         for kind, pointer, before, after, anchor in record["edits"]
     ]
     return edits, [(n, b, a) for n, b, a in record["lines"]], record["appended"]
-

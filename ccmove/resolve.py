@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.pathmap import is_windows, tail_below
 from ccmove.state import State
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """One move: the real paths, and OLD as it was typed, in case only that is known."""
 
     old: str

@@ -25,8 +25,9 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from ccmove import backup, files, journal, manifest, reversal, verifier
 from ccmove.errors import CcmoveError, StaleLookError, describe
@@ -48,8 +49,7 @@ Progress = Callable[[str, int, int], None]  # what, bytes done, bytes in all
 TRIES = 5
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a run did; `identifier` is None when there was nothing to do."""
 
     plan: Plan
@@ -86,8 +86,7 @@ def run(
         raise AssertionError("unreachable")
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(NamedTuple):
     """A plan that may be carried out, under the ID that its backup will have."""
 
     identifier: str
@@ -235,7 +234,7 @@ class Run:
         if isinstance(change, FileChange) and change.is_new:
             return Attributes(change.mode if change.mode is not None else 0o600)
         wanted = Attributes.of(os.lstat(change.path))
-        return replace(wanted, mtime_ns=change.keep_times)
+        return wanted._replace(mtime_ns=change.keep_times)
 
     def snapshot(self, full: bool) -> dict[Path, verifier.Trace]:
         """What must survive the renames."""

@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ccmove import history
 from ccmove.edits import Edit
@@ -24,8 +23,7 @@ from ccmove.state import open_regular, read_document, reader
 MOST_SHOWN = 20
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(NamedTuple):
     """What must survive a rename; the hash only when everything is to be hashed."""
 
     inode: int

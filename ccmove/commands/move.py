@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from ccmove import transaction
 from ccmove.backup import read_ledger
@@ -21,8 +22,7 @@ from ccmove.result import Result
 from ccmove.state import State
 
 
-@dataclass(frozen=True)
-class MoveOptions:
+class MoveOptions(NamedTuple):
     """The options of a move, as the command line gives them."""
 
     dry_run: bool = False

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ccmove import backup, files, history, transaction
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
@@ -117,8 +117,7 @@ def recover(layout: Layout) -> Result:
 # -- backups ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Backup:
+class Backup(NamedTuple):
     """One line of `ccmove backups`."""
 
     identifier: str
