@@ -56,7 +56,7 @@ class DemoHome:
 
     def write(self) -> None:
         """Everything that the client would have written by now."""
-        self._project(self.old, CONVERSATIONS, indexed=True, memory="- prices are in euro\n")
+        self._project(self.old, CONVERSATIONS, memory="- prices are in euro\n")
         self._project(self.old / "packages" / "core", CONVERSATIONS[:1])
         self._project(self.neighbour, CONVERSATIONS[1:2])
         self._file(self.old / "menu.txt", b"soup\nfish\ncake\n")
@@ -74,22 +74,11 @@ class DemoHome:
         }
 
     def _project(
-        self,
-        folder: Path,
-        conversations: tuple[tuple[str, str], ...],
-        *,
-        indexed: bool = False,
-        memory: str = "",
+        self, folder: Path, conversations: tuple[tuple[str, str], ...], memory: str = ""
     ) -> None:
         directory = self.layout.projects / encode(str(folder))
-        entries = []
         for prompt, answer in conversations:
-            session = self._session_id()
-            self._conversation(directory, session, str(folder), prompt, answer)
-            entries.append(_index_entry(directory, session, str(folder), prompt))
-        if indexed:
-            index = {"version": 1, "entries": entries, "originalPath": str(folder)}
-            self._file(directory / "sessions-index.json", _json(index, indent=2))
+            self._conversation(directory, self._session_id(), str(folder), prompt, answer)
         if memory:
             self._file(directory / "memory" / "MEMORY.md", memory.encode())
         self._projects[str(folder)] = {
@@ -138,15 +127,6 @@ class DemoHome:
         for directory in reversed([path, *path.parents]):
             if not directory.exists():
                 files.make_directory(directory)
-
-
-def _index_entry(directory: Path, session: str, folder: str, prompt: str) -> dict[str, Any]:
-    return {
-        "sessionId": session,
-        "fullPath": str(directory / f"{session}.jsonl"),
-        "firstPrompt": prompt,
-        "projectPath": folder,
-    }
 
 
 def _json(value: object, indent: int | None = None) -> bytes:

@@ -32,21 +32,9 @@ class Difference:
         return self.line or show(self.pointer)
 
     @property
-    def label(self) -> str:
-        """Where it is, for people: slashes inside a name stay as they are."""
-        return self.line or _label(self.pointer, self.is_key)
-
-    @property
-    def pattern(self) -> str:
-        """The label with every array index as `*`: alike differences can be shown as one."""
-        starred = tuple("*" if isinstance(token, int) else token for token in self.pointer)
-        return self.line or _label(starred, self.is_key)
-
-
-def _label(pointer: Pointer, is_key: bool) -> str:
-    tokens = pointer[:-1] if is_key else pointer
-    where = " > ".join(str(token) for token in tokens)
-    return f"{where} (key)" if is_key else where
+    def pattern(self) -> Pointer:
+        """The pointer with every array index as `*`: alike differences can be shown as one."""
+        return tuple("*" if isinstance(token, int) else token for token in self.pointer)
 
 
 def differences(change: FileChange) -> list[Difference]:

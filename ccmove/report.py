@@ -46,7 +46,8 @@ STYLES = {
     "part.added": "bold green",
 }
 ELLIPSIS = "…"
-SHORTEST_PATH = 16  # a path is not shortened further than this
+SHORTEST_PATH = 16  # a path is not shortened further than this,
+SHORTEST_PART = 24  # and the part of it that differs not further than this
 NARROWEST = 40
 
 
@@ -140,16 +141,22 @@ def _cell(char: str) -> int:
 
 def fitted(line: Line, width: int) -> list[Line]:
     """The line, its paths shortened in the middle, and wrapped at spaces if that is not enough."""
+    line = _narrowed(line, width, "path", SHORTEST_PATH)
+    line = _narrowed(line, width, "part", SHORTEST_PART)
+    return [line] if _length(line) <= width else list(_wrapped(line, width))
+
+
+def _narrowed(line: Line, width: int, kind: str, shortest: int) -> Line:
+    """The pieces of this kind made shorter, the longest first, until the line fits."""
+    pieces = list(line)
     excess = _length(line) - width
-    for index in sorted(range(len(line)), key=lambda i: -cells(line[i][1])):
-        style, text = line[index]
-        if excess <= 0:
-            break
-        if style.startswith("path"):
-            shorter = shortened(text, max(SHORTEST_PATH, cells(text) - excess))
+    for index in sorted(range(len(pieces)), key=lambda i: -cells(pieces[i][1])):
+        style, text = pieces[index]
+        if excess > 0 and style.startswith(kind):
+            shorter = shortened(text, max(shortest, cells(text) - excess))
             excess -= cells(text) - cells(shorter)
-            line = [*line[:index], (style, shorter), *line[index + 1 :]]
-    return [line] if excess <= 0 else list(_wrapped(line, width))
+            pieces[index] = (style, shorter)
+    return pieces
 
 
 def _length(line: Line) -> int:
@@ -191,11 +198,12 @@ def _wrapped(line: Line, width: int) -> Iterator[Line]:
     """Broken at spaces, but never inside a command or a path: those are there to be copied."""
     whole = "".join(text for _, text in line)
     indent = len(whole) - len(whole.lstrip(" "))
+    hanging = " " * (indent + (2 if len(line) > 1 else 0))  # prose of one piece is a paragraph
     row: Line = []
     for style, word in _words(line):
         if row and _length([*row, (style, word)]) > width and _length(row) > indent:
             yield row
-            row = [("", " " * (indent + 2)), (style, word.lstrip(" "))]
+            row = [("", hanging), (style, word.lstrip(" "))]
         else:
             row.append((style, word))
     yield row
@@ -220,7 +228,7 @@ def show_failure(result: Result, printer: Printer) -> None:
     lines: list[Line] = [[("bad", "ccmove: "), ("", printable(result.error))]]
     lines += [[("dim", f"  {printable(detail)}")] for detail in result.details]
     for hint in (result.hint or "").splitlines():
-        lines.append([("title", "  -> "), *_with_command(printable(hint))])
+        lines.append([("title", "  -> "), *with_command(printable(hint))])
     printer.on_stderr().lines(lines)
 
 
@@ -231,11 +239,11 @@ def complain(message: str) -> None:
 
 
 _COMMAND = re.compile(
-    r"(?P<words>(?:.*?: )?)(?P<command>(?:ccmove|git|ls|mkdir|chmod|df|CCMOVE_DEBUG=1) .*)"
+    r"(?P<words>(?:.*?: )?)(?P<command>(?:ccmove|git|mv|ls|mkdir|chmod|df|CCMOVE_DEBUG=1) .*)"
 )
 
 
-def _with_command(hint: str) -> Line:
+def with_command(hint: str) -> Line:
     """The command that ends a hint stands out, and is never broken, so that it can be copied."""
     match = _COMMAND.fullmatch(hint)
     if match is None:

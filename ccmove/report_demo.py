@@ -38,6 +38,9 @@ def _scene(number: int, scene: Scene, printer: Printer) -> Iterator[Line]:
     yield [("dim", "$ "), ("command", scene.command)]
     if scene.result is not None:
         yield from result_lines(scene.result, printer)
+    if scene.facts:
+        yield []
+        yield [("title", "Looked up on the disk")]
     for fact in scene.facts:
         yield [
             ("good" if fact.holds else "bad", "  ok  " if fact.holds else "  no  "),

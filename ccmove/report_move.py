@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ccmove.differences import Difference, differences
+from ccmove.jsonspan import Pointer
 from ccmove.plan import FileChange, Plan, ProjectMove
 from ccmove.printable import plural, printable, size
-from ccmove.report import Line, Printer, show_failure
+from ccmove.report import Line, Piece, Printer, show_failure, with_command
 from ccmove.result import Result, counts
 
 if TYPE_CHECKING:
@@ -164,12 +166,11 @@ def _differences(result: Result, all_of_it: bool) -> Iterator[Line]:
 def _file(change: FileChange, all_of_it: bool) -> Iterator[Line]:
     groups = _alike(differences(change))
     total = sum(len(group) for group in groups)
-    yield [("path.new", f"  {printable(change.path)}"), ("dim", f"  {plural(total, 'value')}")]
+    yield _file_line(change.path, plural(total, "value"))
     shown = groups if all_of_it else groups[:MOST_DIFFERENCES]
     for group in shown:
-        label = group[0].label if len(group) == 1 else group[0].pattern
-        many = f"  {plural(len(group), 'value')}" if len(group) > 1 else ""
-        yield from _pair(label, many, group[0].before, group[0].after)
+        amount = plural(len(group), "value") if len(group) > 1 else ""
+        yield from _pair(_label(group), amount, group[0].before, group[0].after)
     if len(shown) < len(groups):
         hidden = total - sum(len(group) for group in shown)
         yield [("dim", f"    … and {hidden} more (-v shows all)")]
@@ -177,9 +178,9 @@ def _file(change: FileChange, all_of_it: bool) -> Iterator[Line]:
 
 def _alike(rows: list[Difference]) -> list[list[Difference]]:
     """Rows of one pattern with the same before and after come together: an index repeats itself."""
-    groups: dict[tuple[str, str, str], list[Difference]] = {}
+    groups: dict[tuple[object, ...], list[Difference]] = {}
     for row in rows:
-        key = (row.pattern, repr(row.before), repr(row.after))
+        key = (row.pattern, row.line, row.is_key, repr(row.before), repr(row.after))
         groups.setdefault(key, []).append(row)
     return list(groups.values())
 
@@ -187,19 +188,38 @@ def _alike(rows: list[Difference]) -> list[list[Difference]]:
 def _prompts(result: Result, all_of_it: bool) -> Iterator[Line]:
     assert result.plan is not None
     assert result.plan.history is not None
-    amount = plural(result.prompts, "line")
-    yield [("path.new", f"  {printable(result.plan.history.path)}"), ("dim", f"  {amount}")]
+    yield _file_line(result.plan.history.path, plural(result.prompts, "line"))
     rewrites = result.rewrites
     shown = rewrites if all_of_it else rewrites[:MOST_PATHS]
     for before, after, number in shown:
-        yield from _pair("project", f"  {plural(number, 'line')}", before, after)
+        yield from _pair([("", "project")], plural(number, "line"), before, after)
     if len(shown) < len(rewrites):
         yield [("dim", f"    … and {len(rewrites) - len(shown)} more paths (-v shows all)")]
 
 
-def _pair(label: str, amount: str, before: object, after: object) -> Iterator[Line]:
+def _label(group: list[Difference]) -> Line:
+    """Where a value stands, as `jq` would write it; `*` for several elements of an array."""
+    first = group[0]
+    if first.line:
+        return [("", first.line)]
+    pointer = first.pointer if len(group) == 1 else first.pattern
+    pieces = list(_steps(pointer[:-1] if first.is_key else pointer))
+    return [*pieces, ("dim", " (key)")] if first.is_key else pieces
+
+
+def _steps(pointer: Pointer) -> Iterator[Piece]:
+    for number, token in enumerate(pointer):
+        if isinstance(token, int) or token == "*":
+            yield ("", f"[{token}]")
+        elif re.fullmatch(r"[A-Za-z_]\w*", token, re.ASCII):
+            yield ("", f".{token}" if number else token)
+        else:
+            yield from (("", '["'), ("path", printable(token)), ("", '"]'))
+
+
+def _pair(label: Line, amount: str, before: object, after: object) -> Iterator[Line]:
     """A value before and after, with the part that differs standing out."""
-    yield [("", f"    {printable(label)}"), ("dim", amount)]
+    yield [("", "    "), *label, ("dim", f"  {amount}")]
     one, other = _text(before), _text(after)
     start, end = _common(one or "", other or "")
     for sign, style, text in (("-", "removed", one), ("+", "added", other)):
@@ -211,6 +231,10 @@ def _pair(label: str, amount: str, before: object, after: object) -> Iterator[Li
                 (f"part.{style}", printable(text[start:tail])),
                 (f"path.{style}", printable(text[tail:])),
             ]
+
+
+def _file_line(path: Path, amount: str) -> Line:
+    return [("", "  "), ("path.new", printable(path)), ("dim", f"  {amount}")]
 
 
 def _text(value: object) -> str | None:
@@ -237,10 +261,10 @@ def _left_alone(plan: Plan) -> Iterator[Line]:
     yield []
     yield [("title", "Left alone")]
     for item in plan.left_alone:
-        yield [("path", f"  {printable(item.file)}")]
+        yield [("", "  "), ("path", printable(item.file))]
         yield [("dim", f"    {printable(item.what)}")]
         if item.hint:
-            yield [("dim", f"    -> {printable(item.hint)}")]
+            yield [("", "    -> "), *with_command(printable(item.hint))]
 
 
 def _reasons(plan: Plan) -> Iterator[Line]:
@@ -250,7 +274,7 @@ def _reasons(plan: Plan) -> Iterator[Line]:
     yield [("title", "Why each directory is taken or left")]
     for note in plan.notes:
         name, _, reason = note.partition(": ")
-        yield [("path", f"  {printable(name)}")]
+        yield [("", "  "), ("path", printable(name))]
         yield [("dim", f"    {printable(reason)}")]
 
 
@@ -262,7 +286,7 @@ def _notes(result: Result) -> Iterator[Line]:
     if warnings:
         yield []
     for warning in warnings:
-        yield [("note", "Note: "), ("", printable(warning))]
+        yield [("note", "Note: "), *with_command(printable(warning))]
 
 
 def _closing(result: Result) -> Iterator[Line]:
