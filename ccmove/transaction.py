@@ -279,10 +279,24 @@ class Run:
             plan.undoes,
             plan.projects,
             plan.steps,
-            tuple(_inodes(plan)),
+            tuple(self._renamed_inodes()),
             tuple(self._saved_file(change) for change in self._changes()),
             plan.folders,
         )
+
+    def _renamed_inodes(self) -> Iterator[int]:
+        """For each step the inode of what it renames, by which a done step is recognised.
+
+        A file that is replaced first has the inode of its staged content by then.
+        """
+        origin: dict[Path, Path] = {}
+        for step in self.plan.steps:
+            if step.target is None:
+                yield 0
+                continue
+            now = origin_of(step.path, origin)
+            origin[step.target] = now
+            yield self.inodes.get(now) or os.lstat(now).st_ino
 
     def _saved_file(self, change: FileChange | HistoryChange) -> SavedFile:
         saved = self.saved.get(change.path, (None, False))[0]
@@ -341,15 +355,3 @@ class Run:
                 files.set_mode(path, 0o600)
         files.remove_tree(self.work)
         files.remove_file(self.layout.journal)
-
-
-def _inodes(plan: Plan) -> Iterator[int]:
-    """For each step the inode of what it renames, by which a done step is recognised."""
-    origin: dict[Path, Path] = {}
-    for step in plan.steps:
-        if step.target is None:
-            yield 0
-            continue
-        now = origin_of(step.path, origin)
-        origin[step.target] = now
-        yield os.lstat(now).st_ino

@@ -1,0 +1,77 @@
+"""Ctrl-C, a closed terminal or a polite kill at any stage: everything is as it was."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import pytest
+
+from tests.support import tree
+from tests.support.run import run_ccmove, run_child
+from tests.support.state import StateBuilder
+
+STAGES = "begin save stage snapshot look_again commit change verify finish".split()
+
+# Runs ccmove, but the process gets the signal just before or just after one stage.
+SCRIPT = """
+import os, sys
+from ccmove import transaction
+from ccmove.cli import main
+stage, number, when = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+original = getattr(transaction.Run, stage)
+def interrupted(self, *arguments):
+    if when == "before":
+        os.kill(os.getpid(), number)
+    result = original(self, *arguments)
+    if when == "after":
+        os.kill(os.getpid(), number)
+    return result
+setattr(transaction.Run, stage, interrupted)
+main(sys.argv[4:])
+"""
+
+
+@pytest.fixture
+def ready(state: StateBuilder) -> StateBuilder:
+    state.project("my-app", index=True)
+    state.project("new", sessions=1)  # the target exists: a merge has every kind of step
+    (state.code / "new").mkdir(parents=True)
+    return state
+
+
+def interrupt(state: StateBuilder, stage: str, number: int, when: str) -> tuple[int, str]:
+    arguments = [stage, str(number), when, str(state.code / "my-app"), str(state.code / "new")]
+    done = run_child([sys.executable, "-c", SCRIPT, *arguments], state=state)
+    assert "Traceback" not in done.err
+    return done.exit, done.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_signal_before_a_stage_leaves_everything_as_it_was(
+    ready: StateBuilder, stage: str, number: int
+) -> None:
+    before = tree.snapshot(ready.home)
+    code, message = interrupt(ready, stage, number, "before")
+    assert code == 130
+    assert "as it was" in message
+    after = tree.snapshot(ready.home)
+    assert tree.diff(before, after, ignore=[".claude/ccmove"]) == []
+    left = {name for name in after if name.startswith(".claude/ccmove/")}
+    assert left <= {".claude/ccmove/lock", ".claude/ccmove/backups"}
+
+
+@pytest.mark.parametrize("stage", STAGES[:-1])
+def test_a_signal_after_a_stage_leaves_everything_as_it_was(
+    ready: StateBuilder, stage: str
+) -> None:
+    before = tree.snapshot(ready.home)
+    assert interrupt(ready, stage, signal.SIGINT, "after")[0] == 130
+    assert tree.diff(before, tree.snapshot(ready.home), ignore=[".claude/ccmove"]) == []
+
+
+def test_a_move_succeeds_after_an_interrupted_one(ready: StateBuilder) -> None:
+    assert interrupt(ready, "verify", signal.SIGINT, "before")[0] == 130
+    done = run_ccmove(ready.code / "my-app", ready.code / "new", state=ready)
+    assert done.exit == 0, done.err
