@@ -1,42 +1,46 @@
-"""OLD -> NEW on path strings, by whole components: `/code/my-app` never matches `/code/my-app-docker`.
+"""OLD -> NEW on path strings, by whole components: `/code/my-app` is no part of `/code/my-app-2`.
 
 A map holds one or more moves that happen at the same moment, so a swap (A->B with B->A) and a
 chain (A->B with B->C) mean what they say: each path is mapped once, by the longest OLD it lies in.
+Moves are absolute paths without a separator at the end.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-_WINDOWS = re.compile(r"(?:[A-Za-z]:[\\/]|\\\\)")
+Move = tuple[str, str]
+
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_SEPARATORS = re.compile(r"[\\/]+")
 
 
 def is_windows(path: str) -> bool:
     """Whether `path` is spelled the Windows way (`C:\\x`, `C:/x`, `\\\\server\\share`)."""
-    return _WINDOWS.match(path) is not None
+    return path[:1] != "/" and _WINDOWS.match(path) is not None
 
 
 @dataclass(frozen=True)
 class PathMap:
     """The moves of one run. `kept` are projects below an OLD that stay where they are."""
 
-    moves: tuple[tuple[str, str], ...]
+    moves: tuple[Move, ...]
     kept: frozenset[str] = field(default_factory=frozenset)
 
     def map(self, path: str) -> str | None:
         """Where `path` is after the moves, or None when they do not concern it."""
-        best: tuple[int, str] | None = None
-        for old, new in self.moves:
-            tail = tail_below(path, old)
-            if tail is not None and (best is None or len(old) > best[0]):
-                best = (len(old), _join(path, old, new, tail))
-        if best is None or self._is_kept(path):
+        concerned = [move for move in self.moves if _concerns(move, path)]
+        if not concerned:
             return None
-        return best[1]
+        old, new = max(concerned, key=lambda move: len(move[0]))
+        if any(len(kept) > len(old) and _is_in(path, kept) for kept in self.kept):
+            return None
+        return _join(path, old, new)
 
     def covers(self, path: str) -> bool:
-        """Whether `path` is an OLD or lies below one."""
+        """Whether the moves concern `path`."""
         return self.map(path) is not None
 
     def reversed(self) -> PathMap:
@@ -47,45 +51,54 @@ class PathMap:
         """Strings of which every path that these moves concern contains one."""
         return tuple(dict.fromkeys(_needle(old) for old, _ in self.moves))
 
-    def _is_kept(self, path: str) -> bool:
-        return any(tail_below(path, kept) is not None for kept in self.kept)
+    def is_named_in(self, text: str) -> bool:
+        """Whether a path that these moves concern stands in `text` as a whole path."""
+        return any(self._names(text, old, new) for old, new in self.moves)
+
+    def _names(self, text: str, old: str, new: str) -> bool:
+        staying = [kept for kept in self.kept if tail_below(kept, old)]
+        staying += [new] if tail_below(new, old) else []
+        return any(
+            not any(_whole_path(path).match(text, found.start()) for path in staying)
+            for found in _whole_path(old).finditer(text)
+        )
+
+
+def _concerns(move: Move, path: str) -> bool:
+    """Whether `path` lies in OLD; what lies in a NEW below that OLD is in place already."""
+    old, new = move
+    return _is_in(path, old) and not (_is_in(path, new) and bool(tail_below(new, old)))
+
+
+def _is_in(path: str, parent: str) -> bool:
+    return tail_below(path, parent) is not None
 
 
 def tail_below(path: str, parent: str) -> str | None:
     """What of `path` follows `parent`: "" when they are the same, None when it is not below."""
+    separators = "/"
     if is_windows(parent):
-        same = _windows_key(path[: len(parent)]) == _windows_key(parent)
         separators = "\\/"
+        same = _windows_key(path[: len(parent)]) == _windows_key(parent)
     else:
         same = path.startswith(parent)
-        separators = "/"
-    if not same or len(path) < len(parent):
-        return None
     tail = path[len(parent) :]
-    return tail if not tail or tail[0] in separators else None
-
-
-def is_named_in(text: str, path: str) -> bool:
-    """Whether `path` stands in `text` as a whole path, not as the start of a longer name."""
-    at = text.find(path)
-    while at >= 0:
-        following = text[at + len(path) : at + len(path) + 1]
-        if not (following.isalnum() or following in ("-", "_", ".")):
-            return True
-        at = text.find(path, at + 1)
-    return False
+    return tail if same and (not tail or tail[0] in separators) else None
 
 
 def _windows_key(path: str) -> str:
-    return path[:1].upper() + path[1:].replace("/", "\\")
+    """The drive letter and the separators vary, the rest is compared as it is spelled."""
+    same = path.replace("/", "\\")
+    return same[:1].upper() + same[1:]
 
 
-def _join(path: str, old: str, new: str, tail: str) -> str:
-    """`new` + `tail`, in the separators and the drive-letter case that `path` is written with."""
-    if not is_windows(old):
-        return new + (tail.replace("/", "\\") if is_windows(new) else tail)
+def _join(path: str, old: str, new: str) -> str:
+    """`path` below `new`, in the separators and the drive-letter case that it is written with."""
+    tail = path[len(old) :]
     if not is_windows(new):
-        return new + tail.replace("\\", "/")
+        return new + (tail.replace("\\", "/") if is_windows(old) else tail)
+    if not is_windows(old):
+        return new + tail.replace("/", "\\")
     if "/" in path and "\\" not in path:
         new = new.replace("\\", "/")
     if new[:1].upper() == path[:1].upper():
@@ -95,4 +108,29 @@ def _join(path: str, old: str, new: str, tail: str) -> str:
 
 def _needle(old: str) -> str:
     """On Windows drive letter and separators vary; only the last component is sure to be there."""
-    return re.split(r"[\\/]", old)[-1] if is_windows(old) else old
+    return _SEPARATORS.split(old)[-1] if is_windows(old) else old
+
+
+# -- paths inside a longer text --------------------------------------------------------------------
+
+
+def is_named_in(text: str, path: str) -> bool:
+    """Whether `path` stands in `text` as a whole path, not as a part of another one."""
+    return _whole_path(path).search(text) is not None
+
+
+# Not after a character of a name, unless that is a flag (`-I/x`) or an escape (`\n/x`) in JSON.
+_BEGINS = r"(?:(?<![\w.~-])|(?<=-[A-Za-z])|(?<=\\[nrt]))"
+# Not before a character of a name; a full stop ends a sentence, or goes on to `.bak`.
+_ENDS = r"(?![\w+@~-]|\.[\w-])"
+
+
+@lru_cache
+def _whole_path(path: str) -> re.Pattern[str]:
+    if not is_windows(path):
+        return re.compile(_BEGINS + re.escape(path) + _ENDS)
+    drive, *parts = _SEPARATORS.split(path)
+    if drive:
+        drive = f"[{drive[0].upper()}{drive[0].lower()}]:"
+    # Inside JSON text a backslash is written twice.
+    return re.compile(_BEGINS + r"[\\/]+".join([drive, *map(re.escape, parts)]) + _ENDS)

@@ -1,0 +1,242 @@
+"""Paths are mapped by whole components, once, and by the nearest move."""
+
+from __future__ import annotations
+
+import pytest
+
+from ccmove.pathmap import PathMap, is_named_in, is_windows, tail_below
+
+APP = PathMap((("/code/app", "/code/new"),))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/code/app", "/code/new"),
+        ("/code/app/", "/code/new/"),
+        ("/code/app/src/x.py", "/code/new/src/x.py"),
+        ("/code/app//x", "/code/new//x"),
+        ("/code/app/app", "/code/new/app"),
+    ],
+)
+def test_a_path_in_the_move_is_mapped(path: str, expected: str) -> None:
+    assert APP.map(path) == expected
+    assert APP.covers(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/code/app-docker",
+        "/code/app2",
+        "/code/app.bak",
+        "/code/app old/x",
+        "/code/app\\x",
+        "/code",
+        "/code/ap",
+        "/CODE/app",
+        "code/app",
+        "/srv/code/app",
+        " /code/app",
+        "--flag=/code/app",
+        "",
+        "/",
+    ],
+)
+def test_a_path_that_only_looks_alike_is_not_mapped(path: str) -> None:
+    assert APP.map(path) is None
+    assert not APP.covers(path)
+
+
+def test_the_longest_old_wins_in_any_order() -> None:
+    moves = (("/code", "/src"), ("/code/app/web", "/web"), ("/code/app", "/lib"))
+    for order in (moves, moves[::-1]):
+        paths = PathMap(order)
+        assert paths.map("/code/x") == "/src/x"
+        assert paths.map("/code/app/x") == "/lib/x"
+        assert paths.map("/code/app/web/x") == "/web/x"
+
+
+def test_a_swap_and_a_chain_map_each_path_once() -> None:
+    swap = PathMap((("/a", "/b"), ("/b", "/a")))
+    assert (swap.map("/a/x"), swap.map("/b/x")) == ("/b/x", "/a/x")
+    chain = PathMap((("/a", "/b"), ("/b", "/c")))
+    assert (chain.map("/a"), chain.map("/b"), chain.map("/c")) == ("/b", "/c", None)
+
+
+class TestKept:
+    def test_a_kept_project_and_what_lies_below_it_stay(self) -> None:
+        paths = PathMap((("/code/app", "/new"),), frozenset({"/code/app/web"}))
+        assert paths.map("/code/app/web") is None
+        assert paths.map("/code/app/web/src") is None
+        assert paths.map("/code/app/web-docker") == "/new/web-docker"
+        assert paths.map("/code/app") == "/new"
+
+    def test_a_kept_project_that_has_a_move_of_its_own_moves(self) -> None:
+        kept = frozenset({"/code/app/web", "/code/app/web/deep"})
+        paths = PathMap((("/code/app", "/new"), ("/code/app/web", "/web")), kept)
+        assert paths.map("/code/app/web/x") == "/web/x"
+        assert paths.map("/code/app/web/deep/x") is None
+
+    def test_a_kept_project_does_not_keep_what_a_nearer_move_takes(self) -> None:
+        moves = (("/code", "/new"), ("/code/app/web", "/web"))
+        paths = PathMap(moves, frozenset({"/code/app"}))
+        assert paths.map("/code/app/x") is None
+        assert paths.map("/code/app/web/x") == "/web/x"
+
+
+class TestNewBelowOld:
+    """A project that moved one level down must not be moved into itself again and again."""
+
+    DOWN = PathMap((("/code/app", "/code/app/main"),))
+
+    def test_what_is_at_or_below_new_is_in_place_already(self) -> None:
+        assert self.DOWN.map("/code/app") == "/code/app/main"
+        assert self.DOWN.map("/code/app/src") == "/code/app/main/src"
+        assert self.DOWN.map("/code/app/main") is None
+        assert self.DOWN.map("/code/app/main/src") is None
+        assert self.DOWN.map("/code/app/main-docker") == "/code/app/main/main-docker"
+
+    def test_the_opposite_brings_it_up_again(self) -> None:
+        up = self.DOWN.reversed()
+        assert up.map("/code/app/main") == "/code/app"
+        assert up.map("/code/app/main/src") == "/code/app/src"
+        assert up.map("/code/app/src") is None
+
+    def test_the_opposite_of_a_move_up_leaves_new_alone_too(self) -> None:
+        down = PathMap((("/code/app/main", "/code/app"),)).reversed()
+        assert down.map("/code/app/x") == "/code/app/main/x"
+        assert down.map("/code/app/main/x") is None
+
+    def test_only_that_move_leaves_its_new_alone(self) -> None:
+        paths = PathMap((("/code/app", "/code/app/main"), ("/code", "/src")))
+        assert paths.map("/code/app/x") == "/code/app/main/x"
+        assert paths.map("/code/app/main/x") == "/src/app/main/x"
+        other = PathMap((("/code/app", "/code/app/main"), ("/code/app/main", "/code/lib")))
+        assert other.map("/code/app/main/x") == "/code/lib/x"
+        assert other.map("/code/app/x") == "/code/app/main/x"
+
+    def test_it_holds_for_windows_paths(self) -> None:
+        paths = PathMap(((r"C:\app", r"C:\app\main"),))
+        assert paths.map("c:/app/main/x") is None
+        assert paths.map("c:/app/x") == "c:/app/main/x"
+
+
+class TestWindows:
+    HOME = PathMap(((r"C:\Users\me\app", r"C:\Users\me\new"),))
+
+    @pytest.mark.parametrize(
+        ("path", "expected"),
+        [
+            (r"C:\Users\me\app", r"C:\Users\me\new"),
+            (r"C:\Users\me\app\src", r"C:\Users\me\new\src"),
+            (r"c:\Users\me\app\src", r"c:\Users\me\new\src"),
+            ("C:/Users/me/app/src", "C:/Users/me/new/src"),
+            ("c:/Users/me/app", "c:/Users/me/new"),
+            (r"C:\Users\me/app\x/y", r"C:\Users\me\new\x/y"),
+        ],
+    )
+    def test_drive_letter_case_and_separators_are_as_the_path_has_them(
+        self, path: str, expected: str
+    ) -> None:
+        assert self.HOME.map(path) == expected
+
+    @pytest.mark.parametrize(
+        "path", [r"C:\Users\me\app-docker", r"D:\Users\me\app", r"C:\Users\me\APP", "/Users/me/app"]
+    )
+    def test_what_only_looks_alike_is_not_mapped(self, path: str) -> None:
+        assert self.HOME.map(path) is None
+
+    def test_another_drive_is_written_as_given(self) -> None:
+        paths = PathMap(((r"c:\app", r"D:\lib\app"),))
+        assert paths.map("C:/app/x") == "D:/lib/app/x"
+
+    def test_a_network_share_is_found_with_either_separator(self) -> None:
+        paths = PathMap(((r"\\server\share\app", r"\\server\share\new"),))
+        assert paths.map(r"\\server\share\app\x") == r"\\server\share\new\x"
+        assert paths.map("//server/share/app/x") == "//server/share/new/x"
+
+    def test_between_the_two_worlds_the_tail_takes_the_separators_of_new(self) -> None:
+        assert PathMap(((r"C:\app", "/mnt/app"),)).map(r"C:\app\a\b") == "/mnt/app/a/b"
+        assert PathMap((("/mnt/app", r"C:\app"),)).map("/mnt/app/a/b") == r"C:\app\a\b"
+
+    def test_a_windows_path_is_told_by_its_drive_or_its_backslashes(self) -> None:
+        assert is_windows("C:/x")
+        assert is_windows("c:\\x")
+        assert is_windows("\\\\server\\share")
+        assert not is_windows("/C:/x")
+        assert not is_windows("C:")
+        assert not is_windows("Cx:/x")
+
+
+def test_needles_are_in_every_path_that_is_mapped() -> None:
+    assert APP.needles() == ("/code/app",)
+    assert TestWindows.HOME.needles() == ("app",)
+    assert PathMap((("/a", "/b"), ("/a", "/b"), (r"\\s\share", r"\\s\x"))).needles() == (
+        "/a",
+        "share",
+    )
+
+
+def test_tail_below_is_empty_for_the_path_itself() -> None:
+    assert tail_below("/a/b", "/a/b") == ""
+    assert tail_below("/a/b/c", "/a/b") == "/c"
+    assert tail_below("/a/bc", "/a/b") is None
+    assert tail_below("/a", "/a/b") is None
+
+
+class TestNamedIn:
+    """A string that holds the path as a whole path, and is not one itself."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "/code/app",
+            "see /code/app.",
+            "see /code/app, please",
+            "--flag=/code/app/x",
+            "-I/code/app/include",
+            "PATH=/bin:/code/app/bin",
+            "Read(//code/app/**)",
+            "file:///code/app/x",
+            '"/code/app"',
+            "/code/app-docker and /code/app",
+        ],
+    )
+    def test_a_whole_path_is_seen(self, text: str) -> None:
+        assert is_named_in(text, "/code/app")
+        assert APP.is_named_in(text)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "/code/app-docker",
+            "/code/app_2",
+            "/code/app.bak",
+            "/code/apples",
+            "/code/appé",
+            "/code/app~",
+            "/srv/code/app",
+            "~/code/app",
+            "../code/app",
+            "code/app",
+            "",
+        ],
+    )
+    def test_a_part_of_another_path_is_not(self, text: str) -> None:
+        assert not is_named_in(text, "/code/app")
+        assert not APP.is_named_in(text)
+
+    def test_windows_paths_are_seen_however_they_are_spelled(self) -> None:
+        paths = TestWindows.HOME
+        assert paths.is_named_in(r"--root=c:\Users\me\app\x")
+        assert paths.is_named_in("--root=C:/Users/me/app")
+        assert paths.is_named_in(r'{"a": "x C:\\Users\\me\\app\\y"}')
+        assert not paths.is_named_in(r"--root=C:\Users\me\app2")
+
+    def test_what_is_in_place_or_kept_is_not_named(self) -> None:
+        assert not TestNewBelowOld.DOWN.is_named_in("--dir=/code/app/main/x")
+        assert TestNewBelowOld.DOWN.is_named_in("--dir=/code/app/main/x --from=/code/app/x")
+        kept = PathMap((("/code/app", "/new"),), frozenset({"/code/app/web"}))
+        assert not kept.is_named_in("--dir=/code/app/web")
+        assert kept.is_named_in("--dir=/code/app/website")
