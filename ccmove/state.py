@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from ccmove import history
 from ccmove.encoding import LONGEST_NAME, may_be_name_of, possible_names, uncut
@@ -30,8 +31,7 @@ ALIASES = ".session-aliases"
 MEMORY = "memory"
 
 
-@dataclass(frozen=True)
-class Fingerprint:
+class Fingerprint(NamedTuple):
     """Enough to notice that a file is no longer the one that was looked at."""
 
     inode: int
@@ -163,8 +163,7 @@ def _string_at(line: bytes, key: str) -> str | None:
 # -- project directories ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """One entry of a project directory; a transcript also has the path it names."""
 
     name: str
@@ -181,8 +180,7 @@ class Item:
         return self.name.removesuffix(".jsonl")
 
 
-@dataclass(frozen=True)
-class ProjectDirectory:
+class ProjectDirectory(NamedTuple):
     """One directory under `projects`, and the paths that its contents name."""
 
     name: str

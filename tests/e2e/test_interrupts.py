@@ -11,7 +11,8 @@ from tests.support import tree
 from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
 
-STAGES = "begin save stage snapshot look_again commit change verify finish".split()
+BEFORE_THE_LOCKS = ["begin", "save", "stage", "snapshot"]
+STAGES = [*BEFORE_THE_LOCKS, "look_again", "commit", "change", "verify", "finish"]
 
 # Runs ccmove, but the process gets the signal just before or just after one stage.
 SCRIPT = """
