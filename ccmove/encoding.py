@@ -9,6 +9,8 @@ from collections.abc import Callable
 LONGEST_NAME = 200
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _REPLACED = re.compile("[^A-Za-z0-9]")
+# No dot: `NAME.<16 hex>` is a directory of downloads, which lies beside the project's own.
+_SUFFIX = re.compile("-[A-Za-z0-9-]+")
 
 
 def encode(path: str) -> str:
@@ -26,15 +28,17 @@ def uncut(path: str) -> str:
 
 def possible_names(path: str) -> tuple[str, ...]:
     """Every exact name some client may have given to `path`, the current rule first."""
-    composed = unicodedata.normalize("NFC", path)  # 2.1.92 composed the path before encoding it
-    names = [encode(path), uncut(path), encode(composed), uncut(composed)]
+    names = [rule(spelling) for spelling in _spellings(path) for rule in (encode, uncut)]
     return tuple(dict.fromkeys(names))
 
 
 def is_cut_name_of(name: str, path: str) -> bool:
     """Whether `name` is the first 200 units of a long `path` with some client's unknown suffix."""
-    full = uncut(path)
-    return len(full) > LONGEST_NAME and name.startswith(full[:LONGEST_NAME] + "-")
+    start, suffix = name[:LONGEST_NAME], name[LONGEST_NAME:]
+    if not _SUFFIX.fullmatch(suffix):
+        return False
+    full_names = [uncut(spelling) for spelling in _spellings(path)]
+    return any(len(full) > LONGEST_NAME and full.startswith(start) for full in full_names)
 
 
 def may_be_name_of(name: str, path: str) -> bool:
@@ -45,11 +49,17 @@ def may_be_name_of(name: str, path: str) -> bool:
 def sieve(path: str) -> Callable[[str], bool]:
     """A test whether a name could be `path` or something below it. A first sieve, never a proof."""
     exact = possible_names(path)
-    starts = tuple(
-        full[:LONGEST_NAME] if len(full) >= LONGEST_NAME else full + "-"
-        for full in {uncut(path), uncut(unicodedata.normalize("NFC", path))}
-    )
+    starts = tuple(_start_below(uncut(spelling)) for spelling in _spellings(path))
     return lambda name: name in exact or name.startswith(starts)
+
+
+def _start_below(full: str) -> str:
+    return full[:LONGEST_NAME] if len(full) >= LONGEST_NAME else full + "-"
+
+
+def _spellings(path: str) -> tuple[str, str]:
+    """2.1.92 composed the path before encoding it; the others take it as it is."""
+    return path, unicodedata.normalize("NFC", path)
 
 
 def _dashes(match: re.Match[str]) -> str:

@@ -53,7 +53,7 @@ class PathMap:
 
     def is_named_in(self, text: str) -> bool:
         """Whether a path that these moves concern stands in `text` as a whole path."""
-        return any(self._names(text, old, new) for old, new in self.moves)
+        return any(_needle(old) in text and self._names(text, old, new) for old, new in self.moves)
 
     def _names(self, text: str, old: str, new: str) -> bool:
         staying = [kept for kept in self.kept if tail_below(kept, old)]
@@ -116,7 +116,7 @@ def _needle(old: str) -> str:
 
 def is_named_in(text: str, path: str) -> bool:
     """Whether `path` stands in `text` as a whole path, not as a part of another one."""
-    return _whole_path(path).search(text) is not None
+    return _needle(path) in text and _whole_path(path).search(text) is not None
 
 
 # Not after a character of a name, unless that is a flag (`-I/x`) or an escape (`\n/x`) in JSON.
