@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from ccmove import __version__
+from ccmove import __version__, typed
 from ccmove.errors import UsageError
 from ccmove.session import (
     DEBUG,
@@ -21,6 +22,7 @@ from ccmove.session import (
     give_up_on_stdout,
     unprinted,
 )
+from ccmove.typed import again
 
 VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict"}
 
@@ -118,10 +120,13 @@ def move(old: str | None, new: str | None, **options: Any) -> int:
     def work(session: Session) -> Any:
         if options["from_file"]:
             if old is not None:
-                raise UsageError("--from-file takes the place of OLD and NEW")
+                raise UsageError(
+                    "--from-file takes the place of OLD and NEW",
+                    f"ccmove --from-file {shlex.quote(options['from_file'])}",
+                )
             pairs = read_pairs(_read_text(options["from_file"]), options["from_file"])
         elif old is None or new is None:
-            raise UsageError("two paths are needed: OLD and NEW", "ccmove OLD NEW")
+            raise UsageError("two paths are needed: OLD and NEW", _one_word(old))
         else:
             pairs = [resolve_pair(old, new)]
         session.moves = tuple(pair.real for pair in pairs)
@@ -139,6 +144,14 @@ MOVE_FLAGS = (
     "dry_run", "only", "on_conflict", "project_files", "desktop",
     "move_folder", "allow_live", "skip_path_check",
 )  # fmt: skip
+
+
+def _one_word(word: str | None) -> str:
+    """What to type instead of a single word: perhaps it is a command, misspelled."""
+    import difflib
+
+    meant = difflib.get_close_matches(word or "", sorted(app.commands), n=1)
+    return f"did you mean: ccmove {meant[0]}" if meant else "ccmove OLD NEW"
 
 
 def _read_text(name: str) -> str:
@@ -208,7 +221,7 @@ def backups(prune: bool, keep: int | None, older_than: str | None, **options: An
             age = commands.seconds(older_than) if older_than else None
             commands.prune(session.layout, keep, age)
         elif keep is not None or older_than:
-            raise UsageError("--keep and --older-than go with --prune")
+            raise UsageError("--keep and --older-than go with --prune", again("--prune"))
         return commands.list_backups(session.layout)
 
     from ccmove.report_move import show_backups
@@ -229,6 +242,7 @@ def demo(**options: Any) -> int:
 def main(args: list[str] | None = None) -> None:
     """The entry point: every way out of ccmove goes through here."""
     given = sys.argv[1:] if args is None else args
+    typed.words = given
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name may not exist in the terminal's encoding
             stream.reconfigure(errors="backslashreplace")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.pathmap import is_windows, tail_below
 from ccmove.state import State
+from ccmove.typed import again
 
 
 class Pair(NamedTuple):
@@ -30,6 +31,10 @@ class Pair(NamedTuple):
 
 def resolve_pair(old: str, new: str) -> Pair:
     """Absolute and real; OLD's missing tail stays as written."""
+    for name, path in (("OLD", old), ("NEW", new)):
+        if not path.strip() or "\0" in path:
+            # An unset variable in a script; as a path it would mean the current folder.
+            raise UsageError(f"{name} is no path: {path!r}", "ccmove OLD NEW")
     typed = _absolute(old)
     real_old, real_new = _real(old), _real(new)
     if real_old == real_new and typed != _absolute(new):
@@ -64,7 +69,7 @@ def check_pairs(pairs: Iterable[Pair], *, move_folder: bool, skip: bool) -> None
     olds = [pair.old for pair in known]
     if len(set(olds)) != len(olds):
         twice = next(old for old in olds if olds.count(old) > 1)
-        raise UsageError(f"{twice} is to be moved twice")
+        raise UsageError(f"{twice} is to be moved twice", "leave one of the two lines out")
     targets = {pair.new for pair in known}
     for pair in known:
         _check_shape(pair, move_folder)
@@ -80,36 +85,52 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
     if pair.old == "/" or pair.new == "/":
         raise RefusedError("/ is not a project", "ccmove OLD NEW")
     if move_folder and tail_below(pair.new, pair.old):
-        raise RefusedError(f"{pair.new} lies inside {pair.old}, which can't be moved into itself")
+        raise RefusedError(
+            f"{pair.new} lies inside {pair.old}, which can't be moved into itself",
+            "move the folder by hand in two steps, then leave --move-folder out",
+        )
 
 
 def _check_folder(pair: Pair, olds: set[str]) -> None:
     if not os.path.isdir(pair.old):
         gone = "is gone already" if os.path.isdir(pair.new) else "does not exist"
-        raise RefusedError(f"{pair.old} {gone}", f"leave --move-folder out: {command(pair)}")
+        raise RefusedError(
+            f"{pair.old} {gone}, so there is no folder to rename",
+            f"leave --move-folder out: {command(pair)}",
+        )
     if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
-        raise RefusedError(f"{pair.new} exists already", "choose another name, or move it away")
+        raise RefusedError(
+            f"{pair.new} exists already, so {pair.old} can't get that name",
+            "choose another name, or move what is there out of the way",
+        )
 
 
 def _check_existence(pair: Pair, targets: set[str]) -> None:
     old_exists = os.path.lexists(pair.old) and not _is_left_behind(pair, targets)
     new_exists = os.path.isdir(pair.new)
+    if not new_exists and os.path.lexists(pair.new):
+        raise RefusedError(f"{pair.new} is not a folder", f"look at it: {_ls(pair.new)}")
     if old_exists and not new_exists:
+        swapped = {pair.typed_old: pair.new, pair.new: pair.old}
         raise RefusedError(
             f"{pair.old} still exists and {pair.new} does not",
-            f"rename the folder too: {command(pair, '--move-folder')}"
-            f"; or were the two swapped? {command(Pair(pair.new, pair.old, pair.new))}",
+            f"to rename the folder too: {again('--move-folder')}\n"
+            f"if the two are swapped: {again(instead=swapped)}",
         )
     if old_exists:
         raise RefusedError(
             f"{pair.old} and {pair.new} both exist",
-            f"if the project is in the new one: {command(pair, '--skip-path-check')}",
+            f"if the project is in the new one: {again('--skip-path-check')}",
         )
     if not new_exists:
         raise RefusedError(
             f"neither {pair.old} nor {pair.new} exists",
-            f"check the spelling, or: {command(pair, '--skip-path-check')}",
+            f"check the spelling; if that is right: {again('--skip-path-check')}",
         )
+
+
+def _ls(path: str) -> str:
+    return shlex.join(["ls", "-ld", path])
 
 
 def _is_left_behind(pair: Pair, targets: set[str]) -> bool:
@@ -141,8 +162,11 @@ def nothing_known(state: State, pairs: list[Pair]) -> NothingKnownError:
             f"nothing is known about {old}, and {new} has its state already", "ccmove list"
         )
     near = nearest(old, known)
-    hint = f"did you mean: {command(Pair(near[0], new, near[0]))}" if near else "ccmove list"
-    return NothingKnownError(f"nothing is known about {old}", hint).with_details(near[1:])
+    if not near:
+        return NothingKnownError(f"nothing is known about {old}", "what is known: ccmove list")
+    hint = f"did you mean: {again(instead={pairs[0].typed_old: near[0]})}"
+    others = [f"also known: {path}" for path in near[1:]]
+    return NothingKnownError(f"nothing is known about {old}", hint).with_details(others)
 
 
 def known_paths(state: State) -> set[str]:

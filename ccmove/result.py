@@ -178,7 +178,7 @@ def _advice(number: int | None, path: str) -> str:
     if path and number in (errno.EACCES, errno.EPERM):
         return f"look at the permissions: ls -ld {quoted}"
     if path and number in (errno.ENOSPC, errno.EDQUOT):
-        return f"make room, then run the command again; what is free: df -h {quoted}"
+        return f"what is free: df -h {quoted}\nmake room, then run the command again"
     if path and number == errno.ENOENT:
         return f"check the spelling: ls -ld {quoted}"
     return "nothing was changed; mend that and run the command again"

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ccmove.errors import CcmoveError, UnsettledError
+from ccmove.typed import again
 
 if TYPE_CHECKING:
     from ccmove.layout import Layout
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 Show = Callable[[Any, "Printer"], None]
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
 INTERRUPTED = 130
+AGAIN = "run it again: "
+DEFAULT_HINTS = {2: "ccmove --help", 5: "ccmove recover", INTERRUPTED: "{again}"}
 
 
 class InterruptedRunError(CcmoveError):
@@ -101,10 +104,13 @@ class Session:
         return bug(error)
 
     def _as_called(self, error: CcmoveError) -> CcmoveError:
-        """Commands in a hint act on the same state as the command that failed."""
-        if self.config_dir and error.hint and "--config-dir" not in error.hint:
+        """A hint can be typed as it stands: it acts on the same state, and names the command."""
+        hint = error.hint or DEFAULT_HINTS.get(error.exit_code, "mend that, then {again}")
+        hint = hint.replace("run the command again", "{again}").replace("{again}", AGAIN + again())
+        if self.config_dir and "--config-dir" not in hint:
             option = f"ccmove --config-dir {shlex.quote(self.config_dir)} "
-            error.hint = re.sub(r"(?<![\w/.-])ccmove (?=\S)", lambda _: option, error.hint)
+            hint = re.sub(r"(?<![\w/.-])ccmove (?=\S)", lambda _: option, hint)
+        error.hint = hint
         return error
 
     @staticmethod
@@ -130,10 +136,9 @@ def give_up_on_stdout() -> None:
 
 def bug(error: BaseException) -> CcmoveError:
     """An exception that nobody foresaw."""
-    again = shlex.join(["ccmove", *sys.argv[1:]])
     return CcmoveError(
         f"this is a bug in ccmove: {one_line(error)}; everything is as it was",
-        f"please report it, with the output of: {DEBUG}=1 {again}",
+        f"please report it, with the output of: {DEBUG}=1 {again()}",
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from ccmove.planner import plan_move
 from ccmove.resolve import Pair, check_pairs, nothing_known, resolve_pair
 from ccmove.result import Result
 from ccmove.state import State
+from ccmove.typed import again
 
 
 class MoveOptions(NamedTuple):
@@ -141,10 +141,9 @@ def _reason(session: LiveSession) -> str:
 
 
 def _advice(sessions: list[LiveSession]) -> str:
-    again = shlex.join(["ccmove", *sys.argv[1:]])
     if any(session.is_ancestor for session in sessions):
-        return f"leave Claude Code (/exit), then run in a terminal: {again}"
-    return f"leave it (/exit), then: {again}; or go on with --allow-live"
+        return f"leave Claude Code (/exit), then run in a terminal: {again()}"
+    return f"leave it (/exit), then: {again()}\nif it must go on meanwhile: {again('--allow-live')}"
 
 
 # -- git -------------------------------------------------------------------------------

@@ -83,17 +83,23 @@ def _folders_to_rename(plan: Plan, moves: tuple[tuple[str, str], ...]) -> tuple[
 def _find(layout: Layout, identifier: str | None) -> Manifest:
     if identifier is not None:
         if not ID_PATTERN.fullmatch(identifier):
-            raise UsageError(f"{identifier!r} is not the ID of a backup", "ccmove backups")
+            raise UsageError(
+                f"{identifier!r} is not the ID of a backup", "the IDs there are: ccmove backups"
+            )
         manifest = backup.read_manifest(identifier, layout)
         if not backup.in_force(backup.all_manifests(layout)).get(identifier, True):
-            raise RefusedError(f"{identifier} was undone already", "ccmove backups")
+            raise RefusedError(
+                f"{identifier} was undone already", "what still stands: ccmove backups"
+            )
         return manifest
     manifests = backup.all_manifests(layout)
     standing = backup.in_force(manifests)
     for manifest in reversed(manifests):
         if manifest.kind == "move" and standing[manifest.id]:
             return manifest
-    raise NothingKnownError("there is no move to undo", "ccmove backups")
+    raise NothingKnownError(
+        f"there is no move to undo in {layout.backups}", "what there is: ccmove backups"
+    )
 
 
 def _refuse_live(layout: Layout, manifest: Manifest) -> None:
@@ -154,7 +160,11 @@ def _size(directory: Path) -> int:
 def prune(layout: Layout, keep: int | None, older_than: float | None) -> list[str]:
     """Remove backups beyond the newest `keep`, or older than that many seconds; their IDs."""
     if keep is None and older_than is None:
-        raise UsageError("--prune needs to know what to remove", "--keep N or --older-than 30d")
+        raise UsageError(
+            "--prune needs to know what to remove",
+            "all but the newest 10: ccmove backups --prune --keep 10\n"
+            "what is older than 30 days: ccmove backups --prune --older-than 30d",
+        )
     with own_lock(layout):
         settle(layout)
         gone = _doomed(backup.backup_ids(layout), keep, older_than)
@@ -177,4 +187,7 @@ def seconds(text: str) -> float:
     units = {"d": 86400, "h": 3600, "m": 60, "w": 604800}
     if text[:-1].isdigit() and text[-1:] in units:
         return int(text[:-1]) * units[text[-1]]
-    raise UsageError(f"{text!r} is not a length of time", "for example --older-than 30d")
+    raise UsageError(
+        f"{text!r} is not a length of time",
+        "a number and m, h, d or w: ccmove backups --prune --older-than 30d",
+    )

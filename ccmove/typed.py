@@ -1,0 +1,21 @@
+"""The command as it was typed, for hints: the same again, with an option more or another path."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+
+words: list[str] = []  # what followed `ccmove`; the command line sets it, other callers leave it
+
+
+def again(*options: str, instead: Mapping[str, str] | None = None) -> str:
+    """The command to type: as before, with these options, and paths replaced by absolute path."""
+    if not words:
+        return shlex.join(["ccmove", *options, "OLD", "NEW"])
+    replaced = [_replaced(word, instead or {}) for word in words]
+    return shlex.join(["ccmove", *options, *replaced])
+
+
+def _replaced(word: str, instead: Mapping[str, str]) -> str:
+    return word if word.startswith("-") else instead.get(os.path.abspath(word), word)
