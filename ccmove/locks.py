@@ -42,7 +42,8 @@ def own_lock(layout: Layout) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.release()
+        with contextlib.suppress(OSError):  # it ends with the process at the latest
+            lock.release()
 
 
 class ClientLocks:

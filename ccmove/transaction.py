@@ -354,4 +354,10 @@ class Run:
             if stat.S_IMODE(os.lstat(path).st_mode) != 0o600:
                 files.set_mode(path, 0o600)
         files.remove_tree(self.work)
-        files.remove_file(self.layout.journal)
+        try:
+            files.remove_file(self.layout.journal)
+        except OSError:
+            if os.path.lexists(self.layout.journal):
+                raise
+            # Gone, so the run is done; only the flush failed. Should the power fail now, the
+            # journal may come back, and then the whole run is taken back.
