@@ -10,13 +10,19 @@ some other place (it was moved here) belongs to the directory it lies in.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+import shlex
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ccmove.encoding import may_be_name_of, possible_names, sieve
-from ccmove.pathmap import PathMap
+from ccmove.encoding import encode, may_be_name_of, possible_names, sieve
+from ccmove.future import ignores_case
+from ccmove.pathmap import PathMap, is_windows
 from ccmove.plan import LeftAlone
+from ccmove.printable import plural
 from ccmove.state import INDEX, MEMORY, Item, ProjectDirectory, State
+
+_SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
@@ -29,134 +35,231 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Share:
-    """What one path owns of a directory: the whole of it, or these entries."""
+    """What one path of the move owns of a directory."""
+
+    path: str
+    new_path: str
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Portion:
+    """What of a directory goes to one place: the whole of it, or the shares of some paths."""
 
     directory: ProjectDirectory
-    path: str
-    entries: tuple[str, ...]
+    target: str  # the name of the directory under `projects` that it goes to
+    shares: tuple[Share, ...]
     whole: bool
+    heir: str | None = None  # who has the rest, where that is a single path
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        return tuple(entry for share in self.shares for entry in share.entries)
 
 
 @dataclass
 class Findings:
-    """Shares that move, and the reasons for what is taken or left."""
+    """What moves, and the reasons for what is taken or left."""
 
-    shares: list[Share] = field(default_factory=list)
+    portions: list[Portion] = field(default_factory=list)
     left_alone: list[LeftAlone] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def find_shares(
+def find_portions(
     state: State, paths: PathMap, history_paths: Iterable[str], ledger: Ledger
 ) -> Findings:
     """Every directory, or part of one, that belongs to the moves."""
+    evidence = Evidence(state, paths, history_paths, ledger)
     findings = Findings()
-    sieves = [sieve(old) for old, _ in paths.moves]
-    prompts = [path for path in history_paths if paths.covers(path)]
     for name in state.directory_names:
-        if any(may_concern(name) for may_concern in sieves):
-            _judge(state, state.directory(name), paths, prompts, ledger, findings)
+        if evidence.may_concern(name):
+            _judge(Case(evidence, state.directory(name)), findings)
     return findings
 
 
-def _judge(
-    state: State,
-    directory: ProjectDirectory,
-    paths: PathMap,
-    prompts: list[str],
-    ledger: Ledger,
-    findings: Findings,
-) -> None:
-    owner_of = {item.name: _owner(directory, item, ledger) for item in directory.transcripts}
-    claims = _claims(state, directory, paths, prompts, ledger, owner_of.values())
-    moving = sorted(path for path in claims if paths.covers(path))
-    staying = sorted(path for path in claims if not paths.covers(path))
-    name = directory.name
-    if not moving and not staying:
-        moving = [old for old, _ in paths.moves if name in possible_names(old)][:1]
-        if not moving:
-            findings.notes.append(f"{name}: left, nothing in it names a path of the move")
-            return
-        claims[moving[0]] = "the name, which nobody else claims"
-    if not moving:
-        findings.notes.append(f"{name}: left, it belongs to {', '.join(staying)}")
-        return
-    targets = {paths.map(path) for path in moving}
-    whole = not staying and len(targets) == 1
-    for path in moving:
-        findings.notes.append(f"{name}: {path} by {claims[path]}")
-    if whole or (not staying and len(moving) == 1):
-        names = tuple(item.name for item in directory.items)
-        findings.shares.append(Share(directory, moving[0], names, True))
-        return
-    _split(directory, owner_of, moving, staying, findings)
+def session_of(name: str) -> str:
+    """The session that an entry belongs to: `<id>.jsonl`, the folder `<id>`, `<id>.jsonl.…`."""
+    match = _SESSION.match(name)
+    return match.group() if match else name.removesuffix(".jsonl")
 
 
-def _owner(directory: ProjectDirectory, item: Item, ledger: Ledger) -> str | None:
-    """Whose a transcript is, or None when it goes with its directory."""
-    moved_here = ledger.entries.get((directory.name, item.name))
-    if moved_here is not None:
-        return moved_here
-    if item.path is not None and may_be_name_of(directory.name, item.path):
-        return item.path
-    return None
+# -- evidence ------------------------------------------------------------------------------
 
 
-def _claims(
-    state: State,
-    directory: ProjectDirectory,
-    paths: PathMap,
-    prompts: list[str],
-    ledger: Ledger,
-    owners: Iterable[str | None],
-) -> dict[str, str]:
-    """Paths with a claim on the directory, each with its evidence.
+class Evidence:
+    """What the lists outside of the directories say about whose a directory is."""
 
-    A path outside the move that only some list still names counts while its folder exists:
-    stale entries are common, and they keep nothing in the directory.
-    """
-    claims = {path: "its transcripts" for path in owners if path is not None}
-    name = directory.name
-    lists = {
-        "the prompt history": prompts,
-        "the config file": state.config_paths_named(name),
-        "its index": sorted(directory.index_paths),
-        "an earlier move": sorted(ledger.owners.get(name, ())),
-    }
-    for evidence, listed in lists.items():
-        for path in listed:
-            counts = paths.covers(path) or os.path.isdir(path)
-            if counts and may_be_name_of(name, path):
+    def __init__(
+        self, state: State, paths: PathMap, history_paths: Iterable[str], ledger: Ledger
+    ) -> None:
+        self.paths = paths
+        self.ledger = ledger
+        self._folds = ignores_case(state.layout.projects)
+        self._prompts = self._by_name(path for path in history_paths if paths.covers(path))
+        self._config = self._by_name(state.config_paths)
+        olds = [spelled for old, _ in paths.moves for spelled in _spellings(old)]
+        self._sieves = [sieve(self._fold(old)) for old in olds]
+        self._names = {self._fold(name): old for old in olds for name in possible_names(old)}
+
+    def may_concern(self, name: str) -> bool:
+        """A first sieve by the name alone, never a proof."""
+        return any(passes(self._fold(name)) for passes in self._sieves)
+
+    def fits(self, name: str, path: str) -> bool:
+        """Whether some client may have kept `path` under `name`."""
+        return may_be_name_of(name, path) or (
+            self._folds and may_be_name_of(name.lower(), path.lower())
+        )
+
+    def is_same_name(self, one: str, other: str) -> bool:
+        return self._fold(one) == self._fold(other)
+
+    def named_alone(self, name: str) -> str | None:
+        """The OLD whose exact name this is, for a directory that nobody else claims."""
+        return self._names.get(self._fold(name))
+
+    def listed(self, name: str) -> Iterator[tuple[str, str]]:
+        """(path, evidence) from the lists; an unknown suffix of a long name proves nothing here."""
+        for path in self._prompts.get(self._fold(name), ()):
+            yield path, "the prompt history"
+        for path in self._config.get(self._fold(name), ()):
+            yield path, "the config file"
+        for path in sorted(self.ledger.owners.get(name, ())):
+            yield path, "an earlier move"
+
+    def _fold(self, name: str) -> str:
+        return name.lower() if self._folds else name
+
+    def _by_name(self, paths: Iterable[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in paths:
+            for name in dict.fromkeys(self._fold(name) for name in possible_names(path)):
+                found.setdefault(name, []).append(path)
+        return found
+
+
+def _spellings(path: str) -> list[str]:
+    """A Windows path with its drive letter in either case: editors write it small."""
+    if not is_windows(path) or path.startswith("\\"):
+        return [path]
+    return [path[0].upper() + path[1:], path[0].lower() + path[1:]]
+
+
+# -- one directory ---------------------------------------------------------------------------
+
+
+class Case:
+    """One directory and all that is known about whose it is."""
+
+    def __init__(self, evidence: Evidence, directory: ProjectDirectory) -> None:
+        self.evidence = evidence
+        self.paths = evidence.paths
+        self.directory = directory
+        self.owner_of = {session_of(t.name): self._owner(t) for t in directory.transcripts}
+        self.claims = self._claims()
+        self.moving = sorted(path for path in self.claims if self.paths.covers(path))
+        self.staying = sorted(path for path in self.claims if not self.paths.covers(path))
+
+    def _owner(self, item: Item) -> str | None:
+        """Whose a transcript is, or None when it goes with its directory."""
+        moved_here = self.evidence.ledger.entries.get((self.directory.name, item.name))
+        if moved_here is not None:
+            return moved_here
+        if item.path is not None and self.evidence.fits(self.directory.name, item.path):
+            return item.path
+        return None
+
+    def _claims(self) -> dict[str, str]:
+        """Paths with a claim on the directory, each with its evidence.
+
+        A path outside the move that only some list still names counts while its folder exists:
+        stale entries are common, and they keep nothing in the directory.
+        """
+        name = self.directory.name
+        claims = {path: "its transcripts" for path in self.owner_of.values() if path is not None}
+        index = [path for path in sorted(self.directory.index_paths) if self._fits(path)]
+        for path, evidence in [*self.evidence.listed(name), *((p, "its index") for p in index)]:
+            if self.paths.covers(path) or os.path.isdir(path):
                 claims.setdefault(path, evidence)
-    return claims
+        alone = self.evidence.named_alone(name)
+        if not claims and alone is not None and self.paths.covers(alone):
+            claims[alone] = "its name, which nobody else claims"
+        return claims
 
+    def _fits(self, path: str) -> bool:
+        return self.evidence.fits(self.directory.name, path)
 
-def _split(
-    directory: ProjectDirectory,
-    owner_of: dict[str, str | None],
-    moving: list[str],
-    staying: list[str],
-    findings: Findings,
-) -> None:
-    sessions = {name.removesuffix(".jsonl"): owner for name, owner in owner_of.items()}
-    stays: list[str] = []
-    for path in moving:
-        entries = tuple(
+    def target(self, path: str) -> str:
+        """The name of the directory that has this path's sessions after the move."""
+        new = self.paths.map(path)
+        return encode(new) if new is not None else self.directory.name
+
+    def stays(self, path: str) -> bool:
+        return self.evidence.is_same_name(self.target(path), self.directory.name)
+
+    def stays_together(self) -> bool:
+        """Whether everyone who has a claim is in one directory after the move, too."""
+        name, *others = [self.target(path) for path in self.claims]
+        return all(self.evidence.is_same_name(name, other) for other in others)
+
+    def share(self, path: str) -> Share:
+        """What is this path's; a path without others beside it has everything."""
+        alone = len(self.claims) == 1
+        entries = [
             item.name
-            for item in directory.items
-            if (item.is_transcript or item.is_dir) and sessions.get(item.session) == path
-        )
-        findings.shares.append(Share(directory, path, entries, False))
-    for item in directory.items:
-        unowned = sessions.get(item.session) is None
-        if unowned and item.name not in (INDEX, MEMORY):
-            stays.append(item.name)
-    others = ", ".join(staying) or "several paths of this move"
-    for entry in stays:
-        findings.left_alone.append(
-            LeftAlone(
-                str(directory.path / entry),
-                f"in a directory shared with {others}; nothing says whose it is",
-                "",
-            )
-        )
+            for item in self.directory.items
+            if alone or self.owner_of.get(session_of(item.name)) == path
+        ]
+        new_path = self.paths.map(path)
+        assert new_path is not None  # only paths of the move have shares
+        return Share(path, new_path, tuple(entries))
+
+    def unowned(self) -> list[str]:
+        """Entries of which nothing says whose they are; index and memory are dealt with."""
+        return [
+            item.name
+            for item in self.directory.items
+            if item.name not in (INDEX, MEMORY) and not self.owner_of.get(session_of(item.name))
+        ]
+
+
+def _judge(case: Case, findings: Findings) -> None:
+    name = case.directory.name
+    if not case.claims:
+        findings.notes.append(f"{name}: left, nothing says that it belongs to a path of the move")
+    elif not case.moving:
+        findings.notes.append(f"{name}: left, it belongs to {', '.join(case.staying)}")
+    else:
+        findings.notes += [f"{name}: {path} by {case.claims[path]}" for path in case.moving]
+        findings.portions += _portions(case)
+        findings.left_alone += _left_behind(case)
+
+
+def _portions(case: Case) -> Iterator[Portion]:
+    if case.stays_together():
+        shares = tuple(case.share(path) for path in case.moving)
+        yield Portion(case.directory, case.target(case.moving[0]), shares, True)
+        return
+    heirs = [*case.staying, *(case.paths.map(p) for p in case.moving if case.stays(p))]
+    heir = heirs[0] if len(heirs) == 1 else None
+    for target in dict.fromkeys(case.target(path) for path in case.moving):
+        shares = tuple(case.share(path) for path in case.moving if case.target(path) == target)
+        yield Portion(case.directory, target, shares, False, heir)
+
+
+def _left_behind(case: Case) -> Iterator[LeftAlone]:
+    """What stays in a directory that is shared, and how to bring it along where that is likely."""
+    if case.stays_together():
+        return
+    others = ", ".join(case.staying) or "several paths of this move"
+    for entry in case.unowned():
+        what = f"in a directory shared with {others}; nothing says whose it is"
+        yield LeftAlone(str(case.directory.path / entry), what)
+    new_paths = list({share.new_path for portion in _portions(case) for share in portion.shares})
+    for path in case.staying:
+        if case.claims[path] == "its transcripts" and not os.path.lexists(path):
+            number = sum(owner == path for owner in case.owner_of.values())
+            what = f"{plural(number, 'session')} of {path}, whose folder is gone"
+            hint = shlex.join(["ccmove", path, *new_paths]) if len(new_paths) == 1 else ""
+            yield LeftAlone(str(case.directory.path), what, hint)

@@ -12,10 +12,12 @@ from ccmove import history
 from ccmove.config import config_change
 from ccmove.edits import Edit, apply
 from ccmove.errors import RefusedError
+from ccmove.future import Future, ignores_case
 from ccmove.layout import Layout
-from ccmove.ownership import Findings, Ledger, find_shares
+from ccmove.ownership import Findings, Ledger, find_portions
 from ccmove.pathmap import PathMap, tail_below
 from ccmove.places import left_alone, other_documents
+from ccmove.placing import Placer
 from ccmove.plan import (
     FileChange,
     HistoryChange,
@@ -54,16 +56,16 @@ def plan_move(
     if request.only:
         paths = replace(paths, kept=_nested(state, paths))
     prompts = _history(state, paths, tick)
-    found = find_shares(state, paths, _prompt_paths(prompts), ledger)
-    relocator = Relocator(
+    found = find_portions(state, paths, _prompt_paths(prompts), ledger)
+    placer = Placer(
         layout.projects,
-        layout.own / "work",
         displaced or layout.own / "displaced",
-        paths,
         request.on_conflict,
+        Future(ignores_case=ignores_case(layout.projects)),
     )
-    relocator.relocate(found.shares, state.directory_names)
-    _refuse_conflicts(relocator)
+    relocator = Relocator(placer, layout.own / "work", paths)
+    relocator.relocate(found.portions, state.directory_names)
+    refuse_conflicts(placer)
     files, mentions = _documents(state, request, paths, relocator)
     folders = _folders(request)
     steps = (*relocator.steps, *(Step("rename", Path(old), Path(new)) for old, new in folders))
@@ -181,10 +183,10 @@ def _mention(layout: Layout, pointer: str, value: str) -> LeftAlone:
 # -- the rest ---------------------------------------------------------------------------------------
 
 
-def _refuse_conflicts(relocator: Relocator) -> None:
-    if not relocator.conflicts:
+def refuse_conflicts(placer: Placer) -> None:
+    if not placer.conflicts:
         return
-    listed = [f"{source}  differs from  {target}" for source, target in relocator.conflicts]
+    listed = [f"{source}  differs from  {target}" for source, target in placer.conflicts]
     error = RefusedError(
         f"{len(listed)} files exist on both sides with different content",
         "choose with --on-conflict keep-new or --on-conflict keep-old; what loses stays in the backup",

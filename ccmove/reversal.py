@@ -20,8 +20,9 @@ from ccmove.config import config_change
 from ccmove.errors import RefusedError
 from ccmove.jsonspan import NotJsonError, find, parse, show
 from ccmove.layout import Layout
-from ccmove.ownership import Share
+from ccmove.ownership import Portion, Share
 from ccmove.pathmap import PathMap
+from ccmove.placing import Placer
 from ccmove.plan import FileChange, HistoryChange, HistoryPart, Plan, ProjectMove, Step
 from ccmove.relocate import Relocator
 from ccmove.rewriter import NameMap
@@ -338,18 +339,15 @@ def _rename_back(reversal: Reversal, step: Step) -> None:
 def _merge_back(reversal: Reversal, step: Step) -> None:
     """The old directory was made anew since: what the run took away is united with it."""
     assert step.target is not None
-    relocator = Relocator(
-        reversal.layout.projects,
-        reversal.layout.own / "work",
-        reversal.displaced,
-        reversal.paths,
-    )
+    placer = Placer(reversal.layout.projects, reversal.displaced)
+    relocator = Relocator(placer, reversal.layout.own / "work", reversal.paths)
     directory = read_directory(step.target)
     names = tuple(item.name for item in directory.items)
     move = next(m for m in reversal.manifest.projects if m.target == step.target.name)
-    relocator.relocate([Share(directory, move.new_path, names, True)], ())
-    if relocator.conflicts:
-        listed = [f"{one}  differs from  {other}" for one, other in relocator.conflicts]
+    share = Share(move.new_path, move.path, names)
+    relocator.relocate([Portion(directory, step.path.name, (share,), True)], ())
+    if placer.conflicts:
+        listed = [f"{one}  differs from  {other}" for one, other in placer.conflicts]
         raise RefusedError(
             f"{step.path} exists again, with other files of the same names",
             f"move them out of the way, then: ccmove restore {reversal.manifest.id}",

@@ -7,8 +7,8 @@ that merely contains one (a prompt, `--flag=/old/x`) never does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from ccmove import edits as make
 from ccmove.edits import Edit
@@ -24,17 +24,23 @@ class NameMap:
 
     names: tuple[tuple[str, str], ...]
     paths: PathMap = PathMap(())
+    sessions: Mapping[tuple[str, str], str] = field(default_factory=dict)  # that leave their own
 
     def map(self, path: str) -> str | None:
         """Where a path of the state itself is after the move, or None when it stays."""
         moved = self.paths.map(path) or path
         match = _PROJECT_PATH.fullmatch(moved)
-        if match:
-            for old, new in self.names:
-                if match["name"] == old:
-                    moved = f"{match['before']}{new}{match['after']}"
-                    break
+        new = self._new_name(match["name"], match["after"]) if match else None
+        if match and new is not None:
+            moved = f"{match['before']}{new}{match['after']}"
         return moved if moved != path else None
+
+    def _new_name(self, name: str, inside: str) -> str | None:
+        for old, new in self.names:
+            if name == old:
+                return new
+        session = re.split(r"[\\/]", inside)[1].removesuffix(".jsonl") if inside else ""
+        return self.sessions.get((name, session))
 
 
 _PROJECT_PATH = re.compile(

@@ -14,7 +14,8 @@ PACKAGE = Path(__file__).parents[2] / "ccmove"
 # From the bottom up: a module may import only what stands before it.
 ORDER = [
     "errors", "printable", "encoding", "pathmap", "jsonspan", "edits", "rewriter", "history",
-    "config", "layout", "state", "live", "plan", "ownership", "relocate", "places", "planner",
+    "config", "layout", "state", "live", "plan", "future", "ownership", "drafts",
+    "placing", "relocate", "places", "planner",
     "manifest", "files", "journal", "backup", "reversal", "verifier", "locks", "preflight",
     "interrupts", "staging", "settling", "transaction",
 ]  # fmt: skip

@@ -1,0 +1,193 @@
+"""Documents on their way: what is planned for each, until it becomes one change of a file.
+
+Several moves may have a say in one document: an index loses the entries of sessions that leave,
+gains those of sessions that come, and has paths rewritten. All that is gathered first and made
+into edits once, at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ccmove import edits as make
+from ccmove import rewriter
+from ccmove.edits import Edit
+from ccmove.jsonspan import Node, NotJsonError, parse_at, quote
+from ccmove.pathmap import PathMap
+from ccmove.plan import FileChange
+from ccmove.rewriter import NameMap
+from ccmove.state import INDEX, Document, read_document
+
+Entries = list[tuple[str, str]]  # of an index: (sessionId, JSON text)
+
+
+@dataclass
+class Draft:
+    """A document that is on disk now, and everything that is planned for it."""
+
+    document: Document
+    edits: list[Edit] = field(default_factory=list)  # of single values
+    gone: set[int] = field(default_factory=set)  # entries of an index that leave
+    added: Entries = field(default_factory=list)  # entries of an index that come
+    lines: list[tuple[int, str, str]] = field(default_factory=list)
+    appended: str = ""
+    whole: bytes | None = None  # what a restore makes of it, instead of all the above
+    keep_times: int | None = None
+
+    @property
+    def text(self) -> str:
+        return self.document.text
+
+    def content(self) -> str:
+        """The text as it is planned so far."""
+        if self.whole is not None:
+            return self.whole.decode("utf-8", "surrogateescape") + self.appended
+        text = make.apply(self.text, self.all_edits())
+        return rewriter.change_lines(text, self.lines) + self.appended
+
+    def all_edits(self) -> list[Edit]:
+        if not (self.gone or self.added):
+            return self.edits
+        entries = _entries(rewriter.parse_index(self.text))
+        leaving = [entries.items[i] for i in self.gone]
+        staying = [e for e in self.edits if not any(n.start <= e.start < n.end for n in leaving)]
+        return [*staying, *_list_edits(self.text, entries, self.gone, self.added)]
+
+    def forget(self) -> None:
+        """It is set aside: the backup gets it as it was."""
+        self.edits, self.gone, self.added, self.lines = [], set(), [], []
+        self.appended, self.whole, self.keep_times = "", None, None
+
+    def change(self, ends: Path) -> FileChange | None:
+        """The change that all this comes to; None when the bytes stay the same."""
+        after = self.content().encode("utf-8", "surrogateescape")
+        if after == self.document.data:
+            return None
+        is_restored = self.whole is not None
+        return FileChange(
+            self.document.path,
+            ends,
+            "index" if self.document.path.name == INDEX else "other",
+            before=self.document.data,
+            after=after,
+            edits=() if is_restored else tuple(self.all_edits()),
+            lines=tuple(self.lines),
+            appended=self.appended,
+            seen=self.document.seen,
+            keep_times=self.keep_times if not self.appended else None,
+        )
+
+
+class Drafts:
+    """The drafts of a run, by where each document is now."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, Draft] = {}
+
+    def at(self, path: Path) -> Draft | None:
+        """The draft of the document at `path`, or None when there is no such file."""
+        if path not in self._known:
+            document = read_document(path)
+            if document is None:
+                return None
+            self._known[path] = Draft(document)
+        return self._known[path]
+
+    def forget(self, path: Path) -> None:
+        if path in self._known:
+            self._known[path].forget()
+
+    def all(self) -> list[tuple[Path, Draft]]:
+        return list(self._known.items())
+
+
+# -- sessions-index.json ---------------------------------------------------------------------------
+
+
+def _entries(root: Node) -> Node:
+    entries = root.get("entries") if root.opened == "{" else None
+    if entries is None or entries.opened != "[":
+        raise NotJsonError("an index without entries")
+    return entries
+
+
+def _list_edits(text: str, entries: Node, gone: set[int], added: Entries) -> list[Edit]:
+    removals = make.remove_items(text, entries, ("entries",), gone)
+    additions = make.add_items(text, entries, ("entries",), added)
+    if additions and entries.items and len(gone) == len(entries.items):
+        additions[0] = replace(additions[0], text=added[0][1])  # the first of all needs no comma
+    return [*removals, *additions]
+
+
+def key_of(entry: Node, text: str) -> str:
+    """What an entry is known by: its session, or else its very text."""
+    session = entry.value.get("sessionId") if isinstance(entry.value, dict) else None
+    return session if type(session) is str else text[entry.start : entry.end]
+
+
+def entries_of(draft: Draft) -> Entries:
+    """The entries of an index as they are planned."""
+    text = draft.content()
+    entries = _entries(rewriter.parse_index(text))
+    return [(key_of(e, text), text[e.start : e.end]) for e in entries.items]
+
+
+def add_entries(draft: Draft, entries: Entries, instead: set[str] | None = None) -> None:
+    """Give the index the entries of sessions that it lacks, and those in `instead` anyway."""
+    listed = _entries(rewriter.parse_index(draft.text))
+    where = {key_of(entry, draft.text): i for i, entry in enumerate(listed.items)}
+    coming = {key for key, _ in draft.added}
+    for key, raw in entries:
+        there = key in where and where[key] not in draft.gone
+        if there and instead and key in instead:
+            draft.gone.add(where[key])
+            there = False
+        if not there and key not in coming:
+            draft.added.append((key, raw))
+
+
+def take_entries(draft: Draft, wanted: set[str], paths: PathMap, names: NameMap) -> Entries:
+    """Take the entries of these sessions out of the index; they come with their new paths."""
+    text = draft.text
+    taken = []
+    for i, entry in enumerate(_entries(rewriter.parse_index(text)).items):
+        key = key_of(entry, text)
+        if key in wanted and i not in draft.gone:
+            draft.gone.add(i)
+            taken.append((key, _moved_entry(text, entry.start, paths, names)))
+    return taken
+
+
+def _moved_entry(text: str, start: int, paths: PathMap, names: NameMap) -> str:
+    entry = parse_at(text, start, lambda _: False)
+    found = rewriter.entry_edits(text, entry, (), paths.map, names.map)
+    return make.apply_inside(text, entry, found)
+
+
+def new_index(entries: Entries, path: str) -> str:
+    """An index in the client's form."""
+    listed = ",\n    ".join(raw for _, raw in entries)
+    return (
+        f'{{\n  "version": 1,\n  "entries": [\n    {listed}\n  ],\n'
+        f'  "originalPath": {quote(path)}\n}}'
+    )
+
+
+def sessions_of(text: str, paths: set[str]) -> set[str]:
+    """The sessions that the index says are of one of these paths."""
+    found = set()
+    for entry in _entries(rewriter.parse_index(text)).items:
+        if isinstance(entry.value, dict) and entry.value.get("projectPath") in paths:
+            found.add(key_of(entry, text))
+    return found
+
+
+def owner_edits(text: str, gone: set[str], heir: str) -> list[Edit]:
+    """Edits that make the index the heir's where it says that it is of a path that left."""
+    root = rewriter.parse_index(text)
+    return [
+        make.set_string(text, item, (key.value,), heir)
+        for key, item in root.members()
+        if key.value in ("originalPath", "projectPath") and item.value in gone
+    ]
