@@ -22,7 +22,6 @@ from ccmove.session import (
     give_up_on_stdout,
     unprinted,
 )
-from ccmove.typed import again
 
 VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict"}
 
@@ -221,7 +220,9 @@ def backups(prune: bool, keep: int | None, older_than: str | None, **options: An
             age = commands.seconds(older_than) if older_than else None
             commands.prune(session.layout, keep, age)
         elif keep is not None or older_than:
-            raise UsageError("--keep and --older-than go with --prune", again("--prune"))
+            raise UsageError(
+                "--keep and --older-than go with --prune", "ccmove backups --prune --keep 10"
+            )
         return commands.list_backups(session.layout)
 
     from ccmove.report_move import show_backups

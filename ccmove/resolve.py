@@ -159,7 +159,8 @@ def nothing_known(state: State, pairs: list[Pair]) -> NothingKnownError:
     old, new = pairs[0].old, pairs[0].new
     if new in known:
         return NothingKnownError(
-            f"nothing is known about {old}, and {new} has its state already", "ccmove list"
+            f"nothing is known about {old}, and {new} has its state already",
+            "what is known: ccmove list",
         )
     near = nearest(old, known)
     if not near:

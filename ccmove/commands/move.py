@@ -186,8 +186,10 @@ def read_pairs(text: str, source: str) -> list[Pair]:
             continue
         old, tab, new = line.partition("\t")
         if not tab or not old or not new or "\t" in new:
-            raise UsageError(f"{source}, line {number}: expected OLD<TAB>NEW", "one tab, two paths")
+            raise UsageError(
+                f"{source}, line {number}: expected OLD<TAB>NEW", "one tab between two paths"
+            )
         pairs.append(resolve_pair(os.path.expanduser(old), os.path.expanduser(new)))
     if not pairs:
-        raise UsageError(f"{source} names no moves", "lines are OLD<TAB>NEW")
+        raise UsageError(f"{source} names no moves", "write a line OLD<TAB>NEW for each")
     return pairs

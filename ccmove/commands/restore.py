@@ -21,6 +21,7 @@ from ccmove.result import Result
 from ccmove.reversal import plan_restore
 from ccmove.settling import settle
 from ccmove.state import open_regular, reader
+from ccmove.typed import again
 
 
 def restore(
@@ -107,7 +108,8 @@ def _refuse_live(layout: Layout, manifest: Manifest) -> None:
     for session in live_sessions(layout, folders):
         raise RefusedError(
             f"Claude Code is running in {session.folder} (pid {session.pid})",
-            f"leave it (/exit), then: ccmove restore {manifest.id}",
+            f"leave it (/exit), then: {again()}\n"
+            f"if it must go on meanwhile: {again('--allow-live')}",
         )
 
 

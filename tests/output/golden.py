@@ -1,0 +1,49 @@
+"""Compares what ccmove prints with files that are read and approved by people.
+
+`CCMOVE_UPDATE_GOLDEN=1 make test PYTEST_ARGS=tests/output` writes them anew: read the difference
+before it is committed. Places, IDs and process numbers of a test run are made the same first.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.run import Completed
+from tests.support.state import StateBuilder, encoded_name
+
+GOLDEN = Path(__file__).parent / "golden"
+UPDATE = "CCMOVE_UPDATE_GOLDEN"
+
+
+def check_golden(name: str, text: str) -> None:
+    """Fails when `text` is not what the golden file of that name holds."""
+    file = GOLDEN / f"{name}.txt"
+    if os.environ.get(UPDATE):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert file.exists(), f"no golden file yet: run with {UPDATE}=1, then read {file}"
+    assert text == file.read_text(encoding="utf-8")
+
+
+def transcript(arguments: Sequence[str], done: Completed, state: StateBuilder) -> str:
+    """A run as a person would have seen it, with everything that differs between runs replaced."""
+    parts = [f"$ ccmove {' '.join(arguments)}", f"exit {done.exit}"]
+    for name, text in (("out", done.out), ("err", done.err)):
+        parts += [f"{name}| {line}".rstrip() for line in text.splitlines()]
+    return normalised("\n".join(parts) + "\n", state)
+
+
+def normalised(text: str, state: StateBuilder) -> str:
+    """The same text wherever and whenever the test ran."""
+    for place, stands_for in (
+        (str(state.home), "/HOME"),
+        (str(state.root), "/ROOT"),
+        (encoded_name(str(state.root)), "-ROOT"),
+    ):
+        text = text.replace(place, stands_for)
+    text = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{4}", "ID", text)
+    text = re.sub(r"\bpid \d+", "pid PID", text)
+    return re.sub(r"[\d,]+ bytes", "N bytes", text)

@@ -1,0 +1,32 @@
+"""Runs the command line inside the test's own process, so that a failure can be planted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from ccmove.cli import main
+from tests.support.run import Completed
+from tests.support.state import StateBuilder
+
+Run = Callable[..., Completed]
+
+
+@pytest.fixture
+def run(
+    state: StateBuilder, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Run:
+    """`run("--dry-run", old, new)`: exit code and output, with `state`'s home as the home."""
+    monkeypatch.setenv("HOME", str(state.home))
+    monkeypatch.delenv("CCMOVE_DEBUG", raising=False)
+
+    def run_main(*arguments: str | os.PathLike[str]) -> Completed:
+        with pytest.raises(SystemExit) as ended:
+            main([os.fspath(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err, err
+        return Completed(int(str(ended.value.code)), out, err)
+
+    return run_main

@@ -1,0 +1,79 @@
+"""Each refusal and failure says what, where, why, and what to type; also as one JSON object."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.output.golden import check_golden, normalised, transcript
+from tests.output.inprocess import Run, run
+from tests.output.situations import SITUATIONS, Stage, stage
+from tests.support.tree import Entry, Tree, snapshot
+
+__all__ = ["run", "stage"]  # fixtures
+
+STATUS = {1: "failed", 2: "failed", 3: "nothing", 4: "refused", 5: "failed", 130: "failed"}
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_a_failure_is_told_as_the_golden_file_has_it(name: str, stage: Stage, run: Run) -> None:
+    arguments = SITUATIONS[name](stage)
+    done = run(*arguments)
+    assert done.exit in STATUS
+    check_golden(f"failure/{name}", transcript(arguments, done, stage.state))
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_a_failure_ends_with_something_to_do_and_names_what_it_is_about(
+    name: str, stage: Stage, run: Run
+) -> None:
+    lines = run(*SITUATIONS[name](stage)).err.splitlines()
+    assert lines[0].startswith("ccmove: ")
+    assert lines[-1].startswith("  -> ")
+    if not name.startswith(("usage_", "paths_root", "failed_bug", "failed_interrupted")):
+        assert "/" in lines[0] or "Z-" in lines[0] or "files exist" in lines[0], lines[0]
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_a_failure_is_one_json_object_with_the_same_words(
+    name: str, stage: Stage, run: Run
+) -> None:
+    arguments = SITUATIONS[name](stage)
+    told = run(*arguments)
+    done = run("--json", *arguments)
+    assert done.exit == told.exit
+    assert done.err == ""
+    record = json.loads(done.out)
+    assert record["schema"] == 1
+    assert record["status"] == STATUS[done.exit]
+    first = normalised(told.err, stage.state).splitlines()[0]
+    assert normalised(f"ccmove: {record['error']}", stage.state) == first
+    assert record["changes"] == []
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_a_refused_or_failed_run_changes_nothing(name: str, stage: Stage, run: Run) -> None:
+    arguments = SITUATIONS[name](stage)
+    before = snapshot(stage.state.root)
+    run(*arguments)
+    assert changed(before, snapshot(stage.state.root)) == []
+
+
+def changed(before: Tree, after: Tree) -> list[str]:
+    """Names that differ; our own empty directories and lock file may be there since."""
+    own = {"home/.claude/ccmove", "home/.claude/ccmove/lock", "home/.claude/ccmove/backups"}
+    names = sorted({*before, *after} - own)
+    return [name for name in names if _plain(before.get(name)) != _plain(after.get(name))]
+
+
+def _plain(entry: Entry | None) -> object:
+    """A directory has another date when a lock was made in it and removed again."""
+    return (entry.kind, entry.mode) if entry is not None and entry.kind == "directory" else entry
+
+
+def test_the_comparison_sees_a_changed_file_and_a_new_directory(stage: Stage) -> None:
+    before = snapshot(stage.state.root)
+    stage.state.history.write_bytes(b"{}")
+    (stage.state.home / "new").mkdir()
+    assert changed(before, snapshot(stage.state.root)) == ["home/.claude/history.jsonl", "home/new"]
