@@ -1,0 +1,15 @@
+"""End-to-end tests of `ccmove` with the real Claude Code client, offline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.client.versions import CLIENTS, Client
+
+
+def with_clients(fits: Callable[[Client], bool] = lambda _: True) -> pytest.MarkDecorator:
+    """Run a test, which takes a `desk`, once with each client that fits."""
+    fitting = [client for client in CLIENTS if fits(client)]
+    return pytest.mark.parametrize("desk", fitting, indirect=True, ids=str)

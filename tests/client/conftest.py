@@ -1,0 +1,39 @@
+"""Gives a test a client with a home of its own, or skips it and says why."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from tests.client.driver import Desk
+from tests.client.loopback import Loopback, running
+from tests.client.versions import Client, ClientMissingError
+
+
+@pytest.fixture(scope="session")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
+    with running(tmp_path_factory.mktemp("api")) as server:
+        yield server
+
+
+@pytest.fixture
+def desk(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, api: Loopback
+) -> Desk:
+    """A desk for the client that the test is parametrized with."""
+    client: Client = request.param
+    try:
+        client.command()
+    except ClientMissingError as missing:
+        pytest.skip(str(missing))
+    # A short name: the path's length matters to the client, and pytest's own is long.
+    return Desk(tmp_path_factory.mktemp("desk"), client, api)
+
+
+@pytest.fixture
+def terminal() -> None:
+    """For tests that look at the screen."""
+    if shutil.which("tmux") is None:
+        pytest.skip("the screen needs tmux, which is not on PATH")

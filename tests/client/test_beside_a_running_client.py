@@ -1,0 +1,63 @@
+"""A client that runs while ccmove works: elsewhere it harms nothing, in OLD it is in the way."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.client import with_clients
+from tests.client.driver import Desk, new_prompt
+
+pytestmark = [pytest.mark.client, pytest.mark.usefixtures("terminal")]
+
+
+@with_clients()
+def test_a_session_elsewhere_undoes_nothing_of_the_move_and_loses_no_prompt(desk: Desk) -> None:
+    old, new, other = desk.folder("old"), desk.code / "new", desk.folder("other")
+    desk.trust(old)
+    desk.trust(other)
+    first, before, after = (new_prompt(about) for about in ("mend it", "meanwhile", "and later"))
+    desk.talk(old, first)
+
+    with desk.screen(other) as screen:
+        screen.say(before)
+        desk.rename_and_move(old, new)
+        screen.say(after)
+        screen.leave()
+
+    projects = desk.config()["projects"]
+    assert str(old) not in projects
+    assert projects[str(new)]["hasTrustDialogAccepted"] is True
+    # It did write the config file after the move, so it could have undone it.
+    assert "lastSessionId" in projects[str(other)]
+    assert desk.prompts() == [(str(new), first), (str(other), before), (str(other), after)]
+
+
+@with_clients()
+def test_a_session_that_is_open_in_old_is_named_and_the_move_refused(desk: Desk) -> None:
+    old, new = desk.folder("old"), desk.code / "new"
+    desk.trust(old)
+    prompt = new_prompt("still here")
+
+    with desk.screen(old) as screen:
+        screen.say(prompt)
+        old.rename(new)
+        before = desk.transcripts()
+        refused = desk.ccmove(old, new)
+
+        assert refused.exit == 4, (refused.out, refused.err)
+        assert str(screen.pid) in refused.err
+        assert desk.transcripts() == before
+        assert str(old) in desk.config()["projects"]
+        assert desk.prompts() == [(str(old), prompt)]
+
+
+@with_clients()
+def test_once_that_session_has_ended_the_move_goes_through(desk: Desk) -> None:
+    """The control: it was the open session that was in the way."""
+    old, new = desk.folder("old"), desk.code / "new"
+    desk.trust(old)
+    desk.talk(old, new_prompt("done here"))
+
+    old.rename(new)
+
+    assert desk.ccmove(old, new).exit == 0

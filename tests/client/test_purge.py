@@ -1,0 +1,71 @@
+"""`claude purge --dry-run PATH` lists what the client takes to be PATH's state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.client import with_clients
+from tests.client.driver import Desk, new_prompt
+
+pytestmark = [pytest.mark.client, pytest.mark.usefixtures("terminal")]
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What the client would purge: project directories, config keys, and the number of prompts."""
+
+    directories: tuple[str, ...] = ()
+    config_keys: tuple[str, ...] = ()
+    prompts: int = 0
+
+
+def claimed_by(desk: Desk, path: Path) -> Claimed:
+    """What `claude purge --dry-run` says of `path`, which need not exist."""
+    done = desk.claude(desk.root, "purge", "--dry-run", str(path))
+    if done.exit != 0:
+        assert f"No Claude Code project state found for {path}" in done.err
+        return Claimed()
+    assert "Dry run:" in done.out
+    lines = done.out.splitlines()
+    return Claimed(
+        tuple(Path(line.split(maxsplit=1)[1]).name for line in lines if line.startswith("  dir: ")),
+        tuple(line.split('"')[1] for line in lines if line.startswith("  config: ")),
+        sum(int(line.split()[0]) for line in lines if "prompt(s) typed" in line),
+    )
+
+
+@with_clients(lambda client: not client.is_of_the_older_form)
+def test_after_a_move_everything_is_the_new_paths_and_nothing_the_olds(desk: Desk) -> None:
+    old, new = desk.folder("old"), desk.code / "new"
+    desk.trust(old)
+    desk.talk(old, new_prompt("one"))
+    desk.talk(old, new_prompt("two"))
+    before = claimed_by(desk, old)
+    assert before.config_keys == (str(old),)
+    assert before.prompts == 2
+    assert len(before.directories) == 1
+    assert claimed_by(desk, new) == Claimed()
+
+    desk.rename_and_move(old, new)
+
+    after = claimed_by(desk, new)
+    assert after.config_keys == (str(new),)
+    assert after.prompts == 2
+    assert after.directories == (desk.transcripts()[0].parent.name,)
+    assert claimed_by(desk, old) == Claimed()
+
+
+@with_clients(lambda client: not client.is_of_the_older_form)
+def test_without_ccmove_everything_is_still_the_old_paths(desk: Desk) -> None:
+    """The control."""
+    old, new = desk.folder("old"), desk.code / "new"
+    desk.trust(old)
+    desk.talk(old, new_prompt("one"))
+
+    old.rename(new)
+
+    assert claimed_by(desk, new) == Claimed()
+    assert claimed_by(desk, old).prompts == 1

@@ -1,0 +1,79 @@
+"""What a user sees in NEW after a move: no trust question, the old prompts, the old sessions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.client import with_clients
+from tests.client.driver import Desk, new_prompt
+
+pytestmark = [pytest.mark.client, pytest.mark.usefixtures("terminal")]
+
+
+@with_clients()
+def test_the_new_folder_is_trusted_offers_the_old_prompt_and_opens_the_old_session(
+    desk: Desk,
+) -> None:
+    old, new = desk.folder("old"), desk.code / "new"
+    desk.trust(old)
+    first = new_prompt("mend the fence")
+    desk.talk(old, first)
+
+    desk.rename_and_move(old, new)
+
+    more = new_prompt("and the gate")
+    with desk.screen(new) as screen:
+        assert not screen.asks_for_trust
+        assert screen.recalls(first)
+        assert screen.lists_session(first)
+        screen.open_listed_session(first)
+        screen.say(more)
+        screen.leave()
+    assert any(first in sent for sent in desk.api.conversations_with(more))
+    # No second file took up the conversation: both prompts are in one.
+    assert desk.transcripts_with(first) == desk.transcripts_with(more)
+    # What the terminal began, every version continues.
+    assert desk.ask(new, new_prompt("and the wall"), "--continue").knew(first)
+
+
+@with_clients()
+def test_without_ccmove_each_of_these_fails(desk: Desk) -> None:
+    """The control: the checks above can tell."""
+    old, new = desk.folder("old"), desk.code / "new"
+    desk.trust(old)
+    first = new_prompt("mend the fence")
+    desk.talk(old, first)
+
+    old.rename(new)
+
+    with desk.screen(new) as screen:
+        assert screen.asks_for_trust
+        screen.accept_trust()
+        assert not screen.recalls(first)
+        assert not screen.lists_session(first)
+
+
+@with_clients(lambda client: client.is_of_the_index_era)
+def test_a_session_that_is_in_the_index_opens_from_the_list(desk: Desk) -> None:
+    """The client believes an index entry that is no older than its transcript, paths and all."""
+    old, new = desk.folder("old"), desk.code / "new"
+    desk.trust(old)
+    first = new_prompt("mend the fence")
+    session = desk.ask(old, first).session
+    desk.ask(old, new_prompt("what else"))  # the next start puts the session into the index
+    assert session in (desk.directory_of(session) / "sessions-index.json").read_text()
+
+    desk.rename_and_move(old, new)
+
+    more = new_prompt("and the gate")
+    with desk.screen(new) as screen:
+        assert screen.lists_session(first)
+        screen.open_listed_session(first)
+        screen.say(more)
+        screen.leave()
+    assert any(first in sent for sent in desk.api.conversations_with(more))
+    assert desk.transcripts_with(first) == desk.transcripts_with(more)
+    index = json.loads((desk.directory_of(session) / "sessions-index.json").read_text())
+    assert index["originalPath"] == str(new)
