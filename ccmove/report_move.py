@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ccmove.differences import Difference, differences
 from ccmove.jsonspan import Pointer
@@ -85,8 +86,9 @@ def _summary(result: Result, detailed: bool) -> Iterator[Line]:
     for _, new in plan.folders:
         yield _row("1 folder", [("", "renamed to "), ("path", printable(new))])
     if plan.projects:
+        total = size(sum(move.size for move in plan.projects))
         amount = plural(number["transcripts"], "session")
-        yield _row(amount, [("", f"{_total(plan.projects)}, in {_directories_of(plan)}")])
+        yield _row(amount, [("", f"{total}; {_directories_by_kind(plan.projects)}")])
     if number["history"]:
         yield _row(plural(number["history"], "prompt"), [("", "in history.jsonl")])
     for place in ("config", "index", "other"):
@@ -100,12 +102,14 @@ def _row(amount: str, where: Line) -> Line:
     return [("title", f"  {amount:14}"), *where]
 
 
-def _total(projects: tuple[ProjectMove, ...]) -> str:
-    return size(sum(move.size for move in projects))
-
-
-def _directories_of(plan: Plan) -> str:
-    return plural(len(plan.projects), "project directory")
+def _directories_by_kind(projects: tuple[ProjectMove, ...]) -> str:
+    """`3 project directories renamed, 1 merged`: the noun stands with the first number only."""
+    kinds = Counter(move.kind for move in projects)
+    numbers = [(kind, kinds[kind]) for kind in _VERBS if kinds[kind]]
+    first, *others = numbers
+    words = [f"{plural(first[1], 'project directory')} {_VERBS[first[0]].done}"]
+    words += [f"{number} {_VERBS[kind].done}" for kind, number in others]
+    return ", ".join(words)
 
 
 def _in_files(plan: Plan, place: str) -> Line:
@@ -119,11 +123,18 @@ def _in_files(plan: Plan, place: str) -> Line:
 
 # -- in detail -----------------------------------------------------------------------------------
 
+
+class _Verb(NamedTuple):
+    now: str
+    preposition: str
+    done: str
+
+
 _VERBS = {
-    "rename": ("rename", "to"),
-    "merge": ("merge", "into"),
-    "split": ("split", "into"),
-    "same": ("keep", ""),
+    "rename": _Verb("rename", "to", "renamed"),
+    "merge": _Verb("merge", "into", "merged"),
+    "split": _Verb("split", "into", "split"),
+    "same": _Verb("keep", "", "kept"),
 }
 
 
@@ -142,7 +153,7 @@ def _directories(result: Result, all_of_it: bool) -> Iterator[Line]:
 
 
 def _directory(move: ProjectMove) -> Iterator[Line]:
-    verb, preposition = _VERBS[move.kind]
+    verb, preposition, _ = _VERBS[move.kind]
     amount = f"{plural(move.transcripts, 'session')}, {size(move.size)}"
     yield [("", f"  {verb:8}"), ("path", printable(move.source)), ("dim", f"  {amount}")]
     if preposition:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ccmove import locks, preflight
+from ccmove import locks
 from ccmove.cli import main
 from tests.support.state import StateBuilder
 
@@ -346,7 +346,7 @@ def refused_full_disk(stage: Stage) -> Arguments:
         f_bavail = 1
         f_frsize = 4096
 
-    stage.monkeypatch.setattr(preflight.os, "statvfs", lambda _: Full)
+    stage.monkeypatch.setattr(os, "statvfs", lambda _: Full)
     return paths(stage)
 
 

@@ -1,0 +1,150 @@
+"""On a terminal: fitted to its width, coloured unless that is not wanted, never cut at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ccmove.report import cells, fitted, shortened
+from tests.output.terminal import Screen, run_on_terminal
+from tests.support.run import run_ccmove
+from tests.support.state import StateBuilder
+
+COLUMNS = (60, 80, 140)
+
+
+@pytest.fixture
+def known(state: StateBuilder) -> StateBuilder:
+    """A project deep below the home, so that its paths are long."""
+    deep = state.home / "code" / "customers" / "northern-branch" / "websites"
+    state.project(deep / "cafe-menu", sessions=2, index=True, repo="acme/cafe")
+    state.project(deep / "cafe-menu" / "packages" / "core", sessions=1)
+    (deep / "bistro-menu").mkdir(parents=True)
+    return state
+
+
+def paths(state: StateBuilder) -> tuple[Path, Path]:
+    deep = state.home / "code" / "customers" / "northern-branch" / "websites"
+    return deep / "cafe-menu", deep / "bistro-menu"
+
+
+def preview(state: StateBuilder, columns: int, **env: str) -> Screen:
+    screen = run_on_terminal(
+        ["--dry-run", *paths(state)], state=state, columns=columns, env={**env}
+    )
+    assert screen.exit == 0
+    return screen
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_no_line_is_wider_than_the_terminal(known: StateBuilder, columns: int) -> None:
+    lines = preview(known, columns).lines
+    assert len(lines) > 20
+    assert [line for line in lines if cells(line) > columns] == []
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_the_meaningful_end_of_a_path_stays(known: StateBuilder, columns: int) -> None:
+    text = "\n".join(preview(known, columns).lines)
+    for end in ("/cafe-menu", "/bistro-menu", "bistro-menu/packages/core", ".jsonl"):
+        assert f"{end}\n" in text
+
+
+def test_home_is_written_as_a_tilde(known: StateBuilder) -> None:
+    screen = preview(known, 140)
+    assert str(known.home) not in "\n".join(screen.lines)
+    assert any(line.startswith("Would move  ~/code/") for line in screen.lines)
+
+
+def test_the_most_important_line_is_the_last(known: StateBuilder) -> None:
+    assert preview(known, 80).lines[-1].startswith("Nothing was changed.")
+    done = run_on_terminal(paths(known), state=known, columns=140)
+    assert "To undo: ccmove restore 2" in done.lines[-1]
+
+
+def test_the_command_to_undo_is_whole_on_a_narrow_terminal(known: StateBuilder) -> None:
+    done = run_on_terminal(paths(known), state=known, columns=45)
+    assert done.lines[-1].strip().startswith("ccmove restore 2")
+
+
+def test_a_terminal_gets_colours(known: StateBuilder) -> None:
+    assert preview(known, 80).is_coloured
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_colour_where_it_is_not_wanted(known: StateBuilder, env: dict[str, str]) -> None:
+    screen = preview(known, 80, **env)
+    assert not screen.is_coloured
+    assert [line.rstrip() for line in screen.lines] == [
+        line.rstrip() for line in preview(known, 80).lines
+    ]
+
+
+def test_a_failure_is_coloured_on_a_terminal_and_ends_with_the_hint(known: StateBuilder) -> None:
+    old, new = paths(known)
+    screen = run_on_terminal([new, old], state=known, columns=60)
+    assert screen.exit == 4
+    assert screen.is_coloured
+    assert screen.lines[-1].strip() == f"ccmove {old} {new}"
+
+
+def test_a_pipe_has_no_colour_and_whole_paths(known: StateBuilder) -> None:
+    old, new = paths(known)
+    done = run_ccmove("--dry-run", old, new, state=known, env={"TERM": "xterm-256color"})
+    assert "\x1b" not in done.out
+    assert f"Would move  {old}\n" in done.out
+
+
+def test_long_lists_are_cut_on_a_terminal_and_say_how_to_see_all(state: StateBuilder) -> None:
+    for number in range(15):
+        state.project(f"all/app-{number}", sessions=1, prompts=1, subagents=False)
+    (state.code / "moved").mkdir()
+    arguments = ["--dry-run", str(state.code / "all"), str(state.code / "moved")]
+    screen = run_on_terminal(arguments, state=state)
+    assert "  … and 3 more (-v shows all)" in screen.lines
+    assert "    … and 11 more paths (-v shows all)" in screen.lines
+    whole = run_on_terminal([*arguments, "-v"], state=state)
+    assert not any("more" in line for line in whole.lines)
+
+
+def test_nothing_is_drawn_for_work_that_is_done_at_once(known: StateBuilder) -> None:
+    screen = run_on_terminal(["--verify", "full", *paths(known)], state=known)
+    assert "\x1b[?25l" not in screen.raw  # a bar hides the cursor
+
+
+# -- fitting, in detail -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (40, "~/code/customers/north/cafe-menu"),
+        (30, "~/code/…/north/cafe-menu"),
+        (20, "~/code/…/cafe-menu"),
+        (12, "~/c…afe-menu"),
+    ],
+)
+def test_a_path_loses_components_from_its_middle(width: int, shown: str) -> None:
+    assert shortened("~/code/customers/north/cafe-menu", width) == shown
+    assert cells(shown) <= width
+
+
+def test_a_name_without_slashes_loses_letters_from_its_middle() -> None:
+    short = shortened("-home-dev-code-cafe-menu", 16)
+    assert cells(short) == 16
+    assert short.startswith("-home")
+    assert short.endswith("cafe-menu")
+
+
+def test_wide_letters_count_twice() -> None:
+    assert cells("日本") == 4
+    assert cells("e\u0301") == 1
+    assert cells(shortened("/日本語/プロジェクト/メニュー", 16)) <= 16
+
+
+def test_prose_is_wrapped_at_spaces_and_a_command_is_never_broken() -> None:
+    command = "ccmove restore 20260101T000000Z-0000"
+    lines = fitted([("good", "Done."), ("", " To undo: "), ("command", command)], 40)
+    texts = ["".join(text for _, text in line) for line in lines]
+    assert texts == ["Done. To undo: ", f"  {command}"]
