@@ -254,6 +254,9 @@ def with_command(hint: str) -> Line:
 # -- progress ------------------------------------------------------------------------------------
 
 
+WORK = {"reading": "reading the history", "history": "writing the history"}
+
+
 class Progress:
     """Shows how far long work is, on a terminal, once it has taken half a second."""
 
@@ -273,12 +276,13 @@ class Progress:
                 return
             self._bar = _progress_bar(self._out)
             self._bar.start()
-        size = total if total >= done else None
+        done = min(done, total)  # a file may grow while it is worked on
         if what != self._what or self._task is None:
             if self._task is not None:
                 self._bar.remove_task(self._task)
-            self._task, self._what = self._bar.add_task(what, total=size, completed=done), what
-        self._bar.update(self._task, completed=done, total=size)
+            label = WORK.get(what, what)
+            self._task, self._what = self._bar.add_task(label, total=total, completed=done), what
+        self._bar.update(self._task, completed=done)
 
     def close(self) -> None:
         """Take the bar off the screen again."""

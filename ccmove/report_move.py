@@ -80,26 +80,30 @@ def _heading(result: Result, all_of_it: bool) -> Iterator[Line]:
 
 
 def _summary(result: Result, detailed: bool) -> Iterator[Line]:
+    rows = list(_amounts(result, detailed))
+    width = max((len(amount) for amount, _ in rows), default=0)
+    for amount, where in rows:
+        yield [("title", f"  {amount:{width}}"), ("", "   "), *where]
+
+
+def _amounts(result: Result, detailed: bool) -> Iterator[tuple[str, Line]]:
+    """How many of what, and where."""
     plan = result.plan
     assert plan is not None  # only a recovery has none
     number = counts(result)
     for _, new in plan.folders:
-        yield _row("1 folder", [("", "renamed to "), ("path", printable(new))])
+        yield "1 folder", [("", "renamed to "), ("path", printable(new))]
     if plan.projects:
         total = size(sum(move.size for move in plan.projects))
         amount = plural(number["transcripts"], "session")
-        yield _row(amount, [("", f"{total}; {_directories_by_kind(plan.projects)}")])
+        yield amount, [("", f"{total}; {_directories_by_kind(plan.projects)}")]
     if number["history"]:
-        yield _row(plural(number["history"], "prompt"), [("", "in history.jsonl")])
+        yield plural(number["history"], "prompt"), [("", "in history.jsonl")]
     for place in ("config", "index", "other"):
         if number[place]:
-            yield _row(plural(number[place], "value"), _in_files(plan, place))
+            yield plural(number[place], "value"), _in_files(plan, place)
     if plan.left_alone and not detailed:
-        yield _row(plural(len(plan.left_alone), "thing"), [("dim", "left alone (-v says why)")])
-
-
-def _row(amount: str, where: Line) -> Line:
-    return [("title", f"  {amount:14}"), *where]
+        yield plural(len(plan.left_alone), "thing"), [("dim", "left alone (-v says why)")]
 
 
 def _directories_by_kind(projects: tuple[ProjectMove, ...]) -> str:

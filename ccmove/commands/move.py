@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -52,10 +53,10 @@ def move(
     warnings = _refuse_live(layout, pairs, options)
     request = _known_request(layout, pairs, options)
     if options.dry_run:
-        return _preview(layout, request, warnings)
+        return _preview(layout, request, warnings, progress)
     outcome = transaction.run(
         layout,
-        lambda displaced: _planned(layout, request, displaced),
+        lambda displaced: _planned(layout, request, displaced, progress),
         full=options.full,
         progress=progress,
     )
@@ -71,19 +72,36 @@ def move(
     )
 
 
-def _preview(layout: Layout, request: Request, warnings: list[str]) -> Result:
-    plan = _planned(layout, request, None)
+def _preview(
+    layout: Layout,
+    request: Request,
+    warnings: list[str],
+    progress: transaction.Progress | None,
+) -> Result:
+    plan = _planned(layout, request, None, progress)
     if read_journal(layout) is not None:
         warnings.append("an earlier run was interrupted: ccmove recover")
     return Result("planned", layout, request.moves, plan, warnings=tuple(warnings))
 
 
-def _planned(layout: Layout, request: Request, displaced: Path | None) -> Plan:
-    plan = plan_move(layout, request, read_ledger(layout), displaced)
+def _planned(
+    layout: Layout,
+    request: Request,
+    displaced: Path | None,
+    progress: transaction.Progress | None,
+) -> Plan:
+    tick = _reading(layout, progress) if progress is not None else None
+    plan = plan_move(layout, request, read_ledger(layout), displaced, tick)
     if not _concerns_claude(plan):
         pairs = [Pair(old, new, old) for old, new in request.moves]
         raise nothing_known(State(layout), pairs)
     return plan
+
+
+def _reading(layout: Layout, progress: transaction.Progress) -> Callable[[int], None]:
+    """The look at the history is the long part of planning."""
+    total = os.path.getsize(layout.history) if layout.history.exists() else 0
+    return lambda done: progress("reading", done, total)
 
 
 def _concerns_claude(plan: Plan) -> bool:

@@ -42,13 +42,17 @@ def run_on_terminal(
     state: StateBuilder,
     columns: int = 80,
     env: Mapping[str, str] | None = None,
+    program: bool = False,
 ) -> Screen:
-    """Run `ccmove ARGUMENTS` with a new terminal as its standard input, output and error."""
+    """Run `ccmove ARGUMENTS` with a new terminal as its standard input, output and error.
+
+    With `program` the arguments begin with a program of their own.
+    """
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {**clean_environment(state, {"TERM": "xterm-256color"}), **(env or {})}
     process = subprocess.Popen(
-        ccmove_command(*arguments),
+        list(arguments) if program else ccmove_command(*arguments),
         stdin=child,
         stdout=child,
         stderr=child,

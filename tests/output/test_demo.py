@@ -1,0 +1,148 @@
+"""`ccmove demo` shows the whole cycle, far away from the real home, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ccmove.commands import demo as command
+from ccmove.errors import CcmoveError
+from tests.output.golden import check_golden
+from tests.output.terminal import run_on_terminal
+from tests.support.run import ccmove_command, run_ccmove
+from tests.support.state import StateBuilder
+from tests.support.tree import snapshot
+
+
+def left_over(state: StateBuilder) -> list[str]:
+    return sorted(path.name for path in (state.root / "tmp").iterdir())
+
+
+def test_the_demo_shows_preview_move_verification_and_restore(state: StateBuilder) -> None:
+    screen = run_on_terminal(["demo"], state=state, columns=100)
+    assert screen.exit == 0
+    text = "\n".join(line.rstrip() for line in screen.lines) + "\n"
+    text = re.sub(r"ccmove-demo-\w+", "ccmove-demo-X", text)
+    text = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{4}", "20261116T004112Z-3f9c", text)
+    check_golden("demo", text.replace(str(state.root / "tmp"), "/tmp"))
+
+
+def test_the_demo_takes_a_few_seconds_at_most(state: StateBuilder) -> None:
+    began = time.monotonic()
+    assert run_ccmove("demo", state=state).exit == 0
+    assert time.monotonic() - began < 10
+
+
+def test_the_demo_leaves_nothing_behind(state: StateBuilder) -> None:
+    before = snapshot(state.home)
+    assert run_ccmove("demo", state=state).exit == 0
+    assert left_over(state) == []
+    assert snapshot(state.home) == before
+
+
+@pytest.mark.parametrize("home", ["/no/such/home", ""])
+def test_the_demo_needs_no_home(state: StateBuilder, home: str) -> None:
+    done = run_ccmove("demo", state=state, cwd=state.root, env={"HOME": home})
+    assert done.exit == 0
+    assert "That was all." in done.out
+
+
+@pytest.mark.crash  # for strace
+@pytest.mark.parametrize("variable", ["HOME", "CLAUDE_CONFIG_DIR"])
+def test_no_system_call_of_the_demo_names_the_home(state: StateBuilder, variable: str) -> None:
+    decoy = state.root / "decoy"
+    decoy.mkdir()
+    traced = trace(state, {variable: str(decoy)}, "demo")
+    assert "ccmove-demo-" in traced
+    assert str(decoy) not in traced
+
+
+@pytest.mark.crash  # for strace
+def test_the_trace_would_show_a_look_at_the_home(state: StateBuilder) -> None:
+    decoy = state.root / "decoy"
+    decoy.mkdir()
+    assert str(decoy) in trace(state, {"HOME": str(decoy)}, "backups")
+
+
+def trace(state: StateBuilder, env: Mapping[str, str], *arguments: str) -> str:
+    """Every system call with a file name that a run makes."""
+    file = state.root / "trace"
+    # Python itself looks for packages below the home, unless told not to.
+    environment = {**os.environ, "TMPDIR": "/tmp", "PYTHONNOUSERSITE": "1", **env}
+    done = subprocess.run(
+        ["strace", "-f", "-e", "trace=%file", "-o", file, *ccmove_command(*arguments)],
+        env=environment,
+        cwd="/",
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return file.read_text(errors="replace")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: int) -> None:
+    script = (
+        "import sys, time; from ccmove.commands import demo\n"
+        "def wait(*_):\n    print('ready', flush=True); time.sleep(60)\n"
+        "demo.restore = wait\n"
+        "from ccmove.cli import main; main(['demo'])"
+    )
+    temporary = state.root / "tmp"
+    temporary.mkdir()
+    child = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    assert len(left_over(state)) == 1
+    child.send_signal(number)
+    _, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert left_over(state) == []
+    assert err.startswith("ccmove: interrupted")
+    assert "Traceback" not in err
+
+
+def test_the_demo_uses_the_real_commands() -> None:
+    from ccmove.commands import move, restore
+
+    assert command.move is move.move
+    assert command.restore is restore.restore
+
+
+def test_the_demo_as_json_holds_the_results_of_the_real_commands(state: StateBuilder) -> None:
+    done = run_ccmove("demo", "--json", state=state)
+    record = json.loads(done.out)
+    assert done.err == ""
+    assert record["status"] == "restored"
+    assert record["error"] is None
+    results = [step["result"]["status"] for step in record["steps"] if step["result"]]
+    assert results == ["planned", "moved", "restored"]
+    facts = [fact for step in record["steps"] for fact in step["facts"]]
+    assert len(facts) == 5
+    assert all(fact["holds"] for fact in facts)
+
+
+def test_a_quiet_demo_says_nothing(state: StateBuilder) -> None:
+    done = run_ccmove("demo", "-q", state=state)
+    assert (done.exit, done.out, done.err) == (0, "", "")
+
+
+def test_a_demo_that_finds_something_wrong_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_is_transcript", lambda path: Path(path).name == "menu.txt")
+    with pytest.raises(CcmoveError, match="named nowhere but in transcripts"):
+        command.demo()

@@ -1,0 +1,88 @@
+"""Long work shows how far it is, on a terminal only, and takes the bar away again."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import time
+
+import pytest
+
+from ccmove.report import Progress
+from ccmove.session import Session
+from tests.output.terminal import run_on_terminal
+from tests.support.run import run_child
+from tests.support.state import StateBuilder
+
+HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+AT_ONCE = (
+    "import sys; from ccmove.report import Progress; Progress.DELAY = 0.0; "
+    "from ccmove.cli import main; main(sys.argv[1:])"
+)
+
+
+@pytest.fixture
+def large(state: StateBuilder) -> StateBuilder:
+    """A history of some 20 MB, a few lines of which move."""
+    state.project("my-app", sessions=2)
+    state.project("other", prompts=100)
+    (state.code / "new-app").mkdir()
+    with state.history.open("ab") as file:
+        lines = state.history.read_bytes()
+        for _ in range(20_000_000 // len(lines)):
+            file.write(lines)
+    return state
+
+
+def at_once(state: StateBuilder, *options: str) -> list[str]:
+    arguments = [*options, str(state.code / "my-app"), str(state.code / "new-app")]
+    return [sys.executable, "-c", AT_ONCE, *arguments]
+
+
+def test_each_long_part_is_shown_with_bytes_and_rate(large: StateBuilder) -> None:
+    screen = run_on_terminal(at_once(large, "--verify", "full"), state=large, program=True)
+    assert screen.exit == 0
+    for part in ("reading the history", "writing the history", "hashing"):
+        assert part in screen.raw
+    assert re.search(r"\d+\.\d/20\.\d MB", screen.raw)  # done/in all; a rate needs two looks
+    assert screen.raw.count(HIDE_CURSOR) == screen.raw.count(SHOW_CURSOR) >= 1
+    assert "To undo: ccmove restore " in screen.lines[-1]
+
+
+def test_a_narrow_terminal_has_room_for_the_bar(large: StateBuilder) -> None:
+    screen = run_on_terminal(at_once(large), state=large, program=True, columns=60)
+    drawn = [part for part in screen.raw.split("\r") if "history" in part and "MB" in part]
+    assert drawn
+    assert all(part.count("\n") <= 1 for part in drawn)
+
+
+@pytest.mark.parametrize("option", ["-q", "--json"])
+def test_no_bar_when_only_errors_or_one_object_is_wanted(large: StateBuilder, option: str) -> None:
+    screen = run_on_terminal(at_once(large, option), state=large, program=True)
+    assert screen.exit == 0
+    assert HIDE_CURSOR not in screen.raw
+
+
+def test_no_bar_in_a_pipe(large: StateBuilder) -> None:
+    done = run_child(at_once(large), state=large)
+    assert done.exit == 0
+    assert "\x1b" not in done.out + done.err
+    assert "\r" not in done.out + done.err
+
+
+def test_nothing_is_drawn_before_half_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    out = io.StringIO()
+    progress = Progress(out)
+    progress("reading", 1, 10)
+    now += 0.49
+    progress("reading", 2, 10)
+    progress.close()
+    assert out.getvalue() == ""
+
+
+def test_a_session_without_a_terminal_has_no_progress() -> None:
+    options = {"quiet": False, "verbose": False, "as_json": False, "config_dir": None}
+    assert Session(options).progress() is None
