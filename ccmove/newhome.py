@@ -40,7 +40,6 @@ MOST_FILES = 30
 MOST_ASKED = 200  # checkouts whose root commit is asked for: each takes a run of git
 COMMON = 20  # a name that so many folders have says nothing
 ENOUGH_FILES = 3
-WORKTREE = re.compile(r"(.+)/\.claude/worktrees/[^/]+")
 _EVERYBODYS_BRANCHES = frozenset(("", "HEAD", "main", "master", "develop", "dev", "trunk"))
 _COMMIT = re.compile(rb"\[[^\s\[\]\"\\]{1,100} (\(root-commit\) )?([0-9a-f]{7,40})\] ")
 _CWD = re.compile(rb'"cwd":("(?:[^"\\]|\\.)*")')
@@ -212,9 +211,6 @@ class HomeFinder:
         for new in folders_named(uncut(path), self._listing):
             if new != path:
                 signs.alike(new, "Claude Code keeps both under one name")
-        worktree = WORKTREE.fullmatch(path)
-        if worktree and os.path.isdir(worktree[1]):
-            signs.alike(worktree[1], "the project was a worktree of it")
 
     def _compare_files(self, traces: Traces, signs: _Signs) -> None:
         """Only names that few folders have lead to a folder; then all files count."""
@@ -235,7 +231,7 @@ class HomeFinder:
     def _against(self, project: Project, path: str, new: str) -> Iterator[str]:
         """Signs that the folder led a life of its own while the project was in use."""
         last = project.last_used
-        if last is None or self._is_stated(path, new) or WORKTREE.fullmatch(path):
+        if last is None or self._is_stated(path, new):
             return
         known = self.survey.by_path.get(new)
         if known is not None and known.first_used is not None and known.first_used < last:

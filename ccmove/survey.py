@@ -124,6 +124,15 @@ class Survey:
     def directory_by_name(self) -> dict[str, Directory]:
         return {directory.name: directory for directory in self.directories}
 
+    @cached_property
+    def places_of_sessions(self) -> dict[str, list[str]]:
+        """The names of the directories that hold a transcript of each session."""
+        places: dict[str, list[str]] = defaultdict(list)
+        for directory in self.directories:
+            for item in directory.sessions:
+                places[item.session].append(directory.name)
+        return dict(places)
+
 
 def look(layout: Layout, tick: Tick | None = None) -> Survey:
     """Everything that is known; NothingKnownError when there is no state at all."""
