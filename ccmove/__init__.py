@@ -1,3 +1,6 @@
 """Move Claude Code's state when a project folder was renamed."""
 
 __version__ = "0.1.0"
+
+# Versions of the client that the tests drive; tests/client/versions.txt holds the same.
+TESTED_WITH = ("2.1.325", "2.1.92", "2.1.23")

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ccmove import __version__, typed
+from ccmove import TESTED_WITH, __version__, typed
 from ccmove.errors import UsageError
 from ccmove.session import (
     DEBUG,
@@ -41,6 +41,12 @@ class Commands(click.Group):
             return [args[position], *args[:position], *args[position + 1 :]]
         return ["move", *args]
 
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from ccmove.helptext import Help
+
+        ordered = [self.commands[name] for name in self.list_commands(ctx)]
+        Help(self.commands["move"], ordered).write(ctx, formatter, COMMON)
+
     @staticmethod
     def _first_word(args: list[str]) -> int | None:
         position = 0
@@ -69,16 +75,14 @@ def common(function: Callable[..., Any]) -> Callable[..., Any]:
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(cls=Commands, context_settings=CONTEXT, subcommand_metavar="OLD NEW | COMMAND …")
-@click.version_option(__version__, prog_name="ccmove")
-def app() -> None:
-    """Bring Claude Code's memory along when a project's folder was renamed or moved.
+COMMON = {"verbose", "quiet", "as_json", "config_dir"}
+VERSION = f"%(prog)s %(version)s\ntested with Claude Code {', '.join(TESTED_WITH)}"
 
-    \b
-    ccmove ~/code/old ~/code/new            after renaming the folder
-    ccmove --dry-run ~/code/old ~/code/new  only show what would change
-    ccmove restore                          undo the last move
-    """
+
+@click.group(cls=Commands, context_settings=CONTEXT)
+@click.version_option(__version__, prog_name="ccmove", message=VERSION)
+def app() -> None:
+    """Bring along what Claude Code knows about a project when its folder was renamed or moved."""
 
 
 @app.command()
