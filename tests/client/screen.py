@@ -127,8 +127,8 @@ class Screen:
         self.wait_for(lambda: answer.search(self.text), "the picker")
         return "No conversations found" not in self.text
 
-    def open_listed_session(self, prompt: str) -> None:
-        """Choose that session in the picker; its conversation appears."""
+    def opens_listed_session(self, prompt: str) -> bool:
+        """Choose that session in the picker; whether its conversation appears."""
 
         def pointed_at() -> bool:
             if seen_within(1, lambda: f"❯ {prompt}" in self.text):
@@ -138,7 +138,8 @@ class Screen:
 
         self.wait_for(pointed_at, f"{prompt!r} to be chosen")
         self.press("Enter")
-        self.wait_for(lambda: REPLY in self.text and "Search" not in self.text, "the conversation")
+        self.wait_for(lambda: "Search" not in self.text, "the picker to close")
+        return seen_within(5, lambda: prompt in self.text and REPLY in self.text)
 
     def leave(self) -> None:
         """End the session by end-of-file, which the client wants twice within a second."""

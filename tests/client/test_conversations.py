@@ -145,6 +145,10 @@ def test_a_project_that_shares_its_directory_takes_only_its_own(desk: Desk) -> N
     assert_goes_on(desk, stayer, stayed, not_knowing=moved)
     assert_directory_is_the_clients_own(desk, desk.code / "other", moved)
     assert_directory_is_the_clients_own(desk, stayer, stayed)
+    if not desk.client.resumes_from_any_folder:
+        for folder, others in ((stayer, moved), (desk.code / "other", stayed)):
+            refused = desk.try_ask(folder, new_prompt("not mine"), "--resume", others.session)
+            assert "No conversation found" in refused.err
 
 
 @with_clients()

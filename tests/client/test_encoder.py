@@ -38,8 +38,8 @@ def random_name(dice: random.Random) -> str:
 
 
 def random_folder(dice: random.Random, below: Path) -> Path:
-    """One to five names deep, so that some paths are longer than the cut."""
-    return below.joinpath(*(random_name(dice) for _ in range(dice.randint(1, 5))))
+    """One to three names deep, or twelve, which is mostly longer than the cut."""
+    return below.joinpath(*(random_name(dice) for _ in range(dice.choice((1, 2, 3, 12)))))
 
 
 def has_a_rule_of_its_own_for(client: Client, path: str) -> bool:

@@ -35,7 +35,7 @@ def test_after_a_restore_the_old_folder_has_what_it_had_and_what_was_added_in_th
         assert screen.recalls(added)
         assert screen.recalls(first, presses=2)
         assert screen.lists_session(added)
-        screen.open_listed_session(added)
+        assert screen.opens_listed_session(added)
         more = new_prompt("and on")
         screen.say(more)
         screen.leave()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,8 @@ from tests.client import with_clients
 from tests.client.driver import Desk, new_prompt
 
 pytestmark = [pytest.mark.client, pytest.mark.usefixtures("terminal")]
+
+INDEX = "sessions-index.json"
 
 
 @with_clients()
@@ -28,7 +31,7 @@ def test_the_new_folder_is_trusted_offers_the_old_prompt_and_opens_the_old_sessi
         assert not screen.asks_for_trust
         assert screen.recalls(first)
         assert screen.lists_session(first)
-        screen.open_listed_session(first)
+        assert screen.opens_listed_session(first)
         screen.say(more)
         screen.leave()
     assert any(first in sent for sent in desk.api.conversations_with(more))
@@ -55,25 +58,47 @@ def test_without_ccmove_each_of_these_fails(desk: Desk) -> None:
         assert not screen.lists_session(first)
 
 
+def begin_a_session_that_is_in_the_index(desk: Desk, folder: Path, first: str) -> Path:
+    """The project directory, whose index has an up-to-date entry for the session."""
+    desk.trust(folder)
+    session = desk.ask(folder, first).session
+    desk.ask(folder, new_prompt("what else"))  # the next start puts the session into the index
+    directory = desk.directory_of(session)
+    assert session in (directory / INDEX).read_text()
+    return directory
+
+
 @with_clients(lambda client: client.is_of_the_index_era)
 def test_a_session_that_is_in_the_index_opens_from_the_list(desk: Desk) -> None:
     """The client believes an index entry that is no older than its transcript, paths and all."""
     old, new = desk.folder("old"), desk.code / "new"
-    desk.trust(old)
     first = new_prompt("mend the fence")
-    session = desk.ask(old, first).session
-    desk.ask(old, new_prompt("what else"))  # the next start puts the session into the index
-    assert session in (desk.directory_of(session) / "sessions-index.json").read_text()
+    begin_a_session_that_is_in_the_index(desk, old, first)
 
     desk.rename_and_move(old, new)
 
     more = new_prompt("and the gate")
     with desk.screen(new) as screen:
         assert screen.lists_session(first)
-        screen.open_listed_session(first)
+        assert screen.opens_listed_session(first)
         screen.say(more)
         screen.leave()
     assert any(first in sent for sent in desk.api.conversations_with(more))
     assert desk.transcripts_with(first) == desk.transcripts_with(more)
-    index = json.loads((desk.directory_of(session) / "sessions-index.json").read_text())
-    assert index["originalPath"] == str(new)
+    (transcript,) = desk.transcripts_with(first)
+    assert json.loads((transcript.parent / INDEX).read_text())["originalPath"] == str(new)
+
+
+@with_clients(lambda client: client.is_of_the_index_era)
+def test_an_index_that_still_names_the_old_directory_opens_nothing(desk: Desk) -> None:
+    """The control: a directory renamed by hand lists the session, but has lost the conversation."""
+    old, new = desk.folder("old"), desk.folder("new")
+    first = new_prompt("mend the fence")
+    directory = begin_a_session_that_is_in_the_index(desk, old, first)
+    desk.trust(new)
+
+    directory.rename(directory.with_name(f"{directory.name[:-3]}new"))
+
+    with desk.screen(new) as screen:
+        assert screen.lists_session(first)
+        assert not screen.opens_listed_session(first)
