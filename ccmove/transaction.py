@@ -20,6 +20,7 @@ run that failed just now and for one that died long ago.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -69,7 +70,8 @@ def run(
     first = None if os.path.lexists(layout.journal) else Draft.make(layout, make_plan)
     if first is not None and not first.plan.changes_anything:
         return Outcome(first.plan, None)
-    with own_lock(layout), termination_as_interrupt():
+    # `ending` outlives our lock: once the run is done nothing may claim that it was interrupted.
+    with termination_as_interrupt(), contextlib.ExitStack() as ending, own_lock(layout):
         settled = settle(layout)
         for tries_left in reversed(range(TRIES)):
             draft = first if first is not None and not settled else Draft.make(layout, make_plan)
@@ -77,7 +79,7 @@ def run(
             if not draft.plan.changes_anything:
                 return Outcome(draft.plan, None, settled)
             try:
-                attempt(Run(layout, draft.plan, draft.identifier, progress), full)
+                attempt(Run(layout, draft.plan, draft.identifier, progress), full, ending)
             except StaleLookError:
                 if not tries_left:
                     raise
@@ -100,7 +102,7 @@ class Draft(NamedTuple):
         return cls(identifier, plan)
 
 
-def attempt(work: Run, full: bool) -> None:
+def attempt(work: Run, full: bool, ending: contextlib.ExitStack) -> None:
     """One try; StaleLookError when the state changed under it and nothing was done."""
     try:
         work.begin()
@@ -112,6 +114,7 @@ def attempt(work: Run, full: bool) -> None:
             work.commit()
             work.change()
             work.verify(traces, full)
+        ending.enter_context(interrupts_ignored())
         work.finish()
     except BaseException as error:
         _take_back(work.layout, error)
