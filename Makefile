@@ -12,7 +12,7 @@ CLIENT ?=
 export PIP_NO_CACHE_DIR := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help venv demo test check format test-client bench clean
+.PHONY: help venv demo test check format test-client bench man picture clean
 
 help:
 	@echo "make demo         the whole cycle on a made-up state in a temporary directory"
@@ -21,6 +21,8 @@ help:
 	@echo "make format       let ruff mend what it can"
 	@echo "make test-client  tests against the real client (CLIENT=version for one version)"
 	@echo "make bench        measure"
+	@echo "make man          write the manual page anew from the command line's own help"
+	@echo "make picture      write the README's picture anew from a run of the demo"
 	@echo "make clean        remove what the other targets made"
 
 venv: $(READY)
@@ -56,6 +58,13 @@ test-client: $(READY)
 
 bench: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" benchmarks/run
+
+man: $(READY)
+	$(BIN)/python man/make.py > man/ccmove.1.new
+	mv man/ccmove.1.new man/ccmove.1
+
+picture: $(READY)
+	$(BIN)/python docs/picture.py docs/demo.svg
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

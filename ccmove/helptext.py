@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import click
 
 Rows = tuple[tuple[str, str], ...]
-WIDEST = 42  # of the left column
+WIDEST = 34  # of the left column
 
 EXAMPLES: Rows = (
     ("ccmove ~/code/old ~/code/new", "after renaming the folder"),

@@ -1,0 +1,95 @@
+"""Writes the manual page from what `--help` is made of: `make man`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+
+import click
+
+from ccmove import TESTED_WITH, __version__
+from ccmove.cli import COMMON, app
+from ccmove.helptext import ENVIRONMENT, EXAMPLES, EXIT_CODES, FILES, split_options
+
+DESCRIPTION = """\
+Claude Code keeps what it knows about a project (sessions, prompt history, memory, trust, allowed
+tools, servers) under the path of the project's folder. After the folder was renamed or moved it
+finds nothing. ccmove moves that state from the path OLD to the path NEW: the project itself and
+every project nested below it.
+
+Transcripts are never rewritten: their directory is renamed. In the files that name the path only
+those values change. A run is all or nothing: every rewritten file is saved first, the change is
+written down in a journal before it is made, and checked afterwards. Every move can be undone."""
+
+
+def page() -> str:
+    """The whole page, in roff."""
+    context = click.Context(app, info_name="ccmove", help_option_names=["-h", "--help"])
+    parts = [
+        f'.TH CCMOVE 1 "" "ccmove {__version__}" "User Commands"',
+        ".SH NAME",
+        "ccmove \\- move Claude Code's state when a project folder was renamed",
+        ".SH SYNOPSIS",
+        ".B ccmove\n[\\fIOPTIONS\\fR] \\fIOLD NEW\\fR\n.br",
+        ".B ccmove\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] ...",
+        ".SH DESCRIPTION",
+        "\n.PP\n".join(escaped(part) for part in DESCRIPTION.split("\n\n")),
+        *options(context),
+        *commands(context),
+    ]
+    for title, rows in (
+        ("EXIT STATUS", EXIT_CODES),
+        ("ENVIRONMENT", ENVIRONMENT),
+        ("FILES", FILES),
+        ("EXAMPLES", EXAMPLES),
+    ):
+        parts += [f".SH {title}", *(tagged(name, text) for name, text in rows)]
+    parts += [".SH NOTES", f"Tested with Claude Code {', '.join(TESTED_WITH)}."]
+    return "\n".join(parts) + "\n"
+
+
+def options(context: click.Context) -> list[str]:
+    own, shared = split_options(app.commands["move"], context, COMMON)
+    parts = [".SH OPTIONS OF A MOVE", *(tagged(*row) for row in own)]
+    return [*parts, ".SH COMMON OPTIONS", *(tagged(*row) for row in shared)]
+
+
+def commands(context: click.Context) -> list[str]:
+    parts = [".SH COMMANDS"]
+    for name in app.list_commands(context):
+        command = app.commands[name]
+        inside = click.Context(command, info_name=name, parent=context)
+        words = " ".join(command.collect_usage_pieces(inside)[1:])
+        parts.append(tagged(f"ccmove {name} {words}".rstrip(), command.help or ""))
+        own, _ = split_options(command, inside, COMMON)
+        if own and name != "move":
+            parts += [".RS", *(tagged(*row) for row in own), ".RE"]
+    return parts
+
+
+def tagged(name: str, text: str) -> str:
+    return f".TP\n.B {escaped(name)}\n{chr(10).join(paragraphs(text))}"
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """Filled text, but a block that click is told to leave alone stays line by line."""
+    for number, part in enumerate(inspect.cleandoc(text).split("\n\n")):
+        if number:
+            yield ".sp"
+        if part.startswith("\b\n"):
+            yield f".nf\n{escaped(part[2:])}\n.fi"
+        else:
+            yield escaped(" ".join(part.split()))
+
+
+def escaped(text: str) -> str:
+    """Hyphens that are to be typed, and characters that roff would act on."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...")
+    return "\n".join(
+        f"\\&{line}" if line.startswith((".", "'")) else line for line in text.split("\n")
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
