@@ -23,7 +23,8 @@ from ccmove.session import (
     unprinted,
 )
 
-VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict"}
+COMPLETE_VARIABLE = "_CCMOVE_COMPLETE"
+VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict", "--sort", "--search"}
 
 
 class Commands(click.Group):
@@ -40,6 +41,22 @@ class Commands(click.Group):
         if position is not None and args[position] in self.commands:
             return [args[position], *args[:position], *args[position + 1 :]]
         return ["move", *args]
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> Any:
+        """The first word may be a command, or OLD or an option of a move."""
+        from ccmove.completion import known_projects
+
+        move = self.commands["move"]
+        items = [*super().shell_complete(ctx, incomplete), *move.shell_complete(ctx, incomplete)]
+        found = {item.value: item for item in items}
+        if not incomplete.startswith("-"):
+            found |= {item.value: item for item in known_projects(ctx, incomplete)}
+        return list(found.values())
+
+    def _main_shell_completion(self, *args: Any, **kwargs: Any) -> None:
+        if COMPLETE_VARIABLE in os.environ:
+            from ccmove import completion  # noqa: F401  # its scripts take the place of click's
+        super()._main_shell_completion(*args, **kwargs)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from ccmove.helptext import Help
@@ -58,6 +75,17 @@ class Commands(click.Group):
                 return position
             position += 2 if word in VALUE_OPTIONS else 1
         return None
+
+
+def completed_by(name: str) -> Callable[..., Any]:
+    """Completion is loaded only when a shell asks for it."""
+
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> Any:
+        from ccmove import completion
+
+        return getattr(completion, name)(context, incomplete)
+
+    return complete
 
 
 def common(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,8 +114,8 @@ def app() -> None:
 
 
 @app.command()
-@click.argument("old", required=False)
-@click.argument("new", required=False)
+@click.argument("old", required=False, shell_complete=completed_by("known_projects"))
+@click.argument("new", required=False, shell_complete=completed_by("folders"))
 @click.option("-n", "--dry-run", is_flag=True, help="Show the plan; change nothing.")
 @click.option("-m", "--move-folder", is_flag=True, help="Rename the folder itself too.")
 @click.option("--only", is_flag=True, help="Leave projects nested below OLD where they are.")
@@ -165,7 +193,9 @@ def _read_text(name: str) -> str:
 
 
 @app.command()
-@click.argument("identifier", metavar="[ID]", required=False)
+@click.argument(
+    "identifier", metavar="[ID]", required=False, shell_complete=completed_by("backups")
+)
 @click.option("-n", "--dry-run", is_flag=True, help="Show the plan; change nothing.")
 @click.option(
     "--verify",
@@ -242,6 +272,123 @@ def demo(**options: Any) -> int:
     from ccmove.report_demo import show_demo
 
     return Session(options).run(lambda _: do_demo(), show_demo)
+
+
+@app.command(name="list")
+@click.argument("path", required=False, shell_complete=completed_by("known_projects"))
+@click.option(
+    "--sort",
+    type=click.Choice(["path", "used", "sessions", "size"]),
+    default="path",
+    help="By path, or the last used, the most sessions, the largest first.",
+)
+@click.option("--reverse", is_flag=True, help="The other way round.")
+@click.option("--missing", is_flag=True, help="Only projects whose folder is gone.")
+@common
+def list_(path: str | None, sort: str, reverse: bool, missing: bool, **options: Any) -> int:
+    """Show every project that Claude Code knows, or those at or below PATH."""
+    from ccmove.commands.list import list_projects
+    from ccmove.layout import find_layout
+    from ccmove.report_inspect import Counting, show_list
+
+    def work(session: Session) -> Any:
+        session.layout = find_layout(options["config_dir"], os.environ)
+        with Counting(session.printer) as counting:
+            return list_projects(
+                session.layout,
+                sort=sort,
+                reverse=reverse,
+                missing=missing,
+                below=path,
+                tick=counting.of("looking at projects"),
+            )
+
+    return Session(options).run(work, show_list)
+
+
+@app.command()
+@click.argument("subject", nargs=-1, shell_complete=completed_by("known_projects"))
+@click.option("--fix", is_flag=True, help="Ask about each finding, and mend all in one go.")
+@click.option("--yes", is_flag=True, help="Do not ask: mend what the evidence leaves no doubt of.")
+@click.option("-n", "--dry-run", is_flag=True, help="With --fix: only show what would change.")
+@click.option(
+    "--search",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    help="Also look there for folders that are gone; may be repeated.",
+)
+@click.option("--allow-live", is_flag=True, help="With --fix: go on although a session is running.")
+@common
+def doctor(subject: tuple[str, ...], search: tuple[str, ...], **options: Any) -> int:
+    """Show what is wrong, and the command that mends it; SUBJECT is a path, a name or an ID.
+
+    Exits with 1 when there are findings. Changes nothing without --fix.
+    """
+    from ccmove.commands import doctor as commands
+    from ccmove.findings import CommandLine
+    from ccmove.layout import find_layout
+    from ccmove.report_inspect import Counting, asker, show_examination, show_repair
+
+    def work(session: Session) -> Any:
+        if not options["fix"] and (options["yes"] or options["dry_run"] or options["allow_live"]):
+            raise UsageError("--yes, --dry-run and --allow-live go with --fix")
+        session.layout = find_layout(options["config_dir"], os.environ)
+        with Counting(session.printer) as counting:
+            wanted = commands.Search(
+                CommandLine(options["config_dir"]),
+                subject,
+                search,
+                counting.of("looking at projects"),
+                counting.of("looking for lost folders"),
+            )
+            if not options["fix"]:
+                return commands.doctor(session.layout, wanted)
+            by_asking = asker(session.printer, counting)
+            return commands.fix(
+                session.layout,
+                wanted,
+                commands.only_sure if options["yes"] else by_asking,
+                dry_run=options["dry_run"],
+                allow_live=options["allow_live"],
+            )
+
+    return Session(options).run(work, show_repair if options["fix"] else show_examination)
+
+
+@app.command()
+@click.argument("path", required=False, shell_complete=completed_by("known_projects"))
+@common
+def verify(path: str | None, **options: Any) -> int:
+    """Check that what is kept for PATH, or for every project, is consistent; exit 0 or 1."""
+    from ccmove.commands.verify import verify as do_verify
+    from ccmove.findings import CommandLine
+    from ccmove.layout import find_layout
+    from ccmove.report_inspect import Counting, show_verification
+
+    def work(session: Session) -> Any:
+        session.layout = find_layout(options["config_dir"], os.environ)
+        command = CommandLine(options["config_dir"])
+        with Counting(session.printer) as counting:
+            return do_verify(session.layout, path, command, counting.of("looking at projects"))
+
+    return Session(options).run(work, show_verification)
+
+
+@app.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), required=False)
+def completion(shell: str | None) -> int:
+    """Print the script that completes ccmove's arguments in SHELL.
+
+    \b
+    bash  eval "$(ccmove completion bash)"      in ~/.bashrc
+    zsh   eval "$(ccmove completion zsh)"       in ~/.zshrc, after compinit
+    fish  ccmove completion fish | source       in ~/.config/fish/config.fish
+    """
+    from ccmove.completion import script
+
+    click.echo(script(app, shell or os.path.basename(os.environ.get("SHELL", "bash"))), nl=False)
+    return 0
 
 
 def main(args: list[str] | None = None) -> None:

@@ -284,8 +284,8 @@ def _copies(
         )
 
 
-def _preference(survey: Survey, directory: Directory, name: str) -> tuple[int, bool, int]:
-    """The longest first, then the one whose folder exists, then the newest."""
+def _preference(survey: Survey, directory: Directory, name: str) -> tuple[int, bool, bool, int]:
+    """The longest first; then the one at home there, whose folder exists; a copy is younger."""
     entry = directory.entries[name]
     exists = any(survey.by_path[path].exists for path in directory.claims)
-    return (-entry.size, not exists, -entry.newest)
+    return (-entry.size, name not in directory.owner_of, not exists, entry.newest)

@@ -128,8 +128,7 @@ def _choices(path: str, candidates: tuple[Candidate, ...], contested: set[str]) 
         sure = unambiguous and number == 0 and candidate.settles
         if candidate.path in contested and not candidate.same_checkout:
             sure = False
-        evidence = "; ".join(candidate.evidence)
-        label = f"it is {candidate.path} now ({candidate.confidence}: {evidence})"
+        label = f"it is {candidate.path} now ({candidate.confidence})"
         yield Choice(label, move=(path, candidate.path), sure=sure)
 
 

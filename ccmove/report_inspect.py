@@ -138,7 +138,8 @@ def _blocks(projects: tuple[Project, ...], rows: list[tuple[str, ...]]) -> Itera
     for project, (path, sessions, amount, used, folder, kept) in zip(projects, rows, strict=True):
         state: Line = [("bold", f"  {folder}")] if project.is_missing else []
         yield [("path.new", path), *state]
-        words = [plural(int(sessions), "session"), amount, used, kept]
+        number = plural(int(sessions), "session") if sessions != "0" else "no sessions"
+        words = [number, amount, used, kept]
         yield [("dim", f"  {', '.join(word for word in words if word not in ('', '-'))}")]
 
 
@@ -274,14 +275,15 @@ def _finding_lines(findings: Iterable[Finding], printer: Printer) -> Iterator[Li
         yield [("dim", f"  {KINDS[name].means}")]
         shown = members if all_of_it else members[:MOST_FINDINGS]
         for finding in shown:
-            yield from finding_lines(finding)
+            yield from _about(finding)
+            yield _command_line(finding)
         if len(shown) < len(members):
             yield [("dim", f"  … and {len(members) - len(shown)} more (-v shows all)")]
         yield []
 
 
-def finding_lines(finding: Finding) -> Iterator[Line]:
-    """What it is about, the evidence, and the command."""
+def _about(finding: Finding) -> Iterator[Line]:
+    """What it is about, and the evidence."""
     yield [("", "  "), ("path.new", printable(finding.subject))]
     yield [("", f"    {printable(finding.what)}")]
     for detail in finding.details[:MOST_DETAILS]:
@@ -292,7 +294,12 @@ def finding_lines(finding: Finding) -> Iterator[Line]:
         yield [("", "    goes along with "), ("path", printable(finding.along))]
     for candidate in finding.candidates:
         yield from _candidate_lines(candidate)
-    yield [("title", "    -> "), ("command", printable(finding.command))]
+
+
+def _command_line(finding: Finding) -> Line:
+    doubt = bool(finding.candidates) and finding.candidates[0].confidence == "possible"
+    if_so = "if so: " if doubt and finding.along is None else ""
+    return [("title", "    -> "), ("", if_so), ("command", printable(finding.command))]
 
 
 def _candidate_lines(candidate: Candidate) -> Iterator[Line]:
@@ -350,15 +357,18 @@ def asker(printer: Printer, counting: Counting) -> Callable[[Finding], Choice | 
     ask = Asker(out=printer.err)
     messages = printer.on_stderr()
     stopped = False
+    explained: set[str] = set()
 
     def choose(finding: Finding) -> Choice | None:
         nonlocal stopped
         if stopped:
             return None
         counting.close()
-        kind = KINDS[finding.kind]
-        messages.lines([[("title", kind.title)], [("dim", f"  {kind.means}")]])
-        messages.lines(finding_lines(finding))
+        if finding.kind not in explained:
+            explained.add(finding.kind)
+            kind = KINDS[finding.kind]
+            messages.lines([[("title", kind.title)], [("dim", f"  {kind.means}")]])
+        messages.lines(_about(finding))
         options = [printable(choice.label) for choice in finding.choices]
         sure = next((i for i, choice in enumerate(finding.choices) if choice.sure), None)
         try:
@@ -394,7 +404,7 @@ def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
         yield [("note", "Note: "), ("", printable(note))]
     if repair.left:
         number = plural(len(repair.left), "finding")
-        yield [("title", f"{number} left as it was."), ("", " See: "), ("command", "ccmove doctor")]
+        yield [("title", f"{number} left."), ("", " See: "), ("command", repair.look)]
     if repair.result is not None:
         yield from result_lines(repair.result, printer)
     elif not repair.chosen:

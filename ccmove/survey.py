@@ -324,7 +324,7 @@ class _Surveyor:
             prompt = self.listed.last_prompt.get(path, 0)
             yield shares[path].project(path, self.exists(path), listed, prompt)
         for directory in directories:
-            if not directory.claims:
+            if not directory.claims and any(e.files for e in directory.entries.values()):
                 share = _Share()
                 share.add(directory, directory.content.items)
                 yield share.project(None, None, {}, 0)

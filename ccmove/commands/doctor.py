@@ -49,6 +49,7 @@ class Repair:
     recovered: str | None = None
     pruned: int = 0
     notes: tuple[str, ...] = ()
+    look: str = "ccmove doctor"  # shows what is left
 
     @property
     def backup(self) -> str | None:
@@ -115,7 +116,16 @@ def fix(
         if choice.mend in postponed
     ]
     left = _left(examination, done)
-    return Repair(layout, done, left, result, recovered, pruned, (*examination.notes, *notes))
+    return Repair(
+        layout,
+        done,
+        left,
+        result,
+        recovered,
+        pruned,
+        (*examination.notes, *notes),
+        search.command("doctor"),
+    )
 
 
 def _wants(examination: Examination, action: str, choose: Choose) -> bool:
