@@ -64,7 +64,7 @@ man: $(READY)
 	mv man/ccmove.1.new man/ccmove.1
 
 picture: $(READY)
-	$(BIN)/python docs/picture.py docs/demo.svg
+	$(BIN)/python docs/picture.py docs
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

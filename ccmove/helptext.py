@@ -74,7 +74,8 @@ def split_options(
     command: click.Command, ctx: click.Context, common: set[str]
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """A command's own options, and those that every command has."""
-    own, shared = [], []
+    own: list[tuple[str, str]] = []
+    shared: list[tuple[str, str]] = []
     for param in command.get_params(ctx):
         record = param.get_help_record(ctx)
         if record is not None and param.param_type_name == "option":

@@ -93,10 +93,7 @@ class Printer:
                 print("".join(text for _, text in line).rstrip(), file=self.out)
 
     def _at_home(self, line: Line) -> Line:
-        return [
-            (style, _tilde(text, self.home) if style.startswith("path") else text)
-            for style, text in line
-        ]
+        return [(style, _tilde(text, self.home)) for style, text in line]
 
     def json(self, record: Any) -> None:
         print(json.dumps(record, indent=2), file=self.out)
@@ -188,10 +185,11 @@ def _last(text: str, width: int) -> str:
     return text
 
 
-def _tilde(path: str, home: str) -> str:
-    if home and home != "/" and (path == home or path.startswith(home + "/")):
-        return "~" + path[len(home) :]
-    return path
+def _tilde(text: str, home: str) -> str:
+    """Paths below the home with ~, also in commands: a shell expands it where a word begins."""
+    if len(home) < 2 or home not in text:
+        return text
+    return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
 
 
 def _wrapped(line: Line, width: int) -> Iterator[Line]:

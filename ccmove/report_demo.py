@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from ccmove.commands.demo import Demo, Scene
+from ccmove.commands.demo import Demo, Fact, Scene
+from ccmove.commands.verify import Verification
 from ccmove.report import Line, Printer
-from ccmove.report_move import result_lines
+from ccmove.report_inspect import show_verification
+from ccmove.report_move import show_result
 
 
 def show_demo(demo: Demo, printer: Printer) -> None:
@@ -16,33 +17,44 @@ def show_demo(demo: Demo, printer: Printer) -> None:
         printer.json(demo.to_json())
     elif not printer.quiet:
         at_home = replace(printer, home=demo.home)
-        at_home.lines(demo_lines(demo, at_home))
+        at_home.lines(_opening())
+        for number, scene in enumerate(demo.scenes, 1):
+            at_home.lines(_title(number, scene))
+            show_scene(scene, at_home)
+        at_home.lines(_ending())
 
 
-def demo_lines(demo: Demo, printer: Printer) -> Iterator[Line]:
-    yield [("title", "ccmove demo")]
-    yield [("", "The whole cycle on a made-up home in a temporary directory.")]
-    yield [("", "Your own home is not looked at.")]
-    for number, scene in enumerate(demo.scenes, 1):
-        yield from _scene(number, scene, printer)
-    yield []
-    yield [("good", "That was all."), ("", " The temporary directory is gone again.")]
-    yield [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
-
-
-def _scene(number: int, scene: Scene, printer: Printer) -> Iterator[Line]:
-    yield []
-    yield [("reverse", f" {number} {scene.title} ")]
-    yield [("", scene.meaning)]
-    yield []
-    yield [("dim", "$ "), ("command", scene.command)]
-    if scene.result is not None:
-        yield from result_lines(scene.result, printer)
+def show_scene(scene: Scene, printer: Printer) -> None:
+    """The command as it was typed, its own output, and the facts."""
+    printer.lines([[("dim", "$ "), ("command", scene.command)]])
+    if isinstance(scene.result, Verification):
+        show_verification(scene.result, printer)
+    elif scene.result is not None:
+        show_result(scene.result, printer)
     if scene.facts:
-        yield []
-        yield [("title", "Looked up on the disk")]
-    for fact in scene.facts:
-        yield [
-            ("good" if fact.holds else "bad", "  ok  " if fact.holds else "  no  "),
-            ("", fact.text),
-        ]
+        printer.lines([[], [("title", "Looked up on the disk")], *map(_fact, scene.facts)])
+
+
+def _opening() -> list[Line]:
+    return [
+        [("title", "ccmove demo")],
+        [("", "The whole cycle on a made-up home in a temporary directory.")],
+        [("", "Your own home is not looked at.")],
+    ]
+
+
+def _title(number: int, scene: Scene) -> list[Line]:
+    return [[], [("reverse", f" {number} {scene.title} ")], [("", scene.meaning)], []]
+
+
+def _fact(fact: Fact) -> Line:
+    sign = ("good", "  ok  ") if fact.holds else ("bad", "  no  ")
+    return [sign, ("", fact.text)]
+
+
+def _ending() -> list[Line]:
+    return [
+        [],
+        [("good", "That was all."), ("", " The temporary directory is gone again.")],
+        [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")],
+    ]

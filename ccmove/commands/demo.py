@@ -18,8 +18,10 @@ from typing import Any
 from ccmove import files
 from ccmove.commands.move import MoveOptions, move
 from ccmove.commands.restore import restore
+from ccmove.commands.verify import Verification, verify
 from ccmove.demo_state import DemoHome
 from ccmove.errors import CcmoveError
+from ccmove.findings import CommandLine
 from ccmove.interrupts import interrupts_ignored, termination_as_interrupt
 from ccmove.pathmap import is_named_in
 from ccmove.resolve import resolve_pair
@@ -43,7 +45,7 @@ class Scene:
     title: str
     meaning: str
     command: str
-    result: Result | None = None
+    result: Result | Verification | None = None
     facts: tuple[Fact, ...] = ()
 
 
@@ -64,13 +66,19 @@ class Demo:
                 {
                     "title": scene.title,
                     "command": scene.command,
-                    "result": scene.result.to_json() if scene.result else None,
+                    "result": _record(scene.result),
                     "facts": [{"text": fact.text, "holds": fact.holds} for fact in scene.facts],
                 }
                 for scene in self.scenes
             ],
             "error": None,
         }
+
+
+def _record(result: Result | Verification | None) -> dict[str, Any] | None:
+    if isinstance(result, Verification):
+        return {"status": "verified", "paths": list(result.paths)}
+    return result.to_json() if result is not None else None
 
 
 def demo() -> Demo:
@@ -80,10 +88,17 @@ def demo() -> Demo:
         made.write()
         scenes = tuple(_scenes(made))
     for scene in scenes:
-        for fact in scene.facts:
-            if not fact.holds:
-                raise CcmoveError(f"the demo failed, in “{scene.title}”: not so: {fact.text}")
+        _check(scene)
     return Demo(str(made.home), scenes)
+
+
+def _check(scene: Scene) -> None:
+    """A demo that shows something wrong must not end as if all were well."""
+    wrong = [fact.text for fact in scene.facts if not fact.holds]
+    if isinstance(scene.result, Verification):
+        wrong += [finding.kind for finding in scene.result.failures]
+    if wrong:
+        raise CcmoveError(f"the demo went wrong in “{scene.title}”; not so: {wrong[0]}")
 
 
 @contextlib.contextmanager
@@ -121,6 +136,13 @@ def _scenes(made: DemoHome) -> Iterator[Scene]:
         "before it is made, and checked afterwards.",
         f"ccmove {paths}",
         _move(made, MoveOptions()),
+    )
+    yield Scene(
+        "Verify",
+        "The move has checked itself already. This looks once more at all that is kept, and the "
+        "demo looks at the files themselves.",
+        "ccmove verify ~/code/bistro-menu",
+        verify(made.layout, str(made.new), CommandLine(None)),
         tuple(_moved(made, before)),
     )
     yield Scene(

@@ -86,7 +86,15 @@ def test_a_failure_is_coloured_on_a_terminal_and_ends_with_the_hint(known: State
     screen = run_on_terminal([new, old], state=known, columns=60)
     assert screen.exit == 4
     assert screen.is_coloured
-    assert screen.lines[-1].strip() == f"ccmove {old} {new}"
+    told = f"ccmove {old} {new}".replace(str(known.home), "~")
+    assert screen.lines[-1].strip() == told
+
+
+def test_a_quoted_path_keeps_its_home_since_no_shell_would_expand_it(known: StateBuilder) -> None:
+    spaced = known.home / "my app"
+    spaced.mkdir()
+    screen = run_on_terminal([spaced, known.home / "new"], state=known, columns=200)
+    assert f"ccmove --move-folder '{spaced}' ~/new" in screen.lines[-2]
 
 
 def test_a_pipe_has_no_colour_and_whole_paths(known: StateBuilder) -> None:

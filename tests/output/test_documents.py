@@ -1,0 +1,103 @@
+"""The picture, the manual page, --help and --version say what is true today."""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from ccmove import TESTED_WITH, __version__
+from ccmove.cli import app
+from ccmove.commands.demo import demo
+from tests.support.run import run_ccmove
+from tests.support.state import StateBuilder
+
+REPO = Path(__file__).parents[2]
+
+
+def program(path: str) -> ModuleType:
+    """A program of the repo as a module."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, REPO / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def words(svg: str) -> list[str]:
+    """What a picture says, line by line; how it is drawn is rich's business."""
+    rows: dict[str, str] = {}
+    for at, text in re.findall(r'<text [^>]*?y="([\d.]+)"[^>]*>(.*?)</text>', svg):
+        rows[at] = rows.get(at, "") + html.unescape(text).replace("\xa0", " ")
+    return [row.rstrip() for row in rows.values()]
+
+
+@pytest.mark.parametrize("name", ["move.svg", "demo.svg"])
+def test_the_picture_shows_what_the_demo_prints_today(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/tmp")
+    monkeypatch.setattr("tempfile.tempdir", None)
+    drawn = words(program("docs/picture.py").draw(name, demo()))
+    shown = words((REPO / "docs" / name).read_text(encoding="utf-8"))
+    assert len(shown) > 10
+    assert shown == drawn, "make picture"
+
+
+def test_the_manual_page_names_every_command_and_option() -> None:
+    page = (REPO / "man" / "ccmove.1").read_text(encoding="utf-8").replace("\\-", "-")
+    assert f"ccmove {__version__}" in page
+    for name, command in app.commands.items():
+        assert f"ccmove {name}" in page, "make man"
+        for param in command.params:
+            for option in param.opts if param.param_type_name == "option" else ():
+                assert option in page, f"{name} {option}: make man"
+
+
+def test_the_manual_page_names_nothing_that_is_gone() -> None:
+    page = (REPO / "man" / "ccmove.1").read_text(encoding="utf-8").replace("\\-", "-")
+    known = {option for c in app.commands.values() for param in c.params for option in param.opts}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page))
+    assert named - known <= {"--help"}
+
+
+def test_help_begins_with_the_plain_use_and_shows_examples(state: StateBuilder) -> None:
+    text = run_ccmove("--help", state=state).out
+    assert text.startswith("Usage: ccmove [OPTIONS] OLD NEW\n")
+    for section in ("Examples", "Options of a move", "Common options", "Commands", "Exit codes"):
+        assert f"\n{section}:\n" in text
+    for name in set(app.commands) - {"move"}:
+        assert re.search(rf"^  {name} ", text, re.MULTILINE)
+    assert max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_version_names_the_clients_it_was_tested_with(state: StateBuilder) -> None:
+    assert run_ccmove("--version", state=state).out.splitlines() == [
+        f"ccmove {__version__}",
+        "tested with Claude Code 2.1.325, 2.1.92, 2.1.23",
+    ]
+
+
+def test_the_tested_clients_are_those_that_the_tests_drive() -> None:
+    lines = (REPO / "tests" / "client" / "versions.txt").read_text().splitlines()
+    assert TESTED_WITH == tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def test_help_is_there_almost_as_soon_as_click_is() -> None:
+    def fastest(*arguments: str) -> float:
+        times = []
+        for _ in range(7):
+            began = time.perf_counter()
+            subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+            times.append(time.perf_counter() - began)
+        return min(times)
+
+    assert fastest("-m", "ccmove", "--help") <= 2.5 * fastest("-c", "import click")
