@@ -119,8 +119,13 @@ class ClientLocks:
         while not self._done.wait(REFRESH_EVERY):
             for path, inode in list(self._held.items()):
                 with contextlib.suppress(OSError):
-                    if os.lstat(path).st_ino == inode:
+                    if self._is_ours(path, inode):
                         files.stamp(path, _marked_now(self.mark))
+
+    def _is_ours(self, path: Path, inode: int) -> bool:
+        """Not made anew by someone who took it over: by the mark too, as inodes are used again."""
+        found = os.lstat(path)
+        return found.st_ino == inode and found.st_mtime_ns % SECOND == self.mark
 
     def release(self) -> None:
         """Give the locks back; one that someone took over meanwhile is not ours to remove."""
@@ -130,7 +135,7 @@ class ClientLocks:
             self._thread = None
         for path, inode in list(self._held.items()):
             with contextlib.suppress(FileNotFoundError):
-                if os.lstat(path).st_ino == inode:
+                if self._is_ours(path, inode):
                     files.remove_directory(path)
             del self._held[path]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove import files, reversal
-from ccmove.errors import UnsettledError, describe
+from ccmove.errors import RefusedError, UnsettledError, describe
 from ccmove.files import Attributes
 from ccmove.journal import Journal, read_journal
 from ccmove.layout import Layout
@@ -35,12 +35,19 @@ def settle(layout: Layout) -> str | None:
             _sweep(layout, journal)
         else:
             with ClientLocks(list(journal.locks), journal.mark):
+                # What was parked goes back the way it came, also when that was removed already.
+                files.ensure_directory(layout.own / "work")
                 Undo(layout, journal, journal.manifest).run()
             _sweep(layout, journal)
     except OSError as error:
         raise UnsettledError(
             f"an interrupted run could not be taken back: {describe(error)}",
             "mend that, then: ccmove recover",
+        ) from error
+    except RefusedError as error:  # a lock is held: "nothing was done" would not be true
+        raise UnsettledError(
+            f"an interrupted run could not be taken back: {error.message}",
+            "let it finish or leave it, then: ccmove recover",
         ) from error
     return f"the interrupted run {journal.id} was taken back"
 
