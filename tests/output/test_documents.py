@@ -88,7 +88,7 @@ def test_version_names_the_clients_it_was_tested_with(state: StateBuilder) -> No
 
 def test_the_tested_clients_are_those_that_the_tests_drive() -> None:
     lines = (REPO / "tests" / "client" / "versions.txt").read_text().splitlines()
-    assert TESTED_WITH == tuple(line for line in lines if line and not line.startswith("#"))
+    assert tuple(line for line in lines if line and not line.startswith("#")) == TESTED_WITH
 
 
 def test_help_is_there_almost_as_soon_as_click_is() -> None:
