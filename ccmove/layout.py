@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+# The client's files in a project's own folder that may hold paths.
+PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
+
 
 class Layout(NamedTuple):
     """The places of one state. `config_dir` is real; the config file may be a link elsewhere."""

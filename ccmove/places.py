@@ -15,7 +15,7 @@ from ccmove.edits import Edit
 from ccmove.encoding import possible_names
 from ccmove.errors import CcmoveError, RefusedError
 from ccmove.jsonspan import NotJsonError, quote
-from ccmove.layout import Layout
+from ccmove.layout import PROJECT_FILES, Layout
 from ccmove.live import daemon_is_running, desktop_app_is_running
 from ccmove.pathmap import PathMap, is_named_in
 from ccmove.plan import LeftAlone, Request
@@ -23,7 +23,6 @@ from ccmove.rewriter import NameMap
 from ccmove.state import Document, State, read_document
 
 FindEdits = Callable[[str, PathMap, NameMap], list[Edit]]
-PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
 
 
 def other_documents(

@@ -83,7 +83,8 @@ class Placer:
         if ours_now is None or theirs_now is None or not both_files(ours_now, theirs_now):
             return False
         ours, theirs = self.drafts.at(ours_now), self.drafts.at(theirs_now)
-        assert ours is not None and theirs is not None  # both were seen to be files
+        assert ours is not None  # both were seen to be files
+        assert theirs is not None
         if final.name == INDEX:
             try:
                 add_entries(theirs, entries_of(ours), self._replaced)
@@ -116,7 +117,7 @@ class Placer:
             self.drafts.forget(now)
 
 
-# -- comparing ---------------------------------------------------------------------------------------
+# -- comparing -------------------------------------------------------------------------
 
 
 def mode_of(path: Path) -> int:

@@ -11,6 +11,8 @@ from ccmove.history import Scan
 from ccmove.pathmap import PathMap
 from ccmove.state import Fingerprint
 
+PARKED = ".ccmove-parked-"  # begins the name of a folder that steps aside for another
+
 
 @dataclass(frozen=True)
 class Request:

@@ -12,6 +12,7 @@ from ccmove import history
 from ccmove.config import config_change
 from ccmove.edits import Edit, apply
 from ccmove.errors import RefusedError
+from ccmove.folders import rename_folders
 from ccmove.future import Future, ignores_case
 from ccmove.layout import Layout
 from ccmove.ownership import Findings, Ledger, find_portions
@@ -26,7 +27,6 @@ from ccmove.plan import (
     Plan,
     ProjectMove,
     Request,
-    Step,
 )
 from ccmove.relocate import Relocator
 from ccmove.state import (
@@ -67,14 +67,14 @@ def plan_move(
     relocator.relocate(found.portions, state.directory_names)
     refuse_conflicts(placer)
     files, mentions = _documents(state, request, paths, relocator)
-    folders = _folders(request)
-    steps = (*relocator.steps, *(Step("rename", Path(old), Path(new)) for old, new in folders))
+    folders = _folders(layout, request)
+    rename_folders(placer.future, ((Path(old), Path(new)) for old, new in folders))
     projects = tuple(_measured(layout, move) for move in relocator.moves)
     return Plan(
         "move",
         paths,
         projects,
-        steps,
+        tuple(relocator.steps),
         tuple(files),
         prompts if prompts is not None and prompts.lines else None,
         tuple(_everything_left(state, paths, found, relocator, mentions, projects, request)),
@@ -92,7 +92,7 @@ def _nested(state: State, paths: PathMap) -> frozenset[str]:
     return frozenset(path for path in known if any(tail_below(path, old) for old, _ in paths.moves))
 
 
-# -- history ---------------------------------------------------------------------------------------
+# -- history -----------------------------------------------------------------------------------
 
 
 def _history(state: State, paths: PathMap, tick: Tick | None) -> HistoryChange | None:
@@ -128,10 +128,11 @@ def _warnings(prompts: HistoryChange | None) -> Iterator[str]:
                 "JSON; they stay as they are"
             )
         if part.scan.too_long:
-            yield f"{part.file}: {part.scan.too_long} lines are longer than 64 MiB and stay as they are"
+            number = part.scan.too_long
+            yield f"{part.file}: {number} lines are longer than 64 MiB and stay as they are"
 
 
-# -- documents --------------------------------------------------------------------------------------
+# -- documents ---------------------------------------------------------------------------------
 
 
 def _documents(
@@ -166,7 +167,7 @@ def _edited(document: Document, edits: list[Edit], place: str) -> FileChange:
 
 def _ends(path: Path, request: Request) -> Path:
     """Where a file of the project is after its folder was renamed too."""
-    for old, new in _folders(request):
+    for old, new in request.moves if request.move_folder else ():
         if path.is_relative_to(old):
             return Path(new) / path.relative_to(old)
     return path
@@ -180,7 +181,7 @@ def _mention(layout: Layout, pointer: str, value: str) -> LeftAlone:
     )
 
 
-# -- the rest ---------------------------------------------------------------------------------------
+# -- the rest ----------------------------------------------------------------------------------
 
 
 def refuse_conflicts(placer: Placer) -> None:
@@ -189,13 +190,22 @@ def refuse_conflicts(placer: Placer) -> None:
     listed = [f"{source}  differs from  {target}" for source, target in placer.conflicts]
     error = RefusedError(
         f"{len(listed)} files exist on both sides with different content",
-        "choose with --on-conflict keep-new or --on-conflict keep-old; what loses stays in the backup",
+        "choose with --on-conflict keep-new or --on-conflict keep-old; what loses stays in the "
+        "backup",
     )
     raise error.with_details(listed)
 
 
-def _folders(request: Request) -> tuple[tuple[str, str], ...]:
-    return request.moves if request.move_folder else ()
+def _folders(layout: Layout, request: Request) -> tuple[tuple[str, str], ...]:
+    if not request.move_folder:
+        return ()
+    for old, _ in request.moves:
+        if layout.config_dir.is_relative_to(old) or layout.real_config_file.is_relative_to(old):
+            raise RefusedError(
+                f"{layout.config_dir} lies in {old}, which is to be renamed",
+                f"rename the folder yourself, then: ccmove --config-dir DIR {old} …",
+            )
+    return request.moves
 
 
 def _measured(layout: Layout, move: ProjectMove) -> ProjectMove:
@@ -222,7 +232,8 @@ def _everything_left(
     if transcripts:
         yield LeftAlone(
             str(state.layout.projects),
-            f"{transcripts} transcripts keep the old path inside; Claude Code reads them as they are",
+            f"{transcripts} transcripts keep the old path inside; Claude Code reads them as "
+            "they are",
         )
     yield from found.left_alone
     yield from relocator.left_alone

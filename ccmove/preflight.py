@@ -62,14 +62,14 @@ def _refuse_full_disk(directory: Path, size: int) -> None:
 
 def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
     home = os.stat(layout.own if layout.own.is_dir() else layout.config_dir).st_dev
-    folders = {Path(old) for old, _ in plan.folders}
     for step in plan.steps:
         existing = step.path if os.path.lexists(step.path) else step.path.parent
         if not os.path.lexists(existing):
             continue
         device = os.lstat(existing).st_dev
         expected = home
-        if step.path in folders and step.target is not None:
+        is_folder = not step.path.is_relative_to(layout.config_dir)  # of a project itself
+        if is_folder and step.target is not None:
             if not step.target.parent.is_dir():
                 raise RefusedError(
                     f"{step.target.parent} does not exist", f"mkdir -p {step.target.parent}"
@@ -78,5 +78,5 @@ def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
         if device != expected:
             raise RefusedError(
                 f"{existing} is on another file system than where it is to go",
-                "move it there yourself first" if step.path in folders else None,
+                "move it there yourself first" if is_folder else None,
             )

@@ -1,17 +1,20 @@
-"""Portions of directories -> the renames that bring them to their new places.
+"""Portions of directories -> the steps that bring them to their new places, and what is rewritten.
 
-Several moves happen as if at one moment. A source whose name is needed by another move is first
-parked in our own work directory, so swaps and chains need no special case.
+Several moves happen as if at one moment, so swaps and chains need no special case. Of a directory
+that is shared only what is the moving project's goes; memory, which can't be told apart, is
+copied.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccmove import rewriter
+from ccmove.arrange import arrange
 from ccmove.drafts import (
     Draft,
     Entries,
@@ -30,12 +33,30 @@ from ccmove.rewriter import NameMap
 from ccmove.state import ALIASES, INDEX, MEMORY, Document, read_document
 
 
+@dataclass(frozen=True)
+class NewNames(NameMap):
+    """Names that change; of a directory that is split, only for the sessions that leave it."""
+
+    sessions: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def map(self, path: str) -> str | None:
+        whole = super().map(path)
+        place = whole or self.paths.map(path) or path
+        found = _IN_A_PROJECT.fullmatch(place)
+        new = self.sessions.get((found["name"], session_of(found["entry"]))) if found else None
+        return whole if found is None or new is None else f"{found[1]}{new}{found[3]}"
+
+
+_IN_A_PROJECT = re.compile(
+    r"(.*[\\/]projects[\\/])(?P<name>[^\\/]+)([\\/](?P<entry>[^\\/]+).*)", re.DOTALL
+)
+
+
 @dataclass
 class Relocation:
-    """One portion on its way; `at` is where it is when it is placed."""
+    """One portion on its way."""
 
     portion: Portion
-    at: Path
     entries: Entries = field(default_factory=list)  # that it takes out of a shared index
 
     @property
@@ -69,6 +90,7 @@ class Relocator:
     left_alone: list[LeftAlone] = field(default_factory=list)
     names: NameMap = field(default_factory=lambda: NameMap(()))
     _made: dict[Path, FileChange] = field(default_factory=dict)
+    _parked: int = 0
     _listed: dict[Path, dict[str, str]] = field(default_factory=dict)  # in indexes that are made
 
     @property
@@ -81,24 +103,24 @@ class Relocator:
 
     def relocate(self, portions: Iterable[Portion], directory_names: Iterable[str]) -> None:
         """Plan the way of each portion; every directory may have aliases that name it."""
-        relocations = [Relocation(portion, portion.directory.path) for portion in portions]
+        relocations = [Relocation(portion) for portion in portions]
         self.names = self._new_names(relocations)
         for relocation in relocations:
             self._draft_index(relocation)
         self._draft_aliases(relocations, directory_names)
-        moving = [r for r in relocations if not r.stays]
-        self._park(moving)
-        # Whole directories first: what is split off then finds everything in its place.
-        for relocation in sorted(moving, key=lambda r: not r.whole):
-            (self._place if relocation.whole else self._place_part)(relocation)
+        self._place([r for r in relocations if r.whole and not r.stays])
+        # What is split off comes last: it then finds every directory in its place.
+        for relocation in relocations:
+            if not (relocation.whole or relocation.stays):
+                self._place_part(relocation)
         for relocation in relocations:
             if relocation.stays:
                 self._note(relocation, "same")
 
-    def _new_names(self, relocations: list[Relocation]) -> NameMap:
+    def _new_names(self, relocations: list[Relocation]) -> NewNames:
         """The names of directories that change, and of single sessions that get another one."""
         moving = [r for r in relocations if not r.stays]
-        return NameMap(
+        return NewNames(
             tuple((r.source.name, r.target.name) for r in moving if r.whole),
             self.paths,
             {
@@ -125,26 +147,21 @@ class Relocator:
 
     # -- directories -----------------------------------------------------------------------
 
-    def _park(self, moving: list[Relocation]) -> None:
-        future = self.placer.future
-        needed = {future.now(r.target) for r in moving if future.now(r.target) != r.source}
-        for number, relocation in enumerate(r for r in moving if r.source in needed):
-            relocation.at = self.work / str(number)
-            if relocation.whole:
-                future.rename(relocation.source, relocation.at)
-                continue
-            future.make_directory(relocation.at, 0o700)
-            for name in relocation.portion.entries:
-                future.rename(relocation.source / name, relocation.at / name)
+    def _place(self, relocations: list[Relocation]) -> None:
+        """Whole directories, each renamed or united with what is there."""
+        arrange(((r.source, r.target) for r in relocations), self.placer.bring, self._park)
+        for relocation in relocations:
+            is_renamed = self.placer.future.now(relocation.target) == relocation.source
+            self._note(relocation, "rename" if is_renamed else "merge")
 
-    def _place(self, relocation: Relocation) -> None:
-        occupant = self.placer.future.now(relocation.target)
-        is_free = occupant is None or occupant == relocation.source
-        self.placer.bring(relocation.at, relocation.target)
-        self._note(relocation, "rename" if is_free else "merge")
+    def _park(self, path: Path) -> Path:
+        parked = self.work / str(self._parked)
+        self._parked += 1
+        self.placer.future.rename(path, parked)
+        return parked
 
     def _place_part(self, relocation: Relocation) -> None:
-        """Part of a shared directory: its sessions, their entries of the index, a copy of memory."""
+        """Part of a shared directory: sessions, their entries of the index, a copy of memory."""
         future = self.placer.future
         source, target = relocation.source, relocation.target
         memory = source / MEMORY
@@ -153,9 +170,7 @@ class Relocator:
         if not future.has(target):
             future.make_directory(target, mode_of(source))
         for name in relocation.portion.entries:
-            self.placer.bring(relocation.at / name, target / name)
-        if relocation.at != source:
-            future.remove_directory(relocation.at, 0o700)
+            self.placer.bring(source / name, target / name)
         self._copy(memory, target / MEMORY)
         self._give_entries(relocation)
         self._note(relocation, "split")

@@ -15,8 +15,8 @@ PACKAGE = Path(__file__).parents[2] / "ccmove"
 ORDER = [
     "errors", "printable", "encoding", "pathmap", "jsonspan", "edits", "rewriter", "history",
     "config", "layout", "state", "live", "plan", "future", "ownership", "drafts",
-    "placing", "relocate", "places", "planner",
-    "manifest", "files", "journal", "backup", "reversal", "verifier", "locks", "preflight",
+    "placing", "arrange", "relocate", "places", "manifest", "folders", "planner", "files",
+    "journal", "backup", "wayback", "history_back", "retreat", "reversal", "verifier", "locks", "preflight",
     "interrupts", "staging", "settling", "transaction",
 ]  # fmt: skip
 
