@@ -15,11 +15,9 @@ from collections.abc import Iterable
 from ccmove import files
 from ccmove.errors import NothingKnownError, RefusedError
 from ccmove.layout import Layout
-from ccmove.manifest import ID_PATTERN, Manifest, from_json, to_json
+from ccmove.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest, from_json, to_json
 from ccmove.ownership import Ledger
-from ccmove.state import read_document
-
-LARGEST_MANIFEST = 64 << 20
+from ccmove.state import names_in, read_document
 
 
 def new_id(layout: Layout) -> str:
@@ -28,11 +26,24 @@ def new_id(layout: Layout) -> str:
     newest = max(backup_ids(layout), default="")
     if identifier > newest:
         return identifier
+    suffix = int(newest[-4:], 16) + 1
+    if suffix <= 0xFFFF:
+        return f"{newest[:17]}{suffix:04x}"
+    following = _id(_moment(newest) + 1, "0000")
+    if not ID_PATTERN.fullmatch(following):
+        raise RefusedError(
+            f"no later backup than {layout.backups / newest} can be made",
+            "its date can't be right: move it out of the way",
+        )
+    return following
+
+
+def _moment(identifier: str) -> int:
+    """Seconds since 1970; a day that the month does not have is one of the next."""
     import calendar
 
-    then = calendar.timegm(time.strptime(newest[:16], "%Y%m%dT%H%M%SZ"))
-    suffix = int(newest[-4:], 16) + 1
-    return _id(then, f"{suffix:04x}") if suffix <= 0xFFFF else _id(then + 1, "0000")
+    date = [int(identifier[a:b]) for a, b in ((0, 4), (4, 6), (6, 8), (9, 11), (11, 13), (13, 15))]
+    return calendar.timegm((*date, 0, 0, 0))
 
 
 def _id(seconds: float, suffix: str) -> str:
@@ -48,11 +59,9 @@ def write_manifest(manifest: Manifest, layout: Layout) -> None:
 def read_manifest(identifier: str, layout: Layout) -> Manifest:
     """The manifest of one backup; RefusedError when it can't be trusted."""
     path = layout.backups / identifier / "manifest.json"
-    document = read_document(path)
+    document = read_document(path, LARGEST_MANIFEST)
     if document is None:
         raise NothingKnownError(f"there is no backup {identifier}", "ccmove backups")
-    if document.seen.size > LARGEST_MANIFEST:
-        raise RefusedError(f"{path} is too large to be a manifest")
     try:
         manifest = from_json(json.loads(document.data), layout)
         if manifest.id != identifier:
@@ -66,11 +75,7 @@ def read_manifest(identifier: str, layout: Layout) -> Manifest:
 
 def backup_ids(layout: Layout) -> list[str]:
     """IDs of the backups there are, oldest first."""
-    try:
-        names = os.listdir(layout.backups)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return sorted(name for name in names if ID_PATTERN.fullmatch(name))
+    return [name for name in names_in(layout.backups) if ID_PATTERN.fullmatch(name)]
 
 
 def all_manifests(layout: Layout) -> list[Manifest]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Self
 
 
@@ -42,6 +43,14 @@ class RefusedError(CcmoveError):
 
     exit_code = 4
     status = "refused"
+
+
+class LinkError(RefusedError):
+    """A symbolic link stands where the state should hold something itself."""
+
+    def __init__(self, path: object) -> None:
+        look = shlex.join(["ls", "-ld", str(path)])
+        super().__init__(f"{path} is a symbolic link", f"look at it: {look}")
 
 
 class UnsettledError(CcmoveError):

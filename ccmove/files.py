@@ -20,11 +20,13 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+from ccmove.nofollow import directory, open_file
+
+LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -40,20 +42,6 @@ class Attributes(NamedTuple):
     def of(cls, found: os.stat_result, *, keep_times: bool = False) -> Attributes:
         mtime = found.st_mtime_ns if keep_times else None
         return cls(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, mtime)
-
-
-@contextlib.contextmanager
-def directory(path: Path) -> Iterator[int]:
-    """A descriptor of a directory, reached without following any link."""
-    fd = os.open(path.anchor, DIRECTORY)
-    try:
-        for part in path.parts[1:]:
-            deeper = os.open(part, DIRECTORY, dir_fd=fd)
-            os.close(fd)
-            fd = deeper
-        yield fd
-    finally:
-        os.close(fd)
 
 
 def flush_directory(fd: int) -> None:
@@ -192,10 +180,23 @@ def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
 def make_directory(path: Path, mode: int = 0o700) -> None:
     """Make a directory with exactly this mode, whatever the umask."""
     with directory(path.parent) as parent:
-        os.mkdir(path.name, 0o700, dir_fd=parent)
-        if mode != 0o700:
-            os.chmod(path.name, mode, dir_fd=parent)
+        before = os.umask(0o077)
+        try:
+            os.mkdir(path.name, 0o700, dir_fd=parent)
+        finally:
+            os.umask(before)
+        _set_mode(path.name, parent, mode)
         flush_directory(parent)
+
+
+def _set_mode(name: str, parent: int, mode: int) -> None:
+    """Through a descriptor: chmod by name would follow a link that took the place meanwhile."""
+    fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        if stat.S_IMODE(os.fstat(fd).st_mode) != mode:
+            os.fchmod(fd, mode)
+    finally:
+        os.close(fd)
 
 
 def ensure_directory(path: Path) -> None:
@@ -205,6 +206,15 @@ def ensure_directory(path: Path) -> None:
     with directory(path) as fd:
         if stat.S_IMODE(os.fstat(fd).st_mode) != 0o700:
             os.fchmod(fd, 0o700)
+
+
+def open_lock(path: Path) -> int:
+    """A descriptor of our lock file, which is made, 0600, when it is not there yet."""
+    with directory(path.parent) as parent:
+        fd = os.open(path.name, LOCK_FILE, 0o600, dir_fd=parent)
+        if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
+            os.fchmod(fd, 0o600)
+        return fd
 
 
 def remove_directory(path: Path) -> None:
@@ -222,17 +232,27 @@ def remove_file(path: Path) -> None:
 
 def remove_tree(path: Path) -> None:
     """Remove a directory of ours with all that is in it; it may be gone already."""
+    waiting = [path]
+    while waiting:
+        below = _remove_files(waiting[-1])
+        waiting += below
+        if not below:
+            with contextlib.suppress(FileNotFoundError):
+                remove_directory(waiting[-1])
+            waiting.pop()
+
+
+def _remove_files(path: Path) -> list[Path]:
+    """Remove what is no directory, and name the directories; links are removed, not followed."""
     try:
-        with directory(path) as fd:
-            names = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in os.scandir(fd)]
+        with directory(path) as fd, os.scandir(fd) as entries:
+            found = [(path / entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
     except FileNotFoundError:
-        return
-    for name, is_dir in names:
-        if is_dir:
-            remove_tree(path / name)
-        else:
-            remove_file(path / name)
-    remove_directory(path)
+        return []
+    for name, is_dir in found:
+        if not is_dir:
+            remove_file(name)
+    return [name for name, is_dir in found if is_dir]
 
 
 def save(source: Path, saved: Path) -> bool:
@@ -257,13 +277,13 @@ def save(source: Path, saved: Path) -> bool:
             else:
                 flush_directory(new_parent)
                 return True
-    copy(source, saved, keep_times=True)
+    copy(source, saved, keep_times=True, mode=0o600)
     return False
 
 
 def copy(source: Path, target: Path, *, keep_times: bool = False, mode: int | None = None) -> int:
     """Copy a file to a new name; the inode that the copy got."""
-    fd = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fd = open_file(source, os.O_RDONLY | os.O_NONBLOCK)
     with open(fd, "rb") as file:
         attributes = Attributes.of(os.fstat(fd), keep_times=keep_times)
         if mode is not None:
@@ -274,9 +294,10 @@ def copy(source: Path, target: Path, *, keep_times: bool = False, mode: int | No
 def set_mode(path: Path, mode: int) -> None:
     """Set the mode of a saved file."""
     with directory(path.parent) as parent:
-        os.chmod(path.name, mode, dir_fd=parent)
+        _set_mode(path.name, parent, mode)
 
 
 def stamp(path: Path, mtime_ns: int) -> None:
     """Set the time of a lock directory: that is how its holder says it is alive."""
-    os.utime(path, ns=(mtime_ns, mtime_ns), follow_symlinks=False)
+    with directory(path.parent) as parent:
+        os.utime(path.name, ns=(mtime_ns, mtime_ns), dir_fd=parent, follow_symlinks=False)

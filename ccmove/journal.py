@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ccmove import files
 from ccmove.errors import UnsettledError
 from ccmove.layout import Layout
-from ccmove.manifest import SCHEMA, Manifest, Spelling, checked_id, from_json, to_json
+from ccmove.manifest import (
+    LARGEST_MANIFEST,
+    SCHEMA,
+    Manifest,
+    Spelling,
+    checked_id,
+    from_json,
+    to_json,
+)
 from ccmove.state import read_document
 
 
@@ -42,7 +51,7 @@ def write_journal(journal: Journal, layout: Layout) -> None:
 
 def read_journal(layout: Layout) -> Journal | None:
     """The journal of an interrupted run, None when there is none; UnsettledError if unreadable."""
-    document = read_document(layout.journal)
+    document = read_document(layout.journal, LARGEST_MANIFEST)
     if document is None:
         return None
     try:
@@ -50,11 +59,13 @@ def read_journal(layout: Layout) -> Journal | None:
         if record["schema"] != SCHEMA:
             raise ValueError(f"unknown version {record['schema']!r}")
         manifest = record["manifest"]
+        if manifest is not None and manifest["id"] != record["id"]:
+            raise ValueError(f"its manifest belongs to {manifest['id']!r}")
         return Journal(
             checked_id(record["id"]),
-            int(record["mark"]),
+            _mark(record["mark"]),
             tuple(_lock_path(text, layout) for text in record["locks"]),
-            tuple(_staged_path(text, layout, record) for text in record["staged"]),
+            tuple(_staged_path(text, layout, record["id"]) for text in record["staged"]),
             from_json(manifest, layout) if manifest is not None else None,
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -71,9 +82,18 @@ def _lock_path(text: str, layout: Layout) -> Path:
     raise ValueError(f"{text!r} is no lock of the client")
 
 
-def _staged_path(text: str, layout: Layout, record: dict[str, Any]) -> Path:
+def _mark(value: object) -> int:
+    if type(value) is not int or not 0 <= value < 1_000_000_000:
+        raise ValueError(f"{value!r} marks no lock of ours")
+    return value
+
+
+def _staged_path(text: object, layout: Layout, identifier: str) -> Path:
     """A staged file is always ours: its name carries the ID of the run."""
-    path = Path(text) if not text.startswith("$") else Spelling(layout).read(text)
-    if f".ccmove-{checked_id(record['id'])}" not in path.name or ".." in path.parts:
+    if not isinstance(text, str):
+        raise ValueError(f"{text!r} is no staged file")
+    path = Spelling(layout).read(text) if text.startswith("$") else Path(text)
+    is_ours = re.fullmatch(rf"\.ccmove-{identifier}-[0-9]+", path.name)
+    if not is_ours or not path.is_absolute() or ".." in path.parts or "\0" in text:
         raise ValueError(f"{text!r} is no staged file")
     return path

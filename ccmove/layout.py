@@ -80,12 +80,12 @@ class Layout(NamedTuple):
             base = Path(os.environ.get("APPDATA", self.home / "AppData" / "Roaming"))
         else:
             base = self.home / ".config"
-        return base / "Claude" / "claude-code-sessions"
+        return Path(os.path.realpath(base / "Claude" / "claude-code-sessions"))
 
 
 def find_layout(config_dir: str | None, environ: Mapping[str, str]) -> Layout:
     """The layout for `--config-dir`, else `$CLAUDE_CONFIG_DIR`, else `~/.claude`."""
-    home = Path(os.path.expanduser("~"))
+    home = Path(os.path.realpath(os.path.expanduser("~")))
     chosen = config_dir or environ.get("CLAUDE_CONFIG_DIR") or ""
     directory = Path(os.path.realpath(chosen or home / ".claude"))
     return Layout(directory, _config_file(directory, home, bool(chosen)), home)

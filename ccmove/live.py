@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ccmove.errors import CcmoveError, LinkError
 from ccmove.layout import Layout
-from ccmove.pathmap import tail_below
+from ccmove.pathmap import client_spelling, tail_below
+from ccmove.state import names_in, read_document
 
+LARGEST_RECORD = 1 << 20
 LINUX = sys.platform.startswith("linux")  # a name, so that type checkers look at both ways
 
 
@@ -41,11 +44,7 @@ def daemon_is_running(layout: Layout) -> bool:
 
 
 def _registered(layout: Layout) -> Iterator[tuple[int, str, str | None]]:
-    try:
-        names = sorted(os.listdir(layout.sessions))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for name in names:
+    for name in names_in(layout.sessions):
         if not name.removesuffix(".json").isdigit():
             continue  # beside a session's file lie others, such as <pid>.<hex>.key
         record = _record(layout.sessions / name) or {}
@@ -55,9 +54,13 @@ def _registered(layout: Layout) -> Iterator[tuple[int, str, str | None]]:
 
 
 def _record(path: Path) -> dict[str, object] | None:
+    """What the client wrote there; None for anything that it can't have written."""
     try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        document = read_document(path, LARGEST_RECORD)
+        record = json.loads(document.data) if document is not None else None
+    except LinkError:
+        raise  # whoever planted it could hide a running session behind it
+    except (OSError, CcmoveError, ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
 
@@ -119,9 +122,15 @@ def _claude_processes() -> Iterator[tuple[int, str, None]]:
                 continue
             command = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")
             if _is_claude(command):
-                yield int(name), os.readlink(f"/proc/{name}/cwd"), None
+                yield int(name), _folder_of(name), None
         except OSError:
             continue  # it ended meanwhile, or is another user's
+
+
+def _folder_of(pid: str) -> str:
+    """Where a process works; the kernel marks a folder that was removed under it."""
+    folder = os.readlink(f"/proc/{pid}/cwd")
+    return client_spelling(folder if os.path.isdir(folder) else folder.removesuffix(" (deleted)"))
 
 
 def _claude_processes_elsewhere() -> Iterator[tuple[int, str, None]]:
@@ -130,7 +139,7 @@ def _claude_processes_elsewhere() -> Iterator[tuple[int, str, None]]:
     for process in psutil.process_iter(["cmdline", "cwd"]):
         command = [os.fsencode(part) for part in process.info["cmdline"] or ()]
         if process.info["cwd"] and _is_claude(command):
-            yield process.pid, process.info["cwd"], None
+            yield process.pid, client_spelling(process.info["cwd"]), None
 
 
 def _is_claude(command: list[bytes]) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 from ccmove import files
 from ccmove.errors import RefusedError
 from ccmove.layout import Layout
+from ccmove.state import links_refused
 
 STALE_AFTER = 10.0
 REFRESH_EVERY = 3.0
@@ -28,22 +29,21 @@ SECOND = 1_000_000_000
 @contextlib.contextmanager
 def own_lock(layout: Layout) -> Iterator[None]:
     """One ccmove at a time; RefusedError when another one is at work."""
-    from filelock import Timeout, UnixFileLock
+    from filelock import lock_descriptor
 
-    files.ensure_directory(layout.own)
-    lock = UnixFileLock(layout.lock, mode=0o600, timeout=0, fallback_to_soft=False)
+    with links_refused():
+        files.ensure_directory(layout.own)
+        # By descriptor: filelock itself would follow a link on the way to the file.
+        fd = files.open_lock(layout.lock)
     try:
-        lock.acquire()
-    except Timeout:
-        raise RefusedError(
-            f"another ccmove is at work ({layout.lock} is locked)",
-            "wait until it is done, then run the command again",
-        ) from None
-    try:
+        if not lock_descriptor(fd, blocking=False):
+            raise RefusedError(
+                f"another ccmove is at work ({layout.lock} is locked)",
+                "wait until it is done, then run the command again",
+            )
         yield
     finally:
-        with contextlib.suppress(OSError):  # it ends with the process at the latest
-            lock.release()
+        os.close(fd)  # which also releases it
 
 
 class ClientLocks:

@@ -1,11 +1,13 @@
 """The manifest: what one run did, written down so that later runs can take it back.
 
-A manifest is data, not an order. Version, checksum and every path in it are checked before
-anything is done with it: it may come from another machine, or from someone with bad intent.
+A manifest is data, not an order. Version, checksum, the type of every value and every path in it
+are checked before anything is done with it: it may come from another machine, or from someone
+with bad intent.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -16,13 +18,20 @@ from typing import Any, NamedTuple
 
 from ccmove.edits import Edit
 from ccmove.errors import RefusedError
+from ccmove.jsonspan import parse
 from ccmove.layout import Layout
 from ccmove.pathmap import PathMap
 from ccmove.plan import ProjectMove, Step
-from ccmove.state import read_document
+from ccmove.state import ALIASES, INDEX, MEMORY, open_regular, read_document
 
 SCHEMA = 1
-ID_PATTERN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
+LARGEST_MANIFEST = 64 << 20
+ID_PATTERN = re.compile(
+    r"[0-9]{4}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
+    r"T(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9]Z-[0-9a-f]{4}"
+)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LARGEST_NUMBER = 1 << 63
 
 
 class Content(NamedTuple):
@@ -77,10 +86,13 @@ def sha256(data: bytes) -> str:
 
 
 def sha256_of(path: Path, size: int | None = None) -> str:
-    """The hash of a file, or of its first `size` bytes."""
+    """The hash of a file, or of its first `size` bytes; a link is refused."""
+    fd = open_regular(path)
+    if fd is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     digest = hashlib.sha256()
-    left = os.stat(path).st_size if size is None else size
-    with open(path, "rb") as file:
+    with open(fd, "rb") as file:
+        left = os.fstat(fd).st_size if size is None else size
         while left > 0 and (block := file.read(min(left, 1 << 20))):
             digest.update(block)
             left -= len(block)
@@ -116,6 +128,7 @@ class Spelling:
         return str(path)
 
     def read(self, text: object) -> Path:
+        """A path of the state, or one of the few outside."""
         if not isinstance(text, str) or "\0" in text or ".." in PurePath(text).parts:
             raise ValueError(f"{text!r} is not a path of the state")
         if text == "$CONFIG":
@@ -131,6 +144,57 @@ class Spelling:
             return path.match("local_*.json")
         names = ("", *PROJECT_FILES)
         return any(path == Path(folder, name) for folder in self.folders for name in names)
+
+    def read_moving(self, text: object) -> Path:
+        """What a step may rename, make or remove: a folder of the move, or a place of ours."""
+        path = self.read(text)
+        if str(path) not in self.folders and not self._may_move(self._inside(path)):
+            raise ValueError(f"{text!r} is nothing that a run moves")
+        return path
+
+    def read_rewritten(self, text: object, place: str) -> Path:
+        """A file that a run may give new content: never a transcript, never a file of ours."""
+        path = self.read(text)
+        inside = self._inside(path)
+        if path == self.config_file:
+            fits = place == "config"
+        elif not inside:
+            fits = place == "other" and str(path) not in self.folders
+        else:
+            fits = self._may_rewrite(inside, place)
+        if not fits:
+            raise ValueError(f"{text!r} is nothing that a run rewrites as {place}")
+        return path
+
+    def _inside(self, path: Path) -> tuple[str, ...]:
+        """The parts of a path below the state, none when it is outside."""
+        return path.relative_to(self.state).parts if path.is_relative_to(self.state) else ()
+
+    @staticmethod
+    def _may_move(parts: tuple[str, ...]) -> bool:
+        if parts[:1] == ("projects",):
+            return len(parts) > 1
+        return (parts[:2] == ("ccmove", "work") and len(parts) > 2) or _is_displaced(parts)
+
+    @staticmethod
+    def _may_rewrite(parts: tuple[str, ...], place: str) -> bool:
+        if parts[0] == "projects":
+            in_memory = len(parts) > 3 and parts[2] == MEMORY
+            by_name = {INDEX: "index", ALIASES: "other"} if len(parts) == 3 else {}
+            return place == "other" if in_memory else place == by_name.get(parts[-1])
+        if parts[0] == "ccmove":
+            return _is_displaced(parts) and place != "history"
+        is_job = len(parts) == 3 and parts[::2] == ("jobs", "state.json")
+        if is_job or parts == ("plugins", "installed_plugins.json"):
+            return place == "other"
+        return place == "history"
+
+
+def _is_displaced(parts: tuple[str, ...]) -> bool:
+    """In the part of a backup where things are set aside."""
+    start, identifier, place = parts[:2], parts[2:3], parts[3:4]
+    is_backup = start == ("ccmove", "backups") and ID_PATTERN.fullmatch("".join(identifier))
+    return bool(is_backup) and place == ("displaced",) and len(parts) > 4
 
 
 def to_json(manifest: Manifest, layout: Layout) -> dict[str, Any]:
@@ -185,23 +249,25 @@ def from_json(record: object, layout: Layout) -> Manifest:
 
 
 def _manifest(record: dict[str, Any], layout: Layout) -> Manifest:
-    identifier = checked_id(record["id"])
-    moves = tuple((str(old), str(new)) for old, new in record["moves"])
-    spelling = Spelling(layout, [path for move in moves for path in move])
+    moves = _pairs(record["moves"])
+    folders = _pairs(record["folders"])
+    spelling = Spelling(layout, [path for pair in (*moves, *folders) for path in pair])
+    steps = tuple(_step(row, spelling) for row in record["steps"])
+    inodes = tuple(_number(number) for number in record["inodes"])
+    if len(inodes) != len(steps):
+        raise ValueError(f"{len(steps)} steps, but {len(inodes)} inodes")
     return Manifest(
-        identifier,
+        checked_id(record["id"]),
         _one_of(record["kind"], ("move", "restore")),
-        str(record["created"]),
+        _text(record["created"]),
         moves,
-        tuple(str(path) for path in record["kept"]),
+        tuple(_text(path) for path in record["kept"]),
         checked_id(record["undoes"]) if record["undoes"] is not None else None,
-        tuple(
-            ProjectMove(**{**row, "entries": tuple(row["entries"])}) for row in record["projects"]
-        ),
-        tuple(_step(row, spelling) for row in record["steps"]),
-        tuple(int(number) for number in record["inodes"]),
+        tuple(_project(row) for row in record["projects"]),
+        steps,
+        inodes,
         tuple(_saved_file(row, spelling) for row in record["files"]),
-        tuple((str(old), str(new)) for old, new in record["folders"]),
+        folders,
     )
 
 
@@ -217,29 +283,94 @@ def _one_of(value: object, allowed: tuple[str, ...]) -> str:
     return str(value)
 
 
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a text")
+    return value
+
+
+def _number(value: object, most: int = _LARGEST_NUMBER, least: int = 0) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{value!r} is not a number from {least} to {most}")
+    return value
+
+
+def _name(value: object) -> str:
+    """The name of one thing in a directory, which leads nowhere else."""
+    if not isinstance(value, str) or "/" in value or "\0" in value or value in ("", ".", ".."):
+        raise ValueError(f"{value!r} is not a name")
+    return value
+
+
+def _pairs(rows: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == 2 for r in rows):
+        raise ValueError(f"{rows!r} are not pairs of paths")
+    return tuple((_text(old), _text(new)) for old, new in rows)
+
+
+def _project(row: dict[str, Any]) -> ProjectMove:
+    return ProjectMove(
+        _text(row["path"]),
+        _text(row["new_path"]),
+        _name(row["source"]),
+        _name(row["target"]),
+        _one_of(row["kind"], ("rename", "merge", "same", "split")),
+        tuple(_name(entry) for entry in row["entries"]),
+        _number(row["transcripts"]),
+        _number(row["size"]),
+    )
+
+
 def _step(row: dict[str, Any], spelling: Spelling) -> Step:
     kind = _one_of(row["kind"], ("rename", "mkdir", "rmdir"))
-    target = spelling.read(row["target"]) if row["target"] is not None else None
+    target = spelling.read_moving(row["target"]) if row["target"] is not None else None
     if (kind == "rename") != (target is not None):
         raise ValueError(f"a {kind} with target {row['target']!r}")
-    return Step(kind, spelling.read(row["path"]), target, int(row["mode"]) & 0o7777)
+    path = spelling.read_moving(row["path"])
+    if kind != "rename" and str(path) in spelling.folders:
+        raise ValueError(f"a {kind} of {row['path']!r}")
+    return Step(kind, path, target, _number(row["mode"], 0o7777))
 
 
 def _saved_file(row: dict[str, Any], spelling: Spelling) -> SavedFile:
-    for name in ("saved", "edits"):
-        if row[name] is not None and not re.fullmatch(r"files/\d+(\.json)?", row[name]):
-            raise ValueError(f"{row[name]!r} is not a saved file")
+    place = _one_of(row["place"], ("index", "history", "config", "other"))
+    before = _content(row["before"]) if row["before"] is not None else None
+    if (before is None) != (row["saved"] is None):
+        raise ValueError(f"{row['path']!r} was not saved as it says")
     return SavedFile(
-        spelling.read(row["path"]),
-        spelling.read(row["ends"]),
-        _one_of(row["place"], ("index", "history", "config", "other")),
-        row["saved"],
-        Content(**row["before"]) if row["before"] is not None else None,
-        Content(**row["after"]),
-        row["edits"],
-        row["edits_sha256"],
-        int(row["inode"]),
+        spelling.read_rewritten(row["path"], place),
+        spelling.read_rewritten(row["ends"], place),
+        place,
+        _in_backup(row["saved"], r"files/[0-9]{1,9}"),
+        before,
+        _content(row["after"]),
+        _in_backup(row["edits"], r"files/[0-9]{1,9}\.json"),
+        _hash(row["edits_sha256"]) if row["edits"] is not None else None,
+        _number(row["inode"]),
     )
+
+
+def _in_backup(name: object, pattern: str) -> str | None:
+    if name is None:
+        return None
+    if not isinstance(name, str) or not re.fullmatch(pattern, name):
+        raise ValueError(f"{name!r} is not a saved file")
+    return name
+
+
+def _content(row: dict[str, Any]) -> Content:
+    return Content(
+        _hash(row["sha256"]),
+        _number(row["size"]),
+        _number(row["mode"], 0o7777),
+        _number(row["mtime_ns"], least=-_LARGEST_NUMBER),
+    )
+
+
+def _hash(value: object) -> str:
+    if not isinstance(value, str) or not _SHA256.fullmatch(value):
+        raise ValueError(f"{value!r} is not a hash")
+    return value
 
 
 # -- edits -----------------------------------------------------------------------------
@@ -252,19 +383,50 @@ def edits_to_json(
     return json.dumps({"edits": rows, "lines": list(lines), "appended": appended}).encode()
 
 
+Line = tuple[int, str, str]  # number, before, after
+
+
 def read_edits(
     manifest: Manifest, file: SavedFile, layout: Layout
-) -> tuple[list[Edit], list[tuple[int, str, str]], str]:
+) -> tuple[list[Edit], list[Line], str]:
     """The edits that a run made to a file, as they were written down."""
     if file.edits is None:
         return [], [], ""
     path = layout.backups / manifest.id / file.edits
     document = read_document(path)
     if document is None or sha256(document.data) != file.edits_sha256:
-        raise RefusedError(f"{path} is missing or was changed since it was written")
-    record = json.loads(document.data)
+        raise RefusedError(
+            f"{path} is missing or was changed since it was written",
+            "this backup can't be restored",
+        )
+    try:
+        record = _checked_edits(json.loads(document.data))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RefusedError(
+            f"{path} can't be used: {error}", "this backup can't be restored"
+        ) from None
     edits = [
         Edit(kind, tuple(pointer), before, after, anchor=anchor)
         for kind, pointer, before, after, anchor in record["edits"]
     ]
     return edits, [(n, b, a) for n, b, a in record["lines"]], record["appended"]
+
+
+def _checked_edits(record: dict[str, Any]) -> dict[str, Any]:
+    """The record itself, when all in it is of the right kind."""
+    for kind, pointer, *ends_and_more in record["edits"]:
+        _one_of(kind, ("set", "key", "add", "remove"))
+        if not isinstance(pointer, list) or not pointer:
+            raise ValueError(f"{pointer!r} points to nothing")
+        if not all(type(token) in (str, int) for token in pointer):
+            raise ValueError(f"{pointer!r} is not a pointer")
+        for raw in ends_and_more[:2]:
+            if raw is not None:
+                parse(_text(raw))  # anything but JSON would make something else of the file
+        for value in ends_and_more[2:]:
+            if value is not None and type(value) not in (str, int):
+                raise ValueError(f"{value!r} is neither a text nor a number")
+    for number, before, after in record["lines"]:
+        _number(number), _text(before), _text(after)
+    _text(record["appended"])
+    return record

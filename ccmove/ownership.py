@@ -70,12 +70,22 @@ def find_portions(
     state: State, paths: PathMap, history_paths: Iterable[str], ledger: Ledger
 ) -> Findings:
     """Every directory, or part of one, that belongs to the moves."""
-    evidence = Evidence(state, paths, history_paths, ledger)
+    prompts = list(history_paths)
+    _refuse_links(state, paths, [*prompts, *state.config_paths])
+    evidence = Evidence(state, paths, prompts, ledger)
     findings = Findings()
     for name in state.directory_names:
         if evidence.may_concern(name):
             _judge(Case(evidence, state.directory(name)), findings)
     return findings
+
+
+def _refuse_links(state: State, paths: PathMap, listed: Iterable[str]) -> None:
+    """Neither a directory that is to be moved nor the one that it goes to may be a link."""
+    for path in dict.fromkeys([*(old for old, _ in paths.moves), *listed]):
+        new = paths.map(path)
+        if new is not None:
+            state.refuse_links_named([*possible_names(path), encode(new)])
 
 
 def session_of(name: str) -> str:

@@ -7,6 +7,7 @@ Moves are absolute paths without a separator at the end.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +16,11 @@ Move = tuple[str, str]
 
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _SEPARATORS = re.compile(r"[\\/]+")
+
+
+def client_spelling(path: str) -> str:
+    """A path of the system as the client writes it: U+FFFD where a name is not UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def is_windows(path: str) -> bool:

@@ -13,14 +13,14 @@ from pathlib import Path
 from ccmove import rewriter
 from ccmove.edits import Edit
 from ccmove.encoding import possible_names
-from ccmove.errors import CcmoveError, RefusedError
+from ccmove.errors import CcmoveError, LinkError, RefusedError
 from ccmove.jsonspan import NotJsonError, quote
 from ccmove.layout import PROJECT_FILES, Layout
 from ccmove.live import daemon_is_running, desktop_app_is_running
 from ccmove.pathmap import PathMap, is_named_in
 from ccmove.plan import LeftAlone, Request
 from ccmove.rewriter import NameMap
-from ccmove.state import Document, State, read_document
+from ccmove.state import Document, State, names_in, read_document
 
 FindEdits = Callable[[str, PathMap, NameMap], list[Edit]]
 
@@ -34,6 +34,8 @@ def other_documents(
             document = read_document(path)
             edits = find_edits(document.text, paths, names) if document is not None else []
         except (CcmoveError, NotJsonError) as error:
+            if isinstance(error, LinkError) and path.is_relative_to(layout.config_dir):
+                raise
             left.append(LeftAlone(str(path), f"can't be read as JSON: {error}", "look at it"))
             continue
         if document is not None and edits:
@@ -59,7 +61,7 @@ def _rows(layout: Layout, request: Request, paths: PathMap) -> Iterator[tuple[Pa
 
 
 def _job_files(layout: Layout) -> list[Path]:
-    return sorted(layout.jobs.glob("*/state.json")) if layout.jobs.is_dir() else []
+    return [layout.jobs / name / "state.json" for name in names_in(layout.jobs)]
 
 
 def _desktop_files(layout: Layout) -> list[Path]:

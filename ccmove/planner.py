@@ -33,6 +33,7 @@ from ccmove.state import (
     Document,
     Fingerprint,
     State,
+    history_file,
     open_regular,
     reader,
 )
@@ -96,14 +97,7 @@ def _nested(state: State, paths: PathMap) -> frozenset[str]:
 
 
 def _history(state: State, paths: PathMap, tick: Tick | None) -> HistoryChange | None:
-    path = state.layout.history
-    if os.path.islink(path):
-        path = Path(os.path.realpath(path))
-        if not path.is_relative_to(state.layout.config_dir):
-            raise RefusedError(
-                f"{state.layout.history} is a link that leads out of {state.layout.config_dir}",
-                f"look at it: ls -l {state.layout.history}",
-            )
+    path = history_file(state.layout)
     fd = open_regular(path)
     if fd is None:
         return None

@@ -3,40 +3,70 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from ccmove.errors import RefusedError
 from ccmove.layout import Layout
 from ccmove.plan import Plan
+from ccmove.state import refuse_link
 
 ROOM_TO_SPARE = 1 << 20
+FILES_TO_SPARE = 16  # journal, manifest, locks and the directories of a backup
 
 
 def refuse_foreign_state(layout: Layout) -> None:
-    """Another user's state would get files that its owner can't use."""
-    owner = os.stat(layout.config_dir).st_uid
-    if owner != os.geteuid():
-        raise RefusedError(
-            f"{layout.config_dir} belongs to another user (uid {owner})",
-            "run ccmove as that user",
-        )
+    """Another user's state would get files that its owner can't use, or hold traps of his."""
+    for directory in (layout.config_dir, layout.own):
+        if os.path.lexists(directory) and (owner := os.lstat(directory).st_uid) != os.geteuid():
+            raise RefusedError(
+                f"{directory} belongs to another user (uid {owner})", "run ccmove as that user"
+            )
+
+
+def refuse_links_of_ours(layout: Layout) -> None:
+    """What is ours is never a link: someone else made it."""
+    own = layout.own
+    for name in ("", "lock", "backups", "work", "journal.json", "journal.json.new"):
+        refuse_link(own / name)
+
+
+def refuse_links(layout: Layout, plan: Plan) -> None:
+    """No link at anything that the run makes, replaces or removes, nor on the way there."""
+    refuse_links_of_ours(layout)
+    for lock in layout.client_locks:
+        refuse_link(lock)
+    for path in dict.fromkeys(_directories(layout, plan)):
+        refuse_link(path)
+        if os.path.lexists(path) and not path.is_dir():
+            look = shlex.join(["ls", "-ld", str(path)])
+            raise RefusedError(f"{path} is not a directory", f"look at it: {look}")
+    for change in plan.files:
+        refuse_link(change.path)
+
+
+def _directories(layout: Layout, plan: Plan) -> Iterator[Path]:
+    """Every directory of the state on the way to what the plan touches, outermost first."""
+    touched = [change.path for change in plan.files]
+    touched += [path for step in plan.steps for path in (step.path, step.target) if path]
+    for path in touched:
+        above = [place for place in path.parents if layout.config_dir in place.parents]
+        yield from reversed(above)
+        if path.parent == layout.projects:  # deeper down a link may be moved as what it is
+            yield path
 
 
 def preflight(layout: Layout, plan: Plan) -> None:
     """Refuse what is bound to fail, while nothing has been touched."""
-    staged: dict[Path, int] = {}
+    refuse_links(layout, plan)
     for change in plan.files:
         if not change.is_new:
             _refuse_foreign_file(change.path)
-        parent = change.path.parent if change.path.parent.is_dir() else layout.config_dir
-        staged[parent] = staged.get(parent, 0) + len(change.after or b"")
     if plan.history is not None:
         _refuse_foreign_file(plan.history.path)
-        parent = plan.history.path.parent
-        staged[parent] = staged.get(parent, 0) + sum(p.scan.size for p in plan.history.parts)
-    for parent, size in staged.items():
-        _refuse_full_disk(parent, size)
+    _refuse_full_disks(layout, plan)
     _refuse_two_file_systems(layout, plan)
 
 
@@ -47,17 +77,38 @@ def _refuse_foreign_file(path: Path) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise RefusedError(f"{path} is not a regular file")
     if not os.access(path.parent, os.W_OK):
-        raise RefusedError(f"{path.parent} can't be written to", f"chmod u+w {path.parent}")
+        look = shlex.join(["ls", "-ld", str(path.parent)])
+        raise RefusedError(f"{path.parent} can't be written to", f"look at it: {look}")
+
+
+def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
+    """Everything is staged before anything is replaced, so there must be room for all of it."""
+    sizes: dict[int, int] = {}
+    directories: dict[int, Path] = {}
+    for path, size in _staged(plan):
+        parent = path.parent if path.parent.is_dir() else layout.config_dir
+        device = os.stat(parent).st_dev
+        directories.setdefault(device, parent)
+        sizes[device] = sizes.get(device, 0) + size
+    for device, directory in directories.items():
+        _refuse_full_disk(directory, sizes[device] + ROOM_TO_SPARE)
+
+
+def _staged(plan: Plan) -> Iterator[tuple[Path, int]]:
+    for change in plan.files:
+        yield change.path, len(change.after or b"")
+    if plan.history is not None:
+        yield plan.history.path, sum(part.scan.size for part in plan.history.parts)
 
 
 def _refuse_full_disk(directory: Path, size: int) -> None:
     space = os.statvfs(directory)
     free = space.f_bavail * space.f_frsize
-    if free < size + ROOM_TO_SPARE:
-        raise RefusedError(
-            f"{directory}: {free:,} bytes are free, {size + ROOM_TO_SPARE:,} are needed",
-            "make room, then run the command again",
-        )
+    again = f"make room, then run the command again: {shlex.join(['df', '-h', str(directory)])}"
+    if free < size:
+        raise RefusedError(f"{directory}: {free:,} bytes are free, {size:,} are needed", again)
+    if space.f_files and space.f_favail < FILES_TO_SPARE:  # some file systems do not count them
+        raise RefusedError(f"{directory}: no more files can be made there", again)
 
 
 def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
@@ -72,7 +123,8 @@ def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
         if is_folder and step.target is not None:
             if not step.target.parent.is_dir():
                 raise RefusedError(
-                    f"{step.target.parent} does not exist", f"mkdir -p {step.target.parent}"
+                    f"{step.target.parent} does not exist",
+                    shlex.join(["mkdir", "-p", str(step.target.parent)]),
                 )
             expected = os.stat(step.target.parent).st_dev
         if device != expected:

@@ -1,7 +1,7 @@
 """A read-only look at the state: what is there, and whose each thing is.
 
 Nothing here decides what a move does; it only gathers evidence. Files are opened without
-following links, so that a link planted in the state leads nowhere.
+following links, so that a link planted in the state leads nowhere; whoever meets one is refused.
 """
 
 from __future__ import annotations
@@ -10,20 +10,23 @@ import contextlib
 import errno
 import json
 import os
+import shlex
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from ccmove import history
+from ccmove import history, nofollow
 from ccmove.encoding import LONGEST_NAME, may_be_name_of, possible_names, uncut
-from ccmove.errors import RefusedError, StaleLookError
+from ccmove.errors import LinkError, RefusedError, StaleLookError
 from ccmove.jsonspan import NotJsonError, parse
 from ccmove.layout import Layout
+from ccmove.printable import size as readable
 from ccmove.rewriter import parse_index
 
+TRANSCRIPT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PEEK = 65536  # the client looks at this much of a transcript's head and tail, and so do we
 LARGEST_DOCUMENT = 1 << 30
 INDEX = "sessions-index.json"
@@ -57,16 +60,25 @@ class Document:
         return self.data.decode("utf-8", "surrogateescape")
 
 
-def open_regular(path: Path) -> int | None:
-    """A descriptor for reading, None when there is no such file; links and pipes are refused."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+@contextlib.contextmanager
+def links_refused() -> Iterator[None]:
+    """Meeting a link is a refusal that names it."""
     try:
-        fd = os.open(path, flags)
-    except FileNotFoundError:
-        return None
+        yield
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK):
-            raise RefusedError(f"{path} is a symbolic link", f"look at it: ls -l {path}") from None
+            raise LinkError(error.filename) from None
+        raise
+
+
+def open_regular(path: Path) -> int | None:
+    """A descriptor for reading, None when there is no such file; links and pipes are refused."""
+    try:
+        with links_refused():
+            fd = nofollow.open_file(path, os.O_RDONLY | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
         if error.errno == errno.ENXIO:
             raise _not_a_file(path) from None
         raise
@@ -77,19 +89,32 @@ def open_regular(path: Path) -> int | None:
 
 
 def _not_a_file(path: Path) -> RefusedError:
-    return RefusedError(f"{path} is not a regular file", f"look at it: ls -ld {path}")
+    look = shlex.join(["ls", "-ld", str(path)])
+    return RefusedError(f"{path} is not a regular file", f"look at it: {look}")
 
 
-def read_document(path: Path) -> Document | None:
+def names_in(path: Path) -> list[str]:
+    """The names in a directory of the state; none when there is no such directory."""
+    try:
+        with links_refused():
+            return sorted(nofollow.listdir(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | None:
     """The whole of a small file, or None when there is none."""
     fd = open_regular(path)
     if fd is None:
         return None
     with open(fd, "rb") as file:
         seen = Fingerprint.of(os.fstat(fd))
-        if seen.size > LARGEST_DOCUMENT:
-            raise RefusedError(f"{path} is larger than 1 GiB", "that can't be right: look at it")
-        data = file.read()
+        if seen.size > largest:
+            raise RefusedError(
+                f"{path} is larger than {readable(largest)}, which can't be right",
+                f"look at it: {shlex.join(['ls', '-l', str(path)])}",
+            )
+        data = file.read(seen.size + 1)
     if len(data) != seen.size:
         raise StaleLookError(f"{path} changed while it was read", "run the command again")
     return Document(path, data, seen)
@@ -116,8 +141,11 @@ def reader(fd: int) -> history.Read:
 def recorded_path(path: Path) -> str | None:
     """The project path that a transcript names, by the client's own rule, or None."""
     fd = open_regular(path)
-    if fd is None:
-        return None
+    return _recorded(fd) if fd is not None else None
+
+
+def _recorded(fd: int) -> str | None:
+    """The same for an open file, which is closed then."""
     try:
         size = os.fstat(fd).st_size
         head = os.pread(fd, 8192, 0)
@@ -128,6 +156,16 @@ def recorded_path(path: Path) -> str | None:
         return _first_cwd(head) or (_first_cwd(os.pread(fd, PEEK, 0)) if size > 8192 else None)
     finally:
         os.close(fd)
+
+
+def _open_in(directory: int, name: str) -> int | None:
+    """A transcript in an open directory; None when it went or something else took its place."""
+    try:
+        return os.open(name, TRANSCRIPT, dir_fd=directory)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+            return None
+        raise
 
 
 def _last_relocation(tail: bytes) -> str | None:
@@ -204,13 +242,13 @@ class ProjectDirectory(NamedTuple):
 def read_directory(path: Path) -> ProjectDirectory:
     """Look into a project directory: its entries and the paths they name."""
     items = []
-    with os.scandir(path) as entries:
+    with links_refused(), nofollow.directory(path) as fd, os.scandir(fd) as entries:
         for entry in entries:
             is_dir = entry.is_dir(follow_symlinks=False)
-            is_file = entry.is_file(follow_symlinks=False)
             named = None
-            if is_file and entry.name.endswith(".jsonl"):
-                named = recorded_path(Path(entry.path))
+            if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+                transcript = _open_in(fd, entry.name)
+                named = _recorded(transcript) if transcript is not None else None
             items.append(Item(entry.name, is_dir, named))
     items.sort(key=lambda item: item.name)
     return ProjectDirectory(path.name, path, tuple(items), _index_paths(path / INDEX))
@@ -244,14 +282,32 @@ class State:
     @cached_property
     def directory_names(self) -> tuple[str, ...]:
         """Names of the project directories; links are not among them."""
-        refuse_link(self.layout.projects)
+        return tuple(sorted(name for name, is_link in self._projects.items() if not is_link))
+
+    @cached_property
+    def _projects(self) -> dict[str, bool]:
+        """Names under `projects` that are directories or links, and whether they are links."""
+        projects = self.layout.projects
         try:
-            with os.scandir(self.layout.projects) as entries:
-                return tuple(sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)))
+            with links_refused(), nofollow.directory(projects) as fd, os.scandir(fd) as entries:
+                return {
+                    entry.name: entry.is_symlink()
+                    for entry in entries
+                    if entry.is_symlink() or entry.is_dir(follow_symlinks=False)
+                }
         except FileNotFoundError:
-            return ()
+            return {}
         except NotADirectoryError:
-            raise RefusedError(f"{self.layout.projects} is not a directory") from None
+            raise RefusedError(
+                f"{projects} is not a directory",
+                f"look at it: {shlex.join(['ls', '-ld', str(projects)])}",
+            ) from None
+
+    def refuse_links_named(self, names: Iterable[str]) -> None:
+        """A link in the place of a project directory that is to be moved, or of its target."""
+        for name in names:
+            if self._projects.get(name):
+                raise LinkError(self.layout.projects / name)
 
     def directory(self, name: str) -> ProjectDirectory:
         return read_directory(self.layout.projects / name)
@@ -290,11 +346,17 @@ class State:
         return counts
 
     def history_lines(self) -> Iterator[bytes]:
-        fd = open_regular(self.layout.history)
+        """The lines of the history, but for those that are too long to be prompts."""
+        fd = open_regular(history_file(self.layout))
         if fd is None:
             return
         with open(fd, "rb") as file:
-            yield from file
+            too_long = False
+            while line := file.readline(history.LONGEST_LINE):
+                ends = line.endswith(b"\n")
+                if not too_long and (ends or len(line) < history.LONGEST_LINE):
+                    yield line
+                too_long = not ends
 
     def config_paths_named(self, name: str) -> tuple[str, ...]:
         """Paths of the config file that some client would keep under the directory `name`."""
@@ -312,6 +374,13 @@ class State:
 
 def refuse_link(path: Path) -> None:
     """A link where a directory of the state should be leads out of it."""
-    with contextlib.suppress(FileNotFoundError):
-        if stat.S_ISLNK(os.lstat(path).st_mode):
-            raise RefusedError(f"{path} is a symbolic link", f"look at it: ls -l {path}")
+    if os.path.islink(path):
+        raise LinkError(path)
+
+
+def history_file(layout: Layout) -> Path:
+    """The history itself: a link is followed inside of the state, and nowhere else."""
+    real = Path(os.path.realpath(layout.history))
+    if real != layout.history and not real.is_relative_to(layout.config_dir):
+        raise LinkError(layout.history)
+    return real

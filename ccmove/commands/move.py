@@ -17,6 +17,7 @@ from ccmove.layout import Layout
 from ccmove.live import LiveSession, live_sessions
 from ccmove.plan import Plan, Request
 from ccmove.planner import plan_move
+from ccmove.preflight import refuse_links
 from ccmove.resolve import Pair, check_pairs, nothing_known, resolve_pair
 from ccmove.result import Result
 from ccmove.state import State
@@ -95,6 +96,7 @@ def _planned(
     if not _concerns_claude(plan):
         pairs = [Pair(old, new, old) for old, new in request.moves]
         raise nothing_known(State(layout), pairs)
+    refuse_links(layout, plan)
     return plan
 
 

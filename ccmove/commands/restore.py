@@ -16,11 +16,11 @@ from ccmove.live import live_sessions
 from ccmove.locks import own_lock
 from ccmove.manifest import ID_PATTERN, Manifest
 from ccmove.plan import Plan
-from ccmove.preflight import refuse_foreign_state
+from ccmove.preflight import refuse_foreign_state, refuse_links
 from ccmove.result import Result
 from ccmove.reversal import plan_restore
 from ccmove.settling import settle
-from ccmove.state import open_regular, reader
+from ccmove.state import open_regular, reader, refuse_link
 from ccmove.typed import again
 
 
@@ -40,6 +40,7 @@ def restore(
     moves = manifest.paths.reversed().moves
     if dry_run:
         plan = plan_restore(layout, manifest, layout.own / "displaced")
+        refuse_links(layout, plan)
         return Result("planned", layout, moves, plan, put_back=_put_back(plan, manifest))
 
     def make_plan(displaced: Path) -> Plan:
@@ -167,10 +168,14 @@ def prune(layout: Layout, keep: int | None, older_than: float | None) -> list[st
             "all but the newest 10: ccmove backups --prune --keep 10\n"
             "what is older than 30 days: ccmove backups --prune --older-than 30d",
         )
+    if not os.path.lexists(layout.own):
+        return []
+    refuse_foreign_state(layout)
     with own_lock(layout):
         settle(layout)
         gone = _doomed(backup.backup_ids(layout), keep, older_than)
         for identifier in gone:
+            refuse_link(layout.backups / identifier)
             files.remove_tree(layout.backups / identifier)
     return gone
 

@@ -1,0 +1,71 @@
+"""Open files and directories without following any link, not even one put there a moment ago.
+
+Every directory on the way is opened relative to the one before it, so there is no gap between
+looking at a path and using it. A link in the way is an OSError with ELOOP and its full path.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+_NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
+_INSIDE = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
+# On the way only the right to pass is needed: /home is often closed for reading.
+_ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | _NO_LINK
+
+
+@contextlib.contextmanager
+def directory(path: Path) -> Iterator[int]:
+    """A descriptor of a directory; an error of what is done with it names its full path."""
+    last = len(path.parts)
+    fd = os.open(path.anchor, _ON_THE_WAY if last > 1 else _INSIDE)
+    try:
+        for depth in range(2, last + 1):
+            deeper = _enter(fd, path.parts[:depth], _INSIDE if depth == last else _ON_THE_WAY)
+            os.close(fd)
+            fd = deeper
+        yield fd
+    except OSError as error:
+        _complete(error, path)
+        raise
+    finally:
+        os.close(fd)
+
+
+def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
+    """A descriptor of a file."""
+    with directory(path.parent) as parent:
+        return os.open(path.name, flags | _NO_LINK, mode, dir_fd=parent)
+
+
+def listdir(path: Path) -> list[str]:
+    """The names in a directory."""
+    with directory(path) as fd:
+        return os.listdir(fd)
+
+
+def _enter(parent: int, parts: tuple[str, ...], flags: int) -> int:
+    name = parts[-1]
+    try:
+        return os.open(name, flags, dir_fd=parent)
+    except OSError as error:
+        error.filename = str(Path(*parts))
+        # Asked for a directory, Linux says of a link that it is none.
+        if error.errno == errno.ENOTDIR and stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
+            error = OSError(errno.ELOOP, os.strerror(errno.ELOOP), error.filename)
+        raise error from None
+
+
+def _complete(error: OSError, directory: Path) -> None:
+    """Calls relative to a descriptor know the last name only; the second of two is the inner."""
+    if isinstance(error.filename2, str) and not os.path.isabs(error.filename2):
+        error.filename2 = str(directory / error.filename2)
+    elif error.filename is None or isinstance(error.filename, int):
+        error.filename = str(directory)
+    elif isinstance(error.filename, str):
+        error.filename = str(directory / error.filename)  # an absolute one stays as it is

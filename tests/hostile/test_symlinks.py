@@ -1,0 +1,270 @@
+"""A link that leads out of the state is refused with exit 4 and followed by nobody.
+
+`$C` itself and the config file may be links, as dotfile managers make them, and stay links.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.attack import Target
+from tests.support import tree
+
+Where = Callable[[Target], Path]
+
+
+def lead_out(target: Target, path: Path) -> None:
+    """Put the thing outside and a link in its place, as someone who shares his state would."""
+    there = target.outside / path.name
+    if path.is_dir() or path.is_file():
+        path.rename(there)
+    elif path.suffix or path.name == "lock":
+        there.write_text("{}")
+    else:
+        there.mkdir()
+        (there / "precious").write_text("precious")
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.symlink_to(there)
+
+
+def dangle(target: Target, path: Path) -> None:
+    """Take the thing away, and leave a link to where nothing is yet."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if os.path.lexists(path):
+        path.rename(target.state.root / f"taken-{path.name}")
+    path.symlink_to(target.outside / "not-there-yet")
+
+
+# Everything in the state that a move reads, writes, renames or makes.
+MOVE_PATHS: dict[str, Where] = {
+    "projects": lambda t: t.state.projects,
+    "the project directory": lambda t: t.handle.directory,
+    "the target directory": lambda t: t.target,
+    "the index": lambda t: t.handle.index,
+    "the aliases": lambda t: t.handle.directory / ".session-aliases",
+    "aliases of another project": lambda t: t.neighbour.directory / ".session-aliases",
+    "the history": lambda t: t.state.history,
+    "plugins": lambda t: t.plugins.parent,
+    "the list of plugins": lambda t: t.plugins,
+    "jobs": lambda t: t.job.parent.parent,
+    "a job": lambda t: t.job.parent,
+    "a job's state": lambda t: t.job,
+    "sessions": lambda t: t.state.config_dir / "sessions",
+    "a running session": lambda t: t.state.config_dir / "sessions" / "1.json",
+    "the daemon's lock": lambda t: t.state.config_dir / "daemon.lock",
+    "$C/ccmove": lambda t: t.own,
+    "backups": lambda t: t.own / "backups",
+    "our lock": lambda t: t.own / "lock",
+    "the journal": lambda t: t.own / "journal.json",
+    "the journal to be": lambda t: t.own / "journal.json.new",
+    "the work directory": lambda t: t.own / "work",
+    "the client's history lock": lambda t: t.state.config_dir / "history.jsonl.lock",
+    "the client's config lock": lambda t: t.state.home / ".claude.json.lock",
+}
+
+
+@pytest.mark.parametrize("plant", [lead_out, dangle])
+@pytest.mark.parametrize("where", MOVE_PATHS)
+def test_a_move_refuses_a_link_at(
+    target: Target, where: str, plant: Callable[[Target, Path], None]
+) -> None:
+    path = MOVE_PATHS[where](target)
+    plant(target, path)
+    target.remember()
+    for options in (("--dry-run",), ()):
+        done = target.move(*options)
+        assert done.exit == 4, (options, done)
+        assert str(path) in done.err
+        target.nothing_changed(ignore=())
+
+
+@pytest.mark.parametrize("name", ["sessions-index.json", ".session-aliases", "memory/MEMORY.md"])
+def test_a_merge_refuses_a_link_on_the_side_of_new(target: Target, name: str) -> None:
+    victim = target.outside / "victim"
+    victim.write_text('{"version":1,"entries":[]}')
+    path = target.target / name
+    path.parent.mkdir(parents=True)
+    path.symlink_to(victim)
+    target.remember()
+    done = target.move()
+    assert done.exit == 4, done
+    assert str(path) in done.err
+    target.nothing_changed()
+
+
+BACKUP_PATHS: dict[str, Where] = {
+    "$C/ccmove": lambda t: t.own,
+    "backups": lambda t: t.own / "backups",
+    "the backup": lambda t: next((t.own / "backups").iterdir()),
+    "its manifest": lambda t: next((t.own / "backups").glob("*/manifest.json")),
+    "its files": lambda t: next((t.own / "backups").glob("*/files")),
+    "a saved file": lambda t: next((t.own / "backups").glob("*/files/0")),
+    "projects": lambda t: t.state.projects,
+    "the moved directory": lambda t: t.target,
+    "the moved index": lambda t: t.target / "sessions-index.json",
+    "the history": lambda t: t.state.history,
+    "the journal": lambda t: t.own / "journal.json",
+}
+
+
+@pytest.mark.parametrize("where", BACKUP_PATHS)
+def test_a_restore_refuses_a_link_at(target: Target, where: str) -> None:
+    assert target.move().exit == 0
+    identifier = next((target.own / "backups").iterdir()).name
+    path = BACKUP_PATHS[where](target)
+    lead_out(target, path)
+    target.remember()
+    for arguments in (["restore", "--dry-run", identifier], ["restore", identifier]):
+        done = target.run(*arguments)
+        assert done.exit == 4, (arguments, done)
+        assert str(path) in done.err
+        target.nothing_changed(ignore=())
+
+
+def test_a_restore_refuses_a_link_in_place_of_a_list_of_edits(target: Target) -> None:
+    """The edits are read when a file was changed since."""
+    assert target.move().exit == 0
+    state = target.state
+    state.write_config(state.config() | {"numStartups": 5})
+    lists = sorted((target.own / "backups").glob("*/files/*.json"))
+    for number, path in enumerate(lists):
+        path.rename(target.outside / str(number))
+        path.symlink_to(target.outside / str(number))
+    target.remember()
+    done = target.run("restore")
+    assert done.exit == 4, done
+    assert any(str(path) in done.err for path in lists)
+    target.nothing_changed()
+
+
+@pytest.mark.parametrize("command", [["backups"], ["backups", "--prune", "--keep", "0"]])
+@pytest.mark.parametrize("where", ["$C/ccmove", "backups"])
+def test_the_list_of_backups_refuses_a_link_at(
+    target: Target, where: str, command: list[str]
+) -> None:
+    assert target.move().exit == 0
+    lead_out(target, BACKUP_PATHS[where](target))
+    target.remember()
+    assert target.run(*command).exit == 4
+    target.nothing_changed(ignore=())
+
+
+def test_pruning_refuses_a_backup_that_is_a_link(target: Target) -> None:
+    assert target.move().exit == 0
+    lead_out(target, BACKUP_PATHS["the backup"](target))
+    target.remember()
+    done = target.run("backups", "--prune", "--keep", "0")
+    assert done.exit == 4, done
+    target.nothing_changed()
+
+
+def test_pruning_does_not_follow_links_inside_a_backup(target: Target) -> None:
+    assert target.move().exit == 0
+    (target.outside / "precious").write_text("precious")
+    backup = BACKUP_PATHS["the backup"](target)
+    (backup / "displaced").mkdir()
+    (backup / "displaced" / "0").symlink_to(target.outside)
+    target.remember()
+    assert target.run("backups", "--prune", "--keep", "0").exit == 0
+    target.outside_is_untouched()
+    assert not backup.exists()
+
+
+@pytest.mark.parametrize("where", ["$C/ccmove", "the journal"])
+def test_a_recovery_refuses_a_link_at(target: Target, where: str) -> None:
+    lead_out(target, BACKUP_PATHS[where](target))
+    target.remember()
+    done = target.run("recover")
+    assert done.exit in (4, 5), done
+    target.nothing_changed(ignore=())
+
+
+# -- links that may be there ---------------------------------------------------------------------
+
+
+def as_link(path: Path, there: Path) -> None:
+    path.rename(there)
+    path.symlink_to(there)
+
+
+def test_the_state_itself_may_be_a_link_and_stays_one(target: Target) -> None:
+    there = target.outside / "dot-claude"
+    as_link(target.state.config_dir, there)
+    assert target.move().exit == 0
+    assert target.state.config_dir.is_symlink()
+    assert (there / "projects" / target.target.name).is_dir()
+    assert target.run("restore").exit == 0
+    assert target.state.config_dir.is_symlink()
+    assert (there / "projects" / target.handle.name).is_dir()
+
+
+@pytest.mark.parametrize("hops", [1, 3])
+def test_the_config_file_may_be_a_link_and_stays_one(target: Target, hops: int) -> None:
+    link = target.state.config_file
+    real = target.outside / "claude.json"
+    link.rename(real)
+    before = real.read_text()
+    for hop in range(hops - 1):
+        (target.outside / f"hop{hop}").symlink_to(real)
+        real = target.outside / f"hop{hop}"
+    link.symlink_to(os.path.relpath(real, link.parent))
+    assert target.move().exit == 0
+    assert link.is_symlink()
+    moved = (target.outside / "claude.json").read_text()
+    assert moved == before.replace(f'"{target.old}"', f'"{target.new}"')
+    assert target.run("restore").exit == 0
+    assert link.is_symlink()
+    assert (target.outside / "claude.json").read_text() == before
+    assert not [path for path in target.outside.iterdir() if "ccmove" in path.name]
+
+
+def test_a_history_that_is_a_link_inside_the_state_stays_one(target: Target) -> None:
+    link, real = target.state.history, target.state.config_dir / "real-history"
+    as_link(link, real)
+    before = real.read_text()
+    assert target.move().exit == 0
+    assert link.is_symlink()
+    assert real.read_text() == before.replace(f'"{target.old}"', f'"{target.new}"')
+    assert target.run("restore").exit == 0
+    assert link.is_symlink()
+    assert real.read_text() == before
+
+
+def test_links_among_a_projects_files_move_as_links(target: Target) -> None:
+    """A transcript or a memory that is a link is renamed; what it points to is never opened."""
+    victim = target.outside / "transcript"
+    target.handle.transcripts[0].rename(victim)
+    target.handle.transcripts[0].symlink_to(victim)
+    as_link(target.handle.memory, target.outside / "memory")
+    target.remember()
+    assert target.move("--verify", "full").exit == 0
+    assert (target.target / target.handle.transcripts[0].name).is_symlink()
+    assert (target.target / "memory").is_symlink()
+    target.outside_is_untouched()
+
+
+def test_project_files_behind_a_link_are_left_alone(target: Target) -> None:
+    settings = target.outside / "settings.json"
+    settings.write_text(f'{{"x": "{target.old}"}}')
+    (target.new / ".claude").symlink_to(target.outside)
+    (target.new / ".mcp.json").symlink_to(settings)
+    target.remember()
+    done = target.move("--project-files", "--json")
+    assert done.exit == 0
+    left = {item["file"] for item in done.json()["left_alone"]}
+    assert {str(target.new / ".mcp.json"), str(target.new / ".claude" / "settings.json")} <= left
+    target.outside_is_untouched()
+
+
+def test_the_judge_sees_a_touched_victim(target: Target) -> None:
+    victim = target.outside / "victim"
+    victim.write_text("before")
+    target.remember()
+    victim.write_text("after!")
+    with pytest.raises(AssertionError):
+        target.outside_is_untouched()
+    assert tree.snapshot(target.outside)["victim"].content == b"after!"
