@@ -1,14 +1,15 @@
-"""The config file (`~/.claude.json`): which bytes of it a move changes, and what it leaves alone."""
+"""The config file (`~/.claude.json`): what a move changes in it, and what it leaves alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from ccmove import edits as make
 from ccmove.edits import Edit
-from ccmove.jsonspan import Node, Pointer, loads, parse, show
-from ccmove.pathmap import PathMap, is_named_in
-from ccmove.rewriter import string_edits, walk
+from ccmove.jsonspan import Node, Pointer, canonical, parse, parse_at, quote, show
+from ccmove.pathmap import PathMap
+from ccmove.rewriter import Mapper, moved, new_names, string_edits, walk
 
 PROJECTS = "projects"
 REPOS = "githubRepoPaths"
@@ -16,7 +17,7 @@ REPOS = "githubRepoPaths"
 
 @dataclass(frozen=True)
 class ConfigChange:
-    """The edits, and the strings that name a path of the move without being one."""
+    """The edits, and the strings that name a path of the move and stay as they are."""
 
     edits: tuple[Edit, ...]
     mentions: tuple[tuple[str, str], ...]  # (pointer, string)
@@ -24,108 +25,228 @@ class ConfigChange:
 
 def config_change(text: str, paths: PathMap) -> ConfigChange:
     """Keys of `projects`, paths inside the moved projects' values, and `githubRepoPaths`."""
-    root = parse(text, lambda at: _is_opened(at, paths))
-    edits: list[Edit] = []
-    projects = root.get(PROJECTS) if root.opened == "{" else None
-    if projects is not None and projects.opened == "{":
-        edits += _project_edits(text, projects, paths)
-    repos = root.get(REPOS) if root.opened == "{" else None
+    # Only what can change is opened; the rest of a large file is skipped at full speed.
+    root = parse(text, lambda at: at in ((), (PROJECTS,)))
+    projects, repos = root.get(PROJECTS), root.get(REPOS)
+    arrivals = _Arrivals(text, projects, paths) if projects is not None else None
+    edits = arrivals.edits() if arrivals is not None else []
     if repos is not None:
-        edits += string_edits(text, repos, (REPOS,), paths.map)
-    return ConfigChange(tuple(edits), tuple(_mentions(text, edits, paths)))
+        edits += _repo_edits(text, parse_at(text, repos.start), paths.map)
+    carried = arrivals.carried if arrivals is not None else []
+    mentions = _mentions(text, [*map(_span, edits), *map(_span, carried)], paths)
+    return ConfigChange(tuple(edits), tuple(mentions))
 
 
-def _is_opened(at: Pointer, paths: PathMap) -> bool:
-    """Only what can change is opened; the rest of a large file is skipped at full speed."""
-    if len(at) < 2 or at[0] != PROJECTS:
-        return not at or at[0] in (PROJECTS, REPOS)
-    key = at[1]
-    return isinstance(key, str) and (paths.covers(key) or paths.reversed().covers(key))
+# -- projects --------------------------------------------------------------------------------------
 
 
-def _project_edits(text: str, projects: Node, paths: PathMap) -> list[Edit]:
-    """Rename the keys; where the new one exists already and does not move, unite the values."""
-    edits: list[Edit] = []
-    settled = {k.value: item for k, item in projects.members() if not paths.covers(k.value)}
-    gone: set[int] = set()
-    for number, (key, item) in enumerate(projects.members()):
-        new_key = paths.map(key.value)
-        if new_key is None:
-            continue
-        pointer = (PROJECTS, key.value)
-        inside = string_edits(text, item, pointer, paths.map)
-        target = settled.get(new_key)
-        if target is None:
-            edits += [make.rename_key(text, key, pointer, new_key), *inside]
-            settled[new_key] = item
-        elif projects.get(key.value) is item:
-            moved = make.apply_inside(text, item, inside)
-            edits += unite(text, target, (PROJECTS, new_key), moved)
-            gone.add(number)
-    return edits + make.remove_items(text, projects, (PROJECTS,), gone)
+_Places = dict[str, list[int]]  # old key -> which members have it
 
 
-def unite(text: str, target: Node, pointer: Pointer, incoming: str) -> list[Edit]:
+@dataclass
+class _Arrivals:
+    """The members of `projects` on the way to their new keys."""
+
+    text: str
+    projects: Node
+    paths: PathMap
+    carried: list[Edit] = field(default_factory=list)  # made to a value before it is united
+
+    def edits(self) -> list[Edit]:
+        """Rename the keys; where several members come to one key, unite their values."""
+        coming: dict[str, _Places] = {}  # by new key
+        for place, key in enumerate(self.projects.keys):
+            new_key = moved(self.text, key, self.paths.map)
+            if new_key is not None:
+                coming.setdefault(new_key, {}).setdefault(key.value, []).append(place)
+        edits: list[Edit] = []
+        gone: set[int] = set()
+        for new_key, places_of in coming.items():
+            edits += self._arrive(new_key, places_of, gone)
+        return edits + make.remove_items(self.text, self.projects, (PROJECTS,), gone)
+
+    def _arrive(self, new_key: str, places_of: _Places, gone: set[int]) -> list[Edit]:
+        """The edits for one new key; `gone` gets the members that become part of another."""
+        if not self.paths.covers(new_key) and (settled := self.projects.get(new_key)) is not None:
+            target = parse_at(self.text, settled.start)
+            return self._take_up(target, (PROJECTS, new_key), places_of, _stays, gone)
+        first = self._first(places_of)
+        places = places_of.pop(first)
+        pointer = (PROJECTS, first)
+        edits = [
+            make.rename_key(self.text, self.projects, place, pointer, new_key) for place in places
+        ]
+        target = self._opened(places)
+        edits += string_edits(self.text, target, pointer, self.paths.map)
+        return edits + self._take_up(target, pointer, places_of, self.paths.map, gone)
+
+    def _take_up(
+        self, target: Node, pointer: Pointer, others: _Places, mapper: Mapper, gone: set[int]
+    ) -> list[Edit]:
+        """The edits by which `target` gets what the others have; those are gone then."""
+        united = ""
+        for places in others.values():
+            gone.update(places)
+            value = self._carried(places)
+            united = (
+                make.apply(united, unite(united, parse(united), (), value)) if united else value
+            )
+        return unite(self.text, target, pointer, united, mapper) if united else []
+
+    def _first(self, places_of: _Places) -> str:
+        """The old key whose value takes up the others: an object, if there is one."""
+        objects = [old for old, places in places_of.items() if self._opened(places).opened == "{"]
+        return objects[0] if objects else next(iter(places_of))
+
+    def _opened(self, places: list[int]) -> Node:
+        """The value of a key: of a repeated one the last, as the client reads it."""
+        return parse_at(self.text, self.projects.items[places[-1]].start)
+
+    def _carried(self, places: list[int]) -> str:
+        """The value of a key with its paths changed, to be united with another."""
+        node = self._opened(places)
+        inside = string_edits(self.text, node, (), self.paths.map)
+        self.carried += inside
+        return make.apply_inside(self.text, node, inside)
+
+
+def _stays(_: str) -> None:
+    return None
+
+
+def unite(
+    text: str, target: Node, pointer: Pointer, incoming: str, mapper: Mapper = _stays
+) -> list[Edit]:
     """Edits that give `target` what only `incoming` has: lists without repeats, missing members.
 
-    Scalars of the target win, except that trust and onboarding are true if either was.
+    Scalars of the target win, except that trust and onboarding are true if either was. `mapper`
+    is what other edits do to the strings of the target at the same time.
     """
     other = parse(incoming)
-    if target.opened != "{" or other.opened != "{":
+    if other.opened != "{":
         return []
+    if target.opened != "{":
+        return [make.set_raw(text, target, pointer, incoming)]
+    mine = _members_after(text, target, mapper)
     edits: list[Edit] = []
     lacking: list[tuple[str, str]] = []
-    for key, item in other.members():
-        raw = incoming[item.start : item.end]
-        mine = target.get(key.value)
-        at = (*pointer, key.value)
-        if mine is None:
-            lacking.append((key.value, raw))
-        elif mine.opened == "[" and item.opened == "[":
-            edits += _unite_lists(text, mine, at, incoming, item)
-        elif mine.opened == "{" and item.opened == "{":
-            edits += _unite_members(text, mine, at, incoming, item)
-        elif _is_consent(key.value) and raw == "true" and mine.value is False:
-            edits.append(make.set_raw(text, mine, at, "true"))
+    for key, (_, item) in _members_after(incoming, other, _stays).items():
+        if key not in mine:
+            lacking.append((key, incoming[item.start : item.end]))
+        else:
+            name, node = mine[key]
+            edits += _unite_values(text, node, (*pointer, name), incoming, item, mapper)
     return edits + make.add_items(text, target, pointer, lacking)
 
 
-def _is_consent(key: str) -> bool:
-    return "Trust" in key or "Onboarding" in key
+def _members_after(text: str, node: Node, mapper: Mapper) -> dict[str, tuple[str, Node]]:
+    """The members that count, by the names they get: (name now, value)."""
+    names = new_names(text, node, mapper)
+    return {
+        names.get(place, key.value): (key.value, item)
+        for place, (key, item) in enumerate(node.members())
+    }
 
 
-def _unite_lists(text: str, mine: Node, at: Pointer, incoming: str, other: Node) -> list[Edit]:
-    have = [loads(text[item.start : item.end]) for item in mine.items]
+def _unite_values(
+    text: str, mine: Node, at: Pointer, incoming: str, other: Node, mapper: Mapper
+) -> list[Edit]:
+    """The edits for one member that both have."""
+    lacking: list[tuple[str, str]] = []
+    if mine.opened == other.opened == "[":
+        lacking = _lacking_items(text, mine, incoming, other, mapper)
+    elif mine.opened == other.opened == "{":
+        # Whole members only: mixing the arguments of two servers of one name would serve nobody.
+        have = _members_after(text, mine, mapper)
+        theirs = _members_after(incoming, other, _stays)
+        lacking = [
+            (key, incoming[item.start : item.end])
+            for key, (_, item) in theirs.items()
+            if key not in have
+        ]
+    elif _is_consent(at[-1]) and other.value is True and mine.value is not True:
+        return [make.set_raw(text, mine, at, "true")]
+    return make.add_items(text, mine, at, lacking)
+
+
+def _is_consent(key: str | int) -> bool:
+    return "Trust" in str(key) or "Onboarding" in str(key)
+
+
+def _lacking_items(
+    text: str, mine: Node, incoming: str, other: Node, mapper: Mapper
+) -> list[tuple[str, str]]:
+    """What is in the other list and not in mine, each once."""
+    have = {canonical(_text_after(text, item, mapper)) for item in mine.items}
     lacking = []
     for item in other.items:
         raw = incoming[item.start : item.end]
-        if loads(raw) not in have:
-            have.append(loads(raw))
+        if canonical(raw) not in have:
+            have.add(canonical(raw))
             lacking.append(("", raw))
-    return make.add_items(text, mine, at, lacking)
+    return lacking
 
 
-def _unite_members(text: str, mine: Node, at: Pointer, incoming: str, other: Node) -> list[Edit]:
-    """Whole members only: mixing the arguments of two servers of one name would serve nobody."""
-    lacking = [
-        (key.value, incoming[item.start : item.end])
-        for key, item in other.members()
-        if mine.get(key.value) is None
+def _text_after(text: str, node: Node, mapper: Mapper) -> str:
+    return make.apply_inside(text, node, string_edits(text, node, (), mapper))
+
+
+# -- githubRepoPaths -------------------------------------------------------------------------------
+
+
+def _repo_edits(text: str, repos: Node, mapper: Mapper) -> list[Edit]:
+    """Paths of repositories; one that its list has already is not listed twice."""
+    edits = [
+        edit
+        for edit in string_edits(text, repos, (REPOS,), mapper)
+        if not isinstance(edit.pointer[-1], int)
     ]
-    return make.add_items(text, mine, at, lacking)
+    for spot in walk(repos):
+        if spot.node.opened == "[":
+            edits += _list_edits(text, spot.node, (REPOS, *spot.pointer), mapper)
+    return edits
 
 
-def _mentions(text: str, edits: list[Edit], paths: PathMap) -> list[tuple[str, str]]:
-    """Strings anywhere in the file that hold OLD and do not change."""
-    needles = paths.needles()
-    spots = sum(text.count(needle) for needle in needles)
-    changed = [(edit.start, edit.end) for edit in edits]
-    if spots <= sum(any(n in text[a:b] for n in needles) for a, b in changed):
-        return []
-    found = []
-    for node, at, is_key in walk(parse(text)):
-        if is_key or any(a <= node.start < b for a, b in changed):
-            continue
-        if any(is_named_in(node.value, old) for old, _ in paths.moves):
-            found.append((show(at), node.value))
-    return found
+def _list_edits(text: str, node: Node, pointer: Pointer, mapper: Mapper) -> list[Edit]:
+    mapped = [(item, moved(text, item, mapper)) for item in node.items]
+    listed = {item.value for item, new in mapped if new is None and isinstance(item.value, str)}
+    edits: list[Edit] = []
+    gone: set[int] = set()
+    for i, (item, new) in enumerate(mapped):
+        if new in listed:
+            gone.add(i)
+        elif new is not None:
+            listed.add(new)
+            edits.append(make.set_string(text, item, (*pointer, i), new))
+    return edits + make.remove_items(text, node, pointer, gone)
+
+
+# -- what is left alone ----------------------------------------------------------------------------
+
+
+def _span(edit: Edit) -> tuple[int, int]:
+    """The text whose strings do not stay; the value of a member that is carried over does."""
+    is_carried = edit.kind == "remove" and edit.pointer[0] == PROJECTS
+    return edit.start, edit.end - (len(edit.before or "") if is_carried else 0)
+
+
+def _mentions(
+    text: str, changed: list[tuple[int, int]], paths: PathMap
+) -> Iterator[tuple[str, str]]:
+    """Strings anywhere in the file that name a path of the move and do not change."""
+    if not _may_mention(text, changed, paths):
+        return
+    for spot in walk(parse(text)):
+        for node in (*spot.node.keys, spot.node):
+            if not isinstance(node.value, str) or not paths.is_named_in(node.value):
+                continue
+            if not any(start <= node.start < end for start, end in changed):
+                at = spot.pointer if node is spot.node else (*spot.pointer, node.value)
+                yield show(at), node.value
+
+
+def _may_mention(text: str, changed: list[tuple[int, int]], paths: PathMap) -> bool:
+    """Whether it is worth while to open the whole file: OLD is there, or may be, in escapes."""
+    rest = make.apply(text, [Edit("set", (), None, None, start, end) for start, end in changed])
+    needles = [quote(needle)[1:-1] for needle in paths.needles()]
+    return any(sign in rest for sign in (*needles, "\\u", "\\/"))

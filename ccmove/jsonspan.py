@@ -2,7 +2,8 @@
 
 A document is never parsed and written again: that would change `1.10`, big numbers, escapes and
 repeated keys. Text is bytes decoded with `surrogateescape`, so that any byte survives the way
-there and back.
+there and back. What is valid is what the `json` module takes, without its NaN and Infinity, and
+with a byte order mark at the beginning.
 
 Only what `descend` asks for is opened; the rest is skipped by the C scanner at full speed.
 Nesting costs no recursion here.
@@ -18,20 +19,25 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # not in type
 from typing import Any
 
 Pointer = tuple[str | int, ...]
-Descend = Callable[[Pointer], bool]
+Descend = Callable[[Pointer], bool]  # whether to open the object or list at the pointer
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _CLOSER = {"{": "}", "[": "]"}
+_BOM = "\ufeff"
 
 
 class NotJsonError(ValueError):
     """The text is not one JSON value."""
 
 
-class Number(str):
+@dataclass(frozen=True, slots=True)
+class Number:
     """A number as it is spelled: converting it could fail (10,000 digits) or lose digits."""
 
-    __slots__ = ()
+    spelled: str
+
+    def __str__(self) -> str:
+        return self.spelled
 
 
 @dataclass(slots=True)
@@ -39,104 +45,145 @@ class Node:
     """One value: text[start:end]. An opened object has `keys` beside its `items`."""
 
     start: int
-    end: int = -1
-    value: Any = None  # of a string or of what was not opened
+    end: int = -1  # of an object or list that is still being read
+    value: Any = None  # of a string, a number or a constant, and of what was not opened
     opened: str = ""  # "{" or "["
     items: list[Node] = field(default_factory=list)
     keys: list[Node] = field(default_factory=list)  # string nodes, as many as items
 
     def members(self) -> Iterator[tuple[Node, Node]]:
-        """(key, value) of an opened object, repeated keys included."""
-        return zip(self.keys, self.items, strict=True)
+        """(key, value) of an opened object, repeated keys included; a list has none."""
+        return zip(self.keys, self.items, strict=False)
 
     def get(self, key: str) -> Node | None:
         """The member that counts: of repeated keys the last, as the client reads it."""
-        for name, item in zip(reversed(self.keys), reversed(self.items), strict=True):
-            if name.value == key:
-                return item
+        for number in reversed(range(len(self.keys))):
+            if self.keys[number].value == key:
+                return self.items[number]
         return None
 
 
-def everything(_: Pointer) -> bool:
-    return True
+# -- reading ---------------------------------------------------------------------------------------
 
 
-def nothing(_: Pointer) -> bool:
-    return False
+def parse(text: str, descend: Descend | None = None) -> Node:
+    """The one value that `text` is; NotJsonError when it is anything else.
 
-
-def parse(text: str, descend: Descend = everything) -> Node:
-    """The one value that `text` is; NotJsonError when it is anything else."""
-    start = _blank(text, 1 if text.startswith("\ufeff") else 0)
-    root = parse_at(text, start, descend)
-    if _blank(text, root.end) != len(text):
-        raise NotJsonError(f"unexpected text at character {root.end}")
+    Without `descend` everything is opened.
+    """
+    root = parse_at(text, _beginning(text), descend)
+    _refuse_more(text, root.end)
     return root
 
 
-def parse_at(text: str, start: int, descend: Descend = everything, at: Pointer = ()) -> Node:
-    """The value that begins at `start`, wherever it ends; `at` is its pointer."""
+def parse_at(text: str, start: int, descend: Descend | None = None) -> Node:
+    """The value that begins at `start`, wherever it ends."""
     try:
-        return _parse_at(text, start, descend, at)
-    except (IndexError, StopIteration, json.JSONDecodeError) as error:
-        raise NotJsonError(str(error) or "the text ends too early") from None
+        return _tree(text, start, descend)
+    except StopIteration as error:
+        raise _unexpected(error.value) from None
+    except IndexError:
+        raise NotJsonError("the text ends too early") from None
+    except json.JSONDecodeError as error:
+        raise NotJsonError(str(error)) from None
 
 
-def _parse_at(text: str, start: int, descend: Descend, at: Pointer) -> Node:
-    open_nodes: list[Node] = []
-    pointer = at
-    position = start
-    while True:
-        node = _value(text, position, descend(pointer) if text[position] in "{[" else False)
-        if open_nodes:
-            open_nodes[-1].items.append(node)
-        if node.opened:
-            position = _blank(text, node.start + 1)
-            if text[position] == _CLOSER[node.opened]:
-                node.end = position + 1
-            else:
-                open_nodes.append(node)
-                position, pointer = _step_in(text, position, node, pointer)
-                continue
+def loads(text: str) -> Any:
+    """The value of `text` with numbers as they are spelled; NotJsonError when there is none.
+
+    Values nested too deeply for recursion are refused: nobody could even compare two of them.
+    """
+    try:
+        value, end = _scan(text, _beginning(text))
+    except StopIteration as error:
+        raise _unexpected(error.value) from None
+    except json.JSONDecodeError as error:
+        raise NotJsonError(str(error)) from None
+    except RecursionError:
+        raise NotJsonError("the text is nested too deeply") from None
+    _refuse_more(text, end)
+    return value
+
+
+def canonical(text: str) -> str:
+    """The same for every spelling of one value: spacing and escapes may differ."""
+    try:
+        return repr(loads(text))
+    except (NotJsonError, RecursionError):  # nested too deeply: then the spelling counts
+        return text
+
+
+def _tree(text: str, start: int, descend: Descend | None) -> Node:
+    """Walks down and up again with a list of the nodes that are still being read."""
+    reading: list[Node] = []
+    root = _value(text, start, reading, descend)
+    position = start + 1
+    if root.end < 0:
+        reading.append(root)
+    while reading:
+        parent = reading[-1]
+        at = _next_item(text, parent, position)
+        if at is None:
+            position = reading.pop().end
+            continue
+        node = _value(text, at, reading, descend)
+        parent.items.append(node)
         position = node.end
-        while open_nodes:
-            top = open_nodes[-1]
-            position = _blank(text, position)
-            pointer = pointer[:-1]
-            if text[position] == ",":
-                position, pointer = _step_in(text, _blank(text, position + 1), top, pointer)
-                break
-            if text[position] != _CLOSER[top.opened]:
-                raise NotJsonError(f"unexpected text at character {position}")
-            position = top.end = position + 1
-            node = open_nodes.pop()
-        else:
-            return node
+        if node.end < 0:
+            reading.append(node)
+            position = at + 1
+    return root
 
 
-def _step_in(text: str, position: int, parent: Node, pointer: Pointer) -> tuple[int, Pointer]:
-    """Where the next item of `parent` begins, and its pointer; an object's key is read here."""
-    if parent.opened == "[":
-        return position, (*pointer, len(parent.items))
-    if text[position] != '"':
-        raise NotJsonError(f"no key at character {position}")
-    key, end = scanstring(text, position + 1, True)
-    parent.keys.append(Node(position, end, key))
+def _value(text: str, at: int, parents: list[Node], descend: Descend | None) -> Node:
+    """The value at `at`: one to be opened has no end yet, the others are complete."""
+    opener = text[at]
+    if opener in _CLOSER and (descend is None or descend(_pointer(parents))):
+        return Node(at, opened=opener)
+    try:
+        value, end = _scan(text, at)
+    except RecursionError:  # deeper than the C scanner goes: open it after all
+        return _tree(text, at, None)
+    return Node(at, end, value)
+
+
+def _pointer(parents: list[Node]) -> Pointer:
+    """The pointer of the item that is about to be read; deep ones cost, so few may be asked for."""
+    return tuple(node.keys[-1].value if node.keys else len(node.items) for node in parents)
+
+
+def _next_item(text: str, parent: Node, position: int) -> int | None:
+    """Where the next item begins (its key is read on the way), or None when there is none."""
+    at = _blank(text, position)
+    if text[at] == _CLOSER[parent.opened]:
+        parent.end = at + 1
+        return None
+    if parent.items:
+        if text[at] != ",":
+            raise _unexpected(at)
+        at = _blank(text, at + 1)
+    return at if parent.opened == "[" else _read_key(text, parent, at)
+
+
+def _read_key(text: str, parent: Node, at: int) -> int:
+    """Adds the key at `at` to its object; returns where its value begins."""
+    if text[at] != '"':
+        raise _unexpected(at)
+    key, end = scanstring(text, at + 1, True)
+    parent.keys.append(Node(at, end, key))
     colon = _blank(text, end)
     if text[colon] != ":":
-        raise NotJsonError(f"no colon at character {colon}")
-    return _blank(text, colon + 1), (*pointer, key)
+        raise _unexpected(colon)
+    return _blank(text, colon + 1)
 
 
-def _value(text: str, position: int, opened: bool) -> Node:
-    if opened:
-        return Node(position, opened=text[position])
-    try:
-        value, end = _scan(text, position)
-    except RecursionError:  # deeper than the C scanner goes: walk it without recursion
-        node = _parse_at(text, position, everything, ())
-        return Node(position, node.end)
-    return Node(position, end, value)
+def _beginning(text: str) -> int:
+    return _blank(text, len(_BOM) if text.startswith(_BOM) else 0)
+
+
+def _refuse_more(text: str, end: int) -> None:
+    if end != len(text) and _blank(text, end) != len(text):
+        raise _unexpected(_blank(text, end))
 
 
 def _blank(text: str, position: int) -> int:
@@ -145,31 +192,28 @@ def _blank(text: str, position: int) -> int:
     return match.end()
 
 
+def _unexpected(at: int) -> NotJsonError:
+    return NotJsonError(f"unexpected text, or none, at character {at}")
+
+
 def _no_constant(name: str) -> None:
     raise NotJsonError(f"{name} is not JSON")
 
 
-_strict = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_no_constant)
-_scan = _strict.scan_once  # type: ignore[attr-defined]  # not in typeshed
+_decoder = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_no_constant)
+_scan = _decoder.scan_once  # type: ignore[attr-defined]  # not in typeshed
 
 
-def loads(text: str) -> Any:
-    """The value of `text` with numbers as they are spelled; NotJsonError when there is none."""
-    try:
-        return _strict.decode(text)
-    except RecursionError:
-        raise NotJsonError("nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise NotJsonError(str(error)) from None
+# -- pointers and writing --------------------------------------------------------------------------
 
 
 def find(node: Node, pointer: Pointer) -> Node | None:
     """The node at `pointer`, or None; only opened nodes can be looked into."""
     for token in pointer:
         found: Node | None = None
-        if node.opened == "{" and isinstance(token, str):
+        if isinstance(token, str):
             found = node.get(token)
-        elif node.opened == "[" and isinstance(token, int) and 0 <= token < len(node.items):
+        elif node.opened == "[" and 0 <= token < len(node.items):
             found = node.items[token]
         if found is None:
             return None
@@ -182,9 +226,9 @@ def show(pointer: Pointer) -> str:
     return "".join("/" + str(t).replace("~", "~0").replace("/", "~1") for t in pointer)
 
 
+_LONE = re.compile("[\ud800-\udfff]")
+
+
 def quote(value: str) -> str:
     """`value` as the client spells it (JSON.stringify): only what must be escaped is escaped."""
     return _LONE.sub(lambda m: f"\\u{ord(m.group()):04x}", json.dumps(value, ensure_ascii=False))
-
-
-_LONE = re.compile("[\ud800-\udfff]")

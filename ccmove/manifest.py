@@ -379,7 +379,7 @@ def _hash(value: object) -> str:
 def edits_to_json(
     edits: Iterable[Edit], lines: Iterable[tuple[int, str, str]], appended: str
 ) -> bytes:
-    rows = [[e.kind, e.pointer, e.before, e.after, e.anchor] for e in edits]
+    rows = [edit.record() for edit in edits]
     return json.dumps({"edits": rows, "lines": list(lines), "appended": appended}).encode()
 
 
@@ -405,10 +405,7 @@ def read_edits(
         raise RefusedError(
             f"{path} can't be used: {error}", "this backup can't be restored"
         ) from None
-    edits = [
-        Edit(kind, tuple(pointer), before, after, anchor=anchor)
-        for kind, pointer, before, after, anchor in record["edits"]
-    ]
+    edits = [Edit.from_record(row) for row in record["edits"]]
     return edits, [(n, b, a) for n, b, a in record["lines"]], record["appended"]
 
 

@@ -1,21 +1,25 @@
 """Which string values of a file change in a move: pure functions from text to edits.
 
 Nothing here reads or writes a disk. A value changes when it *is* a path in the move; a string
-that merely contains one (a prompt, `--flag=/old/x`) never does.
+that merely contains one (a prompt, `--flag=/old/x`) never does. Of repeated keys the last counts,
+as the client reads it; the others stay as they are.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ccmove import edits as make
 from ccmove.edits import Edit
-from ccmove.jsonspan import Node, Pointer, everything, parse, parse_at
+from ccmove.jsonspan import Node, Pointer, parse, parse_at
 from ccmove.pathmap import PathMap
 
 Mapper = Callable[[str], str | None]
+
+_NO_MOVES = PathMap(())
 
 
 @dataclass(frozen=True)
@@ -23,46 +27,57 @@ class NameMap:
     """Old -> new names of project directories, inside paths such as `…/projects/NAME/x.jsonl`."""
 
     names: tuple[tuple[str, str], ...]
-    paths: PathMap = PathMap(())
+    paths: PathMap = _NO_MOVES
     sessions: Mapping[tuple[str, str], str] = field(default_factory=dict)  # that leave their own
 
     def map(self, path: str) -> str | None:
         """Where a path of the state itself is after the move, or None when it stays."""
-        moved = self.paths.map(path) or path
-        match = _PROJECT_PATH.fullmatch(moved)
-        new = self._new_name(match["name"], match["after"]) if match else None
-        if match and new is not None:
-            moved = f"{match['before']}{new}{match['after']}"
-        return moved if moved != path else None
+        place = self.paths.map(path) or path
+        for found in reversed(list(_DIRECTORY_NAME.finditer(place))):
+            new = self._new_name(found["name"], found["entry"] or "")
+            if new is not None:
+                place = place[: found.start()] + new + place[found.end() :]
+                break
+        return place if place != path else None
 
-    def _new_name(self, name: str, inside: str) -> str | None:
-        for old, new in self.names:
-            if name == old:
-                return new
-        session = re.split(r"[\\/]", inside)[1].removesuffix(".jsonl") if inside else ""
-        return self.sessions.get((name, session))
+    def _new_name(self, name: str, entry: str) -> str | None:
+        alone = self.sessions.get((name, entry.removesuffix(".jsonl")))
+        return dict(self.names).get(name, alone)
 
 
-_PROJECT_PATH = re.compile(
-    r"(?P<before>.*[\\/]projects[\\/])(?P<name>[^\\/]+)(?P<after>(?:[\\/].*)?)", re.DOTALL
+_DIRECTORY_NAME = re.compile(
+    r"(?<=[\\/]projects[\\/])(?P<name>[^\\/]+)(?=(?:[\\/](?P<entry>[^\\/]*))?)"
 )
 
 
-# -- sessions-index.json ------------------------------------------------------------------------
+def moved(text: str, node: Node, mapper: Mapper) -> str | None:
+    """What the string at `node` becomes, or None when it stays."""
+    new = mapper(node.value) if isinstance(node.value, str) else None
+    if new is None or new == node.value:
+        return None
+    # Bytes that are no UTF-8 can't be spelled anew, and the client never wrote such a string.
+    return None if _NO_UTF8.search(text, node.start, node.end) else new
+
+
+_NO_UTF8 = re.compile("[\udc80-\udcff]")
+
+
+# -- sessions-index.json ---------------------------------------------------------------------------
 
 
 def index_edits(text: str, paths: PathMap, names: NameMap) -> list[Edit]:
     """`originalPath`, `projectPath`, `entries[].projectPath` and `entries[].fullPath`."""
     root = parse_index(text)
     edits = _member_edits(text, root, (), {"originalPath": paths.map, "projectPath": paths.map})
-    entries = root.get("entries") if root.opened == "{" else None
-    for i, entry in enumerate(entries.items if entries is not None else ()):
-        edits += entry_edits(text, entry, ("entries", i), paths.map, names.map)
+    entries = root.get("entries")
+    if entries is not None and entries.opened == "[":
+        for i, entry in enumerate(entries.items):
+            edits += entry_edits(text, entry, ("entries", i), paths.map, names.map)
     return edits
 
 
 def parse_index(text: str) -> Node:
-    """The index with its entries as plain values: opening 5,000 of them would take long."""
+    """The index with its entries as plain values: opening thousands of them would take long."""
     return parse(text, lambda pointer: pointer in ((), ("entries",)))
 
 
@@ -70,47 +85,15 @@ def entry_edits(
     text: str, entry: Node, pointer: Pointer, path: Mapper, full_path: Mapper
 ) -> list[Edit]:
     """The edits of one entry of the index."""
-    if not isinstance(entry.value, dict):
-        return []
     wanted = {"projectPath": path, "fullPath": full_path}
-    moving = {k: m for k, m in wanted.items() if _moved(entry.value.get(k), m) is not None}
-    if not moving:
-        return []
-    anchor = entry.value.get("sessionId")
-    anchor = anchor if isinstance(anchor, str) else None
-    found = {key: flat_member(text, entry, key) for key in moving}
-    edits = []
-    for key, node in found.items():
-        if node is None:  # spelled in some unusual way: open the whole entry
-            opened = parse_at(text, entry.start)
-            return _member_edits(text, opened, pointer, wanted, anchor)
-        new = moving[key](node.value)
-        assert new is not None  # that is what `moving` holds
-        edits.append(make.set_string(text, node, (*pointer, key), new, anchor))
-    return edits
-
-
-def flat_member(text: str, entry: Node, key: str) -> Node | None:
-    """The string at `key` of an object that was not opened, or None when it is not plain to see.
-
-    Without `\\u` a key has only one spelling, so a single `"key":` can only be the member.
-    """
-    quoted = f'"{key}"'
-    at = text.find(quoted, entry.start, entry.end)
-    if at < 0 or text.find(quoted, at + 1, entry.end) >= 0:
-        return None
-    colon = _COLON.match(text, at + len(quoted))
-    if colon is None or text.find("\\u", entry.start, entry.end) >= 0:
-        return None
-    node = parse_at(text, colon.end())
-    return node if isinstance(node.value, str) else None
-
-
-_COLON = re.compile(r'[ \t\n\r]*:[ \t\n\r]*(?=")')
-
-
-def _moved(value: object, mapper: Mapper) -> str | None:
-    return mapper(value) if isinstance(value, str) and type(value) is str else None
+    if isinstance(entry.value, dict):
+        values = [(entry.value.get(key), mapper) for key, mapper in wanted.items()]
+        if not any(isinstance(v, str) and mapper(v) is not None for v, mapper in values):
+            return []
+        entry = parse_at(text, entry.start, lambda at: not at)
+    session = entry.get("sessionId")
+    anchor = session.value if session is not None and isinstance(session.value, str) else None
+    return _member_edits(text, entry, pointer, wanted, anchor)
 
 
 def _member_edits(
@@ -120,47 +103,79 @@ def _member_edits(
     wanted: dict[str, Mapper],
     anchor: str | None = None,
 ) -> list[Edit]:
-    """Edits of the members of one opened object that have a mapper."""
+    """Edits of the members of one object that have a mapper."""
     edits = []
-    for key, item in node.members():
-        mapper = wanted.get(key.value)
-        new = _moved(item.value, mapper) if mapper else None
-        if new is not None:
-            edits.append(make.set_string(text, item, (*pointer, key.value), new, anchor))
+    for key, mapper in wanted.items():
+        item = node.get(key)
+        new = moved(text, item, mapper) if item is not None else None
+        if item is not None and new is not None:
+            edits.append(make.set_string(text, item, (*pointer, key), new, anchor))
     return edits
 
 
-# -- any JSON document ----------------------------------------------------------------------------
+# -- any JSON document -----------------------------------------------------------------------------
 
 
-def walk(node: Node, pointer: Pointer = ()) -> Iterator[tuple[Node, Pointer, bool]]:
-    """Every string of an opened tree as (node, pointer, is a key), in the order of the text."""
-    stack: list[tuple[Node, Pointer, bool]] = [(node, pointer, False)]
-    while stack:
-        current, at, is_key = stack.pop()
-        if is_key or type(current.value) is str:
-            yield current, at, is_key
-        below: list[tuple[Node, Pointer, bool]] = []
-        if current.opened == "{":
-            for key, item in current.members():
-                below += [(key, (*at, key.value), True), (item, (*at, key.value), False)]
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A node and the way down to it; the pointer is made only when it is asked for."""
+
+    node: Node
+    above: Spot | None = None
+    token: str | int = ""
+
+    @property
+    def pointer(self) -> Pointer:
+        """The pointer from the node where the walk began."""
+        tokens: list[str | int] = []
+        spot = self
+        while spot.above is not None:
+            tokens.append(spot.token)
+            spot = spot.above
+        return tuple(reversed(tokens))
+
+
+def walk(root: Node) -> Iterator[Spot]:
+    """Every node of an opened tree that counts, parents first, without recursion."""
+    waiting = [Spot(root)]
+    while waiting:
+        spot = waiting.pop()
+        yield spot
+        if spot.node.opened == "{":
+            last_of_each = {key.value: item for key, item in spot.node.members()}
+            below = [Spot(item, spot, name) for name, item in last_of_each.items()]
         else:
-            below = [(item, (*at, i), False) for i, item in enumerate(current.items)]
-        stack += reversed(below)
+            below = [Spot(item, spot, i) for i, item in enumerate(spot.node.items)]
+        waiting += reversed(below)
 
 
 def string_edits(text: str, node: Node, pointer: Pointer, mapper: Mapper) -> list[Edit]:
     """Edits of every string value below `node` that the mapper changes, and of keys likewise."""
     edits = []
-    for found, at, is_key in walk(node, pointer):
-        new = mapper(found.value)
-        if new is None:
-            continue
-        if is_key:
-            edits.append(make.rename_key(text, found, at, new))
-        else:
-            edits.append(make.set_string(text, found, at, new))
+    for spot in walk(node):
+        for place, name in new_names(text, spot.node, mapper).items():
+            at = (*pointer, *spot.pointer, spot.node.keys[place].value)
+            edits.append(make.rename_key(text, spot.node, place, at, name))
+        new = moved(text, spot.node, mapper)
+        if new is not None:
+            edits.append(make.set_string(text, spot.node, (*pointer, *spot.pointer), new))
     return edits
+
+
+def new_names(text: str, parent: Node, mapper: Mapper) -> dict[int, str]:
+    """The members that get another name; not those that would hide another member by it."""
+    mapped = {i: moved(text, key, mapper) for i, key in enumerate(parent.keys)}
+    names = {i: name for i, name in mapped.items() if name is not None}
+    while names:
+        claims: dict[str, set[str]] = defaultdict(set)
+        for i, key in enumerate(parent.keys):
+            claims[names.get(i, key.value)].add(key.value)
+        hiding = [i for i, name in names.items() if len(claims[name]) > 1]
+        if not hiding:
+            break
+        for i in hiding:
+            del names[i]
+    return names
 
 
 def plugin_edits(text: str, paths: PathMap, _: NameMap) -> list[Edit]:
@@ -188,40 +203,64 @@ def desktop_edits(text: str, paths: PathMap, _: NameMap) -> list[Edit]:
 def _edits_where(
     text: str, mapping: PathMap | NameMap, wanted: Callable[[Pointer], bool]
 ) -> list[Edit]:
+    """Edits of the values that the mapping changes and whose place is wanted."""
     edits = []
-    for node, at, is_key in walk(parse(text, everything)):
-        new = mapping.map(node.value) if not is_key and wanted(at) else None
-        if new is not None:
-            edits.append(make.set_string(text, node, at, new))
+    for spot in walk(parse(text)):
+        new = moved(text, spot.node, mapping.map)
+        if new is not None and wanted(spot.pointer):
+            edits.append(make.set_string(text, spot.node, spot.pointer, new))
     return edits
 
 
-# -- files of the project itself ------------------------------------------------------------------
+# -- files of the project itself -------------------------------------------------------------------
 
 
 def project_file_edits(text: str, paths: PathMap, _: NameMap) -> list[Edit]:
     """Paths in settings and .mcp.json, also inside permission rules such as `Read(//old/**)`."""
-    root = parse(text, everything)
-    return string_edits(text, root, (), lambda value: map_inside(value, paths))
+    edits = string_edits(text, parse(text), (), lambda value: map_inside(value, paths))
+    return [edit for edit in edits if not _is_command_line(edit)]
 
 
-_RULE = re.compile(r"(?P<tool>\w+)\((?P<slash>/(?=/))?(?P<path>.*)\)", re.DOTALL)
-_PATH_END = re.compile(r"[/\\:*?\s\"')]|$")
+def _is_command_line(edit: Edit) -> bool:
+    """A hook's command with arguments only looks like a path that has blanks in it."""
+    return edit.pointer[-1:] == ("command",) and " " in (edit.before or "")
+
+
+_RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)
+# A word of a shell command that is quoted as a whole or not at all, between blanks or operators.
+_EDGE = r"\s;&|<>()"
+_WORD = re.compile(rf"""(?<![^{_EDGE}])(?:"[^"\\]*"|'[^']*'|[^{_EDGE}"'\\`$]+)(?![^{_EDGE}])""")
 
 
 def map_inside(value: str, paths: PathMap) -> str | None:
-    """`value` with the path that it is, or that its permission rule begins with, moved."""
-    whole = paths.map(value)
-    if whole is not None:
-        return whole
+    """`value` with the path that it is, or that its permission rule is about, moved."""
     rule = _RULE.fullmatch(value)
     if rule is None:
-        return None
-    for old, new in sorted(paths.moves, key=lambda move: -len(move[0])):
-        path = rule["path"]
-        if path.startswith(old) and _PATH_END.match(path, len(old)):
-            return f"{rule['tool']}({rule['slash'] or ''}{new}{path[len(old) :]})"
-    return None
+        return paths.map(value)
+    about_files = rule["tool"] != "Bash"
+    content = (_moved_pattern if about_files else _moved_command)(rule["content"], paths)
+    new = f"{rule['tool']}({content})"
+    return new if new != value else None
+
+
+def _moved_pattern(pattern: str, paths: PathMap) -> str:
+    """A file pattern is one path; `//` is how a rule writes an absolute one."""
+    slash = "/" if pattern.startswith("//") else ""
+    new = paths.map(pattern.removeprefix(slash))
+    return pattern if new is None else slash + new
+
+
+def _moved_command(command: str, paths: PathMap) -> str:
+    """Each word of a command that is a path; `:*` at the end is the rule's own."""
+    words = command.removesuffix(":*")
+    return _WORD.sub(lambda word: _moved_word(word[0], paths), words) + command[len(words) :]
+
+
+def _moved_word(word: str, paths: PathMap) -> str:
+    quoted = word[0] if word[0] in "\"'" else ""
+    new = paths.map(word.strip(quoted) if quoted else word)
+    again = f"{quoted}{new}{quoted}"
+    return again if new is not None and _WORD.fullmatch(again) else word
 
 
 # -- plain lines -----------------------------------------------------------------------------------
