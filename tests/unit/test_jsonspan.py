@@ -1,0 +1,238 @@
+"""Every value's place in the text is exact, whatever the text."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from ccmove.jsonspan import (
+    Node,
+    NotJsonError,
+    Number,
+    find,
+    loads,
+    parse,
+    parse_at,
+    quote,
+    show,
+)
+
+
+def raw(text: str, node: Node | None) -> str:
+    assert node is not None
+    return text[node.start : node.end]
+
+
+def test_every_value_knows_where_it_stands() -> None:
+    text = ' { "a" : [ 1 , "x\\/y" ] ,\r\n\t"b": {} } '
+    root = parse(text)
+    assert raw(text, root) == text.strip()
+    assert [raw(text, key) for key in root.keys] == ['"a"', '"b"']
+    assert raw(text, root.get("a")) == '[ 1 , "x\\/y" ]'
+    assert raw(text, find(root, ("a", 1))) == '"x\\/y"'
+    assert raw(text, root.get("b")) == "{}"
+    slashed = find(root, ("a", 1))
+    assert slashed is not None
+    assert slashed.value == "x/y"
+
+
+def test_only_what_is_asked_for_is_opened() -> None:
+    asked = []
+    text = '{"a": {"b": {"c": 1}}, "d": [[2]], "e": "s"}'
+
+    def descend(pointer: tuple[str | int, ...]) -> bool:
+        asked.append(pointer)
+        return pointer in ((), ("d",))
+
+    root = parse(text, descend)
+    assert asked == [(), ("a",), ("d",), ("d", 0)]
+    opened, skipped = root.get("d"), root.get("a")
+    assert opened is not None
+    assert skipped is not None
+    assert opened.opened == "["
+    assert not skipped.opened
+    assert skipped.value == {"b": {"c": Number("1")}}
+    assert opened.items[0].value == [Number("2")]
+
+
+def test_of_repeated_keys_the_last_counts_and_all_are_there() -> None:
+    text = '{"a": 1, "b": 2, "a": 3}'
+    root = parse(text)
+    assert raw(text, root.get("a")) == "3"
+    assert [(key.value, raw(text, item)) for key, item in root.members()] == [
+        ("a", "1"),
+        ("b", "2"),
+        ("a", "3"),
+    ]
+    assert root.get("c") is None
+
+
+def test_a_list_has_no_members() -> None:
+    root = parse("[1, 2]")
+    assert list(root.members()) == []
+    assert root.get("a") is None
+
+
+def test_parse_at_ends_where_the_value_ends() -> None:
+    text = 'x [1, {"a": 2}] and more'
+    assert raw(text, parse_at(text, 2)) == '[1, {"a": 2}]'
+    assert parse_at(text, 2, lambda _: False).value == [Number("1"), {"a": Number("2")}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "\ufeff",
+        "{",
+        "[",
+        "[1",
+        "[1,",
+        "[1,]",
+        "[,1]",
+        "[1 2]",
+        "[}",
+        "{]",
+        '{"a"',
+        '{"a":',
+        '{"a":1',
+        '{"a":1,',
+        '{"a":1,}',
+        '{"a" 1}',
+        '{,"a":1}',
+        "{1:2}",
+        '{"a":1 "b":2}',
+        "[1]]",
+        '"a',
+        '"a\nb"',
+        '"\\x"',
+        '"\\u12"',
+        "01",
+        "1.",
+        "-",
+        "+1",
+        ".5",
+        "1e",
+        "tru",
+        "True",
+        "NaN",
+        "[Infinity]",
+        '{"a": -Infinity}',
+        "\0",
+        '"\0"',
+        "\f{}",
+        "\u2028{}",
+        "{}\u00a0",
+        "\ufeff\ufeff{}",
+        "// x\n{}",
+        "\udcff",
+    ],
+)
+@pytest.mark.parametrize("opens", [True, False])
+def test_what_is_not_json_is_refused(text: str, opens: bool) -> None:
+    with pytest.raises(NotJsonError) as refusal:
+        parse(text, lambda _: opens)
+    assert " " in str(refusal.value), "a message is a sentence, not a number"
+    with pytest.raises(NotJsonError):
+        loads(text)
+
+
+def test_a_byte_order_mark_may_stand_at_the_beginning() -> None:
+    assert loads('\ufeff{"a": "b"}') == {"a": "b"}
+    root = parse('\ufeff{"a": "b"}')
+    assert (root.start, root.end) == (1, 11)
+
+
+def test_bytes_that_are_no_utf8_survive_inside_strings() -> None:
+    data = b'{"a": "x\xff\xfe", "b": "\xed\xa0\x80"}'
+    text = data.decode("utf-8", "surrogateescape")
+    root = parse(text)
+    assert raw(text, root.get("a")).encode("utf-8", "surrogateescape") == b'"x\xff\xfe"'
+    assert text.encode("utf-8", "surrogateescape") == data
+
+
+DEPTH = 100_000
+
+
+class TestDeepNesting:
+    """Deeper than any recursion goes, and without taking ages."""
+
+    LISTS = "[" * DEPTH + '"/old"' + "]" * DEPTH
+    OBJECTS = '{"a":' * DEPTH + '"/old"' + "}" * DEPTH
+
+    @pytest.mark.parametrize("text", [LISTS, OBJECTS], ids=["lists", "objects"])
+    def test_it_can_be_opened(self, text: str) -> None:
+        node, depth = parse(text), 0
+        while node.opened:
+            node, depth = node.items[0], depth + 1
+        assert depth == DEPTH
+        assert raw(text, node) == '"/old"'
+
+    @pytest.mark.parametrize("text", [LISTS, OBJECTS], ids=["lists", "objects"])
+    def test_it_can_be_passed_over(self, text: str) -> None:
+        whole = f'{{"deep": {text}, "after": "/old"}}'
+        root = parse(whole, lambda pointer: not pointer)
+        assert raw(whole, root.get("deep")) == text
+        assert raw(whole, root.get("after")) == '"/old"'
+
+    @pytest.mark.parametrize("text", [LISTS[:-1], OBJECTS[:-1], LISTS + "]", "[" * DEPTH])
+    def test_it_can_be_refused(self, text: str) -> None:
+        for descend in (None, lambda _: False):
+            with pytest.raises(NotJsonError):
+                parse(text, descend)
+
+    def test_its_value_is_refused_without_a_recursion_error(self) -> None:
+        with pytest.raises(NotJsonError, match="nested"):
+            loads(self.LISTS)
+
+    def test_what_recursion_can_do_is_not_refused(self) -> None:
+        depth = sys.getrecursionlimit() // 4
+        assert loads("[" * depth + "]" * depth) is not None
+
+
+class TestNumbers:
+    """A number is its spelling: converting it could fail or lose digits."""
+
+    @pytest.mark.parametrize("text", ["1.10", "1E400", "-0.0", "9" * 10_000, "1e5", "0"])
+    def test_a_number_keeps_its_spelling(self, text: str) -> None:
+        assert loads(text) == Number(text)
+        assert raw(f"[{text}]", parse(f"[{text}]").items[0]) == text
+
+    def test_a_number_is_not_the_string_of_its_digits(self) -> None:
+        assert loads("1") != loads('"1"')
+        assert loads("[1]") != loads('["1"]')
+        assert loads('{"a": 1}') != loads('{"a": "1"}')
+        assert loads("1") == loads(" 1 ")
+        assert loads("1") != loads("1.0")
+
+    def test_a_number_is_no_string(self) -> None:
+        assert not isinstance(loads("1"), str)
+        assert str(Number("1.10")) == "1.10"
+
+
+def test_find_returns_none_for_what_is_not_there() -> None:
+    root = parse('{"a": [1, 2], "b": {"0": 3}}')
+    for pointer in (("c",), ("a", 2), ("a", -1), ("a", "0"), ("b", 0), ("a", 0, "x")):
+        assert find(root, pointer) is None
+    assert find(root, ()) is root
+
+
+def test_a_pointer_is_shown_as_the_standard_writes_it() -> None:
+    assert show(()) == ""
+    assert show(("projects", "/a/b~c", 0)) == "/projects/~1a~1b~0c/0"
+
+
+@pytest.mark.parametrize(
+    "value", ["", "/a/b", "caf\u00e9 \U0001f680", 'tab\t"quote"\\\x01\x7f', "\u2028\u0085"]
+)
+def test_a_string_is_quoted_as_the_client_does(value: str) -> None:
+    assert json.loads(quote(value)) == value
+    assert quote(value) == json.dumps(value, ensure_ascii=False)
+
+
+def test_a_lone_surrogate_is_written_as_an_escape() -> None:
+    assert quote("\ud83d!") == '"\\ud83d!"'
+    assert quote("\udcff") == '"\\udcff"'
