@@ -1,0 +1,517 @@
+"""`ccmove doctor`: each finding in a state that has it, and none in one that has not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ccmove.findings import KINDS, CommandLine, typed
+from ccmove.layout import Layout
+from tests.inspect.conftest import Examine, make_repo
+from tests.support.run import run_ccmove
+from tests.support.state import StateBuilder, encoded_name
+
+
+def healthy(state: StateBuilder) -> None:
+    """A state in which nothing is wrong, with everything in it that could look so."""
+    memory = {"MEMORY.md": "- x\n"}
+    state.project("app", index=True, memory=memory, repo="acme/app", make_folder=True)
+    state.project("app/packages/core", make_folder=True)
+    state.project("app-docker", index=True, make_folder=True)
+    downloads = state.projects / (encoded_name(str(state.code / "app")) + ".0123456789abcdef")
+    (downloads / "connector-downloads").mkdir(parents=True)
+
+
+def test_nothing_is_wrong_in_a_healthy_state(state: StateBuilder, examine: Examine) -> None:
+    healthy(state)
+    assert examine() == []
+    done = run_ccmove("doctor", state=state)
+    assert done.exit == 0
+    assert done.out == "Nothing is wrong. Looked at 3 projects, 6 sessions.\n"
+
+
+def test_a_state_without_anything_is_healthy(state: StateBuilder, examine: Examine) -> None:
+    assert examine() == []
+
+
+def test_findings_are_exit_1(state: StateBuilder) -> None:
+    state.project("gone")
+    assert run_ccmove("doctor", state=state).exit == 1
+
+
+def test_every_finding_says_what_it_means_and_what_to_type(state: StateBuilder) -> None:
+    healthy(state)
+    state.project("gone")
+    done = run_ccmove("doctor", state=state)
+    assert KINDS["orphan"].means in done.out
+    assert f"-> ccmove {state.code}/gone NEW" in done.out
+    assert done.out.endswith("1 finding. Looked at 4 projects, 8 sessions.\n")
+
+
+# -- lost projects -----------------------------------------------------------------------------
+
+
+def test_a_project_whose_folder_is_gone_is_an_orphan(state: StateBuilder, examine: Examine) -> None:
+    handle = state.project("gone", memory={"MEMORY.md": "x"})
+    (finding,) = examine()
+    assert finding.kind == "orphan"
+    assert finding.subject == handle.path
+    assert "2 sessions" in finding.what
+    assert "1 memory file" in finding.what
+    assert finding.candidates == ()
+
+
+def test_a_project_whose_folder_exists_is_no_orphan(state: StateBuilder, examine: Examine) -> None:
+    state.project("here", make_folder=True)
+    assert examine("orphan") == []
+
+
+def test_memory_alone_makes_an_orphan(state: StateBuilder, examine: Examine) -> None:
+    state.project("gone", sessions=0, memory={"MEMORY.md": "x"})
+    assert [finding.subject for finding in examine("orphan")] == [str(state.code / "gone")]
+
+
+def test_a_folder_of_which_it_can_not_be_told_is_no_orphan(
+    state: StateBuilder, examine: Examine
+) -> None:
+    data = state.config()
+    data["projects"]["C:\\code\\app"] = {}
+    state.write_config(data)
+    assert examine() == []
+
+
+def test_entries_without_conversations_are_stale(state: StateBuilder, examine: Examine) -> None:
+    state.project("only-config", sessions=0, prompts=0)
+    state.add_prompt("only-prompt", "hello")
+    assert [(f.kind, Path(f.subject).name, f.what) for f in examine()] == [
+        ("stale-entries", "only-config", "1 config entry"),
+        ("stale-entries", "only-prompt", "1 prompt"),
+    ]
+
+
+def test_entries_of_a_project_that_was_moved_by_hand_are_found_with_its_new_path(
+    state: StateBuilder, examine: Examine
+) -> None:
+    old = str(state.code / "old")
+    state.project("new", cwd=old, prompts=0, config=None, make_folder=True)
+    state.add_prompt("old", "left behind")
+    (finding,) = examine()
+    assert (finding.kind, finding.subject) == ("moved-entries", old)
+    assert finding.command == f"ccmove {old} {state.code}/new"
+    assert finding.candidates[0].confidence == "certain"
+    assert finding.sure is not None
+
+
+def test_a_moved_project_with_nothing_left_behind_is_no_finding(
+    state: StateBuilder, examine: Examine
+) -> None:
+    state.project("new", cwd=str(state.code / "old"), make_folder=True)
+    assert examine() == []
+
+
+def test_our_own_move_tells_where_later_prompts_belong(
+    state: StateBuilder, examine: Examine
+) -> None:
+    handle = state.project("old")
+    (state.code / "new").mkdir()
+    assert run_ccmove(handle.path, str(state.code / "new"), state=state).exit == 0
+    assert examine() == []
+    state.add_prompt("old", "written by a session that still ran")
+    (finding,) = examine()
+    assert finding.kind == "moved-entries"
+    assert [candidate.path for candidate in finding.candidates] == [str(state.code / "new")]
+
+
+def test_paths_inside_config_entries_count_for_the_gone_project_they_lie_in(
+    state: StateBuilder, examine: Examine
+) -> None:
+    state.project("new", cwd=str(state.code / "old"), config=None, make_folder=True)
+    data = state.config()
+    tool = {"command": str(state.code / "old" / "bin" / "serve"), "args": ["/usr/bin/env"]}
+    data["projects"][str(state.code / "new")] = {"mcpServers": {"x": tool}}
+    state.write_config(data)
+    (finding,) = examine()
+    assert (finding.kind, finding.what) == ("moved-entries", "1 value in the config file")
+
+
+def test_a_removed_worktree_is_told_from_a_lost_project(
+    state: StateBuilder, examine: Examine
+) -> None:
+    state.project("app", make_folder=True)
+    handle = state.project("app/.claude/worktrees/try-it")
+    (finding,) = examine()
+    assert finding.kind == "removed-subfolder"
+    assert finding.command == f"ccmove {handle.path} {state.code}/app"
+    assert finding.sure is None
+
+
+def test_a_removed_subfolder_of_a_repository_is_not_lost(
+    state: StateBuilder, examine: Examine
+) -> None:
+    make_repo(state.code / "app")
+    state.project("app/packages/core")
+    assert [finding.kind for finding in examine()] == ["removed-subfolder"]
+
+
+def test_a_session_once_started_at_home_makes_nothing_below_a_subfolder(
+    state: StateBuilder, examine: Examine
+) -> None:
+    state.project(str(state.home))
+    state.project(str(state.home / "code" / "gone"))
+    assert [finding.kind for finding in examine()] == ["orphan"]
+
+
+def test_nested_projects_go_along_with_the_one_they_lie_in(
+    state: StateBuilder, examine: Examine
+) -> None:
+    state.project("old", repo="acme/old")
+    nested = state.project("old/packages/core")
+    make_repo(state.code / "new", "acme/old")
+    first, second = examine("orphan")
+    assert (first.along, second.along) == (None, str(state.code / "old"))
+    assert second.subject == nested.path
+    assert second.choices == ()
+
+
+# -- directories -------------------------------------------------------------------------------
+
+
+def test_a_directory_shared_by_two_paths_is_named_with_both(
+    state: StateBuilder, examine: Examine
+) -> None:
+    state.project("my-app", make_folder=True)
+    state.project("my_app", sessions=1, make_folder=True)
+    (finding,) = examine()
+    assert finding.kind == "shared-directory"
+    assert finding.details == (
+        f"{state.code}/my-app: 2 sessions",
+        f"{state.code}/my_app: 1 session",
+    )
+
+
+def test_the_command_for_a_shared_directory_parts_the_two(
+    state: StateBuilder, examine: Examine
+) -> None:
+    state.project("my-app", make_folder=True)
+    state.project("my_app", make_folder=True)
+    (finding,) = examine()
+    words = finding.command.split()
+    assert words[:2] == ["ccmove", "--move-folder"]
+    assert run_ccmove(*words[1:], state=state).exit == 0
+    assert examine() == []
+
+
+def test_a_stale_entry_of_the_same_name_shares_nothing(
+    state: StateBuilder, examine: Examine
+) -> None:
+    state.project("my-app", make_folder=True)
+    state.project("my_app", sessions=0, prompts=0)
+    assert examine("shared-directory") == []
+
+
+def test_a_project_directory_inside_a_project_directory_is_found(
+    state: StateBuilder, examine: Examine
+) -> None:
+    outer = state.project("new", make_folder=True)
+    inner = outer.directory / encoded_name(str(state.code / "old"))
+    state.add_session("old", directory=inner)
+    (finding,) = examine()
+    assert (finding.kind, finding.subject) == ("nested-directory", str(inner))
+    assert "1 session" in finding.what
+
+
+def test_folders_of_sessions_and_memory_are_not_nested_projects(
+    state: StateBuilder, examine: Examine
+) -> None:
+    handle = state.project("app", memory={"deep/x.md": "x"}, make_folder=True)
+    assert any((handle.directory / session).is_dir() for session in handle.sessions)
+    assert examine() == []
+
+
+def test_a_session_in_two_directories_is_found_once(state: StateBuilder, examine: Examine) -> None:
+    one = state.project("one", subagents=False, make_folder=True)
+    two = state.project("two", subagents=False, make_folder=True)
+    shutil.copy2(one.transcripts[0], two.directory)
+    (finding,) = examine()
+    assert (finding.kind, finding.subject) == ("duplicate-session", one.sessions[0])
+    assert finding.what == "the same bytes"
+    assert finding.sure is not None
+    assert one.name in finding.sure.label
+
+
+def test_of_two_copies_the_one_that_goes_on_is_kept(state: StateBuilder, examine: Examine) -> None:
+    one = state.project("one", subagents=False, make_folder=True)
+    two = state.project("two", subagents=False, make_folder=True)
+    copy = two.directory / one.transcripts[0].name
+    copy.write_bytes(one.transcripts[0].read_bytes() + b'{"type":"user"}\n')
+    (finding,) = examine()
+    assert finding.what == "one goes on"
+    assert finding.sure is not None
+    assert two.name in finding.sure.label
+
+
+def test_two_conversations_of_one_id_are_left_to_the_user(
+    state: StateBuilder, examine: Examine
+) -> None:
+    one = state.project("one", subagents=False, make_folder=True)
+    two = state.project("two", subagents=False, make_folder=True)
+    state.add_session("two", session_id=one.sessions[0], directory=two.directory, text="other")
+    (finding,) = examine()
+    assert finding.what == "different conversations"
+    assert finding.sure is None
+    assert len(finding.choices) == 2
+
+
+def test_agent_files_of_one_name_are_no_duplicate_sessions(
+    state: StateBuilder, examine: Examine
+) -> None:
+    for name in ("one", "two"):
+        handle = state.project(name, make_folder=True)
+        (handle.directory / "agent-12ab34cd.jsonl").write_text("{}\n")
+    assert examine() == []
+
+
+def test_an_empty_directory_is_a_left_over(state: StateBuilder, examine: Examine) -> None:
+    (state.projects / "-no-such-path" / "memory").mkdir(parents=True)
+    (finding,) = examine()
+    assert (finding.kind, finding.what) == ("leftover-directory", "empty")
+
+
+def test_a_directory_with_an_index_alone_is_a_left_over(
+    state: StateBuilder, examine: Examine
+) -> None:
+    handle = state.project("app", index=True, subagents=False, make_folder=True)
+    for transcript in handle.transcripts:
+        transcript.unlink()
+    (finding,) = examine()
+    assert finding.kind == "leftover-directory"
+    assert finding.details == ("sessions-index.json",)
+    assert finding.sure is None
+
+
+def test_the_directory_of_a_running_session_is_no_left_over(
+    state: StateBuilder, examine: Examine
+) -> None:
+    handle = state.project("app", sessions=0, prompts=0, make_folder=True)
+    handle.directory.mkdir()
+    assert [finding.kind for finding in examine()] == ["leftover-directory"]
+    started = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+    state.session_file(os.getpid(), handle.path, started, "some-session")
+    assert examine() == []
+
+
+def test_a_name_that_no_known_path_has_is_found(state: StateBuilder, examine: Examine) -> None:
+    directory = state.projects / "-home-dev-my.app"  # a tool that forgot the dot
+    state.add_session("x", cwd="/home/dev/my.app", directory=directory)
+    (finding,) = examine()
+    assert (finding.kind, finding.subject) == ("unknown-name", str(directory))
+    assert finding.details == ("its transcripts name /home/dev/my.app",)
+    assert finding.sure is None
+
+
+def test_a_known_name_is_not_unknown(state: StateBuilder, examine: Examine) -> None:
+    state.project("app", sessions=0, make_folder=True, memory={"MEMORY.md": "x"})
+    assert examine() == []
+
+
+def test_the_command_for_an_unknown_name_moves_the_directory(
+    state: StateBuilder, examine: Examine
+) -> None:
+    memory = state.projects / "-home-dev-nobody" / "memory" / "MEMORY.md"
+    memory.parent.mkdir(parents=True)
+    memory.write_text("x")
+    (finding,) = examine("unknown-name")
+    target = state.code / "found"
+    target.mkdir()
+    words = [str(target) if word == "NEW" else word for word in finding.command.split()]
+    assert run_ccmove(*words[1:], state=state).exit == 0
+    assert (state.projects / encoded_name(str(target)) / "memory" / "MEMORY.md").exists()
+
+
+# -- indexes and aliases -------------------------------------------------------------------------
+
+
+def test_index_entries_that_point_nowhere_are_found(state: StateBuilder, examine: Examine) -> None:
+    handle = state.project("app", index=True, make_folder=True)
+    assert examine() == []
+    handle.transcripts[0].unlink()
+    (finding,) = examine()
+    assert (finding.kind, finding.subject) == ("index", str(handle.index))
+    assert finding.details == (
+        f"the entry of {handle.sessions[0]} points nowhere: there is no such transcript",
+    )
+
+
+def test_index_entries_that_point_at_another_directory_are_found(
+    state: StateBuilder, examine: Examine
+) -> None:
+    handle = state.project("old", index=True, config=None, prompts=0)
+    new = state.code / "new"
+    new.mkdir()
+    renamed = handle.directory.rename(state.projects / encoded_name(str(new)))
+    (finding,) = examine()
+    assert (finding.kind, finding.subject) == ("index", str(renamed / "sessions-index.json"))
+    assert f"originalPath names {handle.path}, which is gone" in finding.details
+    assert f"fullPath of {handle.sessions[0]} points at {handle.name}" in finding.details
+    assert f"projectPath of {handle.sessions[0]} names {handle.path}, which is gone" in (
+        finding.details
+    )
+
+
+def test_an_index_entry_whose_session_is_elsewhere_says_where(
+    state: StateBuilder, examine: Examine
+) -> None:
+    one = state.project("one", index=True, subagents=False, make_folder=True)
+    two = state.project("two", make_folder=True)
+    one.transcripts[0].rename(two.directory / one.transcripts[0].name)
+    (finding,) = examine()
+    assert finding.details == (
+        f"the entry of {one.sessions[0]} belongs to {two.name}, where its transcript is",
+    )
+
+
+def test_an_index_that_is_no_json_is_found_and_not_mended(
+    state: StateBuilder, examine: Examine
+) -> None:
+    handle = state.project("app", make_folder=True)
+    handle.index.write_text("{ not json")
+    (finding,) = examine()
+    assert (finding.kind, finding.choices) == ("index", ())
+
+
+def test_aliases_that_point_nowhere_are_found(state: StateBuilder, examine: Examine) -> None:
+    one = state.project("one", make_folder=True)
+    two = state.project("two", make_folder=True)
+    aliases = one.directory / ".session-aliases"
+    aliases.write_text(f"{two.directory}\n")
+    assert examine() == []
+    aliases.write_text(f"{two.directory}\n{state.projects}/-gone\n")
+    (finding,) = examine()
+    assert (finding.kind, finding.details) == ("alias", (f"{state.projects}/-gone",))
+
+
+# -- ccmove's own --------------------------------------------------------------------------------
+
+
+def test_an_interrupted_run_is_found_and_comes_first(
+    state: StateBuilder, layout: Layout, examine: Examine
+) -> None:
+    state.project("gone")
+    layout.own.mkdir(mode=0o700)
+    journal = {
+        "schema": 1, "id": "20261116T004112Z-3f9c", "mark": 1, "locks": [], "staged": [],
+        "manifest": None,
+    }  # fmt: skip
+    layout.journal.write_text(json.dumps(journal))
+    first = examine()[0]
+    assert (first.kind, first.command) == ("interrupted-run", "ccmove recover")
+    assert run_ccmove("recover", state=state).exit == 0
+    assert examine("interrupted-run") == []
+
+
+def test_a_journal_that_can_not_be_trusted_is_found(
+    state: StateBuilder, layout: Layout, examine: Examine
+) -> None:
+    layout.own.mkdir(mode=0o700)
+    layout.journal.write_text("{}")
+    (finding,) = examine()
+    assert (finding.kind, finding.choices) == ("interrupted-run", ())
+
+
+def moves(state: StateBuilder, number: int) -> list[str]:
+    """Move a project to and fro; the IDs of the backups."""
+    state.project("a0")
+    for i in range(number):
+        (state.code / f"a{i + 1}").mkdir()
+        done = run_ccmove(f"{state.code}/a{i}", f"{state.code}/a{i + 1}", state=state)
+        assert done.exit == 0
+        (state.code / f"a{i + 1}").rmdir()
+    (state.code / f"a{number}").mkdir()
+    return sorted(os.listdir(state.config_dir / "ccmove" / "backups"))
+
+
+def test_old_backups_are_worth_pruning(state: StateBuilder, layout: Layout) -> None:
+    identifiers = moves(state, 6)
+    assert run_ccmove("doctor", state=state).exit == 0
+    backup = layout.backups / identifiers[0]
+    old = f"20200101T000000Z-{identifiers[0][-4:]}"
+    backup.rename(layout.backups / old)
+    done = run_ccmove("doctor", "--json", state=state)
+    kinds = {finding["kind"]: finding for finding in done.json()["findings"]}
+    assert kinds["backups"]["what"].startswith("1 backup older than 30 days")
+    command = kinds["backups"]["command"]
+    assert command == "ccmove backups --prune --keep 5 --older-than 30d"
+    assert run_ccmove(*command.split()[1:], state=state).exit == 0
+    assert run_ccmove("doctor", state=state).exit == 0
+
+
+def test_a_damaged_backup_is_found(state: StateBuilder, layout: Layout, examine: Examine) -> None:
+    (identifier,) = moves(state, 1)
+    assert examine() == []
+    manifest = layout.backups / identifier / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("a1", "a2"))
+    (finding,) = examine()
+    assert finding.kind == "damaged-backup"
+    assert finding.subject == str(layout.backups / identifier)
+
+
+def test_what_can_not_be_read_is_a_finding(state: StateBuilder, examine: Examine) -> None:
+    state.project("app", make_folder=True, config=None)
+    state.config_file.write_text("{ not json")
+    (finding,) = examine()
+    assert (finding.kind, finding.subject) == ("unreadable", str(state.config_file))
+
+
+def test_a_link_in_the_place_of_the_projects_is_a_finding(
+    state: StateBuilder, examine: Examine, tmp_path: Path
+) -> None:
+    state.projects.rmdir()
+    state.projects.symlink_to(tmp_path)
+    (finding,) = examine()
+    assert (finding.kind, finding.subject) == ("unreadable", str(state.projects))
+
+
+# -- asking for less ------------------------------------------------------------------------------
+
+
+def test_a_subject_limits_the_findings(state: StateBuilder) -> None:
+    state.project("gone")
+    state.project("lost")
+    (state.projects / "-empty").mkdir()
+    for subject, kind in (
+        (str(state.code / "gone"), "orphan"),
+        (str(state.projects / "-empty"), "leftover-directory"),
+        ("-empty", None),
+    ):
+        arguments = ("--", subject) if kind is None else (subject,)
+        done = run_ccmove("doctor", "--json", *arguments, state=state)
+        assert [row["kind"] for row in done.json()["findings"]] == [kind or "leftover-directory"]
+
+
+def test_nothing_wrong_with_the_subject_is_exit_0(state: StateBuilder) -> None:
+    state.project("gone")
+    state.project("here", make_folder=True)
+    assert run_ccmove("doctor", str(state.code / "here"), state=state).exit == 0
+
+
+def test_commands_name_the_config_directory_that_was_asked_about(state: StateBuilder) -> None:
+    state.project("gone")
+    done = run_ccmove("--config-dir", str(state.config_dir), "doctor", state=state)
+    assert f"-> ccmove --config-dir {state.config_dir} {state.code}/gone NEW" in done.out
+
+
+@pytest.mark.parametrize(
+    "word", ["plain", "two words", "quo'te", "esc\x1b[31m", "new\nline", "by\udcffte", "\u202e"]
+)
+def test_a_command_can_be_typed_into_a_shell_whatever_the_path(word: str) -> None:
+    import subprocess
+
+    shown = CommandLine()(word)
+    assert all(char.isprintable() for char in shown)
+    shell = ["bash", "-c", f"printf '%s\\0' {typed([word])}"]
+    printed = subprocess.run(shell, capture_output=True, check=True).stdout
+    assert printed == os.fsencode(word) + b"\0"

@@ -1,0 +1,246 @@
+"""`ccmove list`: every known project, from all evidence, for people and for scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ccmove.commands.list import list_projects
+from ccmove.layout import Layout
+from tests.support.run import ccmove_command, clean_environment, run_ccmove
+from tests.support.state import StateBuilder, encoded_name
+
+
+def listed(state: StateBuilder, *options: str) -> list[dict[str, Any]]:
+    done = run_ccmove("list", "--json", *options, state=state)
+    assert done.exit == 0
+    record = done.json()
+    assert record["schema"] == 1
+    projects = record["projects"]
+    assert isinstance(projects, list)
+    return projects
+
+
+def by_path(state: StateBuilder, path: str) -> dict[str, Any]:
+    return next(row for row in listed(state) if row["path"] == str(state.code / path))
+
+
+def test_a_project_is_listed_with_all_that_is_kept_for_it(state: StateBuilder) -> None:
+    memory = {"MEMORY.md": "- short\n", "style.md": "- plain\n"}
+    handle = state.project("app", index=True, memory=memory, repo="acme/app", make_folder=True)
+    row = by_path(state, "app")
+    size = sum(file.stat().st_size for file in handle.directory.rglob("*") if file.is_file())
+    assert row["sessions"] == 2
+    assert row["bytes"] == size
+    assert row["exists"] is True
+    assert row["directories"] == [handle.name]
+    assert row["kept"] == {"memory": 2, "index": 1, "config": 1, "repository": 1, "prompts": 3}
+
+
+def test_last_used_is_the_newest_transcript_or_prompt(state: StateBuilder) -> None:
+    handle = state.project("app", prompts=0, subagents=False)
+    os.utime(handle.transcripts[0], (1_790_000_000, 1_790_000_000))
+    assert by_path(state, "app")["last_used"] == "2026-09-21T14:13:20Z"
+    prompt = {"display": "x", "timestamp": 1790086400000, "project": handle.path}
+    with state.history.open("a") as history:
+        history.write(json.dumps(prompt) + "\n")
+    assert by_path(state, "app")["last_used"] == "2026-09-22T14:13:20Z"
+
+
+def test_projects_known_only_from_one_place_are_listed(state: StateBuilder) -> None:
+    state.project("only-transcripts", config=None, prompts=0)
+    state.project("only-config", sessions=0, prompts=0)
+    state.add_prompt("only-history", "hello")
+    data = state.config()
+    data["githubRepoPaths"]["acme/x"] = [str(state.code / "only-repository")]
+    state.write_config(data)
+    plugins = state.config_dir / "plugins" / "installed_plugins.json"
+    plugins.parent.mkdir()
+    installed = {"scope": "project", "projectPath": str(state.code / "only-plugin")}
+    plugins.write_text(json.dumps({"plugins": {"a@b": [installed]}}))
+    job = state.config_dir / "jobs" / "x" / "state.json"
+    job.parent.mkdir(parents=True)
+    job.write_text(json.dumps({"cwd": str(state.code / "only-job")}))
+    names = {Path(row["path"]).name for row in listed(state)}
+    assert names == {
+        "only-transcripts", "only-config", "only-history", "only-repository", "only-plugin",
+        "only-job",
+    }  # fmt: skip
+
+
+def test_a_directory_that_nothing_names_has_no_path(state: StateBuilder) -> None:
+    state.add_session("x", cwd="/elsewhere", directory=state.projects / "-no-such-path")
+    (row,) = listed(state)
+    assert row["path"] is None
+    assert row["directories"] == ["-no-such-path"]
+    assert row["sessions"] == 1
+
+
+def test_a_directory_that_nothing_names_is_its_folders(state: StateBuilder) -> None:
+    folder = state.code / "here"
+    folder.mkdir()
+    directory = state.projects / encoded_name(str(folder))
+    state.add_session("x", cwd="/elsewhere", directory=directory)
+    assert [row["path"] for row in listed(state)] == [str(folder)]
+
+
+def test_paths_that_share_a_directory_are_counted_apart(state: StateBuilder) -> None:
+    state.project("my-app", sessions=2, make_folder=True)
+    state.project("my_app", sessions=3, make_folder=True)
+    assert by_path(state, "my-app")["sessions"] == 2
+    assert by_path(state, "my_app")["sessions"] == 3
+    assert by_path(state, "my-app")["directories"] == by_path(state, "my_app")["directories"]
+
+
+def test_parts_of_sessions_are_no_sessions(state: StateBuilder) -> None:
+    handle = state.project("app", sessions=1)
+    (handle.directory / "agent-12ab34cd.jsonl").write_text(json.dumps({"cwd": handle.path}))
+    assert by_path(state, "app")["sessions"] == 1
+
+
+def test_missing_shows_only_projects_whose_folder_is_gone(state: StateBuilder) -> None:
+    state.project("here", make_folder=True)
+    state.project("gone")
+    assert [Path(row["path"]).name for row in listed(state, "--missing")] == ["gone"]
+
+
+def test_a_file_in_the_folders_place_counts_as_gone(state: StateBuilder) -> None:
+    state.project("app")
+    (state.code / "app").write_text("not a folder")
+    assert by_path(state, "app")["exists"] is False
+
+
+def test_whether_a_windows_folder_exists_can_not_be_told_here(state: StateBuilder) -> None:
+    data = state.config()
+    data["projects"]["C:\\code\\app"] = {}
+    state.write_config(data)
+    (row,) = listed(state)
+    assert (row["path"], row["exists"]) == ("C:\\code\\app", None)
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        ("path", ["a", "b", "c"]),
+        ("sessions", ["b", "c", "a"]),
+        ("used", ["c", "b", "a"]),
+        ("size", ["a", "b", "c"]),
+    ],
+)
+def test_sorting(state: StateBuilder, sort: str, order: list[str]) -> None:
+    state.project("a", sessions=1, memory={"big.md": "x" * 99_999})
+    state.project("b", sessions=3)
+    state.project("c", sessions=2)
+    assert [Path(row["path"]).name for row in listed(state, "--sort", sort)] == order
+    back = listed(state, "--sort", sort, "--reverse")
+    assert [Path(row["path"]).name for row in back] == order[::-1]
+
+
+def test_a_path_limits_the_list_to_itself_and_what_is_below(state: StateBuilder) -> None:
+    state.project("app")
+    state.project("app/packages/core")
+    state.project("app-docker")
+    rows = listed(state, str(state.code / "app"))
+    assert [row["path"] for row in rows] == [
+        str(state.code / "app"), str(state.code / "app/packages/core"),
+    ]  # fmt: skip
+
+
+def test_a_pipe_gets_plain_columns_with_the_path_last(state: StateBuilder) -> None:
+    state.project("with blank", sessions=1, prompts=1)
+    done = run_ccmove("list", state=state)
+    head, row = done.out.splitlines()
+    assert head.split() == ["SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH"]
+    assert row.split(maxsplit=5)[5] == str(state.code / "with blank")
+    assert row.split()[3:5] == ["gone", "config:1,prompts:1"]
+    assert "\x1b" not in done.out
+
+
+def on_terminal(state: StateBuilder, width: int, *arguments: str) -> list[str]:
+    """The rows that a terminal of this width shows."""
+    controller, terminal = pty.openpty()
+    environment = clean_environment(state, {"TERM": "xterm-256color", "COLUMNS": str(width)})
+    child = subprocess.Popen(
+        ccmove_command(*arguments), env=environment, cwd=state.home, stdout=terminal,
+        stderr=terminal, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(terminal)
+    output = b""
+    try:
+        while block := os.read(controller, 65536):
+            output += block
+    except OSError:  # the other end was closed
+        pass
+    os.close(controller)
+    assert child.wait(30) in (0, 1)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode()).replace("\r", "").splitlines()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 140])
+def test_a_terminal_of_any_width_gets_rows_that_fit(state: StateBuilder, width: int) -> None:
+    state.project("a-project-with-a-long-name", memory={"MEMORY.md": "x"}, repo="acme/a")
+    state.project("日本語のとても長いプロジェクト名", make_folder=True)
+    rows = on_terminal(state, width, "list")
+    assert max(map(cells, rows)) <= width
+    assert any("gone" in row for row in rows)
+    assert rows[0].startswith("PATH") == (width == 140)
+
+
+def cells(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def test_names_from_disk_can_not_act_on_the_terminal(state: StateBuilder) -> None:
+    state.project("evil\x1b[31m\nname", sessions=1)
+    for line in run_ccmove("list", state=state).out.splitlines():
+        assert "\x1b" not in line
+    assert "evil\\x1b[31m\\x0aname" in run_ccmove("list", state=state).out
+
+
+def test_no_projects_is_an_empty_list(state: StateBuilder) -> None:
+    assert listed(state) == []
+    done = run_ccmove("list", state=state)
+    assert (done.exit, done.err) == (0, "No projects are known.\n")
+    assert done.out.splitlines() == ["SESSIONS  BYTES  LAST-USED  FOLDER  ALSO-KEPT  PATH"]
+
+
+def test_no_state_at_all_is_exit_3(state: StateBuilder) -> None:
+    done = run_ccmove("--config-dir", str(state.root / "nowhere"), "list", state=state)
+    assert done.exit == 3
+    assert str(state.root / "nowhere") in done.err
+    assert not (state.root / "nowhere").exists()
+
+
+def test_one_thing_that_can_not_be_read_does_not_hide_the_rest(state: StateBuilder) -> None:
+    state.project("app", config=None)
+    state.config_file.write_text("{ not json")
+    done = run_ccmove("list", state=state)
+    assert done.exit == 0
+    assert str(state.code / "app") in done.out
+    assert str(state.config_file) in done.err
+
+
+def test_files_that_vanish_during_the_look_are_no_error(
+    layout: Layout, state: StateBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = state.project("app", sessions=2, subagents=False)
+    from ccmove import survey
+
+    real = survey.measured
+
+    def measured(path: Path) -> survey.Entry:
+        if path == handle.transcripts[0]:
+            path.unlink()
+        return real(path)
+
+    monkeypatch.setattr(survey, "measured", measured)
+    (project,) = list_projects(layout).projects
+    assert project.size == handle.transcripts[1].stat().st_size
