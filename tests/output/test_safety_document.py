@@ -13,7 +13,7 @@ DOCUMENT = (REPO / "SAFETY.md").read_text(encoding="utf-8")
 NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", DOCUMENT)
 
 
-def tests_in(file: Path) -> set[str]:
+def names_in(file: Path) -> set[str]:
     """Names of the test functions of a file, also of those inside classes."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     functions = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
@@ -23,7 +23,7 @@ def tests_in(file: Path) -> set[str]:
 @pytest.mark.parametrize(("file", "name"), NAMED, ids=lambda part: part.rpartition("/")[2])
 def test_a_test_that_is_named_exists(file: str, name: str) -> None:
     assert (REPO / file).is_file(), f"{file} is gone"
-    assert name in tests_in(REPO / file)
+    assert name in names_in(REPO / file)
 
 
 def test_every_promise_names_a_test() -> None:
