@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 import shutil
 from collections.abc import Iterator
 
@@ -10,6 +12,20 @@ import pytest
 from tests.client.driver import Desk
 from tests.client.loopback import Loopback, running
 from tests.client.versions import Client, ClientMissingError
+
+# In the environment, so that the processes of a parallel run use the seed that the header shows.
+SEED = "CCMOVE_NAMES_SEED"
+os.environ.setdefault(SEED, str(random.SystemRandom().randrange(10**9)))
+
+
+def pytest_report_header() -> str:
+    return f"random folder names: {SEED}={os.environ[SEED]}"
+
+
+@pytest.fixture
+def seed() -> int:
+    """What this run's random names come from."""
+    return int(os.environ[SEED])
 
 
 @pytest.fixture(scope="session")

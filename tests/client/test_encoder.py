@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import unicodedata
 from pathlib import Path
@@ -16,8 +15,6 @@ from tests.client.versions import Client
 
 pytestmark = pytest.mark.client
 
-# Sets this run's names; a run prints its own.
-SEED = "CCMOVE_NAMES_SEED"
 ALPHABETS = (
     "abcXYZ019",
     " .-_,;=+~@#%&!",
@@ -50,13 +47,9 @@ def has_a_rule_of_its_own_for(client: Client, path: str) -> bool:
     return composes or never_cuts
 
 
+@pytest.mark.timeout(300)  # thirty starts of the client
 @with_clients()
-def test_random_folder_names_get_the_directory_that_the_client_makes(
-    desk: Desk, capsys: pytest.CaptureFixture[str]
-) -> None:
-    seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10**9))
-    with capsys.disabled():
-        print(f"\n{desk.client}: names by {SEED}={seed}")  # noqa: T201 - wanted even when it passes
+def test_random_folder_names_get_the_directory_that_the_client_makes(desk: Desk, seed: int) -> None:
     dice = random.Random(seed)
     left = 5 if desk.client.is_of_the_older_form else 30
     while left:
@@ -66,5 +59,5 @@ def test_random_folder_names_get_the_directory_that_the_client_makes(
         folder.mkdir(parents=True)
         session = desk.ask(folder, new_prompt("where am I")).session
         made = desk.directory_of(session).name
-        assert made == encode(str(folder)), f"{str(folder)!r} ({SEED}={seed})"
+        assert made == encode(str(folder)), f"{str(folder)!r} (seed {seed})"
         left -= 1
