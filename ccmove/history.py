@@ -2,14 +2,18 @@
 
 A line is looked at only if it can match: it holds the bytes of OLD, or an escape (`\\u`, `\\/`)
 in which OLD could be spelled. Every other byte is passed over in large blocks. A line ends at
-`\\n` only; one that is not a JSON object in valid UTF-8 stays as it is.
+`\\n` only; one that is not a JSON object in valid UTF-8 stays as it is. Of repeated `project`
+keys the last counts, as the client reads it; the others stay.
 """
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 from ccmove.jsonspan import NotJsonError, loads, parse, quote
 from ccmove.pathmap import PathMap
@@ -18,9 +22,11 @@ BLOCK = 4 << 20
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 
+_USUAL = re.compile(rb'"project":("[^"\\]*")')
+_ESCAPE = re.compile(rb"\\[u/]")
 
-@dataclass(frozen=True)
-class Value:
+
+class Value(NamedTuple):
     """One `project` value in a line: line[start:end] is its JSON text."""
 
     start: int
@@ -40,18 +46,19 @@ class Scan:
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     size: int = 0  # how much of the file was looked at
     lines: int = 0  # lines that change
-    unreadable: int = 0  # lines that hold OLD but are no valid JSON object
+    unreadable: int = 0  # lines that hold OLD but are no valid JSON
     too_long: int = 0
+    _spelled: dict[str, bytes] = field(default_factory=dict)
     _known: dict[bytes, int] = field(default_factory=dict)
 
-    def add(self, offset: int, values: list[Value]) -> None:
-        self.lines += 1
-        for value in values:
-            self.starts.append(offset + value.start)
-            self.ends.append(offset + value.end)
-            self.which.append(self._place_of(encoded(value.after)))
-            key = (value.before, value.after)
-            self.counts[key] = self.counts.get(key, 0) + 1
+    def add(self, offset: int, value: Value) -> None:
+        """The value of a line that begins at `offset` moves."""
+        if value.after not in self._spelled:
+            self._spelled[value.after] = encoded(value.after)
+        spelled = self._spelled[value.after]
+        self.add_raw(offset + value.start, offset + value.end, spelled)
+        move = (value.before, value.after)
+        self.counts[move] = self.counts.get(move, 0) + 1
 
     def add_raw(self, start: int, end: int, raw: bytes) -> None:
         """One span that gets these bytes; for lines that were found by other means."""
@@ -74,7 +81,10 @@ class Scan:
 
 def encoded(path: str) -> bytes:
     """`path` as a JSON string in the bytes that the client writes."""
-    return quote(path).encode("utf-8", "surrogateescape")
+    return quote(path).encode()
+
+
+# -- finding what moves ----------------------------------------------------------------------------
 
 
 def scan(
@@ -86,112 +96,140 @@ def scan(
 ) -> Scan:
     """Look at the bytes from `start` to `size`; the last line may lack its newline."""
     found = Scan(size=start)
-    needles = [encoded(n)[1:-1] for n in paths.needles()]
-    position = start
-    long_line = False  # inside a line too long to look at: pass over the rest of it
-    while position < size:
-        block = _whole_lines(read, position, size)
+    finder = _Finder(paths)
+    inside_long_line = False
+    while found.size < size:
+        block = _whole_lines(read, found.size, size)
         if not block:
             break  # the file has shrunk meanwhile; whoever compares sizes will notice
-        first = (block.find(b"\n") + 1 or len(block)) if long_line else 0
-        ends_line = block.endswith(b"\n") or position + len(block) >= size
-        found.too_long += not ends_line and not long_line
-        long_line = not ends_line
+        first = (block.find(b"\n") + 1 or len(block)) if inside_long_line else 0
+        ends_line = block.endswith(b"\n") or found.size + len(block) >= size
         if ends_line:
-            _scan_block(block[first:] if first else block, position + first, needles, paths, found)
-        position += len(block)
-        found.size = position
+            finder.search(block[first:] if first else block, found.size + first, found)
+        elif not inside_long_line:
+            found.too_long += 1
+        inside_long_line = not ends_line
+        found.size += len(block)
         if tick:
-            tick(position - start)
+            tick(found.size - start)
     return found
 
 
 def _whole_lines(read: Read, position: int, size: int) -> bytes:
-    """A block that ends with a line (or the file), unless that line is longer than any should be."""
-    length = BLOCK
+    """A block that ends with a line or the file; a part of a line when that is too long."""
+    length = min(BLOCK, LONGEST_LINE)
     while True:
         block = read(position, min(length, size - position))
-        if not block or position + len(block) >= size:
-            return block
         newline = block.rfind(b"\n")
+        if position + len(block) >= size:
+            return block
         if newline >= 0:
             return block[: newline + 1]
-        if length >= LONGEST_LINE:
+        if len(block) < length or length == LONGEST_LINE:
             return block
-        length *= 2
+        length = min(2 * length, LONGEST_LINE)
 
 
-def _scan_block(
-    block: bytes, offset: int, needles: list[bytes], paths: PathMap, found: Scan
-) -> None:
-    for start, end in _candidate_lines(block, needles):
-        line = block[start:end]
+class _Finder:
+    """Finds the values that one map moves; each spelling of a value is mapped only once."""
+
+    def __init__(self, paths: PathMap) -> None:
+        self.paths = paths
+        self.needles = [encoded(needle)[1:-1] for needle in paths.needles()]
+        self._moves: dict[bytes, tuple[str, str] | None] = {}
+
+    def search(self, block: bytes, offset: int, found: Scan) -> None:
+        """Add what moves in a block of whole lines that begins at `offset` in the file."""
+        for start, end in _candidate_lines(block, self.needles):
+            line = block[start:end]
+            try:
+                value = self.value(line)
+            except (NotJsonError, UnicodeDecodeError):
+                found.unreadable += any(needle in line for needle in self.needles)
+                continue
+            if value is not None:
+                found.add(offset + start, value)
+
+    def value(self, line: bytes) -> Value | None:
+        """The `project` of a line if it moves; raises on what is no JSON text."""
+        text = line.decode()
+        if text.startswith("\ufeff"):  # a file may begin with one, but this is a line
+            raise NotJsonError("a byte order mark")
+        span = _usual_span(line)
+        if span is None:
+            return self._walk(text)
+        start, end = span
         try:
-            values = project_values(line, paths)
-        except (NotJsonError, UnicodeDecodeError):
-            found.unreadable += any(needle in line for needle in needles)
-            continue
-        if values:
-            found.add(offset + start, values)
+            record = loads(text)
+        except NotJsonError:  # or nested too deeply to be a value
+            return self._walk(text)
+        if not isinstance(record, dict) or not isinstance(record.get("project"), str):
+            return None  # what was found stands deeper down, or inside a string
+        raw = line[start:end]
+        if raw not in self._moves:
+            self._moves[raw] = self._move(record["project"])
+        move = self._moves[raw]
+        return Value(start, end, *move) if move is not None else None
+
+    def _move(self, before: str) -> tuple[str, str] | None:
+        after = self.paths.map(before)
+        return (before, after) if after is not None else None
+
+    def _walk(self, text: str) -> Value | None:
+        """The slow way, for any spelling."""
+        root = parse(text, lambda pointer: not pointer)
+        item = root.get("project")
+        move = self._move(item.value) if item and isinstance(item.value, str) else None
+        if item is None or move is None:
+            return None
+        start = len(text[: item.start].encode())
+        return Value(start, start + len(text[item.start : item.end].encode()), *move)
+
+
+def _usual_span(line: bytes) -> tuple[int, int] | None:
+    """Where the value of `project` stands, if it is spelled in the client's way and only once.
+
+    Without `\\u` a key has only one spelling, so no other member can be `project` too.
+    """
+    usual = _USUAL.search(line)
+    if usual is None or line.count(b'"project"') > 1 or b"\\u" in line:
+        return None
+    return usual.span(1)
 
 
 def _candidate_lines(block: bytes, needles: list[bytes]) -> Iterator[tuple[int, int]]:
     """Lines that hold one of the needles or an escape, in order, each once."""
-    wanted = [*needles, b"\\u", b"\\/"]
-    nexts = [block.find(needle) for needle in wanted]
-    while True:
-        hits = [at for at in nexts if at >= 0]
-        if not hits:
-            return
-        at = min(hits)
+    none = len(block)
+    finders = [partial(_find, block, needle) for needle in needles]
+    finders.append(partial(_find_escape, block))
+    nexts = [find(0) for find in finders]
+    while (at := min(nexts)) < none:
         start = block.rfind(b"\n", 0, at) + 1
         end = block.find(b"\n", at)
-        end = len(block) if end < 0 else end
+        end = none if end < 0 else end
         yield start, end
         for i, position in enumerate(nexts):
-            if 0 <= position < end:
-                nexts[i] = block.find(wanted[i], end)
+            if position < end:
+                nexts[i] = finders[i](end)
+
+
+def _find(block: bytes, needle: bytes, position: int) -> int:
+    at = block.find(needle, position)
+    return at if at >= 0 else len(block)
+
+
+def _find_escape(block: bytes, position: int) -> int:
+    match = _ESCAPE.search(block, position)
+    return match.start() if match else len(block)
 
 
 def project_values(line: bytes, paths: PathMap) -> list[Value]:
-    """The top-level `project` values of a line that move; raises on what is no JSON text."""
-    text = line.decode()
-    record = loads(text)
-    if not isinstance(record, dict):
-        return []
-    before = record.get("project")
-    if line.count(b'"project"') == 1 and b"\\u" not in line and isinstance(before, str):
-        plain = _plain_value(line, before, paths)
-        if plain is not None:
-            return plain
-    return _exact_values(text, paths)
+    """The `project` of a line if it moves, else nothing; raises on what is no JSON text."""
+    value = _Finder(paths).value(line)
+    return [value] if value is not None else []
 
 
-def _plain_value(line: bytes, before: str, paths: PathMap) -> list[Value] | None:
-    """The usual spelling, found without walking the line; None when it is not the usual one."""
-    after = paths.map(before)
-    if after is None:
-        return []
-    spelled = encoded(before)
-    start = line.find(b'"project":' + spelled)
-    if start < 0:
-        return None
-    start += len(b'"project":')
-    return [Value(start, start + len(spelled), before, after)]
-
-
-def _exact_values(text: str, paths: PathMap) -> list[Value]:
-    values = []
-    root = parse(text, lambda pointer: not pointer)
-    for key, item in root.members():
-        if key.value != "project" or type(item.value) is not str:
-            continue
-        after = paths.map(item.value)
-        if after is not None:
-            start = len(text[: item.start].encode())
-            length = len(text[item.start : item.end].encode())
-            values.append(Value(start, start + length, item.value, after))
-    return values
+# -- writing it ------------------------------------------------------------------------------------
 
 
 def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:

@@ -14,7 +14,19 @@ NEW = "/src/new-app"
 
 # Components that look alike on purpose, and odd ones.
 COMPONENTS = st.sampled_from(
-    ["app", "app-docker", "app2", "main", "web", "caf\u00e9", "a b", 'q"x', "\U0001f680", "\ud83d", "."]
+    [
+        "app",
+        "app-docker",
+        "app2",
+        "main",
+        "web",
+        "caf\u00e9",
+        "a b",
+        'q"x',
+        "\U0001f680",
+        "\ud83d",
+        ".",
+    ]
 )
 BASES = st.sampled_from(["/code", "/src", "/code/app", "/src/new-app", "/code/app-docker", ""])
 PATHS = st.builds(
@@ -60,9 +72,7 @@ def spellings(draw: st.DrawFn, values: st.SearchStrategy[str] = TEXTS) -> str:
     """A JSON string in some spelling: as the client writes it, all ASCII, or with `\\/`."""
     value = draw(values)
     plain = stringify(value).decode()
-    return draw(
-        st.sampled_from([plain, plain, json.dumps(value), plain.replace("/", "\\/")])
-    )
+    return draw(st.sampled_from([plain, plain, json.dumps(value), plain.replace("/", "\\/")]))
 
 
 LEAVES = st.one_of(spellings(), NUMBERS, st.sampled_from(["true", "false", "null"]))

@@ -1,4 +1,4 @@
-"""For any document and any edits: undoing gives back the text, and never takes more than it made."""
+"""For any document and any edits: undoing gives back the text, and takes no more than it made."""
 
 from __future__ import annotations
 

@@ -1,0 +1,165 @@
+"""For any bytes and any block size: the scan agrees with a simple slow oracle."""
+
+from __future__ import annotations
+
+import json
+from unittest import mock
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ccmove import history
+from ccmove.pathmap import PathMap
+from tests.property.strategies import LEAVES as VALUES
+from tests.property.strategies import (
+    NEW,
+    OLD,
+    PATHS,
+    TEXTS,
+    json_texts,
+    spellings,
+)
+from tests.support.oddlines import kind_names, odd_line, stringify
+
+MOVE = PathMap(((OLD, NEW),))
+SESSION = "1ebd2854-0a0b-4b48-ae8a-a54551583a56"
+ODD_LINES = st.integers(0, len(kind_names()) - 1).map(lambda n: odd_line(n, OLD, SESSION).raw)
+OBJECTS = json_texts(
+    VALUES, st.one_of(st.sampled_from(['"project"', '"pro\\u006aect"']), spellings(TEXTS))
+)
+PLAIN_LINES = PATHS.map(lambda path: stringify({"display": path, "project": path}) + b"\n")
+JSON_LINES = OBJECTS.map(
+    lambda text: text.encode("utf-8", "surrogatepass").replace(b"\n", b" ") + b"\n"
+)
+TORN_LINES = st.builds(lambda line, cut: line[:cut], PLAIN_LINES, st.integers(0, 80))
+LINES = st.one_of(PLAIN_LINES, ODD_LINES, JSON_LINES, TORN_LINES, st.binary(max_size=20))
+HISTORIES = st.lists(LINES, max_size=12).map(b"".join)
+BLOCKS = st.sampled_from([1, 2, 3, 7, 16, 50, 100, 4 << 20])
+
+MOVES = st.sampled_from(
+    [
+        ((OLD, NEW),),
+        ((OLD, OLD + "/main"),),
+        ((OLD + "/main", OLD),),
+        (("/code", "/src"), (OLD, "/lib")),
+        (("/code", "/src"), ("/src", "/code")),
+        ((OLD, '/code/q"x'), ("/src/new-app", "/z")),
+        (("/code/caf\u00e9", "/code/\U0001f680"),),
+    ]
+)
+
+
+def no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def last_project(text: str) -> tuple[int, int] | None:
+    """The span of the last top-level `project` that is a string, found character by character."""
+    decoder = json.JSONDecoder()
+    position = text.index("{") + 1
+    found = None
+    while True:
+        position = skip_blanks(text, position)
+        if text[position] == "}":
+            return found
+        if text[position] == ",":
+            position = skip_blanks(text, position + 1)
+        key, position = decoder.raw_decode(text, position)
+        start = skip_blanks(text, skip_blanks(text, position) + 1)
+        value, position = decoder.raw_decode(text, start)
+        if key == "project":
+            found = (start, position) if isinstance(value, str) else None
+
+
+def skip_blanks(text: str, position: int) -> int:
+    while text[position] in " \t\r\n":
+        position += 1
+    return position
+
+
+def oracle_line(line: bytes, paths: PathMap) -> bytes:
+    try:
+        text = line.decode()
+        record = json.loads(text, parse_constant=no_constant)
+    except ValueError:
+        return line
+    span = last_project(text) if isinstance(record, dict) else None
+    new = paths.map(record["project"]) if span else None
+    if span is None or new is None:
+        return line
+    return text[: span[0]].encode() + stringify(new) + text[span[1] :].encode()
+
+
+def oracle(data: bytes, paths: PathMap, longest: int = 64 << 20) -> bytes:
+    lines = data.split(b"\n")
+    ends = [b"\n"] * (len(lines) - 1) + [b""]
+    return b"".join(
+        (oracle_line(line, paths) if len(line) + len(end) <= longest else line) + end
+        for line, end in zip(lines, ends, strict=True)
+    )
+
+
+def rewrite(data: bytes, paths: PathMap, block: int, longest: int = 64 << 20) -> bytes:
+    with mock.patch.multiple(history, BLOCK=block, LONGEST_LINE=longest):
+        return history.rewrite(data, paths)
+
+
+@given(HISTORIES, MOVES, BLOCKS)
+@example(b'{"project" : "/code/app", "a":{"project":"/srv"}}', ((OLD, NEW),), 100)
+@example(b'{"a":{"project":"/code/app"}, "project" : "/srv"}', ((OLD, NEW),), 100)
+def test_the_scan_agrees_with_the_oracle(
+    data: bytes, moves: tuple[tuple[str, str], ...], block: int
+) -> None:
+    paths = PathMap(moves)
+    assert rewrite(data, paths, block) == oracle(data, paths)
+
+
+@given(HISTORIES, st.sampled_from([1, 7, 40]), st.sampled_from([30, 60, 100]))
+def test_lines_that_are_too_long_are_passed_over(data: bytes, block: int, longest: int) -> None:
+    assert rewrite(data, MOVE, block, longest) == oracle(data, MOVE, longest)
+
+
+@given(HISTORIES, BLOCKS)
+def test_rewriting_twice_is_rewriting_once(data: bytes, block: int) -> None:
+    once = rewrite(data, MOVE, block)
+    assert rewrite(once, MOVE, block) == once
+
+
+@given(HISTORIES, BLOCKS)
+def test_only_the_planned_spans_differ(data: bytes, block: int) -> None:
+    def read(offset: int, length: int) -> bytes:
+        return data[offset : offset + length]
+
+    with mock.patch.object(history, "BLOCK", block):
+        found = history.scan(read, len(data), MOVE)
+        after = b"".join(history.rewritten(read, found))
+    kept = [data[a:b] for a, b in zip([0, *found.ends], [*found.starts, len(data)], strict=True)]
+    expected = kept[0]
+    for which, piece in zip(found.which, kept[1:], strict=True):
+        expected += found.replacements[which] + piece
+    assert after == expected
+    assert found.grown_by() == len(after) - len(data)
+    assert found.lines == len(found.starts) == sum(found.counts.values())
+
+
+@given(st.lists(PLAIN_LINES, max_size=12).map(b"".join), BLOCKS)
+def test_there_and_back_again_is_where_it_began(data: bytes, block: int) -> None:
+    """When NEW was nowhere before, the opposite move undoes the move to the byte."""
+    if NEW.encode() in data:
+        data = data.replace(NEW.encode(), b"/srv/other")
+    there = rewrite(data, MOVE, block)
+    assert rewrite(there, MOVE.reversed(), block) == data
+
+
+@given(HISTORIES, st.integers(0, 12), BLOCKS)
+def test_a_tail_by_itself_is_the_tail_of_the_whole(data: bytes, skip: int, block: int) -> None:
+    lines = data.split(b"\n")
+    head = b"".join(line + b"\n" for line in lines[: min(skip, len(lines) - 1)])
+
+    def read(offset: int, length: int) -> bytes:
+        return data[offset : offset + length]
+
+    with mock.patch.object(history, "BLOCK", block):
+        tail = history.scan(read, len(data), MOVE, len(head))
+        after = b"".join(history.rewritten(read, tail, len(head)))
+    assert oracle(head, MOVE) + after == oracle(data, MOVE)

@@ -1,0 +1,176 @@
+"""The history: exactly the `project` values of the move change, at the speed of reading."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ccmove import history
+from ccmove.jsonspan import NotJsonError
+from ccmove.pathmap import PathMap
+from tests.support.oddlines import kind_names, odd_line, stringify
+from tests.support.state import StateBuilder
+
+OLD, NEW = "/home/dev/code/my-app", "/home/dev/code/new-app"
+PATHS = PathMap(((OLD, NEW),))
+SESSION = "1ebd2854-0a0b-4b48-ae8a-a54551583a56"
+KINDS = kind_names()
+
+
+def line(project: str, display: str = "fix it") -> bytes:
+    record = {"display": display, "pastedContents": {}, "timestamp": 1, "project": project}
+    return stringify(record) + b"\n"
+
+
+def scan(data: bytes, paths: PathMap = PATHS, start: int = 0) -> history.Scan:
+    return history.scan(
+        lambda offset, length: data[offset : offset + length], len(data), paths, start
+    )
+
+
+class TestOddLines:
+    @pytest.mark.parametrize("number", range(len(KINDS)), ids=KINDS)
+    @pytest.mark.parametrize("newline", [True, False], ids=["", "no newline"])
+    def test_each_kind_becomes_what_it_must(self, number: int, newline: bool) -> None:
+        odd = odd_line(number, OLD, SESSION)
+        if not newline and isinstance(odd.pieces[-1], bytes):
+            odd = odd.without_newline()
+        assert history.rewrite(odd.raw, PATHS) == odd.expected(OLD, NEW)
+
+    def test_all_of_them_in_one_file(self, state: StateBuilder) -> None:
+        odd = state.odd_history(OLD, 3 * len(KINDS) + 1)
+        expected = b"".join(one.expected(OLD, NEW) for one in odd)
+        data = state.history.read_bytes()
+        assert history.rewrite(data, PATHS) == expected
+        assert scan(data).lines == sum(one.raw != one.expected(OLD, NEW) for one in odd)
+
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            b'{"project" : "/srv/x", "a":{"project":"%s"}}' % OLD.encode(),
+            b'{"a":{"project":"%s"}, "project" : "/srv/x"}' % OLD.encode(),
+            b'{"project":"%s","project":"/srv/x"}' % OLD.encode(),
+            b'{"project":"%s","project":7}' % OLD.encode(),
+            b'{"project":"%s","pro\\u006aect":"/srv/x"}' % OLD.encode(),
+            b'{"display":"\\"project\\":\\"%s\\""}' % OLD.encode(),
+            b'["project","%s"]' % OLD.encode(),
+        ],
+    )
+    def test_a_path_that_is_not_the_project_stays(self, raw: bytes) -> None:
+        assert history.rewrite(raw, PATHS) == raw
+
+    def test_only_the_last_of_repeated_keys_changes(self) -> None:
+        raw = b'{"project":"%s","x":1,"project" : "%s"}'
+        data = raw % (OLD.encode(), OLD.encode())
+        assert history.rewrite(data, PATHS) == raw % (OLD.encode(), NEW.encode())
+
+    def test_a_deeply_nested_line_is_a_line_like_any_other(self) -> None:
+        deep = b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b',"project":"%s"}\n'
+        assert history.rewrite(deep % OLD.encode(), PATHS) == deep % NEW.encode()
+
+    def test_a_number_of_ten_thousand_digits_is_only_a_number(self) -> None:
+        long = b'{"x":' + b"9" * 10_000 + b',"project":"%s"}\n'
+        assert history.rewrite(long % OLD.encode(), PATHS) == long % NEW.encode()
+
+
+class TestWhichPaths:
+    def test_a_path_with_characters_that_json_escapes(self) -> None:
+        old, new = '/code/a"b\\c\td\u00e9\U0001f680', "/code/x\ny"
+        paths = PathMap(((old, new),))
+        assert history.rewrite(line(old) + line(old + "/z"), paths) == line(new) + line(new + "/z")
+        escaped = json.dumps({"project": old}).encode()
+        assert history.rewrite(escaped, paths) == b'{"project": ' + stringify(new) + b"}"
+
+    def test_windows_paths_in_either_spelling(self) -> None:
+        paths = PathMap(((r"C:\Users\me\app", r"C:\Users\me\new"),))
+        data = line(r"C:\Users\me\app") + line("c:/Users/me/app/x") + line(r"C:\Users\me\app2")
+        expected = line(r"C:\Users\me\new") + line("c:/Users/me/new/x") + line(r"C:\Users\me\app2")
+        assert history.rewrite(data, paths) == expected
+
+    def test_several_moves_at_the_same_moment(self) -> None:
+        swap = PathMap((("/a", "/b"), ("/b", "/a")))
+        assert history.rewrite(line("/a") + line("/b/x"), swap) == line("/b") + line("/a/x")
+
+    def test_a_project_that_moved_down_is_not_moved_into_itself(self) -> None:
+        paths = PathMap((("/a", "/a/main"),))
+        once = history.rewrite(line("/a") + line("/a/x") + line("/a/main"), paths)
+        assert once == line("/a/main") + line("/a/main/x") + line("/a/main")
+        assert history.rewrite(once, paths) == once
+
+
+class TestScan:
+    def test_it_counts_what_moves(self) -> None:
+        data = line(OLD) * 3 + line(OLD + "/x") + line("/srv/x") + line("/srv/x", display=OLD)
+        found = scan(data)
+        assert found.lines == 4
+        assert found.counts == {(OLD, NEW): 3, (OLD + "/x", NEW + "/x"): 1}
+        assert found.size == len(data)
+        assert found.grown_by() == len(history.rewrite(data, PATHS)) - len(data)
+
+    def test_it_counts_lines_that_name_the_path_and_cannot_be_read(self) -> None:
+        torn = line(OLD)[:-3] + b"\n"
+        data = torn + b"\xff" + line(OLD) + b"\xef\xbb\xbf" + line(OLD) + b'{"a":NaN}\n' + b"x\n"
+        assert scan(data).unreadable == 3
+
+    def test_it_can_begin_in_the_middle(self) -> None:
+        head, tail = line(OLD) * 2, line("/srv/x") + line(OLD)
+        found = scan(head + tail, start=len(head))
+        assert found.lines == 1
+        data = head + tail
+        pieces = history.rewritten(lambda o, n: data[o : o + n], found, len(head))
+        assert b"".join(pieces) == line("/srv/x") + line(NEW)
+
+    def test_it_tells_how_far_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(history, "BLOCK", 100)
+        data = line(OLD) * 20
+        ticks: list[int] = []
+        history.scan(lambda o, n: data[o : o + n], len(data), PATHS, tick=ticks.append)
+        assert len(ticks) > 5
+        assert ticks == sorted(ticks)
+        assert ticks[-1] == len(data)
+
+    def test_a_file_that_has_shrunk_ends_the_scan(self) -> None:
+        data = line(OLD) * 3
+        found = history.scan(lambda o, n: data[o : o + n], 10 * len(data), PATHS)
+        assert found.size == len(data)
+        assert found.lines == 3 or found.too_long == 1
+
+    def test_a_line_that_is_too_long_is_passed_over_and_counted(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(history, "BLOCK", 64)
+        monkeypatch.setattr(history, "LONGEST_LINE", 300)
+        fits = line(OLD, display="x" * (300 - len(line(OLD, display=""))))
+        longer = line(OLD, display="x" * (301 - len(line(OLD, display=""))))
+        assert (len(fits), len(longer)) == (300, 301)
+        data = fits + longer + line(OLD) + longer * 2 + fits
+        found = scan(data)
+        assert (found.lines, found.too_long) == (3, 3)
+        assert scan(longer[:-1]).lines == 1  # without its newline it fits
+        assert scan(longer * 5).too_long == 5
+
+    def test_lines_end_at_a_newline_only(self) -> None:
+        data = line(OLD, display="a\u2028b\u0085c\x0b") + line(OLD).replace(b"\n", b"\r\n")
+        assert scan(data).lines == 2
+
+
+def test_one_line_can_be_asked_about() -> None:
+    data = line(OLD)
+    (value,) = history.project_values(data, PATHS)
+    assert data[value.start : value.end] == stringify(OLD)
+    assert (value.before, value.after) == (OLD, NEW)
+    assert history.project_values(line("/srv/x"), PATHS) == []
+    with pytest.raises(NotJsonError):
+        history.project_values(data[:-3], PATHS)
+    with pytest.raises(UnicodeDecodeError):
+        history.project_values(b"\xff" + data, PATHS)
+
+
+def test_a_span_that_was_found_by_other_means_is_replaced_too() -> None:
+    data = line(OLD) + line("/srv/x")
+    at = data.index(b'"/srv/x"')
+    found = history.Scan(size=len(data))
+    found.add_raw(at, at + len(b'"/srv/x"'), b'"/y"')
+    pieces = history.rewritten(lambda o, n: data[o : o + n], found)
+    assert b"".join(pieces) == line(OLD) + line("/y")
