@@ -1,0 +1,189 @@
+"""What is run: ccmove, plain commands on the same file, and other tools; and what each achieved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.states import Places, Truth, encoded
+
+Argv = Callable[[Places, Path], list[str]]  # (places, the state as it was made) -> command
+Judge = Callable[[Places, Path, Truth], str]  # what it left undone, in words
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A command. One that changes the state gets a fresh copy of it as its home each time."""
+
+    name: str
+    argv: Argv
+    changes_state: bool = False
+    judge: Judge | None = None
+    prints_seconds: bool = False  # it takes the time itself, of a part of its work
+
+
+def environment(places: Places) -> dict[str, str]:
+    """The same small environment for all; a proxy that refuses keeps everyone off the network."""
+    nowhere = "http://127.0.0.1:9"
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(places.home),
+        "TMPDIR": str(places.root),
+        "LANG": "C.UTF-8",
+        "http_proxy": nowhere,
+        "https_proxy": nowhere,
+    }
+
+
+# -- plain commands --------------------------------------------------------------------------
+
+
+def copy_of(places: Places) -> Path:
+    """Where a plain command writes its result."""
+    return places.root / "copy.jsonl"
+
+
+def _shell(script: str, *more: str) -> Argv:
+    """$1 is the history and $2 the result, which is flushed to disk as ccmove's is."""
+
+    def argv(places: Places, made: Path) -> list[str]:
+        history = str(made / ".claude" / "history.jsonl")
+        filled = [word.format(old=places.old, new=places.new) for word in more]
+        return ["sh", "-c", script, "sh", history, str(copy_of(places)), *filled]
+
+    return argv
+
+
+COPY = Contender("cp && sync", _shell('cp "$1" "$2" && sync "$2"'))
+
+SED = Contender(
+    "sed",
+    _shell(
+        'sed "$3" "$1" > "$2" && sync "$2"',
+        r's|"project":"{old}\(["/]\)|"project":"{new}\1|',
+    ),
+    judge=lambda places, _, truth: judge_history(copy_of(places), places, truth),
+)
+
+JQ = Contender(
+    "jq",
+    _shell(
+        'jq -c --arg old "$3" --arg new "$4" "$5" "$1" > "$2" && sync "$2"',
+        "{old}",
+        "{new}",
+        'if .project == $old or (.project | startswith($old + "/")) '
+        "then .project |= $new + .[($old | length):] else . end",
+    ),
+    judge=lambda places, _, truth: judge_history(copy_of(places), places, truth),
+)
+
+JSON_LOAD = (
+    "import json, sys, time\n"
+    "started = time.perf_counter()\n"
+    "with open(sys.argv[1], encoding='utf-8') as file: json.load(file)\n"
+    "print(time.perf_counter() - started)"
+)
+
+
+def json_load(programs: Path, file: str) -> Contender:
+    """The time of json.load alone, without that of starting Python."""
+
+    def argv(places: Places, made: Path) -> list[str]:
+        path = made / file.format(name=encoded(str(places.old)))
+        return [str(programs / "python"), "-c", JSON_LOAD, str(path)]
+
+    return Contender("json.load", argv, prints_seconds=True)
+
+
+# -- tools that move the whole state -----------------------------------------------------------
+
+
+def tool(name: str, program: Path, *before: str, after: tuple[str, ...] = ()) -> Contender:
+    def argv(places: Places, _: Path) -> list[str]:
+        return [str(program), *before, str(places.old), str(places.new), *after]
+
+    return Contender(name, argv, changes_state=True, judge=judge_state)
+
+
+def plain(name: str, *argv: str) -> Contender:
+    """A command that is the same whatever the state."""
+    return Contender(name, lambda _places, _made: list(argv))
+
+
+def is_available(program: str) -> bool:
+    return shutil.which(program) is not None
+
+
+# -- what was achieved -------------------------------------------------------------------------
+
+
+def judge_state(places: Places, made: Path, truth: Truth) -> str:
+    """What a right move would have done otherwise; empty when nothing is left to say."""
+    config_dir = places.home / ".claude"
+    found = [
+        judge_history(config_dir / "history.jsonl", places, truth),
+        _judge_transcripts(config_dir, places, made, truth),
+        _judge_config(places),
+        _judge_index(config_dir, places),
+    ]
+    return "; ".join(text for text in found if text)
+
+
+def judge_history(path: Path, places: Places, truth: Truth) -> str:
+    """How many lines still name OLD; or else, whether every other byte is what it should be."""
+    digest = hashlib.sha256()
+    stale = tuple(f'"project":"{places.old}{end}'.encode() for end in ('"', "/"))
+    spaced = tuple(text.replace(b'":"', b'": "') for text in stale)
+    lines = missed = 0
+    with open(path, "rb") as file:
+        for line in file:
+            digest.update(line)
+            lines += 1
+            missed += any(text in line for text in (*stale, *spaced))
+    if digest.hexdigest() == truth.history_sha256:
+        return ""
+    if missed:
+        return f"{missed:,} of {truth.moving:,} history lines missed"
+    if lines != truth.lines:
+        return f"the history has {lines:,} lines instead of {truth.lines:,}"
+    return "history: other bytes changed too"
+
+
+def _judge_transcripts(config_dir: Path, places: Places, made: Path, truth: Truth) -> str:
+    before = made / ".claude" / "projects" / encoded(str(places.old))
+    after = config_dir / "projects" / encoded(str(places.new))
+    missing = [name for name in truth.transcripts if not (after / name).is_file()]
+    if missing:
+        return f"{len(missing):,} of {len(truth.transcripts):,} transcripts not moved"
+    touched = sum(_touched(before / name, after / name) for name in truth.transcripts)
+    return f"{touched:,} transcripts rewritten" if touched else ""
+
+
+def _touched(before: Path, after: Path) -> bool:
+    one, other = before.stat(), after.stat()
+    return (one.st_size, one.st_mtime_ns) != (other.st_size, other.st_mtime_ns)
+
+
+def _judge_config(places: Places) -> str:
+    with open(places.home / ".claude.json", encoding="utf-8") as file:
+        config = json.load(file)
+    known = str(places.old) in config["projects"]
+    return "config file not moved" if known or str(places.new) not in config["projects"] else ""
+
+
+def _judge_index(config_dir: Path, places: Places) -> str:
+    path = config_dir / "projects" / encoded(str(places.new)) / "sessions-index.json"
+    if not path.is_file():
+        return ""
+    with open(path, encoding="utf-8") as file:
+        entries = json.load(file)["entries"]
+    stale = sum(
+        entry["projectPath"] != str(places.new) or encoded(str(places.old)) in entry["fullPath"]
+        for entry in entries
+    )
+    return f"{stale:,} of {len(entries):,} index entries stale" if stale else ""

@@ -1,0 +1,143 @@
+"""The command: install, make, run, print."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import report
+from bench.contenders import Contender, is_available, tool
+from bench.install import REPOSITORY, InstallError, install, install_ccmove, version_of
+from bench.rounds import Bench, Results, say
+from bench.scenarios import FULL, QUICK, Programs, Scale, groups
+
+# (package, what stands before OLD NEW, what after): each told that the folder has moved already.
+OTHER_TOOLS = (
+    ("claudepath", ("remap",), ("--yes",)),
+    ("claude-repath", ("rewire",), ("--yes",)),
+)
+
+
+@dataclass
+class Fleet:
+    """Everything that will be run, with versions; a tool that can't be had says why."""
+
+    programs: Programs
+    versions: dict[str, str]
+
+
+def main() -> None:
+    options = _options()
+    scale = QUICK if options.quick else FULL
+    root = Path(tempfile.mkdtemp(prefix="ccmove-bench-", dir=options.dir)).resolve()
+    try:
+        fleet = _fleet(root, options.source, others=not options.quick)
+        bench = Bench(root / "data")
+        for group in groups(scale, fleet.programs):
+            if options.only in group.name:
+                bench.run(group)
+        text = _whole(bench.results, scale, fleet, report.heading(root, quick=options.quick))
+        print(text)
+        if options.save:
+            _save(text, _short(bench.results, scale, report.heading(root)))
+        sys.exit(_wrong(bench.results))
+    except InstallError as error:
+        sys.exit(f"benchmarks/run: {error}")
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks/run", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small and once: does it all run?")
+    parser.add_argument("--only", default="", metavar="TEXT", help="groups whose name holds TEXT")
+    parser.add_argument(
+        "--source", type=Path, default=REPOSITORY, metavar="DIR", help="another checkout of ccmove"
+    )
+    parser.add_argument("--dir", metavar="DIR", help="where the data goes; needs 5 GB on a disk")
+    parser.add_argument(
+        "--save", action="store_true", help="put the tables into benchmarks/README.md and README.md"
+    )
+    return parser.parse_args()
+
+
+# -- who takes part --------------------------------------------------------------------------------
+
+
+def _fleet(root: Path, source: Path, *, others: bool) -> Fleet:
+    say("installing ccmove")
+    programs = install_ccmove(root / "ccmove", source)
+    versions = {"ccmove": version_of(programs, "ccmove")}
+    for command in ("sed", "jq"):
+        versions[command] = _first_line(command) if is_available(command) else "not available"
+    found: list[Contender] = []
+    for package, before, after in OTHER_TOOLS:
+        if not others:
+            versions[package] = "left out"
+            continue
+        say(f"installing {package}")
+        try:
+            place = install(root / package, package)
+        except InstallError as error:
+            versions[package] = f"not available: {error}"
+            continue
+        versions[package] = version_of(place, package)
+        found.append(tool(package, place / package, *before, after=after))
+    return Fleet(Programs(programs, tuple(found)), versions)
+
+
+def _wrong(results: Results) -> str | None:
+    """A fast move that is not right counts for nothing: why the benchmark fails, or None."""
+    for (group, _, contender), tally in results.items():
+        if contender.startswith("ccmove") and tally.note:
+            return f"benchmarks/run: {contender} was not right: {group}: {tally.note}"
+    return None
+
+
+def _first_line(command: str) -> str:
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=False)
+    return done.stdout.partition("\n")[0]
+
+
+# -- what is printed -------------------------------------------------------------------------------
+
+
+def _whole(results: Results, scale: Scale, fleet: Fleet, heading: str) -> str:
+    movers = ("cp && sync", *fleet.versions)
+    parts = [
+        heading,
+        report.goal_table(results, scale),
+        "Medians; in brackets how many times the copy's.",
+        report.history_table(results, scale, movers),
+        report.outcome_table(results, fleet.versions),
+    ]
+    measured = {group for group, _, _ in results}
+    scaling = ("start", "transcripts", "other projects", "config file", "index")
+    parts += [report.scaling_table(results, group) for group in scaling if group in measured]
+    return "\n\n".join(parts)
+
+
+def _short(results: Results, scale: Scale, heading: str) -> str:
+    return f"{heading}\n\n{report.goal_table(results, scale, detailed=False)}"
+
+
+def _save(whole: str, short: str) -> None:
+    _put(REPOSITORY / "benchmarks" / "README.md", whole)
+    _put(REPOSITORY / "README.md", short)
+
+
+def _put(path: Path, text: str) -> None:
+    """Between the two marks; a file without them stays as it is."""
+    begin, end = "<!-- benchmark -->", "<!-- /benchmark -->"
+    old = path.read_text(encoding="utf-8")
+    head, found, rest = old.partition(begin)
+    _, closed, tail = rest.partition(end)
+    if found and closed:
+        path.write_text(f"{head}{begin}\n{text}\n{end}{tail}", encoding="utf-8")
+    else:
+        say(f"{path.name}: no {begin} … {end}, left as it is")
