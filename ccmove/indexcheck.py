@@ -47,10 +47,11 @@ def index_faults(text: str, truth: Truth) -> Faults:
     entries = root.get("entries") if root.opened == "{" else None
     if entries is not None and entries.opened == "[":
         dropped = _dropped(entries, truth, lines)
-        edits += make.remove_items(text, entries, ("entries",), dropped)
         for i, entry in enumerate(entries.items):
             if i not in dropped:
                 edits += _entry_edits(text, entry, i, truth, lines)
+        # Last, because an entry that goes changes the numbers of those behind it.
+        edits += make.remove_items(text, entries, ("entries",), dropped)
     return Faults(tuple(lines), tuple(edits))
 
 

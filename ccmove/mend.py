@@ -86,7 +86,8 @@ class TrueIndex(Mend):
         document = read_document(path)
         if document is None:
             return
-        now = {name.removesuffix(".jsonl") for name in os.listdir(self.directory)}
+        names = os.listdir(self.directory)
+        now = {name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl")}
         edits = index_faults(document.text, replace(self.truth, sessions=now)).edits
         after = apply(document.text, edits).encode("utf-8", "surrogateescape")
         if after != document.data:

@@ -1,0 +1,176 @@
+"""`ccmove verify`: is the state of a project, or of all, consistent?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.run import run_ccmove
+from tests.support.state import StateBuilder, encoded_name
+
+
+def verdict(state: StateBuilder, *arguments: str) -> int:
+    return run_ccmove("verify", *arguments, state=state).exit
+
+
+def test_a_consistent_state_is_exit_0(state: StateBuilder) -> None:
+    state.project("app", index=True, memory={"MEMORY.md": "x"}, repo="a/b", make_folder=True)
+    state.project("other", make_folder=True)
+    assert verdict(state) == 0
+    assert verdict(state, f"{state.code}/app") == 0
+
+
+def test_a_moved_project_is_consistent_afterwards(state: StateBuilder) -> None:
+    old = state.project("old", index=True, memory={"MEMORY.md": "x"}, repo="acme/old")
+    state.project("old/packages/core")
+    new = state.code / "new"
+    (new / "packages" / "core").mkdir(parents=True)
+    assert verdict(state, old.path) == 1
+    assert run_ccmove(old.path, str(new), state=state).exit == 0
+    assert verdict(state, str(new)) == 0
+    assert verdict(state) == 0
+
+
+def test_a_restored_state_is_consistent_when_the_folder_is_back(state: StateBuilder) -> None:
+    old = state.project("old", index=True)
+    new = state.code / "new"
+    new.mkdir()
+    assert run_ccmove(old.path, str(new), state=state).exit == 0
+    assert run_ccmove("restore", state=state).exit == 0
+    new.rename(old.path)
+    assert verdict(state) == 0
+
+
+def test_a_path_that_is_gone_fails(state: StateBuilder) -> None:
+    state.project("here", make_folder=True)
+    state.project("gone")
+    assert verdict(state) == 1
+    assert verdict(state, f"{state.code}/gone") == 1
+    assert verdict(state, f"{state.code}/here") == 0
+
+
+def moved_by_hand(state: StateBuilder) -> str:
+    """A project whose directory someone renamed, and nothing else: its new path."""
+    state.project("new", cwd=f"{state.code}/old", config=None, prompts=0, make_folder=True)
+    assert verdict(state) == 0
+    return f"{state.code}/new"
+
+
+def test_prompts_left_at_the_old_path_fail(state: StateBuilder) -> None:
+    new = moved_by_hand(state)
+    state.add_prompt("old", "left behind")
+    done = run_ccmove("verify", new, state=state)
+    assert done.exit == 1
+    assert f"-> ccmove {state.code}/old {new}" in done.out
+
+
+def test_a_config_entry_left_at_the_old_path_fails(state: StateBuilder) -> None:
+    new = moved_by_hand(state)
+    state.project("old", sessions=0, prompts=0)
+    assert verdict(state, new) == 1
+
+
+def test_a_value_inside_the_config_entry_that_names_the_old_path_fails(
+    state: StateBuilder,
+) -> None:
+    new = moved_by_hand(state)
+    data = state.config()
+    data["projects"][new] = {"activeWorktreeSession": {"originalCwd": f"{state.code}/old"}}
+    state.write_config(data)
+    assert verdict(state, new) == 1
+
+
+def test_a_repository_link_left_at_the_old_path_fails(state: StateBuilder) -> None:
+    new = moved_by_hand(state)
+    data = state.config()
+    data["githubRepoPaths"]["acme/app"] = [new, f"{state.code}/old"]
+    state.write_config(data)
+    assert verdict(state, new) == 1
+
+
+def test_a_plugin_left_at_the_old_path_fails(state: StateBuilder) -> None:
+    new = moved_by_hand(state)
+    plugins = state.config_dir / "plugins" / "installed_plugins.json"
+    plugins.parent.mkdir()
+    installed = {"scope": "project", "projectPath": f"{state.code}/old"}
+    plugins.write_text(json.dumps({"version": 2, "plugins": {"a@b": [installed]}}))
+    assert verdict(state, new) == 1
+
+
+def test_a_job_left_at_the_old_path_fails(state: StateBuilder) -> None:
+    new = moved_by_hand(state)
+    job = state.config_dir / "jobs" / "x" / "state.json"
+    job.parent.mkdir(parents=True)
+    job.write_text(json.dumps({"cwd": f"{state.code}/old"}))
+    assert verdict(state, new) == 1
+
+
+def test_an_index_left_as_it_was_fails(state: StateBuilder) -> None:
+    handle = state.project("old", index=True, config=None, prompts=0)
+    new = state.code / "new"
+    new.mkdir()
+    handle.directory.rename(state.projects / encoded_name(str(new)))
+    assert verdict(state, str(new)) == 1
+
+
+def test_an_alias_of_a_directory_that_is_gone_fails(state: StateBuilder) -> None:
+    handle = state.project("app", make_folder=True)
+    (handle.directory / ".session-aliases").write_text(f"{state.projects}/-gone\n")
+    assert verdict(state, handle.path) == 1
+
+
+def test_the_old_path_inside_transcripts_is_no_inconsistency(state: StateBuilder) -> None:
+    new = moved_by_hand(state)
+    transcripts = list((state.projects / encoded_name(new)).glob("*.jsonl"))
+    assert all(f"{state.code}/old" in file.read_text() for file in transcripts)
+    assert verdict(state, new) == 0
+
+
+def test_what_fails_elsewhere_does_not_fail_this_project(state: StateBuilder) -> None:
+    state.project("here", index=True, make_folder=True)
+    broken = state.project("broken", index=True, make_folder=True)
+    broken.transcripts[0].unlink()
+    assert verdict(state, f"{state.code}/here") == 0
+    assert verdict(state, broken.path) == 1
+
+
+def test_shared_directories_and_removed_worktrees_are_only_worth_knowing(
+    state: StateBuilder,
+) -> None:
+    state.project("my-app", make_folder=True)
+    state.project("my_app", make_folder=True)
+    state.project("my-app/.claude/worktrees/try")
+    done = run_ccmove("verify", "--json", state=state)
+    assert done.exit == 0
+    kinds = [note["kind"] for note in done.json()["notes"]]
+    assert kinds == ["removed-subfolder", "shared-directory"]
+
+
+def test_an_interrupted_run_fails_every_project(state: StateBuilder) -> None:
+    handle = state.project("app", make_folder=True)
+    own = state.config_dir / "ccmove"
+    own.mkdir(mode=0o700)
+    (own / "journal.json").write_text("{}")
+    assert verdict(state, handle.path) == 1
+
+
+def test_an_unknown_path_is_exit_3_and_names_the_nearest(state: StateBuilder) -> None:
+    state.project("my-app", make_folder=True)
+    done = run_ccmove("verify", f"{state.code}/my-ap", state=state)
+    assert done.exit == 3
+    assert f"did you mean: ccmove verify {state.code}/my-app" in done.err
+
+
+def test_a_path_may_be_relative_or_lead_through_a_link(state: StateBuilder) -> None:
+    state.project("app", make_folder=True)
+    (state.root / "link").symlink_to(state.code)
+    assert run_ccmove("verify", "app", state=state, cwd=state.code).exit == 0
+    assert verdict(state, str(Path(state.root, "link", "app"))) == 0
+
+
+def test_json_is_one_object(state: StateBuilder) -> None:
+    state.project("gone")
+    done = run_ccmove("verify", "--json", state=state)
+    record = done.json()
+    assert (record["schema"], record["status"]) == (1, "failed")
+    assert [failure["kind"] for failure in record["failures"]] == ["orphan"]
