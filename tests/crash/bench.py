@@ -1,0 +1,83 @@
+"""A command on a prepared state that can be put back to its start and judged as often as needed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from tests.crash.calls import TRACE_MUTATING, Point, points
+from tests.crash.fork import Ended, Job
+from tests.crash.scenarios import SCENARIOS
+from tests.crash.verdict import Verdict, expected_after, judge
+from tests.support.state import StateBuilder
+from tests.support.tree import Tree, snapshot
+
+
+class Bench:
+    """`move` or `restore` in one scenario, from the same start again and again."""
+
+    def __init__(self, root: Path, scenario: str, command: str = "move") -> None:
+        self.scenario = SCENARIOS[scenario]
+        self.command = command
+        self.live = root / "live"
+        self.template = root / "template"
+        self.state = StateBuilder(self.live)
+        (self.live / "tmp").mkdir()
+        self.scenario.build(self.state)
+        if command == "restore":
+            must(self._move())
+        self.live.rename(self.template)
+        self.reference = self._run_without_trouble()
+
+    def _move(self, sabotage: Sequence[str] = ()) -> Job:
+        return Job(self.state, self.scenario.args, self.scenario.input(self.state), sabotage)
+
+    def job(self, sabotage: Sequence[str] = ()) -> Job:
+        """The command that is put to the proof."""
+        if self.command == "restore":
+            return Job(self.state, ["restore"], sabotage=sabotage)
+        return self._move(sabotage)
+
+    @property
+    def recovery(self) -> Job:
+        return Job(self.state, ["recover"])
+
+    def reset(self) -> Tree:
+        """Everything as at the start, in new files; the tree that this is."""
+        shutil.rmtree(self.live, ignore_errors=True)
+        # cp -a keeps hard links, modes and times.
+        subprocess.run(["cp", "-a", self.template, self.live], check=True)
+        return snapshot(self.live)
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """Every call of the command that changes something."""
+        self.reset()
+        return points_of(self.job())
+
+    def _run_without_trouble(self) -> tuple[Tree, Tree]:
+        """The tree before and after a run that nothing disturbs."""
+        before = self.reset()
+        must(self.job())
+        return before, snapshot(self.live)
+
+    def judge(self, before: Tree) -> Verdict:
+        """Is the tree now exactly as before the command, or exactly as after it?"""
+        return judge(before, expected_after(self.reference, before), snapshot(self.live))
+
+
+def must(job: Job) -> Ended:
+    """Run a job that has no reason to fail."""
+    ended = job.run()
+    assert ended.exit == 0, ended
+    return ended
+
+
+def points_of(job: Job) -> list[Point]:
+    """Every call of a job that changes something; it is run, and must end well."""
+    ended = job.run(["-y", "-e", TRACE_MUTATING])
+    assert ended.exit == 0, ended
+    return points(ended.trace)

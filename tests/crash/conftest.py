@@ -1,0 +1,44 @@
+"""Places for the proof to work in, and the table of its figures."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.figures import note, pytest_terminal_summary
+from tests.crash.sweep import Tally
+
+__all__ = ["pytest_terminal_summary"]
+
+Record = Callable[[str, Tally], None]
+
+
+@pytest.fixture
+def on_disk() -> Iterator[Path]:
+    """A directory near the root: each part of its path is opened again for every step."""
+    with tempfile.TemporaryDirectory(prefix="ccmove-") as directory:
+        yield Path(directory).resolve()
+
+
+@pytest.fixture
+def in_memory() -> Iterator[Path]:
+    """A directory where flushing costs nothing, if this machine has one."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="ccmove-", dir=memory) as directory:
+        yield Path(directory).resolve()
+
+
+@pytest.fixture
+def proven(request: pytest.FixtureRequest) -> Record:
+    """Notes a tally for the table at the end, then insists that none of it is bad."""
+
+    def record(what: str, tally: Tally) -> None:
+        note(request.node, what, tally)
+        assert tally.tried > 0
+        assert not tally.bad, tally.report()
+
+    return record

@@ -1,0 +1,163 @@
+"""Runs ccmove thousands of times without starting Python as often.
+
+This program imports ccmove once. For each request, a line of JSON on standard input, it forks a
+child that runs the command line as `python -m ccmove` would, lets strace attach to the child
+before its first step, and answers with one line: how the child ended, what it printed, the trace.
+A test compares the calls of such a child with those of a real process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import ccmove
+from tests.crash import sabotage
+
+_PR_SET_PTRACER = 0x59616D61
+_PR_SET_PTRACER_ANY = ctypes.c_ulong(-1)
+_LONGEST_RUN = 60  # seconds; a child that hangs is ended, and its verdict is bad
+
+
+def preload() -> None:
+    """Import all that a run imports."""
+    for module in pkgutil.walk_packages(ccmove.__path__, "ccmove."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    for name in ("filelock", "rich.console", "rich.table", "rich.text"):
+        importlib.import_module(name)
+    time.strptime("2026", "%Y")  # this imports, too, and only two runs in one second call it
+
+
+def leave_the_process_table_out() -> None:
+    """How many processes run on this machine would shift the count of a run's `openat` calls."""
+    from ccmove import live
+
+    if not callable(live._claude_processes):
+        raise TypeError("ccmove.live has no _claude_processes to replace")
+    live._claude_processes = lambda: iter(())
+
+
+def serve(request: dict[str, Any], scratch: Path) -> dict[str, Any]:
+    """Run one child; its exit code (negative: the signal), its output and the trace."""
+    files = {name: scratch / name for name in ("in", "out", "err", "trace")}
+    files["in"].write_bytes(request["input"].encode("utf-8", "surrogateescape"))
+    files["trace"].write_bytes(b"")
+    gate_read, gate_write = os.pipe()
+    ready_read, ready_write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(gate_write)
+        run_child(request, files, ready_write, gate_read)
+    os.close(gate_read)
+    os.close(ready_write)
+    os.read(ready_read, 1)
+    os.close(ready_read)
+    tracer = attach(pid, request["strace"], files["trace"]) if request["strace"] else None
+    os.write(gate_write, b"!")
+    os.close(gate_write)
+    _, status = os.waitpid(pid, 0)
+    if tracer is not None:
+        tracer.communicate(timeout=_LONGEST_RUN)
+    return {
+        "exit": os.waitstatus_to_exitcode(status),
+        **{name: _text(files[name]) for name in ("out", "err", "trace")},
+    }
+
+
+def attach(pid: int, options: list[str], trace: Path) -> subprocess.Popen[bytes]:
+    """Start strace on a child that waits; back when strace holds it."""
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-p", str(pid), "-o", str(trace), *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert tracer.stderr is not None
+    first = tracer.stderr.readline()
+    if b"attached" not in first:
+        os.kill(pid, signal.SIGKILL)
+        rest, _ = tracer.communicate(timeout=_LONGEST_RUN)
+        raise RuntimeError(f"strace: {(first + (rest or b'')).decode()}")
+    return tracer
+
+
+def run_child(request: dict[str, Any], files: dict[str, Path], ready: int, gate: int) -> None:
+    """In the child: become a process of its own, wait for strace, run ccmove. Never returns."""
+    code = 120  # as Python itself ends when the last output can't be written
+    try:
+        _become(request, files)
+        os.close(ready)
+        os.read(gate, 1)
+        os.close(gate)
+        ended = _main(request["args"])
+        sys.stdout.flush()
+        sys.stderr.flush()
+        code = ended
+    finally:
+        os._exit(code)
+
+
+def _become(request: dict[str, Any], files: dict[str, Path]) -> None:
+    for number, name in enumerate(("in", "out", "err")):
+        flags = os.O_RDONLY if name == "in" else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        fd = os.open(files[name], flags, 0o600)
+        os.dup2(fd, number)
+        os.close(fd)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    sys.argv = ["ccmove", *request["args"]]
+    ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _PR_SET_PTRACER_ANY, 0, 0, 0)
+    signal.alarm(_LONGEST_RUN)
+    for name in request["sabotage"]:
+        sabotage.commit(name)
+
+
+def _main(args: list[str]) -> int:
+    from ccmove.cli import main
+
+    try:
+        main(args)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _text(file: Path) -> str:
+    return file.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def main() -> None:
+    preload()
+    leave_the_process_table_out()
+    gc.freeze()  # a collection in a child would touch, and so copy, every page of its parent
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # nothing but answers may reach the asking side
+    with tempfile.TemporaryDirectory(prefix="ccmove-crash-") as scratch:
+        for line in sys.stdin:
+            try:
+                answer = serve(json.loads(line), Path(scratch))
+            except Exception:
+                answer = {"error": traceback.format_exc()}
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()
+
+
+if __name__ == "__main__":
+    main()

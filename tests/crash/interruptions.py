@@ -1,0 +1,43 @@
+"""The different kinds of interruption that a recovery can meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.crash.calls import Point
+
+KINDS = (
+    "begun",
+    "prepared",
+    "committed",
+    "half changed",
+    "all changed",
+    "finished but for the journal",
+)
+
+
+def interruptions(points: Sequence[Point]) -> dict[str, Point]:
+    """For each kind the point of a run at which to kill it."""
+    journaled = _positions(points, "renameat", "journal.json")
+    began, committed = journaled[0], journaled[-1]
+    released = next(i for i, p in enumerate(points) if i > committed and _gives_back_a_lock(p))
+    finished = _positions(points, "unlinkat", "ccmove/journal.json")[-1]
+    assert began < committed < released < finished < len(points)
+    changes = points[committed + 2 : released]  # the commit, and its flush, come first
+    chosen = (
+        points[began + 1],
+        points[committed],
+        changes[0],
+        changes[len(changes) // 2],
+        points[released],
+        points[finished],
+    )
+    return dict(zip(KINDS, chosen, strict=True))
+
+
+def _positions(points: Sequence[Point], name: str, ending: str) -> list[int]:
+    return [i for i, p in enumerate(points) if p.name == name and p.where.endswith(ending)]
+
+
+def _gives_back_a_lock(point: Point) -> bool:
+    return point.name == "unlinkat" and point.where.endswith(".lock")

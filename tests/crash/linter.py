@@ -1,0 +1,211 @@
+"""Checks the rules of a safe run against a trace of its system calls.
+
+SIGKILL can't see a missing flush: what was written stays in the system's memory when a process
+dies. Only the order of the calls tells what a power failure would leave.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from tests.crash.calls import OPENING, Call
+from tests.support.tree import is_transcript
+
+_LOCK = re.compile(r"(history\.jsonl|\.claude\.json)\.lock(\.ccmove-\d+)?")
+_WRITING = ("O_WRONLY", "O_RDWR", "O_TRUNC", "O_APPEND")
+_NEW_FILE = ("O_CREAT", "O_EXCL", "O_NOFOLLOW")
+_WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2", "ftruncate", "fallocate")
+_DRESSES = ("fchmod", "fchown", "chmod", "fchmodat", "fchmodat2", "fchownat", "chown", "utimensat")
+_RENAMES = ("rename", "renameat", "renameat2")
+_LINKS = ("link", "linkat", "symlink", "symlinkat")
+_ENTRIES = ("mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "mknod", "mknodat")
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that was broken, and the call that broke it."""
+
+    rule: str
+    call: str
+
+
+@dataclass
+class Linter:
+    """Follows a run call by call. `root` is where the user's files are, `config_dir` is `$C`."""
+
+    root: str
+    config_dir: str
+    journaled: bool = False  # a journal was there before the run: it is a recovery
+    violations: list[Violation] = field(default_factory=list)
+    _unflushed_data: set[str] = field(default_factory=set)
+    _unflushed_entries: set[str] = field(default_factory=set)
+    _made: set[str] = field(default_factory=set)
+    _made_directories: set[str] = field(default_factory=set)
+    _links: dict[str, str] = field(default_factory=dict)  # a link of ours -> the user's file
+    _has_manifest: bool = False
+    _has_journal: bool = False
+    _now: str = ""
+
+    def check(self, calls: Iterable[Call]) -> list[Violation]:
+        """Every broken rule, in the order of the calls."""
+        for call in calls:
+            if call.failed or call.result == "?":
+                continue
+            self._now = f"{call.name}({call.arguments})"
+            for names, follow in self._ways():
+                if call.name in names:
+                    follow(call)
+        self._now = "the end"
+        self._flushed_before_the_next_step()
+        return self.violations
+
+    def _ways(self) -> tuple[tuple[tuple[str, ...], Callable[[Call], None]], ...]:
+        return (
+            (OPENING, self._open),
+            (_WRITES, self._write),
+            (_DRESSES, self._dress),
+            (("truncate",), self._truncate),
+            (("fsync", "fdatasync"), self._flush),
+            (_RENAMES, self._rename),
+            (_LINKS, self._link),
+            (_ENTRIES, self._entry),
+        )
+
+    # -- one kind of call each -----------------------------------------------------------
+
+    def _open(self, call: Call) -> None:
+        path = call.paths[-1]
+        if not self._concerns(path):
+            return
+        writing = any(flag in call.arguments for flag in _WRITING)
+        if writing and not self._is_ours(path):
+            self._broken("a user's file is never opened for writing")
+        if writing and self._links.get(path):
+            self._broken("a user's file is never written to, not even through a link to it")
+        if "O_CREAT" not in call.arguments or path == self._own("lock"):
+            return
+        self._flushed_before_the_next_step()
+        if not all(flag in call.arguments for flag in _NEW_FILE):
+            self._broken("a new file is made with O_CREAT|O_EXCL|O_NOFOLLOW")
+        if not call.arguments.rstrip().endswith("0600"):
+            self._broken("a new file is made with mode 0600")
+        self._made.add(path)
+        self._unflushed_data.add(path)
+        self._unflushed_entries.add(os.path.dirname(path))
+
+    def _write(self, call: Call) -> None:
+        path = call.paths[0]
+        if not self._concerns(path):
+            return
+        if not self._is_ours(path) or path in self._links:
+            self._broken("a user's file is never written to")
+        self._unflushed_data.add(path)
+
+    def _dress(self, call: Call) -> None:
+        path = call.paths[-1]
+        if not self._concerns(path):
+            return
+        if path in self._made_directories:
+            return
+        if not self._is_ours(path) or path in self._links:
+            self._broken("a user's file keeps its mode, owner and time")
+        if path in self._made:
+            self._unflushed_data.add(path)
+
+    def _truncate(self, call: Call) -> None:
+        if self._concerns(call.paths[-1]):
+            self._broken("nothing is ever truncated")
+
+    def _flush(self, call: Call) -> None:
+        path = call.paths[0]
+        self._unflushed_data.discard(path)
+        self._unflushed_entries.discard(path)
+        if path.startswith(self._own("backups/")) and path.endswith("/manifest.json"):
+            self._has_manifest = True
+        if path == self._own() and self._has_journal:
+            self.journaled = True
+
+    def _rename(self, call: Call) -> None:
+        source, target = call.paths
+        if not (self._concerns(source) or self._concerns(target)):
+            return
+        self._flushed_before_the_next_step()
+        if source in self._unflushed_data:
+            self._broken("data is flushed before its rename")
+        if not self._is_ours(source) and "RENAME_NOREPLACE" not in call.arguments:
+            self._broken("what is the user's is renamed with a call that replaces nothing")
+        if is_transcript(target) and source in self._made:
+            self._broken("a transcript is never copied")
+        self._user_change(source, target)
+        self._links = {ours: theirs for ours, theirs in self._links.items() if theirs != target}
+        self._unflushed_entries |= {os.path.dirname(source), os.path.dirname(target)}
+        # A journal that was written before the manifest can't hold it.
+        if target == self._own("journal.json") and self._has_manifest:
+            self._has_journal = True
+        if source in self._made:
+            self._made.discard(source)
+            self._made.add(target)
+
+    def _link(self, call: Call) -> None:
+        source, target = call.paths
+        if not self._concerns(target):
+            return
+        self._flushed_before_the_next_step()
+        if is_transcript(source) or "symlink" in call.name:
+            self._broken("a transcript is never copied")
+        if not self._is_ours(target):
+            self._broken("links are made among our own files only")
+        self._links[target] = source
+        self._unflushed_entries.add(os.path.dirname(target))
+
+    def _entry(self, call: Call) -> None:
+        path = call.paths[-1]
+        if not self._concerns(path):
+            return
+        self._flushed_before_the_next_step()
+        self._user_change(path)
+        if call.name.startswith("mkdir"):
+            self._made_directories.add(path)
+        if path == self._own("journal.json"):
+            self.journaled = self._has_journal = False
+        self._links.pop(path, None)
+        self._made.discard(path)
+        self._unflushed_data.discard(path)
+        self._unflushed_entries.add(os.path.dirname(path))
+        self._unflushed_entries.discard(path)
+
+    # -- rules for several of them --------------------------------------------------------
+
+    def _flushed_before_the_next_step(self) -> None:
+        for directory in sorted(self._unflushed_entries):
+            self._broken(f"a directory is flushed before the next step: {directory}")
+        self._unflushed_entries.clear()
+
+    def _user_change(self, *changed: str) -> None:
+        """The journal with the manifest, and the directory that it is in, must be on disk."""
+        if not self.journaled and not all(self._is_ours(path) for path in changed):
+            self._broken("the journal is on disk before the first change of what is the user's")
+
+    def _broken(self, rule: str) -> None:
+        self.violations.append(Violation(rule, self._now))
+
+    # -- whose is a path? -----------------------------------------------------------------
+
+    def _concerns(self, path: str) -> bool:
+        return PurePosixPath(path).is_relative_to(self.root)
+
+    def _own(self, name: str = "") -> str:
+        return os.path.join(self.config_dir, "ccmove", name).rstrip("/")
+
+    def _is_ours(self, path: str) -> bool:
+        """Our directory, staged files, and the client's lock directories while they are held."""
+        name = os.path.basename(path)
+        return (
+            PurePosixPath(path).is_relative_to(self._own())
+            or name.startswith(".ccmove-")
+            or _LOCK.fullmatch(name) is not None
+        )

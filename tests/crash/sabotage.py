@@ -1,0 +1,82 @@
+"""Ways to break ccmove from the inside, for controls and for what strace can't do.
+
+Each function changes the running process; the fork server calls it in a child, before ccmove.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from ccmove import files, journal
+
+# What `ccmove.files` calls to change something; the rename that never replaces is not among them.
+_CHANGING = ("chmod", "fchmod", "fsync", "link", "mkdir", "open", "rename", "rmdir", "unlink",
+             "utime", "write")  # fmt: skip
+
+
+def without_fsync() -> None:
+    """Nothing is flushed to disk."""
+    _must_have(files, "fsync")
+    files.fsync = _nothing
+
+
+def without_journal() -> None:
+    """Nothing is written down about the run under way."""
+    _must_have(journal, "write_journal")
+    journal.write_journal = _nothing
+
+
+def short_writes() -> None:
+    """Every write takes at most seven bytes, as the system may do at any time."""
+    write = os.write
+    os.write = lambda fd, data: write(fd, bytes(data[:7]))
+
+
+def file_size_limit(size: int) -> None:
+    """No file can grow beyond this: the kernel shortens one write and refuses the next."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def die_at(number: int) -> None:
+    """The process is killed at its `number`-th call that may change something."""
+    left = number
+
+    def deadly(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*args, **options)
+
+        return call
+
+    changing = {name: deadly(getattr(os, name)) for name in _CHANGING}
+    files.os = SimpleNamespace(**{**vars(os), **changing})
+
+
+def _nothing(*_: object) -> None:
+    """What is left of a function that was taken out."""
+
+
+def _must_have(module: object, name: str) -> None:
+    """A control that takes out what nobody calls any more would prove nothing."""
+    if not callable(getattr(module, name, None)):
+        raise AttributeError(f"{module} has no {name} to take out")
+
+
+_KINDS: dict[str, Callable[..., None]] = {
+    function.__name__: function
+    for function in (without_fsync, without_journal, short_writes, file_size_limit, die_at)
+}
+
+
+def commit(name: str) -> None:
+    """Do what `name` says: one of the functions above, or `function=number`."""
+    kind, _, number = name.partition("=")
+    _KINDS[kind](*([int(number)] if number else []))

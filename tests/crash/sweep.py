@@ -1,0 +1,188 @@
+"""Kill or fail a run at one point after another, and judge what is left each time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from tests.crash.bench import Bench, points_of
+from tests.crash.calls import Point, parse
+from tests.crash.fork import Ended
+from tests.crash.interruptions import interruptions
+from tests.support.tree import Tree
+
+KILL = "signal=KILL"
+ERRORS = ("EIO", "ENOSPC", "EACCES", "EROFS", "EXDEV")
+KILLED = -9
+
+# Not `write`: nothing could be said then. Not `openat`: strace can't tell reading from making.
+_STEPS = {"fsync", "linkat", "mkdirat", "renameat", "renameat2", "unlinkat", "utimensat"}
+
+FAILED, REFUSED, UNSETTLED, INTERRUPTED = 1, 4, 5, 130
+
+
+@dataclass
+class Tally:
+    """How many points were tried, how each ended, and what was wrong with the bad ones."""
+
+    tried: int = 0
+    ends: Counter[str] = field(default_factory=Counter)
+    bad: list[str] = field(default_factory=list)
+
+    def add(self, what: str, end: str, problems: Iterable[str]) -> None:
+        self.tried += 1
+        self.ends[end] += 1
+        listed = list(problems)
+        if listed:
+            self.bad.append("\n    ".join([what, *listed]))
+
+    def report(self) -> str:
+        return f"{len(self.bad)} bad of {self.tried}:\n" + "\n".join(self.bad[:10])
+
+
+def sweep(points: Iterable[Point], try_one: Callable[[Point], tuple[str, list[str]]]) -> Tally:
+    """Try every point; `try_one` says how it ended and what was wrong."""
+    tally = Tally()
+    for point in points:
+        end, problems = try_one(point)
+        tally.add(f"{point.name} {point.number}: {point.where}", end, problems)
+    return tally
+
+
+# -- one point ------------------------------------------------------------------------------
+
+
+def kill(bench: Bench, point: Point) -> tuple[str, list[str]]:
+    """Kill the command there; after `recover` it must be settled, and work when run again."""
+    before = bench.reset()
+    ended = bench.job().run(point.inject(KILL))
+    end, problems = settled(bench, before)
+    problems += not_killed_there(ended, point)
+    if end == "before" and not problems:
+        problems += fails_again(bench, before)
+    return end, problems
+
+
+def fail(bench: Bench, point: Point, error: str) -> tuple[str, list[str]]:
+    """Let that one call fail; the exit code must tell the truth about what is left."""
+    before = bench.reset()
+    ended = bench.job().run(point.inject(f"error={error}"))
+    end, problems = truthful(bench, before, ended)
+    return end, [*not_failed_there(ended, point), *problems]
+
+
+def fail_from_there_on(bench: Bench, point: Point, error: str) -> tuple[str, list[str]]:
+    """Let that call fail and all later ones that rename, remove, make or flush something."""
+    before = bench.reset()
+    later = bench.points[bench.points.index(point) :]
+    options = point.inject(f"error={error}")
+    for name in sorted({p.name for p in later} & _STEPS):
+        first = next(p.number for p in later if p.name == name)
+        options += ["-e", f"inject={name}:error={error}:when={first}+"]
+    ended = bench.job().run(options)
+    return truthful(bench, before, ended)
+
+
+def interrupt(bench: Bench, point: Point) -> tuple[str, list[str]]:
+    """Ctrl-C as that call begins; the call itself still happens."""
+    before = bench.reset()
+    return truthful(bench, before, bench.job().run(point.inject("signal=INT")))
+
+
+# -- recoveries -----------------------------------------------------------------------------
+
+
+def break_off(bench: Bench, kind: str) -> Tree:
+    """Interrupt the command in this way; the tree before it."""
+    point = interruptions(bench.points)[kind]
+    before = bench.reset()
+    ended = bench.job().run(point.inject(KILL))
+    assert not not_killed_there(ended, point), ended
+    return before
+
+
+def recovery_points(bench: Bench, kind: str) -> list[Point]:
+    """Every call that changes something in the recovery from such an interruption."""
+    break_off(bench, kind)
+    return points_of(bench.recovery)
+
+
+def kill_recovery(bench: Bench, kind: str, point: Point) -> tuple[str, list[str]]:
+    """Kill the recovery there; the next one must settle it."""
+    before = break_off(bench, kind)
+    ended = bench.recovery.run(point.inject(KILL))
+    end, problems = settled(bench, before)
+    return end, [*not_killed_there(ended, point), *problems]
+
+
+def fail_recovery(bench: Bench, kind: str, point: Point, error: str) -> tuple[str, list[str]]:
+    """Let that call of the recovery fail: it says so, or it has settled all the same."""
+    before = break_off(bench, kind)
+    ended = bench.recovery.run(point.inject(f"error={error}"))
+    problems = [*not_failed_there(ended, point), *plain(ended)]
+    if ended.exit == 0:
+        verdict = bench.judge(before)
+        problems += verdict.problems
+    elif ended.exit not in (FAILED, REFUSED, UNSETTLED):
+        problems.append(f"ended with {ended}")
+    end, unsettled = settled(bench, before)
+    return f"exit {ended.exit}, {end}", problems + unsettled
+
+
+# -- what must be so ------------------------------------------------------------------------
+
+
+def settled(bench: Bench, before: Tree) -> tuple[str, list[str]]:
+    """`recover` ends well, and the tree is exactly as before or exactly as after."""
+    recovered = bench.recovery.run()
+    verdict = bench.judge(before)
+    problems = list(verdict.problems)
+    if recovered.exit != 0 or "Traceback" in recovered.err:
+        problems.insert(0, f"recover: {recovered}")
+    return verdict.outcome, problems
+
+
+def fails_again(bench: Bench, before: Tree) -> list[str]:
+    """Once settled, the same command does its work as if nothing had happened."""
+    ended = bench.job().run()
+    verdict = bench.judge(before)
+    if ended.exit == 0 and verdict.outcome == "after":
+        return []
+    return [f"run again: {ended}", *verdict.problems]
+
+
+def truthful(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
+    """What the exit code promises holds at once; only 5 may leave something for `recover`."""
+    promised = {0: "after", FAILED: "before", REFUSED: "before", INTERRUPTED: "before"}
+    if ended.exit == UNSETTLED:
+        end, problems = settled(bench, before)
+        return f"exit 5, {end}", [*plain(ended), *problems]
+    verdict = bench.judge(before)
+    problems = [*plain(ended), *verdict.problems]
+    if verdict.outcome != promised.get(ended.exit):
+        problems.append(f"it is as {verdict.outcome}, in spite of {ended}")
+    return f"exit {ended.exit}, {verdict.outcome}", problems
+
+
+def plain(ended: Ended) -> list[str]:
+    """Whoever fails says why in plain words, never with a traceback."""
+    if "Traceback" in ended.err:
+        return [f"a traceback: {ended.err}"]
+    if ended.exit != 0 and not ended.err.startswith("ccmove: "):
+        return [f"no message: {ended}"]
+    return []
+
+
+def not_killed_there(ended: Ended, point: Point) -> list[str]:
+    """Every planned point must really have been reached."""
+    if ended.exit != KILLED:
+        return [f"was not killed: {ended}"]
+    main = [call for call in parse(ended.trace) if call.name == point.name]
+    last = main[-1].where if main else None
+    return [] if last == point.where else [f"was killed elsewhere: {last}"]
+
+
+def not_failed_there(ended: Ended, point: Point) -> list[str]:
+    hit = [call.where for call in parse(ended.trace) if call.injected]
+    return [] if point.where in hit else [f"that call did not fail; these did: {hit}"]

@@ -1,0 +1,133 @@
+"""The client's locks: taken by its own protocol, never taken away from someone who holds them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ccmove.locks import ClientLocks
+from tests.crash.bench import Bench, must
+from tests.crash.sweep import REFUSED, UNSETTLED, break_off
+
+LOCKS = (".claude/history.jsonl.lock", ".claude.json.lock")
+
+
+@contextlib.contextmanager
+def held(lock: Path) -> Iterator[None]:
+    """A lock as a running client holds it: fresh all the time."""
+    lock.mkdir()
+    done = threading.Event()
+
+    def refresh() -> None:
+        while not done.wait(1):
+            os.utime(lock)
+
+    thread = threading.Thread(target=refresh)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        lock.rmdir()
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_stale_lock_is_taken_over_at_once(lock: str, in_memory: Path) -> None:
+    bench = Bench(in_memory, "move")
+    before = bench.reset()
+    left = bench.state.home / lock
+    left.mkdir()
+    long_ago = time.time() - 10.5
+    os.utime(left, (long_ago, long_ago))
+    started = time.monotonic()
+    must(bench.job())
+    assert time.monotonic() - started < 5
+    assert bench.judge(before).outcome == "after"
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_that_is_held_is_waited_for_and_never_removed(lock: str, in_memory: Path) -> None:
+    bench = Bench(in_memory, "move")
+    before = bench.reset()
+    path = bench.state.home / lock
+    with held(path):
+        inode = path.stat().st_ino
+        started = time.monotonic()
+        ended = bench.job().run()
+        assert 14 < time.monotonic() - started < 25
+        assert path.stat().st_ino == inode
+    assert ended.exit == REFUSED
+    assert str(path) in ended.err
+    assert bench.judge(before).outcome == "before"
+
+
+@pytest.mark.crash
+def test_a_lock_that_is_given_back_in_time_is_taken(in_memory: Path) -> None:
+    bench = Bench(in_memory, "move")
+    before = bench.reset()
+    lock = bench.state.home / LOCKS[0]
+    lock.mkdir()
+    timer = threading.Timer(0.7, lock.rmdir)
+    timer.start()
+    must(bench.job())
+    timer.join()
+    assert bench.judge(before).outcome == "after"
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("by", ["recover", "move"])
+def test_locks_that_a_killed_run_of_ours_left_are_known_at_once(by: str, in_memory: Path) -> None:
+    bench = Bench(in_memory, "move")
+    before = break_off(bench, "all changed")
+    for lock in LOCKS:
+        assert (bench.state.home / lock).is_dir()
+    started = time.monotonic()
+    must(bench.recovery if by == "recover" else bench.job())
+    assert time.monotonic() - started < 5
+    assert bench.judge(before).outcome == ("before" if by == "recover" else "after")
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+def test_a_recovery_waits_for_a_client_and_says_that_it_could_not_settle(in_memory: Path) -> None:
+    bench = Bench(in_memory, "move")
+    before = break_off(bench, "all changed")
+    lock = bench.state.home / LOCKS[0]
+    lock.rmdir()  # the client took it over as stale, and holds its own now
+    with held(lock):
+        ended = bench.recovery.run()
+        assert lock.is_dir()
+    assert ended.exit == UNSETTLED
+    assert str(lock) in ended.err
+    must(bench.recovery)
+    assert bench.judge(before).outcome == "before"
+
+
+@pytest.mark.parametrize("also", ["", "refreshed"])
+def test_a_lock_that_someone_took_over_from_us_is_not_released(also: str, tmp_path: Path) -> None:
+    lock = tmp_path.resolve() / "history.jsonl.lock"
+    with ClientLocks([lock], mark=123_456_789):
+        inode = lock.stat().st_ino
+        take_over(lock, inode)
+        if also:
+            os.utime(lock)
+    assert lock.is_dir()
+
+
+def take_over(lock: Path, inode: int) -> None:
+    """Made anew by someone else, if possible under the very inode that ours had."""
+    for _ in range(20):
+        lock.rmdir()
+        lock.mkdir()
+        if lock.stat().st_ino == inode:
+            return

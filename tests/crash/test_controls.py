@@ -1,0 +1,30 @@
+"""Controls: with its journal taken out ccmove fails the very tests that it passes with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash.bench import Bench, points_of
+from tests.crash.sweep import KILL, Tally, settled
+
+pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_without_the_journal_killing_leaves_trees_that_are_neither_before_nor_after(
+    command: str, in_memory: Path
+) -> None:
+    bench = Bench(in_memory, "merge", command)
+    job = bench.job(["without_journal"])
+    bench.reset()
+    tally = Tally()
+    for point in points_of(job):
+        before = bench.reset()
+        job.run(point.inject(KILL))
+        end, problems = settled(bench, before)
+        tally.add(point.where, end, problems)
+    changing = tally.ends["neither"]
+    assert changing > tally.tried / 3, tally.ends
+    assert len(tally.bad) >= changing

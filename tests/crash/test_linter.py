@@ -1,0 +1,227 @@
+"""The trace linter finds nothing in a real run, and everything in a bad one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash.bench import Bench
+from tests.crash.calls import TRACE_MUTATING, parse
+from tests.crash.fork import Job
+from tests.crash.interruptions import KINDS
+from tests.crash.linter import Linter, Violation
+from tests.crash.scenarios import SCENARIOS
+from tests.crash.sweep import break_off
+
+# The least that a safe run does: one file is replaced, one directory renamed.
+GOOD = """\
+7 mkdirat(4</h/.claude/ccmove>, "backups", 0700) = 0
+7 fsync(4</h/.claude/ccmove>) = 0
+7 linkat(4</h>, ".claude.json", 5</h/.claude/ccmove/backups>, "0", 0) = 0
+7 fsync(5</h/.claude/ccmove/backups>) = 0
+7 openat(4</h>, ".ccmove-ID-0", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC, 0600) = 5</h/.ccmove-ID-0>
+7 write(5</h/.ccmove-ID-0>, "{\\"projects\\": ", 400) = 400
+7 fchmod(5</h/.ccmove-ID-0>, 0644) = 0
+7 fsync(5</h/.ccmove-ID-0>) = 0
+7 fsync(4</h>) = 0
+7 openat(4</h/.claude/ccmove/backups>, "manifest.json", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/backups/manifest.json>
+7 write(5</h/.claude/ccmove/backups/manifest.json>, "{}", 2) = 2
+7 fsync(5</h/.claude/ccmove/backups/manifest.json>) = 0
+7 fsync(4</h/.claude/ccmove/backups>) = 0
+7 openat(4</h/.claude/ccmove>, "journal.json.new", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/journal.json.new>
+7 write(5</h/.claude/ccmove/journal.json.new>, "{}", 2) = 2
+7 fsync(5</h/.claude/ccmove/journal.json.new>) = 0
+7 fsync(4</h/.claude/ccmove>) = 0
+7 renameat(4</h/.claude/ccmove>, "journal.json.new", 4</h/.claude/ccmove>, "journal.json") = 0
+7 fsync(4</h/.claude/ccmove>) = 0
+7 renameat(4</h>, ".ccmove-ID-0", 4</h>, ".claude.json") = 0
+7 fsync(4</h>) = 0
+7 renameat2(4</h/.claude/projects>, "-a", 5</h/.claude/projects>, "-b", RENAME_NOREPLACE) = 0
+7 fsync(5</h/.claude/projects>) = 0
+7 fchmodat(4</h/.claude/ccmove/backups>, "0", 0600) = 0
+7 unlinkat(4</h/.claude/ccmove>, "journal.json", 0) = 0
+7 fsync(4</h/.claude/ccmove>) = 0
+7 +++ exited with 0 +++
+"""  # noqa: E501 - lines as strace prints them
+LINES = GOOD.splitlines()
+
+JOURNAL_FIRST = "the journal is on disk before the first change of what is the user's"
+NEVER_OPENED = "a user's file is never opened for writing"
+NEVER_COPIED = "a transcript is never copied"
+KEEPS_MODE = "a user's file keeps its mode, owner and time"
+TRANSCRIPT = "11111111-2222-4333-8444-555555555555.jsonl"
+FLUSHED_FIRST = "a directory is flushed before the next step: "
+
+
+def lint(trace: str) -> list[Violation]:
+    return Linter("/h", "/h/.claude").check(parse(trace))
+
+
+def without(*numbers: int) -> str:
+    return "\n".join(line for i, line in enumerate(LINES) if i not in numbers)
+
+
+def with_line(line: str, after: int = 18) -> str:
+    """The good trace and one line more: as a rule after the journal, where most is allowed."""
+    return "\n".join([*LINES[: after + 1], f"7 {line}", *LINES[after + 1 :]])
+
+
+def replaced(old: str, new: str) -> str:
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+BAD = {
+    "staged data is not flushed": (without(7), "data is flushed before its rename"),
+    "mode is set after the flush": (
+        "\n".join([*LINES[:6], LINES[7], LINES[6], *LINES[8:]]),
+        "data is flushed before its rename",
+    ),
+    "journal data is not flushed": (without(15), "data is flushed before its rename"),
+    "directory of the staged file is not flushed": (without(8), FLUSHED_FIRST + "/h"),
+    "directory of the rename is not flushed": (without(22), FLUSHED_FIRST + "/h/.claude/projects"),
+    "the last removal is not flushed": (without(25), FLUSHED_FIRST + "/h/.claude/ccmove"),
+    "no journal": (without(13, 14, 15, 16, 17, 18), JOURNAL_FIRST),
+    "the journal's directory is not flushed": (without(18), JOURNAL_FIRST),
+    "a journal from before the manifest": (without(9, 10, 11, 12), JOURNAL_FIRST),
+    "a change after the journal is gone": (
+        with_line('renameat2(4</h/p>, "x", 4</h/p>, "y", RENAME_NOREPLACE) = 0', 25),
+        JOURNAL_FIRST,
+    ),
+    "a user's file is opened for writing": (
+        with_line('openat(4</h/.claude>, "history.jsonl", O_WRONLY|O_APPEND|O_NOFOLLOW) = 9'),
+        NEVER_OPENED,
+    ),
+    "a user's file is emptied": (
+        with_line('openat(4</h/.claude>, "history.jsonl", O_RDWR|O_TRUNC) = 9'),
+        NEVER_OPENED,
+    ),
+    "a user's file is cut": (
+        with_line('truncate("/h/.claude/history.jsonl", 5) = 0'),
+        "nothing is ever truncated",
+    ),
+    "a user's file is written in place": (
+        with_line('write(9</h/.claude/history.jsonl>, "x", 1) = 1'),
+        "a user's file is never written to",
+    ),
+    "a user's file gets another mode": (
+        with_line("fchmod(9</h/.claude/history.jsonl>, 0600) = 0"),
+        KEEPS_MODE,
+    ),
+    "a user's file gets another mode through its link": (
+        with_line('fchmodat(4</h/.claude/ccmove/backups>, "0", 0600) = 0'),
+        KEEPS_MODE,
+    ),
+    "a transcript is re-dated": (
+        with_line(f'utimensat(4</h/.claude/projects/-a>, "{TRANSCRIPT}", [{{tv_sec=1}}], 0) = 0'),
+        KEEPS_MODE,
+    ),
+    "a transcript is linked": (
+        with_line(
+            f'linkat(4</h/.claude/projects/-a>, "{TRANSCRIPT}", 5</h/.claude/ccmove>, "x", 0) = 0'
+        ),
+        NEVER_COPIED,
+    ),
+    "a transcript is opened for writing": (
+        with_line(f'openat(4</h/.claude/projects/-a>, "{TRANSCRIPT}", O_WRONLY|O_NOFOLLOW) = 9'),
+        NEVER_OPENED,
+    ),
+    "a copy takes a transcript's place": (
+        replaced(
+            '".ccmove-ID-0", 4</h>, ".claude.json")',
+            f'".ccmove-ID-0", 4</h/.claude/projects/-a>, "{TRANSCRIPT}")',
+        ),
+        NEVER_COPIED,
+    ),
+    "a new file that may be there already": (
+        replaced("O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC", "O_WRONLY|O_CREAT|O_NOFOLLOW"),
+        "a new file is made with O_CREAT|O_EXCL|O_NOFOLLOW",
+    ),
+    "a new file through a link": (
+        replaced("O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC", "O_WRONLY|O_CREAT|O_EXCL"),
+        "a new file is made with O_CREAT|O_EXCL|O_NOFOLLOW",
+    ),
+    "a new file that others can read": (
+        replaced("O_NOFOLLOW|O_CLOEXEC, 0600", "O_NOFOLLOW|O_CLOEXEC, 0644"),
+        "a new file is made with mode 0600",
+    ),
+    "a rename that may replace": (
+        replaced('renameat2(4</h/.claude/projects>, "-a", 5</h/.claude/projects>, "-b", '
+                 "RENAME_NOREPLACE)",
+                 'renameat(4</h/.claude/projects>, "-a", 5</h/.claude/projects>, "-b")'),
+        "what is the user's is renamed with a call that replaces nothing",
+    ),
+    "a link among the user's files": (
+        with_line('linkat(4</h>, ".claude.json", 5</h>, "second.json", 0) = 0'),
+        "links are made among our own files only",
+    ),
+}  # fmt: skip
+
+
+def test_nothing_is_wrong_with_the_least_that_a_safe_run_does() -> None:
+    assert lint(GOOD) == []
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_each_broken_rule_is_named(what: str) -> None:
+    trace, rule = BAD[what]
+    assert rule in {violation.rule for violation in lint(trace)}
+
+
+def test_a_call_that_failed_has_changed_nothing() -> None:
+    failed = 'openat(4</h/.claude>, "history.jsonl", O_WRONLY) = -1 EACCES (Permission denied)'
+    assert lint(with_line(failed)) == []
+
+
+def test_calls_outside_of_the_state_are_not_looked_at() -> None:
+    assert lint(with_line('openat(AT_FDCWD</x>, "/x/out", O_WRONLY|O_CREAT, 0666) = 9')) == []
+
+
+# -- real runs ------------------------------------------------------------------------------
+
+
+def lint_run(bench: Bench, job: Job, *, journaled: bool = False) -> list[Violation]:
+    ended = job.run(["-y", "-e", TRACE_MUTATING])
+    assert ended.exit == 0, ended
+    linter = Linter(str(bench.live), str(bench.state.config_dir), journaled)
+    return linter.check(parse(ended.trace))
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("command", ["move", "restore"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_real_run_breaks_no_rule(scenario: str, command: str, on_disk: Path) -> None:
+    bench = Bench(on_disk, scenario, command)
+    bench.reset()
+    assert lint_run(bench, bench.job()) == []
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_recovery_breaks_no_rule(scenario: str, kind: str, in_memory: Path) -> None:
+    bench = Bench(in_memory, scenario, "move")
+    break_off(bench, kind)
+    assert lint_run(bench, bench.recovery, journaled=True) == []
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_control_without_fsync_the_linter_finds_missing_flushes(
+    command: str, in_memory: Path
+) -> None:
+    bench = Bench(in_memory, "merge", command)
+    bench.reset()
+    rules = {violation.rule for violation in lint_run(bench, bench.job(["without_fsync"]))}
+    assert "data is flushed before its rename" in rules
+    assert JOURNAL_FIRST in rules
+    assert f"{FLUSHED_FIRST}{bench.state.projects}" in rules
+
+
+@pytest.mark.crash
+def test_control_without_a_journal_the_linter_misses_it(in_memory: Path) -> None:
+    bench = Bench(in_memory, "merge")
+    bench.reset()
+    rules = {violation.rule for violation in lint_run(bench, bench.job(["without_journal"]))}
+    assert JOURNAL_FIRST in rules
