@@ -143,9 +143,8 @@ def app() -> None:
 @common
 def move(old: str | None, new: str | None, **options: Any) -> int:
     """Move a project's Claude Code state from OLD to NEW."""
+    from ccmove.api import Move, apply, find_state
     from ccmove.commands.move import MoveOptions, read_pairs
-    from ccmove.commands.move import move as do_move
-    from ccmove.layout import find_layout
     from ccmove.resolve import resolve_pair
 
     def work(session: Session) -> Any:
@@ -161,18 +160,19 @@ def move(old: str | None, new: str | None, **options: Any) -> int:
         else:
             pairs = [resolve_pair(old, new)]
         session.moves = tuple(pair.real for pair in pairs)
-        session.layout = find_layout(options["config_dir"], os.environ)
+        session.layout = find_state(options["config_dir"])
         chosen = MoveOptions(
             full=options["verify"] == "full",
             **{name: options[name] for name in MOVE_FLAGS},
         )
-        return do_move(session.layout, pairs, chosen, session.progress())
+        asked = Move(session.layout, pairs, chosen, session.progress())
+        return asked.preview if options["dry_run"] else apply(asked)
 
     return Session(options).run(work)
 
 
 MOVE_FLAGS = (
-    "dry_run", "only", "on_conflict", "project_files", "desktop",
+    "only", "on_conflict", "project_files", "desktop",
     "move_folder", "allow_live", "skip_path_check",
 )  # fmt: skip
 
@@ -207,14 +207,14 @@ def _read_text(name: str) -> str:
 @common
 def restore(identifier: str | None, **options: Any) -> int:
     """Undo a move; without ID the newest one that was not undone yet."""
-    from ccmove.commands.restore import restore as do_restore
-    from ccmove.layout import find_layout
+    from ccmove.api import find_state
+    from ccmove.api import restore as do_restore
 
     def work(session: Session) -> Any:
-        session.layout = find_layout(options["config_dir"], os.environ)
+        session.layout = find_state(options["config_dir"])
         return do_restore(
-            session.layout,
             identifier,
+            state=session.layout,
             dry_run=options["dry_run"],
             allow_live=options["allow_live"],
             full=options["verify"] == "full",

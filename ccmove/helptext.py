@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,11 @@ if TYPE_CHECKING:
 
 Rows = tuple[tuple[str, str], ...]
 WIDEST = 34  # of the left column
+
+SUMMARY = (
+    "Bring along what Claude Code knows about a project (sessions, prompts, memory, trust, "
+    "settings) when its folder was renamed or moved."
+)
 
 EXAMPLES: Rows = (
     ("ccmove ~/code/old ~/code/new", "after renaming the folder"),
@@ -53,10 +59,7 @@ class Help:
 
     def write(self, ctx: click.Context, formatter: click.HelpFormatter, common: set[str]) -> None:
         formatter.write("Usage: ccmove [OPTIONS] OLD NEW\n       ccmove COMMAND [OPTIONS] …\n\n")
-        formatter.write_text(
-            "Bring along what Claude Code knows about a project (sessions, prompts, memory, "
-            "trust, settings) when its folder was renamed or moved."
-        )
+        formatter.write(f"{textwrap.fill(SUMMARY, formatter.width)}\n")
         own, shared = split_options(self.move, ctx, common)
         rows = [(c.name or "", c.get_short_help_str(100)) for c in self.commands]
         for title, listed in (

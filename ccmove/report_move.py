@@ -23,6 +23,7 @@ MOST_MOVES = 8
 MOST_PROJECTS = 12
 MOST_DIFFERENCES = 12
 MOST_PATHS = 4
+PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
 
 
 def show_result(result: Result, printer: Printer) -> None:
@@ -172,7 +173,7 @@ def _differences(result: Result, all_of_it: bool) -> Iterator[Line]:
         return
     yield []
     yield [("title", "Differences")]
-    for change in plan.files:
+    for change in sorted(plan.files, key=lambda change: PLACES.index(change.place)):
         yield from _file(change, all_of_it)
     if plan.history is not None:
         yield from _prompts(result, all_of_it)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Show = Callable[[Any, "Printer"], None]
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
 INTERRUPTED = 130
-AGAIN = "run it again: "
 DEFAULT_HINTS = {2: "ccmove --help", 5: "ccmove recover", INTERRUPTED: "{again}"}
 
 
@@ -106,7 +105,8 @@ class Session:
     def _as_called(self, error: CcmoveError) -> CcmoveError:
         """A hint can be typed as it stands: it acts on the same state, and names the command."""
         hint = error.hint or DEFAULT_HINTS.get(error.exit_code, "mend that, then {again}")
-        hint = hint.replace("run the command again", "{again}").replace("{again}", AGAIN + again())
+        hint = re.sub("run the command again$", "{again}", hint, flags=re.MULTILINE)
+        hint = hint.replace("{again}", f"run it again: {again()}")
         if self.config_dir and "--config-dir" not in hint:
             option = f"ccmove --config-dir {shlex.quote(self.config_dir)} "
             hint = re.sub(r"(?<![\w/.-])ccmove (?=\S)", lambda _: option, hint)
