@@ -400,30 +400,34 @@ def read_edits(
             "this backup can't be restored",
         )
     try:
-        record = _checked_edits(json.loads(document.data))
+        record = json.loads(document.data)
+        edits = [_edit(row) for row in record["edits"]]
+        lines = [(_number(n), _text(before), _text(after)) for n, before, after in record["lines"]]
+        return edits, lines, _text(record["appended"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RefusedError(
             f"{path} can't be used: {error}", "this backup can't be restored"
         ) from None
-    edits = [Edit.from_record(row) for row in record["edits"]]
-    return edits, [(n, b, a) for n, b, a in record["lines"]], record["appended"]
 
 
-def _checked_edits(record: dict[str, Any]) -> dict[str, Any]:
-    """The record itself, when all in it is of the right kind."""
-    for kind, pointer, *ends_and_more in record["edits"]:
-        _one_of(kind, ("set", "key", "add", "remove"))
-        if not isinstance(pointer, list) or not pointer:
-            raise ValueError(f"{pointer!r} points to nothing")
-        if not all(type(token) in (str, int) for token in pointer):
-            raise ValueError(f"{pointer!r} is not a pointer")
-        for raw in ends_and_more[:2]:
-            if raw is not None:
-                parse(_text(raw))  # anything but JSON would make something else of the file
-        for value in ends_and_more[2:]:
-            if value is not None and type(value) not in (str, int):
-                raise ValueError(f"{value!r} is neither a text nor a number")
-    for number, before, after in record["lines"]:
-        _number(number), _text(before), _text(after)
-    _text(record["appended"])
-    return record
+_LEAD = re.compile(r'[ \t\n\r]*,?[ \t\n\r]*(?:"(?:[^"\\]|\\.)*"[ \t\n\r]*:[ \t\n\r]*)?')
+_TAIL = re.compile(r"[ \t\n\r]*,?")
+
+
+def _edit(row: list[Any]) -> Edit:
+    """One edit; all that undoing it would write is JSON, or it would make something else."""
+    kind, pointer, before, after, anchor, place, lead, tail = row
+    _one_of(kind, ("set", "key", "add", "remove"))
+    if not isinstance(pointer, list) or not pointer:
+        raise ValueError(f"{pointer!r} points to nothing")
+    if not all(type(token) in (str, int) for token in pointer):
+        raise ValueError(f"{pointer!r} is not a pointer")
+    for raw in (before, after):
+        if raw is not None:
+            parse(_text(raw))
+    if anchor is not None:
+        _text(anchor)
+    _number(place, least=-1)
+    if not _LEAD.fullmatch(_text(lead)) or not _TAIL.fullmatch(_text(tail)):
+        raise ValueError(f"{lead!r} and {tail!r} do not stand around a value")
+    return Edit.from_record(row)

@@ -1,0 +1,75 @@
+"""Makes the system itself unkind: no privileges, limits, file systems full or read-only."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.run import Completed, ccmove_command, run_child
+from tests.support.state import StateBuilder
+
+ROOT = Path(__file__).resolve().parents[2]
+_NEW_NAMESPACE = 0x00020000
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give files away")
+
+
+def without_privileges(*args: str | os.PathLike[str]) -> list[str]:
+    """`ccmove ARGS` for which modes count: root without its capabilities is an ordinary user."""
+    if os.geteuid() != 0:
+        return ccmove_command(*args)
+    if shutil.which("setpriv") is None:
+        pytest.skip("needs setpriv to give up root's privileges")
+    return ["setpriv", "--inh-caps=-all", "--bounding-set=-all", *ccmove_command(*args)]
+
+
+def under_shell(setting: str, *args: str | os.PathLike[str]) -> list[str]:
+    """`ccmove ARGS` after a shell's `setting`, such as `umask 777` or `ulimit -n 20`."""
+    return ["sh", "-c", f'{setting}; exec "$@"', "sh", *ccmove_command(*args)]
+
+
+def hooked(
+    state: StateBuilder, hook: str, arguments: list[str], *args: str | os.PathLike[str]
+) -> Completed:
+    """`ccmove ARGS` with one of `tests.hostile.hooks` at work inside."""
+    argv = [sys.executable, "-m", "tests.hostile.hooks", hook, *arguments, "--"]
+    argv += [os.fspath(arg) for arg in args]
+    return run_child(argv, state=state, env={"PYTHONPATH": str(ROOT)})
+
+
+@contextmanager
+def tmpfs(where: Path, options: str) -> Iterator[Path]:
+    """A real file system in memory, seen by this process and its children alone."""
+    _enter_private_namespace()
+    where.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(where)], capture_output=True
+    )
+    if done.returncode:
+        pytest.skip(f"can't mount a file system here: {done.stderr.decode().strip()}")
+    try:
+        yield where
+    finally:
+        subprocess.run(["umount", "-l", str(where)], check=True)
+
+
+def remount(where: Path, options: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{options}", str(where)], check=True)
+
+
+def _enter_private_namespace() -> None:
+    """Mounts made from here on are nobody else's."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("needs Linux's mount namespaces")
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_NEW_NAMESPACE):
+        pytest.skip(f"needs a mount namespace: {os.strerror(ctypes.get_errno())}")
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)

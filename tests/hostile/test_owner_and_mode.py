@@ -1,0 +1,250 @@
+"""What is ours is for the owner's eyes only, and what is rewritten stays whose and what it was."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.attack import Target, checked
+from tests.hostile.surroundings import hooked, needs_root, under_shell, without_privileges
+from tests.support.run import Completed, run_child
+
+NOBODY = 65534
+
+
+def ordinary(target: Target, *args: str | os.PathLike[str]) -> Completed:
+    return checked(run_child(without_privileges(*args), state=target.state))
+
+
+def too_open(own: Path) -> list[str]:
+    """Whatever of ours others could look at."""
+    found = []
+    for path in (own, *own.rglob("*")):
+        wanted = 0o700 if path.is_dir() else 0o600
+        mode = stat.S_IMODE(path.lstat().st_mode)
+        if mode != wanted:
+            found.append(f"{path} {mode:o}")
+    return found
+
+
+@pytest.mark.parametrize("umask", ["000", "022", "077", "277", "777"])
+def test_everything_of_ours_is_private_whatever_the_umask(target: Target, umask: str) -> None:
+    argv = under_shell(f"umask {umask}", target.old, target.new)
+    done = checked(run_child(argv, state=target.state))
+    assert done.exit == 0, done
+    assert too_open(target.own) == []
+    argv = under_shell(f"umask {umask}", "restore")
+    assert checked(run_child(argv, state=target.state)).exit == 0
+    assert too_open(target.own) == []
+
+
+@pytest.mark.parametrize("umask", ["277", "777"])
+def test_a_strict_umask_does_not_lock_an_ordinary_user_out(target: Target, umask: str) -> None:
+    argv = without_privileges(target.old, target.new)
+    done = checked(
+        run_child(["sh", "-c", f'umask {umask}; exec "$@"', "sh", *argv], state=target.state)
+    )
+    assert done.exit == 0, done
+
+
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_at_no_moment_anything_of_ours_is_open_to_others(
+    target: Target, command: str, tmp_path: Path
+) -> None:
+    for path in (target.state.history, target.state.config_file, target.handle.index):
+        path.chmod(0o644)
+    os.link(target.state.history, target.state.home / "second-name")  # so that it is copied
+    args: list[str | Path] = [target.old, target.new]
+    if command == "restore":
+        assert target.move().exit == 0
+        args = ["restore"]
+    record = tmp_path / "too-open"
+    before = os.umask(0)
+    try:
+        done = hooked(target.state, "watch_modes", [str(target.own), str(record)], *args)
+    finally:
+        os.umask(before)
+    assert done.exit == 0, done
+    assert record.read_text() == ""
+    assert too_open(target.own) == []
+
+
+def test_the_watcher_sees_what_is_open(target: Target, tmp_path: Path) -> None:
+    """The control of the test above."""
+    target.own.mkdir(mode=0o755)
+    target.own.chmod(0o755)
+    record = tmp_path / "too-open"
+    done = hooked(
+        target.state, "watch_modes", [str(target.own), str(record)], target.old, target.new
+    )
+    assert done.exit == 0
+    assert "755" in record.read_text()
+
+
+def test_a_directory_of_ours_that_was_open_is_closed(target: Target) -> None:
+    (target.own / "backups").mkdir(parents=True)
+    (target.own / "lock").touch(0o666)
+    for path in (target.own, target.own / "backups", target.own / "lock"):
+        path.chmod(0o777)
+    assert target.move().exit == 0
+    assert too_open(target.own) == []
+
+
+MODES = [0o600, 0o640, 0o644, 0o660, 0o400]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=oct)
+def test_rewritten_files_keep_their_mode_and_group(target: Target, mode: int) -> None:
+    files = [target.state.history, target.state.config_file, target.job, target.plugins]
+    index = target.handle.index
+    group = 4321 if os.geteuid() == 0 else os.getgid()
+    for path in (*files, index):
+        path.chmod(mode)
+        os.chown(path, -1, group)
+    assert target.move().exit == 0
+    moved = target.target / index.name
+    for _ in ("after the move", "after the restore"):
+        for path in (*files, moved):
+            found = path.stat()
+            assert (stat.S_IMODE(found.st_mode), found.st_gid) == (mode, group), path
+        assert target.run("restore").exit in (0, 3)
+        moved = index
+    assert too_open(target.own) == []
+
+
+# -- other people's state ------------------------------------------------------------------------
+
+
+def give_away(path: Path) -> None:
+    for base, directories, files in os.walk(path):
+        for name in (".", *directories, *files):
+            os.chown(os.path.join(base, name), NOBODY, NOBODY, follow_symlinks=False)
+
+
+@needs_root
+@pytest.mark.parametrize(
+    "command", [["move"], ["restore"], ["recover"], ["backups", "--prune", "--keep", "0"]]
+)
+def test_root_does_not_touch_the_state_of_another_user(target: Target, command: list[str]) -> None:
+    assert target.move().exit == 0
+    give_away(target.state.home)
+    target.remember()
+    words: list[str | Path] = [target.new, target.old] if command == ["move"] else [*command]
+    if command == ["move"]:
+        target.new.rename(target.old)
+    done = target.run(*words)
+    assert done.exit == 4, done
+    assert "another user" in done.err
+    target.nothing_changed(ignore=())
+    owners = {path.lstat().st_uid for path in target.state.home.rglob("*")}
+    assert owners == {NOBODY}
+
+
+@needs_root
+def test_root_may_look_at_the_state_of_another_user(target: Target) -> None:
+    give_away(target.state.home)
+    target.remember()
+    assert target.move("--dry-run").exit == 0
+    assert target.run("backups").exit == 0
+    target.nothing_changed(ignore=())
+
+
+@needs_root
+@pytest.mark.parametrize("what", ["history", "config", "index", "own"])
+def test_a_single_thing_of_another_user_is_refused(target: Target, what: str) -> None:
+    places = {
+        "history": target.state.history,
+        "config": target.state.config_file,
+        "index": target.handle.index,
+        "own": target.own,
+    }
+    path = places[what]
+    if what == "own":
+        path.mkdir(mode=0o700)
+    os.chown(path, NOBODY, NOBODY)
+    target.remember()
+    done = target.move()
+    assert done.exit == 4, done
+    assert str(path) in done.err
+    target.nothing_changed(ignore=())
+
+
+@needs_root
+def test_transcripts_of_another_user_move_and_stay_his(target: Target) -> None:
+    os.chown(target.handle.transcripts[0], NOBODY, NOBODY)
+    assert target.move().exit == 0
+    assert (target.target / target.handle.transcripts[0].name).stat().st_uid == NOBODY
+
+
+# -- locked-down directories ---------------------------------------------------------------------
+
+LOCKED = {
+    "the state": (lambda t: t.state.config_dir, 0o500),
+    "projects": (lambda t: t.state.projects, 0o500),
+    "projects, not even to look": (lambda t: t.state.projects, 0o000),
+    "the project directory": (lambda t: t.handle.directory, 0o000),
+    "the project directory, read-only": (lambda t: t.handle.directory, 0o500),
+    "the history": (lambda t: t.state.history, 0o000),
+    "the config file": (lambda t: t.state.config_file, 0o000),
+    "the home": (lambda t: t.state.home, 0o500),
+    "the index": (lambda t: t.handle.index, 0o000),
+    "a transcript": (lambda t: t.handle.transcripts[0], 0o000),
+    "the list of plugins": (lambda t: t.plugins, 0o000),
+    "a job": (lambda t: t.job.parent, 0o000),
+    "sessions": (lambda t: made(t.state.config_dir / "sessions"), 0o000),
+    "ours": (lambda t: made(t.own), 0o000),
+    "our lock": (lambda t: made(t.own) / "lock", 0o000),
+    "backups": (lambda t: made(t.own / "backups"), 0o500),
+}
+
+
+def made(path: Path) -> Path:
+    path.mkdir(parents=True, mode=0o700, exist_ok=True)
+    if path.name == "ccmove":
+        (path / "lock").touch(0o600)
+    return path
+
+
+@pytest.mark.parametrize("what", LOCKED)
+def test_an_ordinary_user_is_told_what_is_locked(target: Target, what: str) -> None:
+    where, mode = LOCKED[what]
+    path = where(target)
+    before = stat.S_IMODE(path.stat().st_mode)
+    target.remember()
+    path.chmod(mode)
+    try:
+        dry = ordinary(target, "--dry-run", target.old, target.new)
+        done = ordinary(target, target.old, target.new)
+    finally:
+        path.chmod(before)
+    assert done.exit in (0, 1, 4), done
+    assert dry.exit in (0, 1, 4), dry
+    if done.exit:
+        assert str(path) in done.err, done.err
+        target.nothing_changed()
+        target.nothing_left_over()
+        assert target.move().exit == 0, "when it is mended, all goes well"
+
+
+def test_a_home_below_a_directory_that_can_only_be_passed_is_no_hindrance(target: Target) -> None:
+    """/home is often 0711: nobody may list it, everyone may go through."""
+    target.state.root.chmod(0o111)
+    try:
+        done = ordinary(target, target.old, target.new)
+    finally:
+        target.state.root.chmod(0o755)
+    assert done.exit == 0, done
+
+
+def test_a_home_that_is_reached_through_a_link_is_no_hindrance(target: Target) -> None:
+    link = target.state.root / "link-to-home"
+    link.symlink_to(target.state.home)
+    done = target.run_alone(target.old, target.new, env={"HOME": str(link)})
+    assert done.exit == 0, done
+    assert target.target.is_dir()
+    assert str(target.new) in target.state.config_file.read_text()
+    assert target.run_alone("restore", env={"HOME": str(link)}).exit == 0
+    assert target.handle.directory.is_dir()
