@@ -60,8 +60,9 @@ class StagedHistory:
         self.staged = staged
         self.paths = paths
         self.inode = 0
-        self.before: Content | None = None
-        self.after: Content | None = None
+        self._now = change.seen
+        self._mode = 0o600
+        self._size = 0
         self._sha_before = BackgroundHash()
         self._sha_after = BackgroundHash()
 
@@ -69,6 +70,8 @@ class StagedHistory:
         """Stage the whole of it, and check it against its sources to the byte."""
         pieces = self._counted(self._pieces(), tick)
         self.inode = files.write_new(self.staged, pieces, attributes)
+        self._mode = attributes.mode
+        self._size = os.lstat(self.staged).st_size
         problems = check_history(self.change, self.staged)
         if problems:
             raise CcmoveError("the new history is not as planned").with_details(problems)
@@ -92,31 +95,39 @@ class StagedHistory:
                 tick(done, total)
             yield piece
 
-    def carry_over(self, saved_copy: Path | None) -> None:
+    def contents(self) -> tuple[Content, Content]:
+        """What the history holds now and what it will hold, each with its hash."""
+        now = self._now
+        before = Content(self._sha_before.hexdigest(), now.size, self._mode, now.mtime_ns)
+        after = Content(self._sha_after.hexdigest(), self._size)
+        return before, after
+
+    def carry_over(self, saved_copy: Path | None) -> bool:
         """Under the lock: what was appended since the plan goes into the staged file too.
 
         A linked backup has grown with the history; one that is a copy gets the tail as well.
+        False when there was nothing to carry over.
         """
         change = self.change
         fd = _open(change.path)
         try:
             now = Fingerprint.of(os.fstat(fd))
+            if now == change.seen:
+                return False
+            tail = _tail(change, now, reader(fd))
+            found = history.scan(reader(fd), now.size, self.paths, change.seen.size)
+            added = b"".join(history.rewritten(reader(fd), found, change.seen.size))
             attributes = Attributes.of(os.fstat(fd))
-            tail = _tail(change, now, reader(fd)) if now != change.seen else b""
-            if tail:
-                found = history.scan(reader(fd), now.size, self.paths, change.seen.size)
-                added = b"".join(history.rewritten(reader(fd), found, change.seen.size))
-                files.append(self.staged, added, attributes)
-                self._sha_before.update(tail)
-                self._sha_after.update(added)
         finally:
             os.close(fd)
-        if tail and saved_copy is not None:
+        files.append(self.staged, added, attributes)
+        if saved_copy is not None:
             files.append(saved_copy, tail, Attributes.of(os.lstat(saved_copy)))
-        size = os.lstat(self.staged).st_size
-        digest = self._sha_before.hexdigest()
-        self.before = Content(digest, now.size, attributes.mode, now.mtime_ns)
-        self.after = Content(self._sha_after.hexdigest(), size)
+        self._sha_before.update(tail)
+        self._sha_after.update(added)
+        self._size += len(added)
+        self._now = now
+        return True
 
 
 def _tail(change: HistoryChange, now: Fingerprint, read: history.Read) -> bytes:

@@ -6,13 +6,13 @@ A run goes through these, in this order; `attempt` reads as the list:
     preflight   is there room, is everything ours, on one file system, no link in the way
     begin       the journal: names what will be staged, so that it can be swept up
     save        the files that change are kept in the backup
-    stage       their new content is written beside them, flushed, and checked
-    lock        the client's locks, only now
-    look again  is everything still as it was planned? (the history may have grown: carry over)
+    stage       their new content is written beside them, flushed, read back and checked
     commit      manifest and journal on disk: from here on all can be taken back from them alone
-    change      replace, rename
-    verify      exactly what was planned?
-    finish      locks released, journal removed
+    lock        the client's locks, only now and for a moment
+    look again  is everything still as it was planned? (the history may have grown: carry over)
+    change      replace, rename, and see that what was staged is what is there
+    verify      locks released: has everything that moved survived?
+    finish      journal removed
 
 Until the journal is gone, an interruption anywhere means: take back. `settle` does that for a
 run that failed just now and for one that died long ago.
@@ -108,12 +108,14 @@ def attempt(work: Run, full: bool, ending: contextlib.ExitStack) -> None:
         work.begin()
         work.save()
         work.stage()
+        work.check_staged(full)
         traces = work.snapshot(full)
+        work.commit()
         with work.client_locks():
             work.look_again()
-            work.commit()
             work.change()
-            work.verify(traces, full)
+            work.check_places()
+        work.verify(traces, full)
         ending.enter_context(interrupts_ignored())
         work.finish()
     except BaseException as error:
@@ -132,6 +134,13 @@ def _take_back(layout: Layout, error: BaseException) -> None:
             f"could not change the state: {describe(error)}",
             "everything is as it was; mend that and run the command again",
         ) from error
+
+
+def _refuse(problems: list[str]) -> None:
+    if problems:
+        raise CcmoveError(
+            "the result is not what was planned, so everything was put back"
+        ).with_details(problems)
 
 
 # -- the run ---------------------------------------------------------------------------
@@ -239,7 +248,12 @@ class Run:
         wanted = Attributes.of(os.lstat(change.path))
         return wanted._replace(mtime_ns=change.keep_times)
 
-    def snapshot(self, full: bool) -> dict[Path, verifier.Trace]:
+    def check_staged(self, full: bool) -> None:
+        """What was written is read back: to the byte what was planned, and valid."""
+        for change in self.plan.files:
+            _refuse(verifier.check_file(change, self.staged[change.path], full=full))
+
+    def snapshot(self, full: bool) -> verifier.Traces:
         """What must survive the renames."""
         tick = self.ticker("hashing") if full else None
         return verifier.snapshot(self.plan, self.staged.values(), full=full, tick=tick)
@@ -253,7 +267,8 @@ class Run:
             self._refuse_changed(change)
         if self.history is not None:
             name, is_link = self.saved[self.history.change.path]
-            self.history.carry_over(None if is_link else self.directory / name)
+            if self.history.carry_over(None if is_link else self.directory / name):
+                self.commit()  # the manifest tells the size and the hash of the history
 
     def _refuse_changed(self, change: FileChange) -> None:
         if change.seen is None:
@@ -306,16 +321,15 @@ class Run:
         inode = self.inodes[change.path]
         if isinstance(change, HistoryChange):
             assert self.history is not None
-            assert self.history.after is not None
-            before, after = self.history.before, self.history.after
+            before, after = self.history.contents()
             return SavedFile(change.path, change.path, "history", saved, before, after, inode=inode)
-        after = Content(manifest.sha256(change.after or b""), len(change.after or b""))
-        before = None
+        was = None
         if change.before is not None:
-            before = reversal.content_of(change.before, os.lstat(change.path))
+            was = reversal.content_of(change.before, os.lstat(change.path))
+        will_be = Content(manifest.sha256(change.after or b""), len(change.after or b""))
         edits, edits_sha256 = self.edits.get(change.path, (None, None))
         return SavedFile(
-            change.path, change.ends, change.place, saved, before, after, edits, edits_sha256, inode
+            change.path, change.ends, change.place, saved, was, will_be, edits, edits_sha256, inode
         )
 
     def change(self) -> None:
@@ -338,17 +352,26 @@ class Run:
             if made.is_new:
                 files.rename_new(self.staged[made.path], made.path)
 
-    def verify(self, traces: dict[Path, verifier.Trace], full: bool) -> None:
-        problems = verifier.check(self.plan, traces, full=full)
-        if self.history is not None and self.history.after is not None:
-            path = self.history.change.path
-            found = os.lstat(path)
-            if (found.st_ino, found.st_size) != (self.history.inode, self.history.after.size):
-                problems.append(f"{path} is not the file that was staged")
-        if problems:
-            raise CcmoveError(
-                "the result is not what was planned, so everything was put back"
-            ).with_details(problems)
+    def check_places(self) -> None:
+        """Under the locks: what is in its place is the very file that was staged and checked."""
+        for change in self._changes():
+            ends = change.ends if isinstance(change, FileChange) else change.path
+            found = os.lstat(ends)
+            if (found.st_ino, found.st_size) != (self.inodes[change.path], self._size(change)):
+                problems = [f"{ends} is not the file that was staged"]
+                if isinstance(change, FileChange):
+                    problems += verifier.check_file(change, ends)
+                _refuse(problems)
+
+    def _size(self, change: FileChange | HistoryChange) -> int:
+        if isinstance(change, FileChange):
+            return len(change.after or b"")
+        assert self.history is not None
+        return self.history.contents()[1].size
+
+    def verify(self, traces: verifier.Traces, full: bool) -> None:
+        """Every rename has happened, and every file that moved is the one it was."""
+        _refuse(verifier.check(self.plan, traces, full=full))
 
     def finish(self) -> None:
         """Leave nothing behind but the backup, which only its owner can read."""

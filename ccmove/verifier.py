@@ -17,7 +17,7 @@ from ccmove import history
 from ccmove.edits import Edit
 from ccmove.jsonspan import NotJsonError, Pointer, loads
 from ccmove.manifest import sha256_of
-from ccmove.plan import FileChange, HistoryChange, Plan, landing_of, landings
+from ccmove.plan import FileChange, HistoryChange, Plan, landings
 from ccmove.state import open_regular, read_document, reader
 
 MOST_SHOWN = 20
@@ -33,53 +33,64 @@ class Trace(NamedTuple):
     sha256: str | None = None
 
 
+# What the steps rename, and in it every file by its name below that.
+Traces = dict[Path, dict[str, Trace]]
+
+
 def snapshot(
     plan: Plan,
     staged: Iterable[Path] = (),
     *,
     full: bool = False,
     tick: Callable[[int], None] | None = None,
-) -> dict[Path, Trace]:
+) -> Traces:
     """Every file that the steps move, with what must survive; not rewritten or staged ones."""
-    rewritten = {*(file.path for file in plan.files), *staged}
     landed = landings(plan.steps)
-    traces: dict[Path, Trace] = {}
+    rewritten = {change.path for change in plan.files}
+    left_out = {os.fspath(path) for path in (*landed, *rewritten, *staged)}
+    folders = {Path(old) for old, _ in plan.folders}  # one rename, and not ours to walk through
+    traces: Traces = {}
     for path in landed:
-        if any(path == Path(old) for old, _ in plan.folders):
-            continue  # the project's own folder: one rename, and not ours to walk through
-        for file, found in _files_below(path):
-            if file not in rewritten:
-                traces[file] = _trace(file, found, full)
-                if tick:
-                    tick(found.st_size)
+        if path not in folders | rewritten:
+            traces[path] = dict(_traces_below(os.fspath(path), left_out, full, tick))
     return traces
 
 
-def _files_below(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    found = os.lstat(path)
+def _traces_below(
+    top: str, left_out: set[str], full: bool, tick: Callable[[int], None] | None
+) -> Iterator[tuple[str, Trace]]:
+    for path, found in _files_below(top, left_out):
+        yield path[len(top) :], _trace(path, found, full)
+        if tick:
+            tick(found.st_size)
+
+
+def _files_below(top: str, left_out: set[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """The file `top`, or every file in that directory; what goes another way is left out."""
+    found = os.lstat(top)
     if not stat.S_ISDIR(found.st_mode):
-        yield path, found
+        yield top, found
         return
-    waiting = [str(path)]
+    waiting = [top]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
+                if entry.path in left_out:
+                    continue
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
                 else:
-                    yield Path(entry.path), entry.stat(follow_symlinks=False)
+                    yield entry.path, entry.stat(follow_symlinks=False)
 
 
-def _trace(path: Path, found: os.stat_result, full: bool) -> Trace:
-    hashed = sha256_of(path) if full and stat.S_ISREG(found.st_mode) else None
+def _trace(path: str, found: os.stat_result, full: bool) -> Trace:
+    hashed = sha256_of(Path(path)) if full and stat.S_ISREG(found.st_mode) else None
     return Trace(found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, hashed)
 
 
-def check(plan: Plan, traces: dict[Path, Trace], *, full: bool) -> list[str]:
-    """What is not as planned, in words; empty when all is well."""
+def check(plan: Plan, traces: Traces, *, full: bool) -> list[str]:
+    """What did not move as planned, in words; empty when all is well."""
     problems = [*_check_steps(plan), *_check_traces(plan, traces, full)]
-    for file in plan.files:
-        problems += _check_file(file, full)
     return problems[:MOST_SHOWN]
 
 
@@ -104,31 +115,33 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def _check_traces(plan: Plan, traces: dict[Path, Trace], full: bool) -> Iterator[str]:
+def _check_traces(plan: Plan, traces: Traces, full: bool) -> Iterator[str]:
     landed = landings(plan.steps)
     for path, before in traces.items():
-        final = landing_of(path, landed)
-        try:
-            after = _trace(final, os.lstat(final), full)
-        except FileNotFoundError:
-            yield f"{final} is missing (it was {path})"
-            continue
-        if after != before:
-            yield f"{final} is not the file it was: {before} became {after}"
+        top = os.fspath(landed[path])
+        for name, trace in before.items():
+            try:
+                after = _trace(top + name, os.lstat(top + name), full)
+            except FileNotFoundError:
+                yield f"{top + name} is missing (it was {path}{name})"
+                continue
+            if after != trace:
+                yield f"{top + name} is not the file it was: {trace} became {after}"
 
 
-def _check_file(file: FileChange, full: bool) -> Iterator[str]:
-    document = read_document(file.ends)
+def check_file(change: FileChange, path: Path, *, full: bool = False) -> list[str]:
+    """What is not as planned in the file at `path`, which holds the new content of a change."""
+    document = read_document(path)
     if document is None:
-        yield f"{file.ends} is missing"
-        return
-    if document.data != file.after:
-        yield f"{file.ends} does not hold what was planned"
-        yield from _differences(_value(file.after or b""), _value(document.data))
-        return
-    if file.edits and file.before is not None:
-        before = file.before.decode("utf-8", "surrogateescape")
-        yield from json_problems(before, document.text, file.edits, full=full)
+        return [f"{path} is missing"]
+    if document.data != change.after:
+        differences = _differences(_value(change.after or b""), _value(document.data))
+        return [f"{path} does not hold what was planned", *differences][:MOST_SHOWN]
+    if not change.edits or change.before is None:
+        return []
+    before = change.before.decode("utf-8", "surrogateescape")
+    problems = json_problems(before, document.text, change.edits, full=full)
+    return [f"{path}: {problem}" for problem in problems][:MOST_SHOWN]
 
 
 def json_problems(

@@ -11,8 +11,8 @@ from tests.support import tree
 from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
 
-BEFORE_THE_LOCKS = ["begin", "save", "stage", "snapshot"]
-STAGES = [*BEFORE_THE_LOCKS, "look_again", "commit", "change", "verify", "finish"]
+BEFORE_THE_LOCKS = ["begin", "save", "stage", "check_staged", "snapshot"]
+STAGES = [*BEFORE_THE_LOCKS, "commit", "look_again", "change", "check_places", "verify"]
 
 # Runs ccmove, but the process gets the signal just before or just after one stage.
 SCRIPT = """
@@ -63,13 +63,21 @@ def test_a_signal_before_a_stage_leaves_everything_as_it_was(
     assert left <= {".claude/ccmove/lock", ".claude/ccmove/backups"}
 
 
-@pytest.mark.parametrize("stage", STAGES[:-1])
+@pytest.mark.parametrize("stage", STAGES)
 def test_a_signal_after_a_stage_leaves_everything_as_it_was(
     ready: StateBuilder, stage: str
 ) -> None:
     before = tree.snapshot(ready.home)
     assert interrupt(ready, stage, signal.SIGINT, "after")[0] == 130
     assert tree.diff(before, tree.snapshot(ready.home), ignore=[".claude/ccmove"]) == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_once_all_is_verified_a_signal_comes_too_late(ready: StateBuilder, when: str) -> None:
+    code, message = interrupt(ready, "finish", signal.SIGINT, when)
+    assert (code, message) == (0, "")
+    assert not (ready.config_dir / "ccmove" / "journal.json").exists()
+    assert run_ccmove("restore", state=ready).exit == 0
 
 
 def test_a_move_succeeds_after_an_interrupted_one(ready: StateBuilder) -> None:
