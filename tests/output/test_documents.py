@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import importlib.util
+import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
 
@@ -92,12 +92,22 @@ def test_the_tested_clients_are_those_that_the_tests_drive() -> None:
 
 
 def test_help_is_there_almost_as_soon_as_click_is() -> None:
-    def fastest(*arguments: str) -> float:
+    def least_work(*arguments: str) -> float:
+        """Processor time: other work on the machine does not count."""
         times = []
         for _ in range(7):
-            began = time.perf_counter()
+            before = os.times()
             subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
-            times.append(time.perf_counter() - began)
+            after = os.times()
+            times.append(sum(after[2:4]) - sum(before[2:4]))
         return min(times)
 
-    assert fastest("-m", "ccmove", "--help") <= 2.5 * fastest("-c", "import click")
+    assert least_work("-m", "ccmove", "--help") <= 2.5 * least_work("-c", "import click")
+
+
+def test_the_architecture_page_names_every_module_and_no_other() -> None:
+    page = (REPO / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("| what for |")[2].partition("\n\n")[0]
+    named = set(re.findall(r"`([a-z_]+)`", table)) - {"rich", "click"}
+    modules = {path.stem for path in (REPO / "ccmove").glob("*.py") if path.stem[0] != "_"}
+    assert named == modules
