@@ -24,6 +24,7 @@ from ccmove.session import (
 )
 
 COMPLETE_VARIABLE = "_CCMOVE_COMPLETE"
+SHELLS = ["bash", "zsh", "fish"]
 VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict", "--sort", "--search"}
 
 
@@ -31,7 +32,8 @@ class Commands(click.Group):
     """`ccmove OLD NEW` is `ccmove move OLD NEW`; common options may stand before the command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, self.with_command(args))
+        is_asked = ctx.resilient_parsing and not args  # a shell completes the first word
+        return super().parse_args(ctx, args if is_asked else self.with_command(args))
 
     def with_command(self, args: list[str]) -> list[str]:
         """The command's name brought to the front, `move` when there is none."""
@@ -44,14 +46,10 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> Any:
         """The first word may be a command, or OLD or an option of a move."""
-        from ccmove.completion import known_projects
+        from ccmove.completion import first_word
 
-        move = self.commands["move"]
-        items = [*super().shell_complete(ctx, incomplete), *move.shell_complete(ctx, incomplete)]
-        found = {item.value: item for item in items}
-        if not incomplete.startswith("-"):
-            found |= {item.value: item for item in known_projects(ctx, incomplete)}
-        return list(found.values())
+        commands = super().shell_complete(ctx, incomplete)
+        return first_word(ctx, incomplete, commands, self.commands["move"])
 
     def _main_shell_completion(self, *args: Any, **kwargs: Any) -> None:
         if COMPLETE_VARIABLE in os.environ:
@@ -94,7 +92,12 @@ def common(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("-v", "--verbose", is_flag=True, help="Say more, and why."),
         click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-        click.option("--config-dir", metavar="DIR", help="Instead of ~/.claude."),
+        click.option(
+            "--config-dir",
+            metavar="DIR",
+            help="Instead of ~/.claude.",
+            shell_complete=completed_by("folders"),
+        ),
     ):
         function = option(function)
     return function
@@ -376,7 +379,7 @@ def verify(path: str | None, **options: Any) -> int:
 
 
 @app.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), required=False)
+@click.argument("shell", type=click.Choice(SHELLS), required=False)
 def completion(shell: str | None) -> int:
     """Print the script that completes ccmove's arguments in SHELL.
 
@@ -387,7 +390,10 @@ def completion(shell: str | None) -> int:
     """
     from ccmove.completion import script
 
-    click.echo(script(app, shell or os.path.basename(os.environ.get("SHELL", "bash"))), nl=False)
+    chosen = shell or os.path.basename(os.environ.get("SHELL", "bash"))
+    if chosen not in SHELLS:
+        raise click.UsageError(f"no completion for {chosen}: name bash, zsh or fish")
+    click.echo(script(app, chosen), nl=False)
     return 0
 
 

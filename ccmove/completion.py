@@ -22,7 +22,6 @@ from click.shell_completion import (
 
 from ccmove.backup import all_manifests, in_force
 from ccmove.encoding import possible_names
-from ccmove.errors import UsageError
 from ccmove.layout import Layout, find_layout
 from ccmove.listed import read_lists
 from ccmove.printable import printable
@@ -41,6 +40,18 @@ def known_projects(context: click.Context, incomplete: str) -> Items:
     """
     found = _quietly(lambda: list(_matching(_layout(context), incomplete)))
     return found or folders(context, incomplete)
+
+
+def first_word(
+    context: click.Context, incomplete: str, commands: Items, move: click.Command
+) -> Items:
+    """A command, an option or the OLD of a move; folders only when there is nothing else."""
+    found = {item.value: item for item in [*commands, *move.shell_complete(context, incomplete)]}
+    if not incomplete.startswith("-"):
+        for item in known_projects(context, incomplete):
+            if item.type == "plain" or not found:
+                found[item.value] = item
+    return list(found.values())
 
 
 def folders(_: click.Context, incomplete: str) -> Items:
@@ -199,6 +210,5 @@ def _with_tilde(path: str) -> str:
 def script(app: click.Command, shell: str) -> str:
     """The script that makes this shell ask ccmove."""
     found = get_completion_class(shell)
-    if found is None or shell not in ("bash", "zsh", "fish"):
-        raise UsageError(f"there is no completion for {shell}", "ccmove completion bash|zsh|fish")
+    assert found is not None  # the command line offers only those there are
     return found(app, {}, "ccmove", COMPLETE_VARIABLE).source()

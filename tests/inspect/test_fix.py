@@ -319,3 +319,16 @@ def test_nothing_to_mend_is_exit_0(state: StateBuilder, option: str) -> None:
     state.project("here", make_folder=True)
     done = fix(state, option)
     assert (done.exit, done.out) == (0, "Nothing was changed.\n")
+
+
+def test_a_directory_that_came_back_since_gets_its_files_back(state: StateBuilder) -> None:
+    handle = state.project("app", index=True, subagents=False, make_folder=True)
+    index = handle.index.read_bytes()
+    for transcript in handle.transcripts:
+        transcript.unlink()
+    assert fix(state, answers="1\n").exit == 0
+    assert not handle.directory.exists()
+    session = state.add_session("app")
+    undone(state)
+    assert handle.index.read_bytes() == index
+    assert (handle.directory / f"{session}.jsonl").exists()
