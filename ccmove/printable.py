@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-import unicodedata
-
-# Bidirectional controls and invisible joiners can make one name look like another.
-_TRICKY = {*range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF, 0x061C}
-
 
 def printable(text: object) -> str:
-    """`text` with every character that a terminal would act on written as an escape."""
-    return "".join(_shown(char) for char in str(text))
+    """`text` with every character that a terminal would act on, or hide, written as an escape."""
+    plain = str(text)
+    if plain.isprintable():
+        return plain
+    return "".join(char if char.isprintable() else _escape(ord(char)) for char in plain)
 
 
-def _shown(char: str) -> str:
-    code = ord(char)
-    if 0x20 <= code < 0x7F:
-        return char
+def _escape(code: int) -> str:
     if 0xDC80 <= code <= 0xDCFF:  # a byte that was no UTF-8
-        return f"\\x{code - 0xDC00:02x}"
-    if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") or code in _TRICKY:
-        return (
-            f"\\x{code:02x}"
-            if code < 0x100
-            else f"\\u{code:04x}"
-            if code < 0x10000
-            else f"\\U{code:08x}"
-        )
-    return char
+        code -= 0xDC00
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def size(number: int) -> str:
     """Bytes in the unit that reads best."""
-    value = float(number)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000 or unit == "GB":
-            return f"{number} B" if unit == "B" else f"{value:.1f} {unit}"
+    if number < 1000:
+        return f"{number} B"
+    value = number / 1000
+    for unit in ("kB", "MB"):
+        if value < 999.95:  # more would be rounded to 1000.0
+            return f"{value:.1f} {unit}"
         value /= 1000
-    raise AssertionError("unreachable")
+    return f"{value:.1f} GB"
 
 
 def plural(number: int, noun: str) -> str:
-    if number == 1:
-        return f"{number:,} {noun}"
-    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+    """The number and its noun, in the plural unless there is exactly one."""
+    if number != 1:
+        is_like_entry = noun.endswith("y") and noun[-2:-1] not in "aeiou"
+        noun = f"{noun[:-1]}ies" if is_like_entry else f"{noun}s"
+    return f"{number:,} {noun}"
