@@ -1,0 +1,156 @@
+"""Whatever happens to the output or inside: one plain line, and an exit code that is true."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.run import ccmove_command, clean_environment, run_ccmove
+from tests.support.state import StateBuilder
+
+
+@pytest.fixture
+def known(state: StateBuilder) -> StateBuilder:
+    state.project("my-app")
+    (state.code / "new-app").mkdir()
+    return state
+
+
+def arguments(state: StateBuilder) -> list[Path]:
+    return [state.code / "my-app", state.code / "new-app"]
+
+
+def shell(
+    state: StateBuilder, line: str, *args: object, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a shell line in which `ccmove` is ours and "$@" are the arguments."""
+    program = f'ccmove() {{ "{sys.executable}" -m ccmove "$@"; }}; {line}'
+    return subprocess.run(
+        ["bash", "-c", program, "bash", *map(str, args)],
+        env=clean_environment(state, env),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_output_that_nobody_reads_any_more_is_no_error(known: StateBuilder) -> None:
+    line = 'ccmove -n "$@" | true; echo "${PIPESTATUS[0]}"'
+    done = shell(known, line, *arguments(known))
+    assert done.stdout == "0\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_can_not_be_written_is_said_and_what_was_done_stays_done(
+    known: StateBuilder,
+) -> None:
+    done = shell(known, 'ccmove "$@" > /dev/full', *arguments(known))
+    assert done.returncode == 0
+    assert done.stderr.startswith("ccmove: the output could not be written: No space left")
+    assert "ccmove backups" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert json.loads(known.config_file.read_bytes())["projects"].keys() == {
+        str(known.code / "new-app")
+    }
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", ["--help", "backups", "--no-such-option --json"])
+def test_an_answer_that_can_not_be_written_is_a_failure(known: StateBuilder, command: str) -> None:
+    done = shell(known, f"ccmove {command} > /dev/full")
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_outputs_do_no_harm(known: StateBuilder, closed: str) -> None:
+    done = shell(known, f'ccmove "$@" {closed}', *arguments(known))
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_without_unicode_gets_escapes(state: StateBuilder) -> None:
+    state.project("café")
+    (state.code / "bar").mkdir()
+    done = run_ccmove(
+        "-n", state.code / "café", state.code / "bar", state=state,
+        env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    )  # fmt: skip
+    assert done.exit == 0
+    assert r"caf\xe9" in done.out
+
+
+def test_a_bug_shows_its_traceback_only_to_those_who_ask(known: StateBuilder) -> None:
+    script = (
+        "import sys, ccmove.commands.move as m\n"
+        "def fail(*a, **k): raise KeyError('planted')\n"
+        "m.plan_move = fail\n"
+        "from ccmove.cli import main; main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", script, *map(str, arguments(known))]
+    for debug, shown in (("", False), ("1", True)):
+        done = subprocess.run(
+            command,
+            env=clean_environment(known, {"CCMOVE_DEBUG": debug}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert ("Traceback" in done.stderr) is shown
+        assert "planted" in done.stderr
+
+
+@pytest.mark.parametrize("option", [(), ("--json",)])
+def test_ctrl_c_ends_with_130_and_says_that_nothing_changed(
+    known: StateBuilder, option: tuple[str, ...]
+) -> None:
+    script = (
+        "import sys, time, ccmove.commands.move as m\n"
+        "def wait(*a, **k): print('ready', file=sys.stderr, flush=True); time.sleep(60)\n"
+        "m.plan_move = wait\n"
+        "from ccmove.cli import main; main(sys.argv[1:])"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", script, *option, *map(str, arguments(known))],
+        env=clean_environment(known),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stderr is not None
+    assert child.stderr.readline() == "ready\n"
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    if option:
+        assert json.loads(out)["error"] == "interrupted; everything is as it was"
+        assert err == ""
+    else:
+        assert err.startswith("ccmove: interrupted; everything is as it was\n")
+
+
+def test_names_from_disk_can_not_act_on_the_terminal(state: StateBuilder) -> None:
+    evil = "app\x1b]0;owned\x07[bold]\u202e\nfake line"
+    state.project(evil)
+    (state.code / "new").mkdir()
+    done = run_ccmove("-n", "-v", state.code / evil, state.code / "new", state=state)
+    assert done.exit == 0
+    assert not set(done.out) & {"\x1b", "\x07", "\u202e"}
+    assert "\nfake line" not in done.out
+    assert r"app\x1b]0;owned\x07[bold]\u202e\x0afake line" in done.out
+
+
+def test_the_program_can_be_run_as_a_module_and_by_its_name(state: StateBuilder) -> None:
+    by_name = Path(sys.executable).with_name("ccmove")
+    for command in (ccmove_command("--version"), [os.fspath(by_name), "--version"]):
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("ccmove ")
