@@ -203,7 +203,7 @@ def to_json(manifest: Manifest, layout: Layout) -> dict[str, Any]:
     record = manifest._asdict() | {
         "schema": SCHEMA,
         "config_dir": str(layout.config_dir),
-        "projects": [dict(vars(move)) for move in manifest.projects],
+        "projects": [move._asdict() for move in manifest.projects],
         "steps": [_step_to_json(step, spelling) for step in manifest.steps],
         "files": [_file_to_json(file, spelling) for file in manifest.files],
     }

@@ -92,7 +92,7 @@ class TrueIndex(Mend):
         after = apply(document.text, edits).encode("utf-8", "surrogateescape")
         if after != document.data:
             change = FileChange(path, path, "index", document.data, after, edits)
-            changes.files.append(replace(change, seen=document.seen))
+            changes.files.append(change._replace(seen=document.seen))
 
 
 @dataclass(frozen=True)
@@ -209,8 +209,7 @@ def with_mends(plan: Plan, mends: Iterable[Mend], displaced: Path) -> tuple[Plan
             continue
         taken |= mend.directories
         mend.add_to(changes)
-    plan = replace(
-        plan,
+    plan = plan._replace(
         projects=(*plan.projects, *changes.projects),
         steps=(*plan.steps, *changes.steps),
         files=(*plan.files, *changes.files),

@@ -142,7 +142,7 @@ def _documents(
             files.append(_edited(state.config, list(change.edits), "config"))
         left += [_mention(layout, at, value) for at, value in change.mentions]
     for document, edits in other_documents(layout, request, paths, relocator.names, left):
-        files.append(replace(_edited(document, edits, "other"), ends=_ends(document.path, request)))
+        files.append(_edited(document, edits, "other")._replace(ends=_ends(document.path, request)))
     return [file for file in files if file.after != file.before], left
 
 
@@ -210,7 +210,7 @@ def _measured(layout: Layout, move: ProjectMove) -> ProjectMove:
             found = os.lstat(layout.projects / move.source / name)
             if stat.S_ISREG(found.st_mode):
                 sizes.append(found.st_size)
-    return replace(move, transcripts=len(sizes), size=sum(sizes))
+    return move._replace(transcripts=len(sizes), size=sum(sizes))
 
 
 def _everything_left(

@@ -12,7 +12,7 @@ own: those of the move that it undid are made again.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove import edits as make
@@ -81,8 +81,8 @@ def check_saved_files(layout: Layout, manifest: Manifest) -> None:
 
 
 def _reversed_project(move: ProjectMove) -> ProjectMove:
-    return replace(
-        move, path=move.new_path, new_path=move.path, source=move.target, target=move.source
+    return move._replace(
+        path=move.new_path, new_path=move.path, source=move.target, target=move.source
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,10 +126,10 @@ def _known_request(layout: Layout, pairs: list[Pair], options: MoveOptions) -> R
     moves = []
     for pair in pairs:
         typed_only = pair.typed_old != pair.old and not _concerns_claude(
-            plan_move(layout, replace(request, moves=(pair.real,)), ledger)
+            plan_move(layout, request._replace(moves=(pair.real,)), ledger)
         )
         moves.append(pair.typed if typed_only else pair.real)
-    return replace(request, moves=tuple(moves))
+    return request._replace(moves=tuple(moves))
 
 
 # -- live sessions ---------------------------------------------------------------------
