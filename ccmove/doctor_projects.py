@@ -6,12 +6,15 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 
+from ccmove.catalogue import nearest_folder
 from ccmove.findings import Choice, CommandLine, Finding
 from ccmove.newhome import Candidate, is_unambiguous
 from ccmove.printable import plural, size
 from ccmove.survey import Project, Survey, ancestors
 
 Homes = dict[str, tuple[Candidate, ...]]
+DRIVES = ("/Volumes", "/media", "/mnt", "/run/media")
+DRIVES_OF_USERS = ("/media", "/run/media")  # with a folder for each user
 PLACES = {
     "memory": "memory file",
     "prompts": "prompt",
@@ -40,19 +43,27 @@ def project_findings(survey: Survey, homes: Homes, command: CommandLine) -> Iter
         parent = _goes_along_with(project.path, candidates, homes)
         living = _living_project_around(survey, project.path)
         kind = _kind(survey, project, candidates, living)
-        if kind == "removed-subfolder" and living is not None:
-            candidates = (*candidates, Candidate(living, looks_alike=("it was a part of it",)))
+        if kind == "removed-subfolder":
+            candidates += _part_of(living, candidates)
         choices = () if parent else tuple(_choices(project.path, candidates, contested))
         yield Finding(
             kind,
             project.path,
             describe(project),
             _command(command, project.path, candidates, parent),
-            candidates=candidates,
-            choices=choices,
-            names=project.directories,
-            along=parent,
+            _not_connected(project.path),
+            candidates,
+            choices,
+            project.directories,
+            parent,
         )
+
+
+def _part_of(living: str | None, candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """The project around a removed subfolder may take over what was its."""
+    if living is None or any(candidate.path == living for candidate in candidates):
+        return ()
+    return (Candidate(living, looks_alike=("it was a part of it",)),)
 
 
 def describe(project: Project) -> str:
@@ -66,6 +77,13 @@ def describe(project: Project) -> str:
         plural(number, PLACES[place]) for place, number in project.kept.items() if place in PLACES
     ]
     return ", ".join(parts) or "nothing but its name"
+
+
+def _not_connected(path: str) -> tuple[str, ...]:
+    """A drive that is not connected is not a deleted folder."""
+    near = nearest_folder(path)
+    is_drive = near in DRIVES or os.path.dirname(near) in DRIVES_OF_USERS
+    return (f"nothing is left of it below {near}: is a drive not connected?",) if is_drive else ()
 
 
 def _has_worth(project: Project) -> bool:

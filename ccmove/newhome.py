@@ -108,7 +108,7 @@ class HomeFinder:
     ) -> dict[str, tuple[Candidate, ...]]:
         """For each lost project its candidates; nested ones go along with their parent."""
         wanted = sorted(lost, key=lambda project: project.path or "")
-        self._fill(wanted)
+        self._fill(wanted, tick)
         found: dict[str, tuple[Candidate, ...]] = {}
         for number, project in enumerate(wanted):
             if tick:
@@ -117,10 +117,12 @@ class HomeFinder:
                 found[project.path] = self._candidates(project, project.path, found)
         return found
 
-    def _fill(self, wanted: list[Project]) -> None:
-        for root in self._roots:
+    def _fill(self, wanted: list[Project], tick: Tick | None) -> None:
+        for root in self._roots if wanted else ():
             self.catalogue.add_tree(os.path.realpath(root), SEARCH_DEPTH)
         for project in wanted:
+            if tick:
+                tick(0, len(wanted))
             self.catalogue.add_neighbourhood(project.path or "/")
         if wanted:
             for known in self.survey.projects:
@@ -136,7 +138,12 @@ class HomeFinder:
         self._along_with_parent(path, found, signs)
         if self.catalogue.folders:
             self._compare(project, path, signs)
-        candidates = signs.candidates(lambda new: list(self._against(project, path, new)))
+        home = str(self.survey.layout.home)
+        candidates = [
+            candidate
+            for candidate in signs.candidates(lambda new: list(self._against(project, path, new)))
+            if tail_below(home, candidate.path) is None and candidate.path != "/"
+        ]
         return tuple(sorted(candidates, key=lambda c: c.rank)[:MOST_CANDIDATES])
 
     def _along_with_parent(
@@ -231,10 +238,14 @@ class HomeFinder:
     def _against(self, project: Project, path: str, new: str) -> Iterator[str]:
         """Signs that the folder led a life of its own while the project was in use."""
         last = project.last_used
-        if last is None or self._is_stated(path, new):
+        if self._is_stated(path, new):
             return
         known = self.survey.by_path.get(new)
-        if known is not None and known.first_used is not None and known.first_used < last:
+        first = known.first_used if known is not None else None
+        if last is None:
+            if first is not None:
+                yield "it has conversations of its own, and nothing tells when the other was in use"
+        elif first is not None and first < last:
             yield "it had conversations of its own while the project was still in use"
         elif last < time.time_ns() and self._moved_at(path, new) < last:
             yield "it has been where it is since before the project was last used"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ccmove import doctor_projects
 from ccmove.findings import KINDS, CommandLine, typed
 from ccmove.layout import Layout
 from tests.inspect.conftest import Examine, make_repo
@@ -163,6 +164,16 @@ def test_a_session_once_started_at_home_makes_nothing_below_a_subfolder(
     state.project(str(state.home))
     state.project(str(state.home / "code" / "gone"))
     assert [finding.kind for finding in examine()] == ["orphan"]
+
+
+def test_a_drive_that_is_not_connected_is_thought_of(
+    state: StateBuilder, examine: Examine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state.project("drive/app")
+    assert examine("orphan")[0].details == ()
+    monkeypatch.setattr(doctor_projects, "DRIVES", (str(state.code),))
+    (detail,) = examine("orphan")[0].details
+    assert "is a drive not connected?" in detail
 
 
 def test_nested_projects_go_along_with_the_one_they_lie_in(

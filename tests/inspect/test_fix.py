@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from ccmove import files
+from ccmove.commands.doctor import Search, only_sure
+from ccmove.commands.doctor import fix as mend
+from ccmove.errors import CcmoveError
+from ccmove.findings import CommandLine
+from ccmove.layout import Layout
 from tests.inspect.conftest import Examine, make_repo
 from tests.support.run import Completed, run_ccmove
 from tests.support.state import StateBuilder, encoded_name
@@ -74,6 +81,43 @@ def test_every_kind_of_mend_and_a_move_are_undone_by_one_restore(
     assert len(os.listdir(state.config_dir / "ccmove" / "backups")) == 1
     undone(state)
     assert diff(before, snapshot(state.home), ignore=OURS) == []
+
+
+@pytest.mark.parametrize("failing", range(1, 9))
+def test_a_failure_at_any_rename_leaves_everything_as_it_was(
+    state: StateBuilder, layout: Layout, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    moved_repo(state, "old", "new")
+    outer = state.project("outer", make_folder=True)
+    state.add_session("inner", directory=outer.directory / "-gone-inner")
+    one = state.project("one", make_folder=True)
+    two = state.project("two", make_folder=True)
+    shutil.copy2(one.transcripts[0], two.directory)
+    (state.projects / "-left-over").mkdir()
+    before = snapshot(state.home)
+    calls = 0
+    real = files.rename_new
+
+    def rename_new(source: Path, target: Path) -> None:
+        nonlocal calls
+        calls += source.is_relative_to(state.projects)
+        if calls == failing:
+            calls += 100  # only once: taking back must not fail as well
+            raise OSError(errno.EIO, "made up", str(source))
+        real(source, target)
+
+    monkeypatch.setattr(files, "rename_new", rename_new)
+    search = Search(CommandLine())
+    if failing <= RENAMES:
+        with pytest.raises(CcmoveError, match="made up"):
+            mend(layout, search, only_sure)
+        assert diff(before, snapshot(state.home), ignore=OURS) == []
+    else:
+        assert mend(layout, search, only_sure).left == ()
+    assert not layout.journal.exists()
+
+
+RENAMES = 3  # of directories and transcripts, in the state of the test above
 
 
 def test_transcripts_keep_inode_bytes_and_date(state: StateBuilder) -> None:

@@ -278,6 +278,23 @@ def test_a_home_that_was_used_only_afterwards_is_likely(
     assert (candidate.confidence, candidate.against) == ("likely", ())
 
 
+def test_entries_without_a_date_do_not_settle_it_against_a_project_in_use(
+    state: StateBuilder, layout: Layout
+) -> None:
+    clone = state.project("clone", repo="acme/app")
+    make_repo(Path(clone.path), "acme/app")
+    handle = state.project("deleted", sessions=0, prompts=0, repo="acme/app")
+    (candidate,) = homes(layout, handle)
+    assert (candidate.confidence, candidate.settles) == ("possible", False)
+
+
+def test_the_home_folder_is_nobodys_new_home(state: StateBuilder, layout: Layout) -> None:
+    handle = state.project("old", repo="acme/dotfiles")
+    make_repo(state.home, "acme/dotfiles")
+    state.project(str(state.home), repo="acme/dotfiles")
+    assert homes(layout, handle) == ()
+
+
 def test_a_folder_that_was_there_all_the_time_is_only_possible(
     state: StateBuilder, layout: Layout
 ) -> None:
