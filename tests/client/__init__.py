@@ -8,6 +8,9 @@ import pytest
 
 from tests.client.versions import CLIENTS, Client
 
+# A start of the client takes a second, on a busy machine many; a test has up to thirty.
+CLIENT_TEST = [pytest.mark.client, pytest.mark.timeout(600)]
+
 
 def with_clients(fits: Callable[[Client], bool] = lambda _: True) -> pytest.MarkDecorator:
     """Run a test, which takes a `desk`, once with each client that fits."""

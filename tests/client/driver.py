@@ -167,7 +167,7 @@ class Desk:
             capture_output=True,
             encoding="utf-8",
             errors="replace",
-            timeout=60,
+            timeout=120,
         )
         return Completed(child.returncode, child.stdout, child.stderr)
 

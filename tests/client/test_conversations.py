@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.client import with_clients
+from tests.client import CLIENT_TEST, with_clients
 from tests.client.driver import Desk, new_prompt
 from tests.client.versions import CLIENTS, Client
 
-pytestmark = pytest.mark.client
+pytestmark = CLIENT_TEST
 
 LONG = "/".join(letter * 60 for letter in "abcd")
 

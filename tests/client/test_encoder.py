@@ -6,14 +6,12 @@ import random
 import unicodedata
 from pathlib import Path
 
-import pytest
-
 from ccmove.encoding import encode
-from tests.client import with_clients
+from tests.client import CLIENT_TEST, with_clients
 from tests.client.driver import Desk, new_prompt
 from tests.client.versions import Client
 
-pytestmark = pytest.mark.client
+pytestmark = CLIENT_TEST
 
 ALPHABETS = (
     "abcXYZ019",
@@ -47,7 +45,6 @@ def has_a_rule_of_its_own_for(client: Client, path: str) -> bool:
     return composes or never_cuts
 
 
-@pytest.mark.timeout(300)  # thirty starts of the client
 @with_clients()
 def test_random_folder_names_get_the_directory_that_the_client_makes(desk: Desk, seed: int) -> None:
     dice = random.Random(seed)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.client import with_clients
+from tests.client import CLIENT_TEST, with_clients
 from tests.client.driver import Desk, new_prompt
 
-pytestmark = [pytest.mark.client, pytest.mark.usefixtures("terminal")]
+pytestmark = [*CLIENT_TEST, pytest.mark.usefixtures("terminal")]
 
 
 @with_clients()
