@@ -231,6 +231,12 @@ def show(pointer: Pointer) -> str:
 _LONE = re.compile("[\ud800-\udfff]")
 
 
+def unquote(raw: str) -> str:
+    """The string that the JSON string `raw` is."""
+    value: str = scanstring(raw, 1, True)[0]
+    return value
+
+
 def quote(value: str) -> str:
     """`value` as the client spells it (JSON.stringify): only what must be escaped is escaped."""
     return _LONE.sub(lambda m: f"\\u{ord(m.group()):04x}", json.dumps(value, ensure_ascii=False))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ccmove import edits as make
 from ccmove.edits import Edit
-from ccmove.jsonspan import Node, Pointer, parse, parse_at
+from ccmove.jsonspan import Node, Pointer, parse, parse_at, quote
 from ccmove.pathmap import PathMap
 
 Mapper = Callable[[str], str | None]
@@ -87,13 +87,51 @@ def entry_edits(
     """The edits of one entry of the index."""
     wanted = {"projectPath": path, "fullPath": full_path}
     if isinstance(entry.value, dict):
-        values = [(entry.value.get(key), mapper) for key, mapper in wanted.items()]
-        if not any(isinstance(v, str) and mapper(v) is not None for v, mapper in values):
-            return []
+        usual = _usual_entry_edits(text, entry, pointer, wanted)
+        if usual is not None:
+            return usual
         entry = parse_at(text, entry.start, lambda at: not at)
     session = entry.get("sessionId")
     anchor = session.value if session is not None and isinstance(session.value, str) else None
     return _member_edits(text, entry, pointer, wanted, anchor)
+
+
+def _usual_entry_edits(
+    text: str, entry: Node, pointer: Pointer, wanted: dict[str, Mapper]
+) -> list[Edit] | None:
+    """The edits of an entry that is spelled as the client spells it; None for any other."""
+    edits = []
+    session = entry.value.get("sessionId")
+    anchor = session if isinstance(session, str) else None
+    for key, mapper in wanted.items():
+        value = entry.value.get(key)
+        new = mapper(value) if isinstance(value, str) else None
+        if new is None or new == value:
+            continue
+        node = _usual_member(text, entry, key, value)
+        if node is None:
+            return None
+        edits.append(make.set_string(text, node, (*pointer, key), new, anchor))
+    return edits
+
+
+def _usual_member(text: str, entry: Node, key: str, value: str) -> Node | None:
+    """Where `value` stands at `key`, without opening the entry; None when that is not plain.
+
+    Without `\\u` a key has only one spelling. So if `"key":` is there once, it is the member.
+    """
+    quoted = f'"{key}"'
+    at = text.find(quoted, entry.start, entry.end)
+    again = text.find(quoted, at + 1, entry.end)
+    colon = _COLON.match(text, at + len(quoted))
+    if at < 0 or again >= 0 or colon is None or text.find("\\u", entry.start, entry.end) >= 0:
+        return None
+    raw = quote(value)
+    start = colon.end()
+    return Node(start, start + len(raw), value) if text.startswith(raw, start) else None
+
+
+_COLON = re.compile(r"[ \t\n\r]*:[ \t\n\r]*")
 
 
 def _member_edits(

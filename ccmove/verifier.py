@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ccmove import history
 from ccmove.edits import Edit
-from ccmove.jsonspan import NotJsonError, Pointer, loads
+from ccmove.jsonspan import NotJsonError, Pointer, loads, unquote
 from ccmove.manifest import sha256_of
 from ccmove.plan import FileChange, HistoryChange, Plan, landings
 from ccmove.state import open_regular, read_document, reader
@@ -171,16 +171,22 @@ def _change_value(document: Any, edit: Edit) -> None:
     """Set, add or take out the value at the edit's pointer; renaming waits until the end."""
     parent = _follow(document, edit.pointer[:-1])
     key = edit.pointer[-1]
-    if edit.kind == "set" and _has(parent, key) and parent[key] == loads(edit.before or ""):
-        parent[key] = loads(edit.after or "")
+    if edit.kind == "set" and _has(parent, key) and parent[key] == _plain(edit.before):
+        parent[key] = _plain(edit.after)
     elif edit.kind == "add" and isinstance(parent, list):
-        parent.append(loads(edit.after or ""))
+        parent.append(_plain(edit.after))
     elif edit.kind == "add" and isinstance(parent, dict):
-        parent[key] = loads(edit.after or "")
+        parent[key] = _plain(edit.after)
     elif edit.kind == "remove" and isinstance(parent, dict):
         parent.pop(key, None)
     elif edit.kind == "remove" and isinstance(parent, list):
-        parent.remove(loads(edit.before or ""))
+        parent.remove(_plain(edit.before))
+
+
+def _plain(raw: str | None) -> Any:
+    """The value of a piece of JSON; strings, of which there may be thousands, by the short way."""
+    assert raw is not None  # an edit of this kind has it
+    return unquote(raw) if raw.startswith('"') else loads(raw)
 
 
 def _rename_member(document: Any, pointer: Pointer, key: object) -> None:
