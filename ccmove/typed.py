@@ -19,3 +19,8 @@ def again(*options: str, instead: Mapping[str, str] | None = None) -> str:
 
 def _replaced(word: str, instead: Mapping[str, str]) -> str:
     return word if word.startswith("-") else instead.get(os.path.abspath(word), word)
+
+
+def look_at(path: object) -> str:
+    """The hint for a file that is not what it should be."""
+    return f"look at it: {shlex.join(['ls', '-ld', str(path)])}"
