@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
+from json.encoder import encode_basestring
 from typing import Any
 
 Pointer = tuple[str | int, ...]
@@ -239,4 +240,4 @@ def unquote(raw: str) -> str:
 
 def quote(value: str) -> str:
     """`value` as the client spells it (JSON.stringify): only what must be escaped is escaped."""
-    return _LONE.sub(lambda m: f"\\u{ord(m.group()):04x}", json.dumps(value, ensure_ascii=False))
+    return _LONE.sub(lambda m: f"\\u{ord(m.group()):04x}", encode_basestring(value))
