@@ -25,6 +25,7 @@ class Contender:
     changes_state: bool = False
     judge: Judge | None = None
     prints_seconds: bool = False  # it takes the time itself, of a part of its work
+    most_rounds: int | None = None  # no goal depends on it, and it is slow: not in every round
 
 
 def environment(places: Places) -> dict[str, str]:
@@ -80,6 +81,7 @@ JQ = Contender(
         "then .project |= $new + .[($old | length):] else . end",
     ),
     judge=lambda places, _, truth: judge_history(copy_of(places), places, truth),
+    most_rounds=3,
 )
 
 JSON_LOAD = (
@@ -103,11 +105,15 @@ def json_load(programs: Path, file: str) -> Contender:
 # -- tools that move the whole state -----------------------------------------------------------
 
 
-def tool(name: str, program: Path, *before: str, after: tuple[str, ...] = ()) -> Contender:
+def tool(
+    name: str, program: Path, *before: str, after: tuple[str, ...] = (), most: int | None = None
+) -> Contender:
+    """A program that is given OLD and NEW."""
+
     def argv(places: Places, _: Path) -> list[str]:
         return [str(program), *before, str(places.old), str(places.new), *after]
 
-    return Contender(name, argv, changes_state=True, judge=judge_state)
+    return Contender(name, argv, changes_state=True, judge=judge_state, most_rounds=most)
 
 
 def plain(name: str, *argv: str) -> Contender:

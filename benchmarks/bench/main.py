@@ -37,7 +37,7 @@ def main() -> None:
     root = Path(tempfile.mkdtemp(prefix="ccmove-bench-", dir=options.dir)).resolve()
     try:
         fleet = _fleet(root, options.source, others=not options.quick)
-        bench = Bench(root / "data")
+        bench = Bench(root / "data", settle=not options.quick)
         for group in groups(scale, fleet.programs):
             if options.only in group.name:
                 bench.run(group)
@@ -87,7 +87,7 @@ def _fleet(root: Path, source: Path, *, others: bool) -> Fleet:
             versions[package] = f"not available: {error}"
             continue
         versions[package] = version_of(place, package)
-        found.append(tool(package, place / package, *before, after=after))
+        found.append(tool(package, place / package, *before, after=after, most=3))
     return Fleet(Programs(programs, tuple(found)), versions)
 
 

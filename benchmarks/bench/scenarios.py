@@ -9,14 +9,13 @@ from bench.contenders import COPY, JQ, SED, Contender, is_available, json_load, 
 from bench.rounds import Case, Group
 from bench.states import MB, Shape
 
-SHARES = (0.1, 5.0, 60.0)
-
 
 @dataclass(frozen=True)
 class Scale:
     """How large and how often; `quick` only shows that everything runs."""
 
     history: tuple[tuple[int, int], ...]  # megabytes, rounds
+    shares: tuple[float, ...]  # per cent of its lines that move; the goals speak of 5
     small: int  # megabytes: of these the goals speak
     large: int
     huge: int
@@ -32,6 +31,7 @@ class Scale:
 
 FULL = Scale(
     history=((1, 9), (10, 15), (150, 9), (600, 3)),
+    shares=(0.1, 5.0, 60.0),
     small=10,
     large=150,
     huge=600,
@@ -46,6 +46,7 @@ FULL = Scale(
 )
 QUICK = Scale(
     history=((1, 1), (2, 1), (3, 1)),
+    shares=(5.0,),
     small=1,
     large=2,
     huge=3,
@@ -114,7 +115,7 @@ def histories(scale: Scale, programs: Programs) -> list[Group]:
     """One group a state: everyone runs on the same file in the same minute."""
     found = []
     for megabytes, rounds in scale.history:
-        for share in SHARES:
+        for share in scale.shares:
             label = history_label(megabytes, share)
             shape = Shape(history=megabytes * MB, share=share)
             contenders = (*programs.movers(), programs.version)

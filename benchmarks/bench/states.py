@@ -261,11 +261,11 @@ def _history_lines(
     """Lines without end, each before and after the move; the first one is the moved project's.
 
     A tenth of what moves lies in a nested folder. A neighbour whose name only begins like OLD's
-    must stay.
+    must stay; it has one line in a hundred.
     """
     old, new = str(places.old), str(places.new)
     ours = [(old, new)] * 9 + [(f"{old}/packages/api", f"{new}/packages/api")]
-    theirs = [f"{old}-docker", *others] if others else [f"{old}-docker", "/elsewhere/project"]
+    theirs = others or ["/elsewhere/project"]
     heads = [head.encode() for head in _prompts(old, dice)]
     session = _uuid(dice)
     moment = FIRST_MOMENT
@@ -277,7 +277,7 @@ def _history_lines(
         if moves:
             before, after = dice.choice(ours)
         else:
-            before = after = dice.choice(theirs)
+            before = after = dice.choice(theirs) if dice.random() < 0.99 else f"{old}-docker"
         start = head + f',"timestamp":{moment},"project":'.encode()
         yield start + f'"{before}"{tail}'.encode(), start + f'"{after}"{tail}'.encode()
         moves = dice.random() * 100 < shape.share
