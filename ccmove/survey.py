@@ -205,7 +205,9 @@ class _Surveyor:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.listed = read_lists(layout)
-        self.ledger = read_ledger(layout)
+        self.ledger = Ledger()
+        self.own_moves: list[tuple[str, str]] = []
+        self.listed.guard(layout.backups, self._read_backups)
         self._exists: dict[str, bool | None] = {}
         self._folders: dict[str, list[str]] = {}
 
@@ -222,6 +224,10 @@ class _Surveyor:
             former,
             tuple(self.listed.problems),
         )
+
+    def _read_backups(self) -> None:
+        self.ledger = read_ledger(self.layout)
+        self.own_moves = list(_own_moves(self.layout))
 
     def exists(self, path: str) -> bool | None:
         if path not in self._exists:
@@ -286,7 +292,7 @@ class _Surveyor:
     def _former(self, directories: Iterable[Directory]) -> dict[str, dict[str, str]]:
         """Where gone paths are now, told by our own moves and by sessions that lie elsewhere."""
         former: dict[str, dict[str, str]] = defaultdict(dict)
-        for old, new in _own_moves(self.layout):
+        for old, new in self.own_moves:
             self._add_former(former, old, new, "ccmove moved it there")
         for directory in directories:
             if len(directory.claims) == 1:

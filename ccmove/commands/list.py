@@ -13,7 +13,7 @@ from ccmove.pathmap import tail_below
 from ccmove.survey import Project, Tick, look
 
 SORTS: dict[str, Callable[[Project], Any]] = {
-    "path": lambda project: (project.path is None, project.path or project.directories),
+    "path": lambda project: (project.path is None, project.path, project.directories),
     "used": lambda project: -(project.last_used or 0),
     "sessions": lambda project: -project.sessions,
     "size": lambda project: -project.size,
