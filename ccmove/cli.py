@@ -289,7 +289,10 @@ def demo(**options: Any) -> int:
 @click.option("--missing", is_flag=True, help="Only projects whose folder is gone.")
 @common
 def list_(path: str | None, sort: str, reverse: bool, missing: bool, **options: Any) -> int:
-    """Show every project that Claude Code knows, or those at or below PATH."""
+    """Show every project that Claude Code knows, or those at or below PATH.
+
+    Exits with 3 when there is no state at all, and with 0 when no project is in it.
+    """
     from ccmove.commands.list import list_projects
     from ccmove.layout import find_layout
     from ccmove.report_inspect import Counting, show_list
@@ -363,7 +366,10 @@ def doctor(subject: tuple[str, ...], search: tuple[str, ...], **options: Any) ->
 @click.argument("path", required=False, shell_complete=completed_by("known_projects"))
 @common
 def verify(path: str | None, **options: Any) -> int:
-    """Check that what is kept for PATH, or for every project, is consistent; exit 0 or 1."""
+    """Check that what is kept for PATH, or for every project, is consistent; exit 0 or 1.
+
+    Exits with 3 when nothing is known about PATH.
+    """
     from ccmove.commands.verify import verify as do_verify
     from ccmove.findings import CommandLine
     from ccmove.layout import find_layout

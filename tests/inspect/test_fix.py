@@ -376,3 +376,17 @@ def test_a_directory_that_came_back_since_gets_its_files_back(state: StateBuilde
     undone(state)
     assert handle.index.read_bytes() == index
     assert (handle.directory / f"{session}.jsonl").exists()
+
+
+def test_what_a_removed_worktree_had_can_be_given_to_its_project(
+    state: StateBuilder, examine: Examine
+) -> None:
+    app = state.project("app", make_folder=True)
+    tree = state.project("app/.claude/worktrees/try")
+    before = snapshot(state.home)
+    assert fix(state, answers="1\n").exit == 0
+    for transcript in tree.transcripts:
+        assert (app.directory / transcript.name).exists()
+    assert examine() == []
+    undone(state)
+    assert diff(before, snapshot(state.home), ignore=OURS) == []
