@@ -83,6 +83,24 @@ def test_nothing_is_drawn_before_half_a_second(monkeypatch: pytest.MonkeyPatch) 
     assert out.getvalue() == ""
 
 
+def test_after_half_a_second_it_is_drawn_and_taken_away_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setenv("TERM", "xterm")
+    out = io.StringIO()
+    out.isatty = lambda: True  # type: ignore[method-assign]
+    progress = Progress(out)
+    now += 0.6
+    progress("history", 5_000_000, 10_000_000)
+    progress("history", 20_000_000, 10_000_000)  # it grew meanwhile
+    progress.close()
+    assert "writing the history" in out.getvalue()
+    assert "10.0/10.0 MB" in out.getvalue()
+    assert out.getvalue().count(HIDE_CURSOR) == out.getvalue().count(SHOW_CURSOR) == 1
+
+
 def test_a_session_without_a_terminal_has_no_progress() -> None:
     options = {"quiet": False, "verbose": False, "as_json": False, "config_dir": None}
     assert Session(options).progress() is None

@@ -116,11 +116,6 @@ def test_long_lists_are_cut_on_a_terminal_and_say_how_to_see_all(state: StateBui
     assert not any("more" in line for line in whole.lines)
 
 
-def test_nothing_is_drawn_for_work_that_is_done_at_once(known: StateBuilder) -> None:
-    screen = run_on_terminal(["--verify", "full", *paths(known)], state=known)
-    assert "\x1b[?25l" not in screen.raw  # a bar hides the cursor
-
-
 # -- fitting, in detail -------------------------------------------------------------------------
 
 
