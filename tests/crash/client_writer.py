@@ -1,9 +1,10 @@
-"""A client that writes prompts and counts its starts all the while, by its own lock protocol.
+"""A client that writes prompts all the while, by its own lock protocol.
 
     python -m tests.crash.client_writer HOME PATH PATH...
 
-Until standard input is closed it appends numbered prompts for the PATHs in turn, and once in a
-while adds one to `numStartups` in the config file. At the end it prints how many of each it made.
+Until standard input is closed it appends numbered prompts for the PATHs in turn. For each line
+that it reads it also adds one to `numStartups` in the config file. At the end it prints how many
+of each it wrote.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from pathlib import Path
 
 _STALE_AFTER = 10
 _WAITS = (0.05, 0.1, 0.2)
-_PROMPTS_FOR_ONE_START = 40
 
 
 def locked(lock: Path, work: Callable[[], None]) -> bool:
@@ -71,15 +71,19 @@ def count_a_start(config: Path) -> None:
 
 def main(home: Path, projects: list[str]) -> None:
     history, config = home / ".claude/history.jsonl", home / ".claude.json"
-    prompts = starts = 0
+    prompts = starts = waiting = 0
     for turn in count():
         if select.select([sys.stdin], [], [], 0.002)[0]:
-            break
-        project = projects[turn % len(projects)]
-        lock = history.with_name("history.jsonl.lock")
-        prompts += locked(lock, partial(append_prompt, history, prompts, project))
-        if turn % _PROMPTS_FOR_ONE_START == 0:
-            starts += locked(config.with_name(".claude.json.lock"), partial(count_a_start, config))
+            if not sys.stdin.readline():
+                break
+            waiting += 1
+        work = partial(append_prompt, history, prompts, projects[turn % len(projects)])
+        prompts += locked(history.with_name("history.jsonl.lock"), work)
+        if waiting and locked(
+            config.with_name(".claude.json.lock"), partial(count_a_start, config)
+        ):
+            starts += 1
+            waiting -= 1
     sys.stdout.write(json.dumps({"prompts": prompts, "starts": starts}))
 
 

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ccmove import files, journal
+from ccmove.locks import ClientLocks
 
 # What `ccmove.files` calls to change something; the rename that never replaces is not among them.
 _CHANGING = ("chmod", "fchmod", "fsync", "link", "mkdir", "open", "rename", "rmdir", "unlink",
@@ -29,6 +30,12 @@ def without_journal() -> None:
     """Nothing is written down about the run under way."""
     _must_have(journal, "write_journal")
     journal.write_journal = _nothing
+
+
+def without_client_locks() -> None:
+    """The client's locks are neither taken nor respected."""
+    _must_have(ClientLocks, "__enter__")
+    ClientLocks.__enter__ = lambda self: self
 
 
 def short_writes() -> None:
@@ -72,7 +79,14 @@ def _must_have(module: object, name: str) -> None:
 
 _KINDS: dict[str, Callable[..., None]] = {
     function.__name__: function
-    for function in (without_fsync, without_journal, short_writes, file_size_limit, die_at)
+    for function in (
+        without_fsync,
+        without_journal,
+        without_client_locks,
+        short_writes,
+        file_size_limit,
+        die_at,
+    )
 }
 
 

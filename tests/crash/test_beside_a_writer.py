@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
+from tests.crash.bench import must
 from tests.crash.fork import ROOT, Job
 from tests.crash.scenarios import SCENARIOS
 from tests.support.run import clean_environment
@@ -21,8 +25,22 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(600)]
 MOVES = 200
 
 
-def start_writer(state: StateBuilder, *projects: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+@dataclass
+class Writer:
+    """The writing client, and what it has written when it is done."""
+
+    asks: IO[str]
+    written: dict[str, int] = field(default_factory=dict)
+
+    def count_a_start(self) -> None:
+        self.asks.write("\n")
+        self.asks.flush()
+
+
+@contextlib.contextmanager
+def writer(state: StateBuilder, *projects: str) -> Iterator[Writer]:
+    """A client that writes all the while; at the end, what it says to have written."""
+    process = subprocess.Popen(
         [sys.executable, "-m", "tests.crash.client_writer", str(state.home), *projects],
         cwd=ROOT,
         env=clean_environment(state),
@@ -30,6 +48,13 @@ def start_writer(state: StateBuilder, *projects: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
+    assert process.stdin is not None
+    writing = Writer(process.stdin)
+    try:
+        yield writing
+    finally:
+        out, _ = process.communicate(timeout=30)
+    writing.written.update(json.loads(out))
 
 
 def history_lines(state: StateBuilder) -> list[dict[str, Any]]:
@@ -43,6 +68,13 @@ def history_lines(state: StateBuilder) -> list[dict[str, Any]]:
     return lines
 
 
+def odd_counts(state: StateBuilder, writing: Writer) -> list[str]:
+    """The written lines that are not there exactly once."""
+    found = Counter(line["display"] for line in history_lines(state))
+    wanted = [f"written {number}" for number in range(writing.written["prompts"])]
+    return [f"{display}: {found[display]}" for display in wanted if found[display] != 1]
+
+
 def test_no_line_is_lost_or_doubled_and_no_count_of_the_config_file_is_lost(
     in_memory: Path,
 ) -> None:
@@ -50,21 +82,26 @@ def test_no_line_is_lost_or_doubled_and_no_count_of_the_config_file_is_lost(
     SCENARIOS["folder"].build(state)
     old, new = str(state.code / "app"), str(state.code / "neu")
     starts_before = state.config()["numStartups"]
-    writer = start_writer(state, old, new, str(state.code / "elsewhere"))
-    ends: Counter[int] = Counter()
-    for number in range(MOVES):
-        pair = (old, new) if number % 2 == 0 else (new, old)
-        ended = Job(state, ["--skip-path-check", *pair]).run()
-        ends[ended.exit] += 1
-        assert ended.exit == 0, ended
-    out, _ = writer.communicate(timeout=30)
-    written = json.loads(out)
-    assert ends == {0: MOVES}
-    assert written["prompts"] > MOVES  # it did get its turns
-    assert written["starts"] > 10
+    with writer(state, old, new, str(state.code / "elsewhere")) as writing:
+        for number in range(MOVES):
+            if number % 5 == 0:
+                writing.count_a_start()
+            pair = (old, new) if number % 2 == 0 else (new, old)
+            must(Job(state, ["--skip-path-check", *pair]))
+            if number % 20 == 0:  # every run reads what earlier ones left
+                must(Job(state, ["backups", "--prune", "--keep", "3"]))
+    assert writing.written["prompts"] > MOVES / 2  # it did get its turns
+    assert writing.written["starts"] > MOVES / 10
+    assert odd_counts(state, writing) == []
+    assert state.config()["numStartups"] == starts_before + writing.written["starts"]
 
-    found = Counter(line["display"] for line in history_lines(state))
-    wanted = [f"written {number}" for number in range(written["prompts"])]
-    assert [display for display in wanted if found[display] != 1] == []
-    assert sum(found[display] for display in wanted) == written["prompts"]
-    assert state.config()["numStartups"] == starts_before + written["starts"]
+
+def test_control_without_the_clients_locks_lines_are_lost(in_memory: Path) -> None:
+    state = StateBuilder(in_memory / "live")
+    SCENARIOS["folder"].build(state)
+    old, new = str(state.code / "app"), str(state.code / "neu")
+    with writer(state, old, new) as writing:
+        for number in range(MOVES // 4):
+            pair = (old, new) if number % 2 == 0 else (new, old)
+            Job(state, ["--skip-path-check", *pair], sabotage=["without_client_locks"]).run()
+    assert odd_counts(state, writing) != []
