@@ -45,17 +45,14 @@ class Loopback:
 
 @contextmanager
 def running(directory: Path) -> Iterator[Loopback]:
-    """A server of one's own, stopped at the end."""
+    """A server of one's own; leaving closes its standard input, and so ends it."""
     log, ready = directory / "requests.jsonl", directory / "port"
     start, join = next(way for way in _WAYS_OFFLINE if _works(way[0]))
-    server = subprocess.Popen([*start, sys.executable, str(SERVER), str(log), str(ready)])
-    try:
+    argv = [*start, sys.executable, str(SERVER), str(log), str(ready)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE) as server:
         wait_until(ready.exists, "the loopback server to listen")
         enter = [*join, f"--target={server.pid}", "--"] if join else []
         yield Loopback(int(ready.read_text()), log, enter)
-    finally:
-        server.terminate()
-        server.wait()
 
 
 def _works(start: Sequence[str]) -> bool:

@@ -3,7 +3,7 @@
 Run as a script: `loopback_api.py LOG READY`. It brings up the loopback interface (a fresh network
 namespace has it down), binds a free port, writes the port to READY and appends one JSON line per
 request with messages to LOG. A file, because the server lives in the clients' network namespace
-and the tests do not.
+and the tests do not. It ends with its standard input, so it never outlives the tests.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import socket
 import struct
 import sys
+import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -121,7 +122,8 @@ def main() -> None:
         half_done = ready.with_suffix(".half")
         half_done.write_text(str(server.server_port))
         os.replace(half_done, ready)
-        server.serve_forever()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        sys.stdin.read()
 
 
 if __name__ == "__main__":
