@@ -23,10 +23,17 @@ class ConfigChange:
     mentions: tuple[tuple[str, str], ...]  # (pointer, string)
 
 
-def config_change(text: str, paths: PathMap) -> ConfigChange:
-    """Keys of `projects`, paths inside the moved projects' values, and `githubRepoPaths`."""
-    # Only what can change is opened; the rest of a large file is skipped at full speed.
-    root = parse(text, lambda at: at in ((), (PROJECTS,)))
+def parse_config(text: str) -> Node:
+    """The config file, with the rest of a large one skipped at full speed."""
+    return parse(text, lambda at: at in ((), (PROJECTS,)))
+
+
+def config_change(text: str, paths: PathMap, root: Node | None = None) -> ConfigChange:
+    """Keys of `projects`, paths inside the moved projects' values, and `githubRepoPaths`.
+
+    `root` is what `parse_config` made of the text, where that is at hand.
+    """
+    root = root or parse_config(text)
     projects, repos = root.get(PROJECTS), root.get(REPOS)
     arrivals = _Arrivals(text, projects, paths) if projects is not None else None
     edits = arrivals.edits() if arrivals is not None else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 
 LONGEST_NAME = 200
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -23,9 +24,11 @@ def encode(path: str) -> str:
 
 def uncut(path: str) -> str:
     """The name without the cut at 200 units, as clients up to 2.1.23 wrote it."""
-    return _REPLACED.sub(_dashes, path)
+    # Nearly all paths are ASCII, and there may be thousands to compare.
+    return _REPLACED.sub("-" if path.isascii() else _dashes, path)
 
 
+@lru_cache(maxsize=4096)
 def possible_names(path: str) -> tuple[str, ...]:
     """Every exact name some client may have given to `path`, the current rule first."""
     names = [rule(spelling) for spelling in _spellings(path) for rule in (encode, uncut)]
@@ -59,7 +62,7 @@ def _start_below(full: str) -> str:
 
 def _spellings(path: str) -> tuple[str, str]:
     """2.1.92 composed the path before encoding it; the others take it as it is."""
-    return path, unicodedata.normalize("NFC", path)
+    return path, path if path.isascii() else unicodedata.normalize("NFC", path)
 
 
 def _dashes(match: re.Match[str]) -> str:

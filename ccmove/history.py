@@ -82,6 +82,10 @@ class Scan:
         after = sum(len(self.replacements[i]) for i in self.which)
         return after - (sum(self.ends) - sum(self.starts))
 
+    def new_size(self, start: int = 0) -> int:
+        """How many bytes the part from `start` on has after the move."""
+        return self.size - start + self.grown_by()
+
 
 def encoded(path: str) -> bytes:
     """`path` as a JSON string in the bytes that the client writes."""

@@ -137,7 +137,7 @@ def _documents(
     files = list(relocator.files)
     left: list[LeftAlone] = []
     if state.config is not None:
-        change = config_change(state.config.text, paths)
+        change = config_change(state.config.text, paths, state.config_root)
         if change.edits:
             files.append(_edited(state.config, list(change.edits), "config"))
         left += [_mention(layout, at, value) for at, value in change.mentions]

@@ -21,6 +21,7 @@ from ccmove.journal import Journal, read_journal
 from ccmove.layout import Layout
 from ccmove.locks import ClientLocks, remove_left_over
 from ccmove.manifest import Content, Manifest, SavedFile, sha256_of
+from ccmove.plan import Step
 from ccmove.staging import history_pieces
 
 
@@ -31,14 +32,13 @@ def settle(layout: Layout) -> str | None:
     if journal is None:
         return None
     try:
-        if journal.manifest is None:
-            _sweep(layout, journal)
-        else:
+        undo = Undo(layout, journal, journal.manifest) if journal.manifest else None
+        if undo is not None and undo.has_begun():
             with ClientLocks(list(journal.locks), journal.mark):
                 # What was parked goes back the way it came, also when that was removed already.
                 files.ensure_directory(layout.own / "work")
-                Undo(layout, journal, journal.manifest).run()
-            _sweep(layout, journal)
+                undo.run()
+        _sweep(layout, journal)
     except OSError as error:
         raise UnsettledError(
             f"an interrupted run could not be taken back: {describe(error)}",
@@ -73,6 +73,15 @@ class Undo:
     layout: Layout
     journal: Journal
     manifest: Manifest
+
+    def has_begun(self) -> bool:
+        """Whether anything of the user's was changed; if not, no lock is needed to take back."""
+        numbered = zip(self.manifest.steps, self.manifest.inodes, strict=True)
+        return any(
+            _inode(place) == file.inode
+            for file in self.manifest.files
+            for place in (file.path, file.ends)
+        ) or any(_may_be_done(step, inode) for step, inode in numbered)
 
     def run(self) -> None:
         for file in self.manifest.files:
@@ -183,3 +192,16 @@ class Undo:
         files.remove_file(staged)
         write(staged)
         files.replace(staged, path)
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return os.lstat(path).st_ino
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _may_be_done(step: Step, inode: int) -> bool:
+    if step.target is not None:
+        return _inode(step.target) == inode
+    return (_inode(step.path) is not None) == (step.kind == "mkdir")

@@ -20,7 +20,6 @@ from ccmove.manifest import Content
 from ccmove.pathmap import PathMap
 from ccmove.plan import HistoryChange
 from ccmove.state import Fingerprint, open_regular, reader
-from ccmove.verifier import check_history
 
 Tick = Callable[[int, int], None]  # bytes done, bytes in all
 
@@ -67,14 +66,32 @@ class StagedHistory:
         self._sha_after = BackgroundHash()
 
     def write(self, attributes: Attributes, tick: Tick | None) -> None:
-        """Stage the whole of it, and check it against its sources to the byte."""
-        pieces = self._counted(self._pieces(), tick)
+        """Stage the whole of it; every piece is read back, and the size must be as planned."""
+        pieces = self._read_back(self._counted(self._pieces(), tick))
         self.inode = files.write_new(self.staged, pieces, attributes)
         self._mode = attributes.mode
         self._size = os.lstat(self.staged).st_size
-        problems = check_history(self.change, self.staged)
-        if problems:
-            raise CcmoveError("the new history is not as planned").with_details(problems)
+        planned = sum(part.scan.new_size(part.start) for part in self.change.parts)
+        if self._size != planned:
+            raise _not_as_planned(f"{self._size} bytes instead of {planned}")
+
+    def _read_back(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Compare each piece with what the file holds once it is written.
+
+        `write_new` has written a piece when it asks for the next one.
+        """
+        position = 0
+        fd: int | None = None
+        try:
+            for piece in pieces:
+                yield piece
+                fd = _open(self.staged) if fd is None else fd
+                if reader(fd)(position, len(piece)) != piece:
+                    raise _not_as_planned(f"it differs after byte {position}")
+                position += len(piece)
+        finally:
+            if fd is not None:
+                os.close(fd)
 
     def _pieces(self) -> Iterator[bytes]:
         change = self.change
@@ -128,6 +145,10 @@ class StagedHistory:
         self._size += len(added)
         self._now = now
         return True
+
+
+def _not_as_planned(what: str) -> CcmoveError:
+    return CcmoveError(f"the new history is not as planned: {what}")
 
 
 def _tail(change: HistoryChange, now: Fingerprint, read: history.Read) -> bytes:

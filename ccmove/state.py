@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ccmove import history, nofollow
+from ccmove.config import parse_config
 from ccmove.encoding import LONGEST_NAME, may_be_name_of, possible_names, uncut
 from ccmove.errors import LinkError, RefusedError, StaleLookError
-from ccmove.jsonspan import NotJsonError, parse
+from ccmove.jsonspan import Node, NotJsonError
 from ccmove.layout import Layout
 from ccmove.printable import size as readable
 from ccmove.rewriter import parse_index
@@ -319,18 +320,22 @@ class State:
         return document if document is not None and document.data.strip() else None
 
     @cached_property
-    def config_paths(self) -> tuple[str, ...]:
-        """The keys of `projects` in the config file."""
+    def config_root(self) -> Node | None:
+        """The config file opened as far as `projects`; None when there is none."""
         if self.config is None:
-            return ()
+            return None
         try:
-            root = parse(self.config.text, lambda at: at in ((), ("projects",)))
+            return parse_config(self.config.text)
         except NotJsonError as error:
             raise RefusedError(
                 f"{self.layout.config_file} is not valid JSON ({error})",
                 "start Claude Code once: it repairs or restores the file",
             ) from None
-        projects = root.get("projects") if root.opened == "{" else None
+
+    @cached_property
+    def config_paths(self) -> tuple[str, ...]:
+        """The keys of `projects` in the config file."""
+        projects = self.config_root.get("projects") if self.config_root is not None else None
         return tuple(dict.fromkeys(k.value for k in projects.keys)) if projects else ()
 
     def history_paths(self) -> dict[str, int]:

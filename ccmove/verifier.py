@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ccmove import history
 from ccmove.edits import Edit
 from ccmove.jsonspan import NotJsonError, Pointer, loads, unquote
 from ccmove.manifest import sha256_of
-from ccmove.plan import FileChange, HistoryChange, Plan, landings
-from ccmove.state import open_regular, read_document, reader
+from ccmove.plan import FileChange, Plan, landings
+from ccmove.state import read_document
 
 MOST_SHOWN = 20
 
@@ -223,40 +222,3 @@ def _value(data: bytes) -> Any:
         return loads(text)
     except NotJsonError:
         return text.splitlines()
-
-
-# -- the history -----------------------------------------------------------------------
-
-
-def check_history(change: HistoryChange, staged: Path) -> list[str]:
-    """The staged history against its sources: only the planned spans differ, to the byte.
-
-    Done on the staged file before the client's lock is taken; what is renamed into place after
-    that is the very same file.
-    """
-    fd = open_regular(staged)
-    if fd is None:
-        return [f"{staged} is missing"]
-    try:
-        read = reader(fd)
-        position = 0
-        for part in change.parts:
-            for piece in _expected(part.file, part.scan, part.start):
-                if read(position, len(piece)) != piece:
-                    return [f"the new history differs from the plan after byte {position}"]
-                position += len(piece)
-        if os.fstat(fd).st_size != position:
-            return [f"the new history has {os.fstat(fd).st_size} bytes instead of {position}"]
-        return []
-    finally:
-        os.close(fd)
-
-
-def _expected(path: Path, scan: history.Scan, start: int) -> Iterable[bytes]:
-    fd = open_regular(path)
-    if fd is None:
-        return
-    try:
-        yield from history.rewritten(reader(fd), scan, start)
-    finally:
-        os.close(fd)
