@@ -54,7 +54,7 @@ format: $(READY)
 
 test-client: $(READY)
 	scripts/install-clients $(CLIENT)
-	CLIENT='$(CLIENT)' $(BIN)/python -m pytest tests/client -m client $(PYTEST_ARGS)
+	CLIENT='$(CLIENT)' $(BIN)/python -m pytest tests/client -m client -n $(JOBS) $(PYTEST_ARGS)
 
 bench: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" benchmarks/run

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import time
 from collections.abc import Iterable
 
@@ -68,7 +69,8 @@ def read_manifest(identifier: str, layout: Layout) -> Manifest:
             raise ValueError(f"it belongs to {manifest.id}")
     except (ValueError, RecursionError) as error:
         raise RefusedError(
-            f"{path} can't be used: {error}", "the saved files beside it are untouched"
+            f"{path} can't be used: {error}",
+            f"what it saved is untouched: {shlex.join(['ls', '-l', str(path.parent / 'files')])}",
         ) from None
     return manifest
 

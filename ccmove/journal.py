@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,7 +72,8 @@ def read_journal(layout: Layout) -> Journal | None:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnsettledError(
             f"{layout.journal} can't be trusted: {error}",
-            f"look at it and at {layout.backups}, then move it out of the way",
+            f"look at it and at {layout.backups}; to set it aside: "
+            f"{shlex.join(['mv', str(layout.journal), f'{layout.journal}.bad'])}",
         ) from None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -98,11 +99,11 @@ def left_alone(state: State, paths: PathMap, request: Request) -> Iterator[LeftA
     if not request.project_files:
         for path in _project_files(request):
             if _names_a_path(path, paths):
-                yield LeftAlone(str(path), "names the old path", "ccmove --project-files …")
+                yield LeftAlone(str(path), "names the old path", _with("--project-files", request))
     if not request.desktop:
         for path in _desktop_files(layout):
             if _names_a_path(path, paths):
-                yield LeftAlone(str(path), "the desktop app's session", "ccmove --desktop …")
+                yield LeftAlone(str(path), "the desktop app's session", _with("--desktop", request))
     yield from _worktrees(request, paths)
 
 
@@ -122,6 +123,12 @@ def _worktrees(request: Request, paths: PathMap) -> Iterator[LeftAlone]:
         for path in sorted(base.glob(".git/worktrees/*/gitdir")):
             if _names_a_path(path, paths) and not request.move_folder:
                 yield LeftAlone(str(path), "git's own path", f"git -C {new} worktree repair")
+
+
+def _with(option: str, request: Request) -> str:
+    """The command that takes this along too; it may be run after the move."""
+    old, new = request.moves[0]
+    return shlex.join(["ccmove", option, old, new])
 
 
 def _names_a_path(path: Path, paths: PathMap) -> bool:

@@ -28,6 +28,7 @@ from ccmove.plan import (
     ProjectMove,
     Request,
 )
+from ccmove.printable import plural
 from ccmove.relocate import Relocator
 from ccmove.state import (
     Document,
@@ -37,6 +38,7 @@ from ccmove.state import (
     open_regular,
     reader,
 )
+from ccmove.typed import again
 
 Tick = Callable[[int], None]
 
@@ -118,12 +120,12 @@ def _warnings(prompts: HistoryChange | None) -> Iterator[str]:
     for part in prompts.parts if prompts is not None else ():
         if part.scan.unreadable:
             yield (
-                f"{part.file}: {part.scan.unreadable} lines name the old path but are not valid "
-                "JSON; they stay as they are"
+                f"{part.file}: {plural(part.scan.unreadable, 'line')} with the old path, but not "
+                "valid JSON, left as found"
             )
         if part.scan.too_long:
-            number = part.scan.too_long
-            yield f"{part.file}: {number} lines are longer than 64 MiB and stay as they are"
+            number = plural(part.scan.too_long, "line")
+            yield f"{part.file}: {number} longer than 64 MiB, left as found"
 
 
 # -- documents ---------------------------------------------------------------------------------
@@ -182,10 +184,12 @@ def refuse_conflicts(placer: Placer) -> None:
     if not placer.conflicts:
         return
     listed = [f"{source}  differs from  {target}" for source, target in placer.conflicts]
+    more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
     error = RefusedError(
-        f"{len(listed)} files exist on both sides with different content",
-        "choose with --on-conflict keep-new or --on-conflict keep-old; what loses stays in the "
-        "backup",
+        f"files of the same name differ: {placer.conflicts[0][0]}{more}; what loses would stay in "
+        "the backup",
+        f"to keep those of the new path: {again('--on-conflict', 'keep-new')}\n"
+        f"to keep those of the old path: {again('--on-conflict', 'keep-old')}",
     )
     raise error.with_details(listed)
 
@@ -226,8 +230,8 @@ def _everything_left(
     if transcripts:
         yield LeftAlone(
             str(state.layout.projects),
-            f"{transcripts} transcripts keep the old path inside; Claude Code reads them as "
-            "they are",
+            f"the old path stays inside {plural(transcripts, 'transcript')}; Claude Code goes by "
+            "the directory",
         )
     yield from found.left_alone
     yield from relocator.left_alone

@@ -11,7 +11,9 @@ from pathlib import Path
 from ccmove.errors import RefusedError
 from ccmove.layout import Layout
 from ccmove.plan import Plan
+from ccmove.printable import size as amount
 from ccmove.state import refuse_link
+from ccmove.typed import again, look_at
 
 ROOM_TO_SPARE = 1 << 20
 FILES_TO_SPARE = 16  # journal, manifest, locks and the directories of a backup
@@ -22,7 +24,8 @@ def refuse_foreign_state(layout: Layout) -> None:
     for directory in (layout.config_dir, layout.own):
         if os.path.lexists(directory) and (owner := os.lstat(directory).st_uid) != os.geteuid():
             raise RefusedError(
-                f"{directory} belongs to another user (uid {owner})", "run ccmove as that user"
+                f"{directory} belongs to another user (uid {owner})",
+                f"run it as that user: sudo -u '#{owner}' {again()}",
             )
 
 
@@ -73,9 +76,9 @@ def preflight(layout: Layout, plan: Plan) -> None:
 def _refuse_foreign_file(path: Path) -> None:
     found = os.lstat(path)
     if found.st_uid != os.geteuid():
-        raise RefusedError(f"{path} belongs to another user (uid {found.st_uid})")
+        raise RefusedError(f"{path} belongs to another user (uid {found.st_uid})", look_at(path))
     if not stat.S_ISREG(found.st_mode):
-        raise RefusedError(f"{path} is not a regular file")
+        raise RefusedError(f"{path} is not a regular file", look_at(path))
     if not os.access(path.parent, os.W_OK):
         look = shlex.join(["ls", "-ld", str(path.parent)])
         raise RefusedError(f"{path.parent} can't be written to", f"look at it: {look}")
@@ -104,11 +107,12 @@ def _staged(plan: Plan) -> Iterator[tuple[Path, int]]:
 def _refuse_full_disk(directory: Path, size: int) -> None:
     space = os.statvfs(directory)
     free = space.f_bavail * space.f_frsize
-    again = f"make room, then run the command again: {shlex.join(['df', '-h', str(directory)])}"
+    df = shlex.join(["df", "-h", str(directory)])
+    hint = f"what is free: {df}\nmake room, then run the command again"
     if free < size:
-        raise RefusedError(f"{directory}: {free:,} bytes are free, {size:,} are needed", again)
+        raise RefusedError(f"{directory}: {amount(free)} free, {amount(size)} needed", hint)
     if space.f_files and space.f_favail < FILES_TO_SPARE:  # some file systems do not count them
-        raise RefusedError(f"{directory}: no more files can be made there", again)
+        raise RefusedError(f"{directory}: no more files can be made there", hint)
 
 
 def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
@@ -130,5 +134,7 @@ def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
         if device != expected:
             raise RefusedError(
                 f"{existing} is on another file system than where it is to go",
-                "move it there yourself first" if is_folder else None,
+                "move the folder there yourself, then leave --move-folder out"
+                if is_folder
+                else f"see where it is: {shlex.join(['df', str(existing)])}",
             )

@@ -12,6 +12,7 @@ own: those of the move that it undid are made again.
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from ccmove.plan import FileChange, HistoryChange, Plan, ProjectMove
 from ccmove.retreat import Retreat
 from ccmove.rewriter import NameMap
 from ccmove.state import Document, open_regular, read_document
+from ccmove.typed import look_at
 from ccmove.wayback import WayBack, way_back
 
 
@@ -72,11 +74,15 @@ def check_saved_files(layout: Layout, manifest: Manifest) -> None:
         path = layout.backups / manifest.id / file.saved
         fd = open_regular(path)
         if fd is None:
-            raise RefusedError(f"{path} is missing", "this backup can't be restored")
+            raise RefusedError(
+                f"{path} is missing, so this backup can't be restored",
+                f"see what is left of it: {shlex.join(['ls', '-l', str(path.parent)])}",
+            )
         os.close(fd)
         if sha256_of(path) != file.before.sha256:
             raise RefusedError(
-                f"{path} was changed since it was saved", "this backup can't be restored"
+                f"{path} was changed since it was saved, so this backup can't be restored",
+                look_at(path),
             )
 
 
