@@ -149,25 +149,27 @@ def move_member(record: dict[str, Any], key: str, mapping: PathMap | NameMap) ->
 
 # -- the config file -------------------------------------------------------------------------------
 
-TOOLS = st.lists(st.sampled_from(["Bash(ls)", "Read(x)", OLD, NEW, 1, "1"]), max_size=3)
+# Few paths, so that many meet.
+FEW = st.sampled_from([OLD, NEW, OLD + "/web", NEW + "/web", OLD + "-docker", "/lib", "/src/app"])
+TOOLS = st.lists(st.sampled_from(["Bash(ls)", OLD, NEW, 1, "1"]), min_size=1, max_size=4)
 PROJECTS = st.fixed_dictionaries(
     {},
     optional={
         "allowedTools": TOOLS,
-        "dirs": st.lists(PATHS, max_size=2),
+        "dirs": st.lists(FEW, max_size=2),
         "hasTrustDialogAccepted": st.booleans(),
         "hasCompletedProjectOnboarding": st.booleans(),
         "lastCost": st.integers(0, 3),
-        "mcpServers": st.dictionaries(st.sampled_from(["a", "b"]), st.lists(PATHS, max_size=1)),
+        "mcpServers": st.dictionaries(st.sampled_from(["a", "b"]), st.lists(FEW, max_size=1)),
         "cwd": PATHS,
     },
 )
 CONFIGS = st.fixed_dictionaries(
     {
         "numStartups": st.integers(),
-        "projects": st.dictionaries(PATHS, PROJECTS, max_size=6),
+        "projects": st.dictionaries(FEW, PROJECTS, min_size=2),
         "githubRepoPaths": st.dictionaries(
-            st.sampled_from(["a/b", "c/d"]), st.lists(PATHS, max_size=3)
+            st.sampled_from(["a/b", "c/d"]), st.lists(FEW, max_size=4)
         ),
         "tip": TEXTS,
     }
