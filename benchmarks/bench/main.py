@@ -63,7 +63,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--save", action="store_true", help="put the tables into benchmarks/README.md and README.md"
     )
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.save and (options.quick or options.only):
+        parser.error("--save needs the whole run: neither --quick nor --only")
+    return options
 
 
 # -- who takes part --------------------------------------------------------------------------------
