@@ -68,7 +68,8 @@ class Layout(NamedTuple):
     @property
     def client_locks(self) -> tuple[Path, Path]:
         """The client's locks: history's beside the real file, the config's beside the link."""
-        history = Path(os.path.realpath(self.history))
+        real = Path(os.path.realpath(self.history))
+        history = real if real.is_relative_to(self.config_dir) else self.history
         return (_beside(history, ".lock"), _beside(self.config_file, ".lock"))
 
     @property

@@ -43,6 +43,12 @@ def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
         return os.open(path.name, flags | _NO_LINK, mode, dir_fd=parent)
 
 
+def lstat(path: Path) -> os.stat_result:
+    """What is known about the thing itself."""
+    with directory(path.parent) as parent:
+        return os.lstat(path.name, dir_fd=parent)
+
+
 def listdir(path: Path) -> list[str]:
     """The names in a directory."""
     with directory(path) as fd:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove import files, reversal
+from ccmove import files, nofollow, reversal
 from ccmove.errors import RefusedError, UnsettledError, describe
 from ccmove.files import Attributes
 from ccmove.journal import Journal, read_journal
@@ -23,6 +23,7 @@ from ccmove.locks import ClientLocks, remove_left_over
 from ccmove.manifest import Content, Manifest, SavedFile, sha256_of
 from ccmove.plan import Step
 from ccmove.staging import history_pieces
+from ccmove.state import read_document
 
 
 def settle(layout: Layout) -> str | None:
@@ -137,7 +138,7 @@ class Undo:
     def _put_back(self, file: SavedFile, before: Content) -> None:
         """The saved file itself when nothing came later; else what the reversal makes of it."""
         try:
-            now = os.lstat(file.path)
+            now = nofollow.lstat(file.path)
         except FileNotFoundError:
             return
         saved = self.layout.backups / self.manifest.id / (file.saved or "")
@@ -171,8 +172,10 @@ class Undo:
         if file.is_history:
             self._put_back_history(file)
             return
-        with open(file.path, "rb") as current:
-            data = current.read()
+        document = read_document(file.path)
+        if document is None:
+            return
+        data = document.data
         content, _, _ = reversal.reversed_content(self.layout, self.manifest, file, data)
         if content != data:
             attributes = Attributes.of(os.lstat(file.path))

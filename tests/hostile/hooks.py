@@ -104,17 +104,15 @@ def lead_away(number: str, word: str, path: str, elsewhere: str) -> Event:
     return at(number, word, swap)
 
 
-def plant(number: str, word: str, path: str, target: str) -> Event:
-    """Put a link where something is about to be made; `{}` in `path` is the name that is meant."""
-    left = int(number)
+def plant(word: str, directory: str, target: str, fired: str) -> Event:
+    """Put a link in `directory` under the very name that is about to be made; note it down."""
 
     def wait(_: str, args: tuple[object, ...]) -> None:
-        nonlocal left
         names = [arg for arg in args if isinstance(arg, str) and word in arg]
-        if left and names:
-            left -= 1
-            if not left:
-                os.symlink(target, path.format(os.path.basename(names[0])))
+        if names and not os.path.exists(fired):
+            path = os.path.join(directory, os.path.basename(names[0]))
+            os.symlink(target, path)
+            Path(fired).write_text(path)
 
     return wait
 
