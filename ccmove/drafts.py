@@ -7,13 +7,14 @@ into edits once, at the end.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccmove import edits as make
 from ccmove import rewriter
 from ccmove.edits import Edit
-from ccmove.jsonspan import Node, NotJsonError, parse_at, quote
+from ccmove.jsonspan import Node, NotJsonError, parse, parse_at, quote
 from ccmove.pathmap import PathMap
 from ccmove.plan import FileChange
 from ccmove.rewriter import NameMap
@@ -32,7 +33,7 @@ class Draft:
     added: Entries = field(default_factory=list)  # entries of an index that come
     lines: list[tuple[int, str, str]] = field(default_factory=list)
     appended: str = ""
-    whole: bytes | None = None  # what a restore makes of it, instead of all the above
+    whole: bytes | None = None  # other content altogether, instead of all the above
     keep_times: int | None = None
 
     @property
@@ -64,14 +65,13 @@ class Draft:
         after = self.content().encode("utf-8", "surrogateescape")
         if after == self.document.data:
             return None
-        is_restored = self.whole is not None
         return FileChange(
             self.document.path,
             ends,
             "index" if self.document.path.name == INDEX else "other",
             before=self.document.data,
             after=after,
-            edits=() if is_restored else tuple(self.all_edits()),
+            edits=() if self.whole is not None else tuple(self.all_edits()),
             lines=tuple(self.lines),
             appended=self.appended,
             seen=self.document.seen,
@@ -191,3 +191,22 @@ def owner_edits(text: str, gone: set[str], heir: str) -> list[Edit]:
         for key, item in root.members()
         if key.value in ("originalPath", "projectPath") and item.value in gone
     ]
+
+
+def without_entries(text: str, raws: Iterable[str | None]) -> str:
+    """The index without the sessions of these entries."""
+    gone = {key_of(parse(raw, lambda _: False), raw) for raw in raws if raw is not None}
+    listed = _entries(rewriter.parse_index(text)) if gone else Node(0)
+    numbers = {i for i, entry in enumerate(listed.items) if key_of(entry, text) in gone}
+    return make.apply(text, make.remove_items(text, listed, ("entries",), numbers))
+
+
+def listed_again(text: str, raws: Iterable[str]) -> str:
+    """The index with these entries, as far as it does not list their sessions already."""
+    for raw in raws:
+        listed = _entries(rewriter.parse_index(text))
+        have = {key_of(entry, text) for entry in listed.items}
+        key = key_of(parse(raw, lambda _: False), raw)
+        if key not in have:
+            text = make.apply(text, make.add_items(text, listed, ("entries",), [(key, raw)]))
+    return text

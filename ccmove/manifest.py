@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 from ccmove.edits import Edit
 from ccmove.errors import RefusedError
 from ccmove.jsonspan import parse
-from ccmove.layout import Layout
+from ccmove.layout import PROJECT_FILES, Layout
 from ccmove.pathmap import PathMap
-from ccmove.plan import ProjectMove, Step
+from ccmove.plan import PARKED, ProjectMove, Step
 from ccmove.state import ALIASES, INDEX, MEMORY, open_regular, read_document
 
 SCHEMA = 1
@@ -104,7 +104,6 @@ def sha256_of(path: Path, size: int | None = None) -> str:
 
 # The project's own files that a run may rewrite; the only ones outside of the state, apart from
 # the desktop app's.
-PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
 
 
 class Spelling:
@@ -142,13 +141,19 @@ class Spelling:
     def _may_be_outside(self, path: Path) -> bool:
         if path.is_relative_to(self.desktop):
             return path.match("local_*.json")
-        names = ("", *PROJECT_FILES)
-        return any(path == Path(folder, name) for folder in self.folders for name in names)
+        if any(path.match(name) for name in PROJECT_FILES):
+            return any(path.is_relative_to(folder) for folder in self.folders)
+        return self._is_folder(path)
+
+    def _is_folder(self, path: Path) -> bool:
+        """A folder of the move, under its own name or while it steps aside for another."""
+        beside = any(path.parent == Path(folder).parent for folder in self.folders)
+        return str(path) in self.folders or (path.name.startswith(PARKED) and beside)
 
     def read_moving(self, text: object) -> Path:
         """What a step may rename, make or remove: a folder of the move, or a place of ours."""
         path = self.read(text)
-        if str(path) not in self.folders and not self._may_move(self._inside(path)):
+        if not (self._is_folder(path) or self._may_move(self._inside(path))):
             raise ValueError(f"{text!r} is nothing that a run moves")
         return path
 
@@ -159,7 +164,7 @@ class Spelling:
         if path == self.config_file:
             fits = place == "config"
         elif not inside:
-            fits = place == "other" and str(path) not in self.folders
+            fits = place == "other" and not self._is_folder(path)
         else:
             fits = self._may_rewrite(inside, place)
         if not fits:

@@ -107,6 +107,8 @@ def _join(path: str, old: str, new: str) -> str:
         return new + tail.replace("/", "\\")
     if "/" in path and "\\" not in path:
         new = new.replace("\\", "/")
+    elif "\\" in path and "/" not in path:
+        new = new.replace("/", "\\")
     if new[:1].upper() == path[:1].upper():
         new = path[:1] + new[1:]
     return new + tail

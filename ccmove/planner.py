@@ -15,9 +15,10 @@ from ccmove.errors import RefusedError
 from ccmove.folders import rename_folders
 from ccmove.future import Future, ignores_case
 from ccmove.layout import Layout
-from ccmove.ownership import Findings, Ledger, find_portions
+from ccmove.mentions import Search
+from ccmove.ownership import Ledger, find_portions
 from ccmove.pathmap import PathMap, tail_below
-from ccmove.places import left_alone, other_documents
+from ccmove.places import Folder, moved_folders, other_documents
 from ccmove.placing import Placer
 from ccmove.plan import (
     FileChange,
@@ -27,6 +28,8 @@ from ccmove.plan import (
     Plan,
     ProjectMove,
     Request,
+    landing_of,
+    landings,
 )
 from ccmove.printable import plural
 from ccmove.relocate import Relocator
@@ -57,7 +60,7 @@ def plan_move(
     state = State(layout)
     paths = PathMap(request.moves)
     if request.only:
-        paths = replace(paths, kept=_nested(state, paths))
+        paths = replace(paths, kept=_nested(state, paths, ledger))
     prompts = _history(state, paths, tick)
     found = find_portions(state, paths, _prompt_paths(prompts), ledger)
     placer = Placer(
@@ -69,29 +72,36 @@ def plan_move(
     relocator = Relocator(placer, layout.own / "work", paths)
     relocator.relocate(found.portions, state.directory_names)
     refuse_conflicts(placer)
-    files, mentions = _documents(state, request, paths, relocator)
+    left = [*found.left_alone, *relocator.left_alone]
+    places = moved_folders(request, relocator.moves)
+    files = _documents(state, request, places, relocator, left)
     folders = _folders(layout, request)
     rename_folders(placer.future, ((Path(old), Path(new)) for old, new in folders))
+    landed = landings(placer.future.steps)
+    planned = {file.path: file.after for file in files if file.after is not None}
+    left += Search(state, paths, request, places, planned, landed).everything()
     projects = tuple(_measured(layout, move) for move in relocator.moves)
     return Plan(
         "move",
         paths,
         projects,
-        tuple(relocator.steps),
-        tuple(files),
+        tuple(placer.future.steps),
+        tuple(_with_its_end(file, landed) for file in files),
         prompts if prompts is not None and prompts.lines else None,
-        tuple(_everything_left(state, paths, found, relocator, mentions, projects, request)),
+        (*_transcripts_left(layout, projects), *left),
         tuple(_warnings(prompts)),
         notes=tuple(found.notes),
         folders=folders,
     )
 
 
-def _nested(state: State, paths: PathMap) -> frozenset[str]:
+def _nested(state: State, paths: PathMap, ledger: Ledger) -> frozenset[str]:
     """Known projects strictly below an OLD, which `--only` leaves where they are."""
     known = {*state.config_paths, *state.history_paths()}
+    known.update(path for owners in ledger.owners.values() for path in owners)
     for name in state.directory_names:
-        known.update(state.directory(name).named_paths())
+        directory = state.directory(name)
+        known.update(directory.named_paths(), directory.index_paths)
     return frozenset(path for path in known if any(tail_below(path, old) for old, _ in paths.moves))
 
 
@@ -132,20 +142,23 @@ def _warnings(prompts: HistoryChange | None) -> Iterator[str]:
 
 
 def _documents(
-    state: State, request: Request, paths: PathMap, relocator: Relocator
-) -> tuple[list[FileChange], list[LeftAlone]]:
-    """The files to rewrite other than the history, and what in them stays."""
-    layout = state.layout
+    state: State,
+    request: Request,
+    folders: list[Folder],
+    relocator: Relocator,
+    left: list[LeftAlone],
+) -> list[FileChange]:
+    """The files to rewrite other than the history; `left` gets what in them stays."""
+    layout, paths = state.layout, relocator.paths
     files = list(relocator.files)
-    left: list[LeftAlone] = []
     if state.config is not None:
         change = config_change(state.config.text, paths, state.config_root)
         if change.edits:
             files.append(_edited(state.config, list(change.edits), "config"))
         left += [_mention(layout, at, value) for at, value in change.mentions]
-    for document, edits in other_documents(layout, request, paths, relocator.names, left):
-        files.append(_edited(document, edits, "other")._replace(ends=_ends(document.path, request)))
-    return [file for file in files if file.after != file.before], left
+    others = other_documents(layout, request, folders, paths, relocator.names, left)
+    files += [_edited(document, edits, "other") for document, edits in others]
+    return [file for file in files if file.after != file.before]
 
 
 def _edited(document: Document, edits: list[Edit], place: str) -> FileChange:
@@ -161,12 +174,10 @@ def _edited(document: Document, edits: list[Edit], place: str) -> FileChange:
     )
 
 
-def _ends(path: Path, request: Request) -> Path:
-    """Where a file of the project is after its folder was renamed too."""
-    for old, new in request.moves if request.move_folder else ():
-        if path.is_relative_to(old):
-            return Path(new) / path.relative_to(old)
-    return path
+def _with_its_end(file: FileChange, landed: dict[Path, Path]) -> FileChange:
+    """A file in the folder of a project ends where that is renamed to."""
+    stays = file.ends == file.path and not file.is_new
+    return file._replace(ends=landing_of(file.path, landed)) if stays else file
 
 
 def _mention(layout: Layout, pointer: str, value: str) -> LeftAlone:
@@ -217,23 +228,8 @@ def _measured(layout: Layout, move: ProjectMove) -> ProjectMove:
     return move._replace(transcripts=len(sizes), size=sum(sizes))
 
 
-def _everything_left(
-    state: State,
-    paths: PathMap,
-    found: Findings,
-    relocator: Relocator,
-    mentions: list[LeftAlone],
-    projects: tuple[ProjectMove, ...],
-    request: Request,
-) -> Iterator[LeftAlone]:
-    transcripts = sum(move.transcripts for move in projects)
-    if transcripts:
-        yield LeftAlone(
-            str(state.layout.projects),
-            f"the old path stays inside {plural(transcripts, 'transcript')}; Claude Code goes by "
-            "the directory",
-        )
-    yield from found.left_alone
-    yield from relocator.left_alone
-    yield from mentions
-    yield from left_alone(state, paths, request)
+def _transcripts_left(layout: Layout, projects: tuple[ProjectMove, ...]) -> Iterator[LeftAlone]:
+    number = sum(move.transcripts for move in projects)
+    if number:
+        what = f"the old path stays inside {plural(number, 'transcript')}; "
+        yield LeftAlone(str(layout.projects), what + "Claude Code goes by the directory")

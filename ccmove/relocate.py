@@ -194,15 +194,15 @@ class Relocator:
 
     def _copy_file(self, document: Document, target: Path) -> None:
         occupant = self.placer.future.now(target)
+        keep = self.placer.on_conflict
         if not self.placer.future.has(target):
             self._make(target, document.data, "other", mode_of(document.path))
-        elif self._has_already(document, target, occupant):
-            pass
-        elif self.placer.on_conflict == "refuse":
+        elif not (
+            self._has_already(document, target, occupant)
+            or keep == "keep-new"
+            or (keep == "keep-old" and self._overwrite(occupant, document.data))
+        ):
             self.placer.conflicts.append((document.path, target))
-        elif self.placer.on_conflict == "keep-old" and occupant is not None:
-            self.placer.set_aside(target)
-            self._make(target, document.data, "other", mode_of(document.path))
 
     def _has_already(self, document: Document, target: Path, occupant: Path | None) -> bool:
         """Whether the same is there, or a MEMORY.md, which gets the lines that it lacks."""
@@ -220,6 +220,16 @@ class Relocator:
             theirs.appended += rewriter.appendix(theirs.content(), document.text)
             return True
         return same_bytes(document.path, occupant)
+
+    def _overwrite(self, occupant: Path | None, content: bytes) -> bool:
+        """Give a file on disk other content; what it holds is saved. False when it is none."""
+        if occupant is None or not both_files(occupant, occupant):
+            return False
+        draft = self.placer.drafts.at(occupant)
+        assert draft is not None  # it was seen to be a file
+        draft.forget()
+        draft.whole = content
+        return True
 
     def _make(self, path: Path, content: bytes, place: str, mode: int) -> None:
         self.placer.future.add_file(path)
@@ -276,19 +286,19 @@ class Relocator:
             if draft is not None and relocation.entries:
                 add_entries(draft, relocation.entries)
             elif relocation.entries:
-                self._list_anew(relocation, final)
+                self._make(final, self._listed_anew(relocation, final), "index", 0o600)
         except NotJsonError:
-            if self.placer.on_conflict == "refuse":
+            if self.placer.on_conflict == "keep-old":
+                self._overwrite(occupant, self._listed_anew(relocation, final))
+            elif self.placer.on_conflict == "refuse":
                 self.placer.conflicts.append((relocation.source / INDEX, final))
-            elif self.placer.on_conflict == "keep-old":
-                self.placer.set_aside(final)
-                self._list_anew(relocation, final)
 
-    def _list_anew(self, relocation: Relocation, final: Path) -> None:
+    def _listed_anew(self, relocation: Relocation, final: Path) -> bytes:
+        """An index of its own for what comes to `final`, from one directory or several."""
         listed = self._listed.setdefault(final, {})
         listed.update(relocation.entries)
         text = new_index(list(listed.items()), relocation.portion.shares[0].new_path)
-        self._make(final, text.encode("utf-8", "surrogateescape"), "index", 0o600)
+        return text.encode("utf-8", "surrogateescape")
 
 
 def _also(aliases: Draft, source: str, target: str) -> None:

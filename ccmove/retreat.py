@@ -8,7 +8,6 @@ overwritten, and what can't go back is named.
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,9 +17,11 @@ from ccmove.folders import rename_folders
 from ccmove.future import Future, ignores_case
 from ccmove.layout import Layout
 from ccmove.manifest import Manifest
-from ccmove.placing import Placer
+from ccmove.placing import Placer, mode_of
 from ccmove.plan import Step, landings
 from ccmove.state import Document
+
+NOWHERE = Path("/nowhere")  # where directories go that the run made
 
 
 @dataclass
@@ -32,6 +33,10 @@ class Retreat:
     placer: Placer
     warnings: list[str] = field(default_factory=list)
     _parked: int = 0
+
+    def __post_init__(self) -> None:
+        self.landed = landings(self.manifest.steps)  # where things were -> where the run left them
+        self.made = {step.path: step.mode for step in self._gone("mkdir", "rmdir")}
 
     @classmethod
     def of(cls, layout: Layout, manifest: Manifest, displaced: Path) -> Retreat:
@@ -49,10 +54,7 @@ class Retreat:
                 self._make_parents(step.path)
                 self.placer.future.make_directory(step.path, step.mode)
         moves = self._moves()
-        arrange(moves, self._bring, self._park)
-        self._bring_folders_of_sessions(moves)
-        for step in sorted(self._gone("mkdir", "rmdir"), key=lambda step: step.path, reverse=True):
-            self._remove(step)
+        arrange([*moves, *((path, NOWHERE) for path in self.made)], self._bring, self._park)
         self._refuse_conflicts()
         folders = [(Path(new), Path(old)) for old, new in self.manifest.folders]
         rename_folders(self.placer.future, [f for f in folders if self._is_there(f)])
@@ -66,7 +68,7 @@ class Retreat:
         """Where the things are that the run moved, and where they were."""
         folders = {Path(old) for old, _ in self.manifest.folders}
         moves = []
-        for before, after in landings(self.manifest.steps).items():
+        for before, after in self.landed.items():
             if before not in folders and self._is_there((after, before)):
                 moves.append((after, before))
         return moves
@@ -78,8 +80,13 @@ class Retreat:
         return there
 
     def _bring(self, path: Path, target: Path) -> None:
+        if target == NOWHERE:
+            self._remove(path, self.made[path])
+            return
         self._make_parents(target)
         self.placer.bring(path, target)
+        if path.suffix == ".jsonl" and path.parent.parent == self.layout.projects:
+            self._bring_folder_of_session(path.with_suffix(""), target.with_suffix(""))
 
     def _make_parents(self, path: Path) -> None:
         """A directory that the client or its owner has removed since."""
@@ -93,26 +100,21 @@ class Retreat:
         self.placer.future.rename(path, parked)
         return parked
 
-    def _bring_folders_of_sessions(self, moves: list[Move]) -> None:
+    def _bring_folder_of_session(self, folder: Path, home: Path) -> None:
         """A session that goes back takes along the folder that it got since."""
-        known = {target for _, target in moves}
-        for path, target in moves:
-            folder, home = path.with_suffix(""), target.with_suffix("")
-            is_session = path.suffix == ".jsonl" and path.parent.parent == self.layout.projects
-            if is_session and home not in known and self.placer.future.is_directory(folder):
-                self.placer.bring(folder, home)
+        if home not in self.landed and self.placer.future.is_directory(folder):
+            self.placer.bring(folder, home)
 
-    def _remove(self, step: Step) -> None:
+    def _remove(self, path: Path, mode: int) -> None:
         """A directory that the run made, when nothing else is in it."""
         future = self.placer.future
-        if not future.is_directory(step.path):
+        if not future.is_directory(path):
             return
-        if future.names(step.path):
-            self.warnings.append(f"{step.path} has something new in it and stays")
+        if future.names(path):
+            self.warnings.append(f"{path} has something new in it and stays")
             return
-        now = future.now(step.path)
-        mode = stat.S_IMODE(os.lstat(now).st_mode) if now is not None else step.mode
-        future.remove_directory(step.path, mode)
+        now = future.now(path)
+        future.remove_directory(path, mode_of(now) if now is not None else mode)
 
     def set_aside(self, document: Document) -> None:
         """A file that the run made and that is as it left it."""

@@ -19,7 +19,8 @@ from pathlib import Path
 from ccmove import edits as make
 from ccmove import rewriter
 from ccmove.backup import read_manifest
-from ccmove.config import config_change
+from ccmove.config import PROJECTS, config_change
+from ccmove.drafts import listed_again, without_entries
 from ccmove.edits import Edit
 from ccmove.errors import NothingKnownError, RefusedError
 from ccmove.history_back import pointed_back
@@ -172,18 +173,30 @@ class Recorded:
     edits: list[Edit]
     lines: list[tuple[int, str, str]]
     appended: str = ""
-    removed: str = ""  # the opposite of appended
+    removed: str = ""  # text that was taken out
+    unlisted: tuple[str, ...] = ()  # entries that were taken out of an index
+    undoes: bool = False  # it was an undoing itself
+
+    @property
+    def is_empty(self) -> bool:
+        changed = self.edits or self.lines or self.appended
+        return not (changed or self.removed or self.unlisted or self.undoes)
 
     def opposite(self) -> Recorded:
         """What takes this back, as if a run had done it."""
         lines = [(number, after, before) for number, before, after in self.lines]
-        return Recorded(_opposite_edits(self.edits), lines, self.removed, self.appended)
+        added = tuple(e.after for e in self.edits if e.kind == "add" and e.after is not None)
+        edits = _opposite_edits(self.edits)
+        return Recorded(edits, lines, self.removed, self.appended, added, not self.undoes)
 
 
 def _opposite_edits(edits: list[Edit]) -> list[Edit]:
-    """Pointers are those of the text before an edit: here that is the one with the new keys."""
+    """Pointers are those of the text before an edit: here that is the one with the new keys.
+
+    Additions are left out: what they added is to be added again in the form of the text then.
+    """
     renamed = {e.pointer: str(e.describe()[1]) for e in edits if e.kind == "key"}
-    kinds = {"set": "set", "key": "key", "add": "remove", "remove": "add"}
+    kinds = {"set": "set", "key": "key", "remove": "add"}
     return [
         Edit(
             kinds[e.kind],
@@ -193,6 +206,7 @@ def _opposite_edits(edits: list[Edit]) -> list[Edit]:
             anchor=e.anchor,
         )
         for e in edits
+        if e.kind in kinds
     ]
 
 
@@ -226,32 +240,55 @@ def reversed_content(
         assert saved is not None  # checked before
         return saved.data, [], file.before.mtime_ns
     known = recorded(layout, manifest, file)
-    if known is None:
+    if known is None or known.is_empty:
         return current, ["everything that the run changed in it"], None
     lost: list[str] = []
     text = current.decode("utf-8", "surrogateescape")
     try:
-        if known.edits:
-            text = _undo_edits(text, known.edits, file, way_back(layout, manifest), lost)
+        back = way_back(layout, manifest)
+        if file.place == "config":
+            text = _undo_config(text, known, back, lost)
+        elif file.place == "index":
+            text = _undo_index(text, known, file, back, lost)
+        elif known.edits:
+            text = _undo_edits(text, known.edits, lost)
     except NotJsonError as error:
         return current, [f"it is no longer valid JSON ({error}): everything in it"], None
     text = _undo_lines(text, known, lost)
     return text.encode("utf-8", "surrogateescape"), lost, None
 
 
-def _undo_edits(
-    text: str, edits: list[Edit], file: SavedFile, back: WayBack, lost: list[str]
-) -> str:
-    """Undo the edits; what was added since beside them follows the paths back."""
+def _undo_edits(text: str, edits: list[Edit], lost: list[str]) -> str:
     undoing, not_undone = make.undo(text, edits)
     text = make.apply(text, undoing)
-    if file.place == "config":
-        text = make.apply(text, config_change(text, back).edits)
-    elif file.place == "index":
-        names = NameMap(((file.ends.parent.name, file.path.parent.name),), PathMap(back.moves))
-        text = make.apply(text, rewriter.index_edits(text, back, names))
     lost += [show(edit.pointer) for edit in not_undone if not _is_back(text, edit)]
     return text
+
+
+def _undo_config(text: str, known: Recorded, back: WayBack, lost: list[str]) -> str:
+    """What was added since to a project that goes back follows it."""
+    if not known.undoes:
+        text = _undo_edits(text, known.edits, lost)
+        for key in (str(e.describe()[0]) for e in known.edits if e.kind == "key"):
+            node = find(parse(text), (PROJECTS, key))
+            if node is not None:
+                inside = rewriter.string_edits(text, node, (PROJECTS, key), back.map)
+                text = make.apply(text, inside)
+    return make.apply(text, config_change(text, back).edits)
+
+
+def _undo_index(text: str, known: Recorded, file: SavedFile, back: WayBack, lost: list[str]) -> str:
+    """Entries that were added since follow their directory.
+
+    An entry that the client has rewritten or dropped meanwhile is no loss: it goes by the session.
+    """
+    kept = [edit for edit in known.edits if len(edit.pointer) == 1]
+    text = _undo_edits(text, [edit for edit in known.edits if edit not in kept], [])
+    text = _undo_edits(text, kept, lost)
+    text = without_entries(text, (e.after for e in known.edits if e.kind == "add"))
+    text = listed_again(text, known.unlisted)
+    names = NameMap(((file.ends.parent.name, file.path.parent.name),), PathMap(back.moves))
+    return make.apply(text, rewriter.index_edits(text, back, names))
 
 
 def _is_back(text: str, edit: Edit) -> bool:

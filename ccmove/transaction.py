@@ -146,6 +146,12 @@ def _refuse(problems: list[str]) -> None:
 # -- the run ---------------------------------------------------------------------------
 
 
+def final(change: FileChange | HistoryChange) -> Path:
+    """Where a change is in the end. One file may leave the place where another is made, so
+    that only this tells them apart."""
+    return change.ends if isinstance(change, FileChange) else change.path
+
+
 @dataclass
 class Run:
     """The state of one attempt: where things are staged and what they will have been."""
@@ -155,7 +161,7 @@ class Run:
     identifier: str
     progress: Progress | None = None
     mark: int = field(default_factory=new_mark)
-    staged: dict[Path, Path] = field(default_factory=dict)
+    staged: dict[Path, Path] = field(default_factory=dict)  # these by where each will be
     inodes: dict[Path, int] = field(default_factory=dict)
     saved: dict[Path, tuple[str, bool]] = field(default_factory=dict)
     edits: dict[Path, tuple[str, str]] = field(default_factory=dict)
@@ -187,7 +193,7 @@ class Run:
             parent = change.path.parent
             if isinstance(change, FileChange) and change.is_new:
                 parent = self.work
-            self.staged[change.path] = parent / f".ccmove-{self.identifier}-{number}"
+            self.staged[final(change)] = parent / f".ccmove-{self.identifier}-{number}"
         files.ensure_directory(self.layout.backups)
         journal.write_journal(self._journal(None), self.layout)
         files.make_directory(self.work)
@@ -219,28 +225,28 @@ class Run:
             if isinstance(change, FileChange) and change.is_new:
                 continue
             is_link = files.save(change.path, self.directory / name)
-            self.saved[change.path] = (name, is_link)
+            self.saved[final(change)] = (name, is_link)
             if isinstance(change, FileChange) and (change.edits or change.lines or change.appended):
                 data = manifest.edits_to_json(change.edits, change.lines, change.appended)
                 files.write_new(self.directory / f"{name}.json", [data])
-                self.edits[change.path] = (f"{name}.json", manifest.sha256(data))
+                self.edits[final(change)] = (f"{name}.json", manifest.sha256(data))
 
     def stage(self) -> None:
         """Write the new content beside each file, flush it, and check the history."""
         for change in self.plan.files:
             assert change.after is not None
             attributes = self._attributes(change)
-            staged = self.staged[change.path]
-            self.inodes[change.path] = files.write_new(staged, [change.after], attributes)
+            staged = self.staged[final(change)]
+            self.inodes[final(change)] = files.write_new(staged, [change.after], attributes)
         if self.plan.history is not None:
             self._stage_history(self.plan.history)
 
     def _stage_history(self, change: HistoryChange) -> None:
-        self.history = StagedHistory(change, self.staged[change.path], self.plan.paths)
+        self.history = StagedHistory(change, self.staged[final(change)], self.plan.paths)
         progress = self.progress
         tick = (lambda done, total: progress("history", done, total)) if progress else None
         self.history.write(self._attributes(change), tick)
-        self.inodes[change.path] = self.history.inode
+        self.inodes[final(change)] = self.history.inode
 
     def _attributes(self, change: FileChange | HistoryChange) -> Attributes:
         if isinstance(change, FileChange) and change.is_new:
@@ -251,7 +257,7 @@ class Run:
     def check_staged(self, full: bool) -> None:
         """What was written is read back: to the byte what was planned, and valid."""
         for change in self.plan.files:
-            _refuse(verifier.check_file(change, self.staged[change.path], full=full))
+            _refuse(verifier.check_file(change, self.staged[final(change)], full=full))
 
     def snapshot(self, full: bool) -> verifier.Traces:
         """What must survive the renames."""
@@ -266,7 +272,7 @@ class Run:
         for change in self.plan.files:
             self._refuse_changed(change)
         if self.history is not None:
-            name, is_link = self.saved[self.history.change.path]
+            name, is_link = self.saved[final(self.history.change)]
             if self.history.carry_over(None if is_link else self.directory / name):
                 self.commit()  # the manifest tells the size and the hash of the history
 
@@ -307,6 +313,7 @@ class Run:
 
         A file that is replaced first has the inode of its staged content by then.
         """
+        replaced = {c.path: self.inodes[c.ends] for c in self.plan.files if not c.is_new}
         origin: dict[Path, Path] = {}
         for step in self.plan.steps:
             if step.target is None:
@@ -314,11 +321,11 @@ class Run:
                 continue
             now = origin_of(step.path, origin)
             origin[step.target] = now
-            yield self.inodes.get(now) or os.lstat(now).st_ino
+            yield replaced.get(now) or os.lstat(now).st_ino
 
     def _saved_file(self, change: FileChange | HistoryChange) -> SavedFile:
-        saved = self.saved.get(change.path, (None, False))[0]
-        inode = self.inodes[change.path]
+        saved = self.saved.get(final(change), (None, False))[0]
+        inode = self.inodes[final(change)]
         if isinstance(change, HistoryChange):
             assert self.history is not None
             before, after = self.history.contents()
@@ -327,7 +334,7 @@ class Run:
         if change.before is not None:
             was = reversal.content_of(change.before, os.lstat(change.path))
         will_be = Content(manifest.sha256(change.after or b""), len(change.after or b""))
-        edits, edits_sha256 = self.edits.get(change.path, (None, None))
+        edits, edits_sha256 = self.edits.get(final(change), (None, None))
         return SavedFile(
             change.path, change.ends, change.place, saved, was, will_be, edits, edits_sha256, inode
         )
@@ -339,7 +346,7 @@ class Run:
                 if change.is_new:
                     continue
                 self._refuse_changed(change)
-            files.replace(self.staged[change.path], change.path)
+            files.replace(self.staged[final(change)], change.path)
         for step in self.plan.steps:
             if step.kind == "rename":
                 assert step.target is not None
@@ -350,14 +357,14 @@ class Run:
                 files.remove_directory(step.path)
         for made in self.plan.files:
             if made.is_new:
-                files.rename_new(self.staged[made.path], made.path)
+                files.rename_new(self.staged[final(made)], made.path)
 
     def check_places(self) -> None:
         """Under the locks: what is in its place is the very file that was staged and checked."""
         for change in self._changes():
-            ends = change.ends if isinstance(change, FileChange) else change.path
+            ends = final(change)
             found = os.lstat(ends)
-            if (found.st_ino, found.st_size) != (self.inodes[change.path], self._size(change)):
+            if (found.st_ino, found.st_size) != (self.inodes[final(change)], self._size(change)):
                 problems = [f"{ends} is not the file that was staged"]
                 if isinstance(change, FileChange):
                     problems += verifier.check_file(change, ends)

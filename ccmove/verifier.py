@@ -101,7 +101,8 @@ def _check_steps(plan: Plan) -> Iterator[str]:
     made = {step.path for step in plan.steps if step.kind == "mkdir"}
     finals = set(landed.values())
     for step in plan.steps:
-        gone = step.kind == "rmdir" or (step.kind == "rename" and step.path not in finals)
+        taken = finals.intersection((step.path, *step.path.parents))  # by something else
+        gone = step.kind != "mkdir" and not taken
         if gone and step.path not in made and _is_there(step.path):
             yield f"{step.path} is still there"
 
@@ -157,11 +158,10 @@ def json_problems(
     except NotJsonError as error:
         yield f"not valid JSON: {error}"
         return
-    for edit in edits:
+    made = list(edits)
+    for edit in sorted(made, key=lambda edit: edit.kind != "set"):  # before any index changes
         _change_value(expected, edit)
-    renamed = {edit.pointer: edit.describe()[1] for edit in edits if edit.kind == "key"}
-    for pointer, key in sorted(renamed.items(), key=lambda item: -len(item[0])):
-        _rename_member(expected, pointer, key)
+    _rename_members(expected, [edit for edit in made if edit.kind == "key"])
     if full or expected != found:
         yield from _differences(expected, found)
 
@@ -188,10 +188,17 @@ def _plain(raw: str | None) -> Any:
     return unquote(raw) if raw.startswith('"') else loads(raw)
 
 
-def _rename_member(document: Any, pointer: Pointer, key: object) -> None:
-    parent = _follow(document, pointer[:-1])
-    if isinstance(parent, dict) and pointer[-1] in parent:
-        parent[key] = parent.pop(pointer[-1])
+def _rename_members(document: Any, edits: list[Edit]) -> None:
+    """Give members their new names, all of one object at once: two may have swapped theirs."""
+    names: dict[Pointer, dict[Any, Any]] = {}
+    for edit in edits:
+        names.setdefault(edit.pointer[:-1], {})[edit.pointer[-1]] = edit.describe()[1]
+    for pointer, new in sorted(names.items(), key=lambda item: -len(item[0])):
+        parent = _follow(document, pointer)
+        if isinstance(parent, dict):
+            members = [(new.get(key, key), value) for key, value in parent.items()]
+            parent.clear()
+            parent.update(members)
 
 
 def _follow(document: Any, pointer: Pointer) -> Any:

@@ -1,0 +1,458 @@
+"""Undoing a move after Claude Code was used: what was added stays, nothing is overwritten."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.shapes.bench import Bench, Expected, directory_of, files_of
+from tests.support.oddlines import stringify
+from tests.support.state import ProjectHandle, StateBuilder, encoded_name
+
+
+@pytest.fixture
+def old(state: StateBuilder) -> ProjectHandle:
+    (state.code / "new").mkdir()
+    return state.project("old", index=True, memory={"MEMORY.md": "x\n"}, repo="acme/old")
+
+
+@pytest.fixture
+def new(state: StateBuilder) -> Path:
+    return state.code / "new"
+
+
+def projects_of(state: StateBuilder) -> list[str]:
+    return [json.loads(line)["project"] for line in state.history.read_bytes().splitlines()]
+
+
+def change_config(state: StateBuilder, change: Any) -> None:
+    config = state.config()
+    change(config)
+    state.write_config(config)
+
+
+# -- a plain move ------------------------------------------------------------------------------
+
+
+def test_new_sessions_and_prompts_go_back_with_the_project(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    expected = Expected(bench)
+    bench.ok(old.path, new)
+    session = state.add_session(new)
+    state.add_prompt(new, "since", session)
+    state.add_prompt(f"{new}/sub", "since, below", session)
+    state.add_prompt("other", "elsewhere", session)
+    added = directory_of(state, new) / f"{session}.jsonl"
+    line = state.history.read_bytes().splitlines()[-3:]
+    content = added.read_bytes()
+    bench.restore()
+    assert (old.directory / added.name).read_bytes() == content
+    since = b"".join(text + b"\n" for text in line)
+    since = since.replace(f'"{new}'.encode(), f'"{old.path}'.encode())
+    before = expected["home/.claude/history.jsonl"].content or b""
+    assert state.history.read_bytes() == before + since
+    (old.directory / added.name).unlink()
+    state.history.write_bytes(before)
+    bench.expect(expected)
+
+
+def test_config_values_that_came_or_changed_since_are_kept(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    before = state.config()
+    bench.ok(old.path, new)
+
+    def use(config: dict[str, Any]) -> None:
+        config["numStartups"] += 1
+        config["projects"][str(new)]["lastCost"] = 7
+        config["projects"][str(new)]["exampleFiles"] = [f"{new}/x.py"]
+        config["projects"]["/elsewhere"] = {"hasTrustDialogAccepted": True}
+        config["githubRepoPaths"]["acme/other"] = ["/elsewhere"]
+
+    change_config(state, use)
+    bench.restore()
+    expected = before
+    expected["numStartups"] += 1
+    expected["projects"][old.path]["lastCost"] = 7
+    expected["projects"][old.path]["exampleFiles"] = [f"{old.path}/x.py"]
+    expected["projects"]["/elsewhere"] = {"hasTrustDialogAccepted": True}
+    expected["githubRepoPaths"]["acme/other"] = ["/elsewhere"]
+    assert state.config() == expected
+    assert state.config_file.read_bytes() == stringify(expected, 2)
+
+
+def test_a_key_that_is_gone_is_named(bench: Bench, old: ProjectHandle, new: Path) -> None:
+    state = bench.state
+    bench.ok(old.path, new)
+    change_config(state, lambda config: config["projects"].pop(str(new)))
+    report = bench.restore(warned=True)
+    assert any(str(state.config_file) in warning for warning in report["warnings"])
+    assert old.directory.is_dir()
+    assert set(projects_of(state)) == {old.path}
+
+
+def test_a_config_file_that_is_broken_by_now_stays_and_is_named(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    bench.ok(old.path, new)
+    state.config_file.write_text("{ broken")
+    report = bench.restore(warned=True)
+    assert state.config_file.read_text() == "{ broken"
+    assert any("valid JSON" in warning for warning in report["warnings"])
+    assert old.directory.is_dir()
+
+
+def test_the_history_after_the_clients_sweep_is_undone_line_by_line(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    state.add_prompt("other", "not ours")
+    odd = state.odd_history(old.path, 40)
+    before = state.history.read_bytes().split(b"\n")
+    bench.ok(old.path, new)
+    lines = state.history.read_bytes().split(b"\n")
+    kept = [number for number in range(len(lines)) if number % 3]
+    state.history.write_bytes(b"\n".join(lines[number] for number in kept) + b"\n")
+    state.add_prompt(new, "since")
+    last = state.history.read_bytes().splitlines()[-1]
+    bench.restore()
+    expected = [before[number] for number in kept]
+    expected.append(last.replace(f'"{new}"'.encode(), f'"{old.path}"'.encode()))
+    assert state.history.read_bytes().split(b"\n") == [*expected, b""]
+    assert len(odd) == 40
+
+
+def test_a_history_that_is_gone_is_named(bench: Bench, old: ProjectHandle, new: Path) -> None:
+    state = bench.state
+    bench.ok(old.path, new)
+    state.history.unlink()
+    report = bench.restore(warned=True)
+    assert any(str(state.history) in warning for warning in report["warnings"])
+    assert old.directory.is_dir()
+    assert not state.history.exists()
+
+
+def test_index_entries_that_came_since_go_back_with_the_project(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    before = json.loads(old.index.read_text())
+    bench.ok(old.path, new)
+    index = directory_of(state, new) / "sessions-index.json"
+    document = json.loads(index.read_text())
+    entry = {**document["entries"][0], "sessionId": "since"}
+    entry["fullPath"] = str(index.parent / "since.jsonl")
+    document["entries"].append(entry)
+    index.write_bytes(stringify(document, 2))
+    bench.restore()
+    now = json.loads(old.index.read_text())
+    back = {**entry, "projectPath": old.path, "fullPath": str(old.directory / "since.jsonl")}
+    assert now == {**before, "entries": [*before["entries"], back]}
+
+
+def test_sessions_that_are_gone_stay_gone(bench: Bench, old: ProjectHandle, new: Path) -> None:
+    state = bench.state
+    expected = Expected(bench)
+    bench.ok(old.path, new)
+    name = f"{old.sessions[0]}.jsonl"
+    (directory_of(state, new) / name).unlink()
+    shutil.rmtree(directory_of(state, new) / "memory")
+    bench.restore()
+    expected.remove(old.directory / name, old.memory)
+    bench.expect(expected)
+
+
+def test_a_directory_that_is_gone_is_named_and_the_rest_is_undone(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    config = state.config()
+    bench.ok(old.path, new)
+    shutil.rmtree(directory_of(state, new))
+    report = bench.restore(warned=True)
+    assert any(encoded_name(str(new)) in warning for warning in report["warnings"])
+    assert state.config() == config
+    assert set(projects_of(state)) == {old.path}
+
+
+def test_an_old_directory_that_exists_again_is_united_with_what_comes_back(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    bench.ok(old.path, new)
+    came = state.project("old", sessions=1, index=True, memory={"MEMORY.md": "y\n", "z.md": "z\n"})
+    found = {p.name for p in directory_of(state, new).iterdir()}
+    bench.restore()
+    assert not directory_of(state, new).exists()
+    assert {p.name for p in old.directory.iterdir()} == {
+        *found,
+        *(f"{s}.jsonl" for s in came.sessions),
+        *came.sessions,
+    }
+    assert (old.memory / "MEMORY.md").read_text() == "y\nx\n"
+    assert (old.memory / "z.md").read_text() == "z\n"
+    entries = json.loads(old.index.read_text())["entries"]
+    assert {e["sessionId"] for e in entries} == {*old.sessions, *came.sessions}
+    assert {e["projectPath"] for e in entries} == {old.path}
+    assert all(Path(e["fullPath"]).exists() for e in entries)
+
+
+def test_that_too_can_be_undone(bench: Bench, old: ProjectHandle, new: Path) -> None:
+    state = bench.state
+    bench.ok(old.path, new)
+    state.project("old", sessions=1, index=True, memory={"MEMORY.md": "y\n"})
+    before = bench.tree()
+    undone = bench.restore()
+    bench.restore(undone["backup"])
+    bench.expect(before)
+
+
+def test_files_in_the_way_of_what_comes_back_are_refused_with_a_list(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    bench.ok(old.path, new)
+    state.add_session("old", session_id=old.sessions[0], text="another one")
+    report = bench.refused("restore")
+    assert any(old.sessions[0] in line for line in report["details"])
+
+
+def test_a_later_move_must_be_undone_first(bench: Bench, old: ProjectHandle, new: Path) -> None:
+    state = bench.state
+    before = bench.tree()
+    first = bench.ok(old.path, new)["backup"]
+    new.rmdir()
+    (state.code / "newer").mkdir()
+    bench.ok(new, state.code / "newer")
+    bench.refused("restore", first)
+    bench.restore()
+    bench.restore(first)
+    (state.code / "newer").rmdir()
+    new.mkdir()
+    bench.expect(before)
+
+
+# -- undoing the undoing -------------------------------------------------------------------------
+
+
+def test_a_restore_is_undone_field_by_field_too(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    bench.ok(old.path, new)
+    moved = state.config()
+    undone = bench.restore()
+    session = state.add_session(old.path)
+    state.add_prompt(old.path, "since", session)
+    change_config(state, lambda config: config.update(numStartups=99))
+    change_config(state, lambda c: c["projects"][old.path].update(exampleFiles=[f"{old.path}/x"]))
+    document = json.loads(old.index.read_text())
+    document["entries"].append({**document["entries"][0], "sessionId": session})
+    old.index.write_bytes(stringify(document, 2))
+    bench.restore(undone["backup"])
+    moved["numStartups"] = 99
+    moved["projects"][str(new)]["exampleFiles"] = [f"{new}/x"]
+    assert state.config() == moved
+    assert set(projects_of(state)) == {str(new)}
+    directory = directory_of(state, new)
+    assert (directory / f"{session}.jsonl").exists()
+    entries = json.loads((directory / "sessions-index.json").read_text())["entries"]
+    assert [e["sessionId"] for e in entries] == [*old.sessions, session]
+    assert {e["projectPath"] for e in entries} == {str(new)}
+
+
+def test_the_undoing_of_a_merge_is_undone_field_by_field_too(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    native = state.project("new", sessions=1, index=True, memory={"MEMORY.md": "new\n"})
+    bench.ok(old.path, new)
+    moved = state.config()
+    undone = bench.restore()
+    change_config(state, lambda config: config.update(numStartups=99))
+    (native.memory / "MEMORY.md").write_text("new\nmore\n")
+    document = json.loads(native.index.read_text())
+    document["entries"].append({**document["entries"][0], "sessionId": "since"})
+    native.index.write_bytes(stringify(document, 2))
+    bench.restore(undone["backup"])
+    assert state.config() == {**moved, "numStartups": 99}
+    assert (native.memory / "MEMORY.md").read_text() == "new\nmore\nx\n"
+    entries = json.loads(native.index.read_text())["entries"]
+    assert {e["sessionId"] for e in entries} == {*native.sessions, "since", *old.sessions}
+    assert set(projects_of(state)) == {str(new)}
+
+
+# -- a merge -------------------------------------------------------------------------------------
+
+
+def merged(bench: Bench, old: ProjectHandle, new: Path) -> ProjectHandle:
+    """NEW had sessions of its own; the move was done."""
+    native = bench.state.project("new", sessions=1, index=True, memory={"MEMORY.md": "new\n"})
+    bench.ok(old.path, new)
+    return native
+
+
+def test_undoing_a_merge_takes_out_exactly_what_came_in(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    native = merged(bench, old, new)
+    session = state.add_session(new)
+    state.add_prompt(new, "since", session)
+    change_config(state, lambda c: c["projects"][str(new)].update(lastCost=7, fresh=[str(new)]))
+    (native.memory / "fresh.md").write_text("fresh\n")
+    (native.memory / "MEMORY.md").write_text("new\nx\nmore\n")
+    document = json.loads(native.index.read_text())
+    entry = {**document["entries"][0], "sessionId": session}
+    document["entries"].append(entry)
+    native.index.write_bytes(stringify(document, 2))
+    bench.restore()
+    assert {p.stem for p in native.directory.glob("*.jsonl")} == {*native.sessions, session}
+    assert {p.stem for p in old.directory.glob("*.jsonl")} == {*old.sessions}
+    assert (native.memory / "MEMORY.md").read_text() == "new\nmore\n"
+    assert (old.memory / "MEMORY.md").read_text() == "x\n"
+    entries = json.loads(native.index.read_text())["entries"]
+    assert [e["sessionId"] for e in entries] == [*native.sessions, session]
+    assert projects_of(state) == [old.path] * 3 + [str(new)] * 4
+    config = state.config()["projects"]
+    assert config[str(new)]["lastCost"] == 7
+    assert config[str(new)]["fresh"] == [str(new)]
+    assert config[old.path]["lastSessionId"] == old.sessions[-1]
+
+
+def test_index_entries_that_the_client_has_rewritten_leave_with_their_sessions(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    native = merged(bench, old, new)
+    document = json.loads(native.index.read_text())
+    for entry in document["entries"]:
+        entry["summary"] = "another one"
+    native.index.write_bytes(stringify(document, 2))
+    bench.restore()
+    entries = json.loads(native.index.read_text())["entries"]
+    assert [(e["sessionId"], e["summary"]) for e in entries] == [
+        (native.sessions[0], "another one")
+    ]
+    entries = json.loads(old.index.read_text())["entries"]
+    assert [e["sessionId"] for e in entries] == old.sessions
+
+
+def test_index_entries_that_the_client_has_dropped_are_no_loss(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    bench.ok(old.path, new)
+    index = directory_of(bench.state, new) / "sessions-index.json"
+    document = json.loads(index.read_text())
+    del document["entries"][0]
+    index.write_bytes(stringify(document, 2))
+    bench.restore()
+    entries = json.loads(old.index.read_text())["entries"]
+    assert [(e["sessionId"], e["projectPath"]) for e in entries] == [(old.sessions[1], old.path)]
+
+
+def test_a_session_that_came_in_and_got_a_folder_since_takes_it_back(
+    bench: Bench, state: StateBuilder
+) -> None:
+    old = state.project("old", sessions=1, subagents=False)
+    native = state.project("new", sessions=1, make_folder=True)
+    bench.ok(old.path, native.path)
+    folder = native.directory / old.sessions[0]
+    (folder / "subagents").mkdir(parents=True)
+    (folder / "subagents" / "agent-1.jsonl").write_text("{}\n")
+    bench.restore()
+    assert (old.directory / old.sessions[0] / "subagents" / "agent-1.jsonl").exists()
+    assert not folder.exists()
+
+
+def test_a_merge_into_a_parent_of_other_projects_leaves_those_alone(
+    bench: Bench, state: StateBuilder
+) -> None:
+    """`src` had projects before `code` was moved into it; new prompts in those are theirs."""
+    old = state.project("code/app", sessions=1)
+    there = state.project("src/there", sessions=1, make_folder=True)
+    bench.ok(state.code / "code", state.code / "src")
+    moved = state.code / "src" / "app"
+    for path in (there.path, f"{there.path}/sub", moved, f"{moved}/sub", state.code / "src/fresh"):
+        state.add_prompt(path, "since")
+    bench.restore()
+    assert projects_of(state) == [
+        *[old.path] * 3,
+        *[there.path] * 3,
+        there.path,
+        f"{there.path}/sub",
+        old.path,
+        f"{old.path}/sub",
+        str(state.code / "src/fresh"),
+    ]
+
+
+# -- a split -------------------------------------------------------------------------------------
+
+
+def test_undoing_a_split_leaves_what_was_begun_in_the_new_place(
+    bench: Bench, state: StateBuilder, new: Path
+) -> None:
+    new.mkdir(exist_ok=True)
+    one = state.project("my-app", sessions=1, memory={"MEMORY.md": "x\n"}, make_folder=True)
+    two = state.project("my_app", sessions=1)
+    bench.ok(two.path, new)
+    session = state.add_session(new)
+    (directory_of(state, new) / "memory" / "MEMORY.md").write_text("x\nmore\n")
+    report = bench.restore(warned=True)
+    assert {p.stem for p in one.directory.glob("*.jsonl")} == {*one.sessions, *two.sessions}
+    left = directory_of(state, new)
+    assert sorted(p.name for p in left.iterdir()) == [f"{session}.jsonl", "memory"]
+    assert (left / "memory" / "MEMORY.md").read_text() == "x\nmore\n"
+    assert any("MEMORY.md" in warning for warning in report["warnings"])
+
+
+def test_undoing_a_split_when_the_shared_directory_is_gone_makes_it_again(
+    bench: Bench, state: StateBuilder, new: Path
+) -> None:
+    new.mkdir(exist_ok=True)
+    one = state.project("my-app", sessions=1, config=None, prompts=0, make_folder=True)
+    two = state.project("my_app", sessions=1)
+    bench.ok(two.path, new)
+    shutil.rmtree(one.directory)
+    bench.restore()
+    assert {p.name for p in files_of(one.directory)} == {
+        f"{two.sessions[0]}.jsonl",
+        two.sessions[0],
+    }
+    assert not directory_of(state, new).exists()
+
+
+def test_prompts_that_came_since_follow_even_if_there_were_none_before(
+    bench: Bench, state: StateBuilder, new: Path
+) -> None:
+    new.mkdir(exist_ok=True)
+    old = state.project("old", sessions=1, prompts=0)
+    bench.ok(old.path, new)
+    state.add_prompt(new, "since")
+    bench.restore()
+    assert projects_of(state) == [old.path]
+
+
+def test_settings_in_a_folder_that_was_renamed_back_are_undone_there(
+    bench: Bench, state: StateBuilder, new: Path
+) -> None:
+    new.mkdir(exist_ok=True)
+    old = state.project("old", sessions=1)
+    settings = new / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    text = f'{{"permissions": {{"allow": ["Read(/{old.path}/**)"]}}}}'
+    settings.write_text(text)
+    bench.ok("--project-files", old.path, new)
+    assert settings.read_text() == text.replace(old.path, str(new))
+    os.rename(new, old.path)
+    bench.restore()
+    assert (Path(old.path) / ".claude" / "settings.json").read_text() == text

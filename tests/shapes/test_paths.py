@@ -1,0 +1,387 @@
+"""Paths of every sort: long ones, parents, worktrees, one inside the other, links, Windows."""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from tests.shapes.bench import Bench, Expected, directory_of
+from tests.support.oddlines import stringify
+from tests.support.state import StateBuilder, encoded_name
+
+
+def deep(state: StateBuilder) -> str:
+    """A path of 230 characters: long enough to be cut, short enough for an uncut directory."""
+    path = str(state.code / "deep")
+    while len(path) < 230:
+        path += "/and-deeper" if len(path) < 215 else "-"
+    return path
+
+
+def long_names(path: str) -> dict[str, str]:
+    """The names under which some client may have kept a long path."""
+    full = "".join(c if c.isascii() and c.isalnum() else "-" for c in path)
+    assert len(full) > 200
+    return {"hashed": encoded_name(path), "uncut": full, "unknown": f"{full[:200]}-1k9zq"}
+
+
+@pytest.mark.parametrize("kind", ["hashed", "uncut", "unknown"])
+def test_a_long_path_is_found_under_each_name_and_gets_the_current_one(
+    bench: Bench, kind: str
+) -> None:
+    state = bench.state
+    old = deep(state)
+    new = f"{old}-moved"
+    source = state.projects / long_names(old)[kind]
+    state.project(old, index=True, name=source.name)
+    Path(new).mkdir(parents=True)
+    expected = Expected(bench)
+    target = directory_of(state, new)
+    expected.rename(source, target)
+    pairs = (f'"{old}"', f'"{new}"'), (f"/{source.name}/", f"/{target.name}/")
+    expected.replace(target / "sessions-index.json", *pairs)
+    expected.rewrite_lists(state, (old, new))
+    bench.cycle(expected, old, new)
+
+
+def test_a_long_path_that_several_clients_have_kept_is_brought_together(bench: Bench) -> None:
+    state = bench.state
+    old = deep(state)
+    new = f"{old}-moved"
+    handles = [state.project(old, sessions=1, name=name) for name in long_names(old).values()]
+    Path(new).mkdir(parents=True)
+    before = bench.tree()
+    bench.ok(old, new)
+    found = sorted(p.stem for p in directory_of(state, new).glob("*.jsonl"))
+    assert found == sorted(handle.sessions[0] for handle in handles)
+    assert os.listdir(state.projects) == [encoded_name(new)]
+    bench.restore()
+    bench.expect(before)
+
+
+def test_a_long_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) -> None:
+    state = bench.state
+    old = deep(state)
+    other = f"{old}-other"
+    state.project(old, sessions=1, memory={"MEMORY.md": "old\n"})
+    state.project(other, sessions=1, memory={"MEMORY.md": "other\n"})
+    state.project(f"{other}2", sessions=0, memory={"MEMORY.md": "no sessions\n"})
+    new = state.code / "short"
+    new.mkdir()
+    expected = Expected(bench)
+    expected.move(state, old, new)
+    bench.cycle(expected, old, new)
+
+
+def test_a_composed_and_a_decomposed_spelling_have_their_own_directories(bench: Bench) -> None:
+    """2.1.92 composed a path before encoding it, so `é` in two characters was kept as one."""
+    state = bench.state
+    old = str(state.code / unicodedata.normalize("NFD", "café"))
+    composed = encoded_name(unicodedata.normalize("NFC", old))
+    state.project(old, sessions=1, name=composed)
+    new = state.code / "cafe"
+    new.mkdir()
+    expected = Expected(bench)
+    expected.rename(state.projects / composed, directory_of(state, new))
+    expected.rewrite_lists(state, (old, new))
+    bench.cycle(expected, old, new)
+
+
+# -- parents and what is nested ----------------------------------------------------------------
+
+NESTED = (
+    "old/app",
+    "old/app/packages/core",
+    "old/app/.claude/worktrees/fix-1",
+    "old/other app",
+    "old/ünï",
+)
+
+
+def test_a_parent_takes_every_project_below_it_along(bench: Bench) -> None:
+    state = bench.state
+    handles = [state.project(path, sessions=1, index=True) for path in NESTED]
+    state.project("old-2", sessions=1)
+    state.project("old.x/core", sessions=1)
+    (state.code / "new").mkdir()
+    expected = Expected(bench)
+    moves = [(h.path, h.path.replace("/code/old/", "/code/new/")) for h in handles]
+    for old, new in moves:
+        expected.move_directory(state, old, new)
+    expected.rewrite_lists(state, *moves)
+    moved = bench.cycle(expected, state.code / "old", state.code / "new")
+    assert sorted(p["from"] for p in moved["projects"]) == sorted(h.path for h in handles)
+
+
+def test_with_only_what_is_nested_stays(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("old", sessions=1, index=True)
+    below = state.project("old/sub", sessions=1, index=True)
+    listed = state.project("old/listed", sessions=0, prompts=0)
+    config = state.config()
+    config["projects"][old.path]["mcpServers"] = {
+        "s": {"command": f"{old.path}/bin/serve", "args": [f"{below.path}/x", f"{listed.path}/y"]}
+    }
+    state.write_config(config)
+    new = state.code / "new"
+    new.mkdir()
+    expected = Expected(bench)
+    expected.move_directory(state, old.path, new)
+    expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new}"'))
+    expected.replace(
+        state.config_file,
+        (f'"{old.path}": {{', f'"{new}": {{'),
+        (f'"{old.path}/bin/serve"', f'"{new}/bin/serve"'),
+    )
+    bench.cycle(expected, "--only", old.path, new)
+
+
+def test_with_only_a_nested_project_that_was_moved_there_before_stays(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("old", sessions=1, config=None, prompts=0)
+    came = state.project("came", sessions=1, config=None, prompts=0)
+    (state.code / "old" / "sub").mkdir(parents=True)
+    bench.ok(came.path, state.code / "old" / "sub")
+    new = state.code / "new"
+    (state.code / "old").rename(new)
+    bench.ok("--only", old.path, new)
+    names = {encoded_name(str(new)), encoded_name(str(state.code / "old" / "sub"))}
+    assert set(os.listdir(state.projects)) == names
+
+
+def test_nested_names_that_exist_at_the_target_are_merged(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("old/app", sessions=1)
+    new = state.project("new/app", sessions=1)
+    more = state.project("old/lib", sessions=1)
+    mine = state.project("new/mine", sessions=1)
+    (state.code / "new").mkdir(exist_ok=True)
+    expected = Expected(bench)
+    for path in list(old.directory.iterdir()):
+        expected.rename(path, new.directory / path.name)
+    expected.remove(old.directory)
+    expected.move_directory(state, more.path, state.code / "new" / "lib")
+    moves = (old.path, new.path), (more.path, str(state.code / "new" / "lib"))
+    for one, other in moves:
+        expected.replace(state.history, (f'"project":"{one}"', f'"project":"{other}"'))
+    config = state.config()
+    config["projects"] = {
+        new.path: config["projects"][new.path],
+        moves[1][1]: config["projects"][more.path],
+        mine.path: config["projects"][mine.path],
+    }
+    expected.write(state.config_file, stringify(config, 2))
+    moved = bench.cycle(expected, state.code / "old", state.code / "new")
+    assert sorted(p["kind"] for p in moved["projects"]) == ["merge", "rename"]
+
+
+def test_nested_paths_that_collide_in_their_new_names_share_a_directory(bench: Bench) -> None:
+    """`old/a/b` and `old/a-b` have one name; so have they below the new parent."""
+    state = bench.state
+    one = state.project("old/a/b", sessions=1)
+    two = state.project("old/a_b", sessions=1)
+    there = state.project("new/a.b", sessions=1, make_folder=True)
+    before = bench.tree()
+    bench.ok(state.code / "old", state.code / "new")
+    found = sorted(p.stem for p in there.directory.glob("*.jsonl"))
+    assert found == sorted([*one.sessions, *two.sessions, *there.sessions])
+    bench.restore()
+    bench.expect(before)
+
+
+# -- one inside the other ----------------------------------------------------------------------
+
+
+def test_old_below_new_the_contents_went_up(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("repo/app", sessions=1, index=True)
+    deeper = state.project("repo/app/lib", sessions=1)
+    beside = state.project("repo/docs", sessions=1)
+    new = state.code / "repo"
+    new.mkdir()
+    expected = Expected(bench)
+    expected.move_directory(state, old.path, new)
+    expected.move_directory(state, deeper.path, new / "lib")
+    expected.rewrite_lists(state, (old.path, new), (deeper.path, new / "lib"))
+    bench.cycle(expected, old.path, new)
+    assert beside.directory.is_dir()
+
+
+def test_new_below_old_the_contents_went_down(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("app", sessions=1, index=True)
+    new = state.project("app/main", sessions=1, index=True, make_folder=True)
+    deeper = state.project("app/main/lib", sessions=1)
+    lib = state.project("app/lib", sessions=1)
+    report = bench.refused(old.path, new.path)
+    assert "--skip-path-check" in report["hint"]
+    expected = Expected(bench)
+    entry = json.loads(old.index.read_text())["entries"][0]
+    entry["projectPath"] = new.path
+    entry["fullPath"] = entry["fullPath"].replace(f"/{old.name}/", f"/{new.name}/")
+    document = json.loads(new.index.read_text())
+    document["entries"].append(entry)
+    for path in list(old.directory.iterdir()):
+        if path != old.index:
+            expected.rename(path, new.directory / path.name)
+    expected.remove(old.directory)
+    expected.write(new.index, stringify(document, 2))
+    # app/lib comes to app/main/lib, which exists: it is merged there.
+    for path in list(lib.directory.iterdir()):
+        expected.rename(path, deeper.directory / path.name)
+    expected.remove(lib.directory)
+    moves = (old.path, new.path), (lib.path, deeper.path)
+    for one, other in moves:
+        expected.replace(state.history, (f'"project":"{one}"', f'"project":"{other}"'))
+    config = state.config()
+    del config["projects"][old.path], config["projects"][lib.path]
+    expected.write(state.config_file, stringify(config, 2))
+    bench.cycle(expected, "--skip-path-check", old.path, new.path)
+
+
+# -- where the state is, and how paths are written ---------------------------------------------
+
+
+def test_a_parent_that_is_a_link_is_seen_through(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("real/old", sessions=1, index=True)
+    (state.code / "real" / "new").mkdir(parents=True)
+    (state.code / "link").symlink_to("real")
+    expected = Expected(bench)
+    expected.move(state, old.path, state.code / "real" / "new")
+    bench.cycle(expected, state.code / "link" / "old", state.code / "link" / "new")
+
+
+def test_a_path_that_is_known_only_as_it_was_typed_is_moved(bench: Bench) -> None:
+    state = bench.state
+    (state.code / "real").mkdir()
+    (state.code / "link").symlink_to("real")
+    old = state.project("link/old", sessions=1)
+    (state.code / "real" / "new").mkdir()
+    expected = Expected(bench)
+    expected.move(state, old.path, state.code / "real" / "new")
+    bench.cycle(expected, old.path, state.code / "link" / "new")
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+def test_a_state_elsewhere_is_moved_and_the_usual_one_is_not_touched(
+    bench: Bench, how: str
+) -> None:
+    state = bench.state
+    other = StateBuilder(state.root / "other")
+    elsewhere = other.config_dir
+    (elsewhere / ".claude.json").write_bytes(b"")
+    other.config_file = elsewhere / ".claude.json"
+    other.write_config({"projects": {}, "githubRepoPaths": {}})
+    old = other.project("old", sessions=1, index=True)
+    state.project(old.path, sessions=1)
+    new = other.code / "new"
+    new.mkdir()
+    expected = Expected(bench)
+    expected.move_directory(other, old.path, new)
+    expected.replace(other.history, (f'"project":"{old.path}"', f'"project":"{new}"'))
+    expected.replace(other.config_file, (f'"{old.path}"', f'"{new}"'))
+    args = ["--config-dir", str(elsewhere)] if how == "option" else []
+    if how == "variable":
+        bench.env = {"CLAUDE_CONFIG_DIR": str(elsewhere)}
+    bench.ok(*args, old.path, new)
+    own = str((elsewhere / "ccmove").relative_to(state.root))
+    after = {n: e for n, e in bench.tree().items() if n != own and not n.startswith(own + "/")}
+    assert {n: e.sha256 for n, e in after.items()} == {n: e.sha256 for n, e in expected.items()}
+
+
+def test_an_old_config_file_inside_the_directory_is_the_one_that_counts(bench: Bench) -> None:
+    state = bench.state
+    usual = state.config_file
+    state.config_file = state.config_dir / ".config.json"
+    state.write_config({"projects": {}, "githubRepoPaths": {}})
+    old = state.project("old", sessions=1, repo="acme/old")
+    usual.write_bytes(stringify({"projects": {old.path: {}}}, 2))
+    new = state.code / "new"
+    new.mkdir()
+    expected = Expected(bench)
+    expected.move(state, old.path, new)
+    bench.cycle(expected, old.path, new)
+
+
+def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("old", sessions=1)
+    real = state.home / "dotfiles" / "claude.json"
+    real.parent.mkdir()
+    state.config_file.rename(real)
+    state.config_file.symlink_to("dotfiles/claude.json")
+    new = state.code / "new"
+    new.mkdir()
+    expected = Expected(bench)
+    expected.move_directory(state, old.path, new)
+    expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new}"'))
+    expected.replace(real, (f'"{old.path}"', f'"{new}"'))
+    bench.cycle(expected, old.path, new)
+    assert state.config_file.is_symlink()
+
+
+def test_a_state_inside_the_folder_that_was_renamed_names_itself_anew(bench: Bench) -> None:
+    """CLAUDE_CONFIG_DIR in the project: every full path in the state has the old folder in it."""
+    state = bench.state
+    folder = state.root / "home"
+    old, new = str(folder), str(state.root / "new home")
+    app = state.project(f"{old}/app", sessions=1, index=True)
+    other = state.project("other", sessions=1)
+    aliases = other.directory / ".session-aliases"
+    aliases.write_text(f"{app.directory}\n{other.directory}\n")
+    folder.rename(new)
+    config_dir = Path(new) / ".claude"
+    index = json.loads((config_dir / "projects" / app.name / "sessions-index.json").read_text())
+    assert index["entries"][0]["fullPath"].startswith(old)
+    done = bench.run("--json", "--config-dir", config_dir, old, new, cwd=state.root)
+    assert done.exit == 0, done.out
+    moved = config_dir / "projects" / encoded_name(f"{new}/app")
+    index = json.loads((moved / "sessions-index.json").read_text())
+    (entry,) = index["entries"]
+    assert entry["fullPath"] == str(moved / f"{app.sessions[0]}.jsonl")
+    lines = (config_dir / "projects" / other.name / ".session-aliases").read_text()
+    assert lines == f"{moved}\n{config_dir / 'projects' / other.name}\n"
+
+
+# -- Windows-style data ------------------------------------------------------------------------
+
+WINDOWS = [
+    (r"C:\Users\me\x", r"C:\Users\me\y", r"C:\Users\me\x", r"C:\Users\me\y"),
+    (r"C:\Users\me\x", r"C:\Users\me\y", r"c:\Users\me\x", r"c:\Users\me\y"),
+    (r"c:\Users\me\x", r"c:\Users\me\y", r"C:\Users\me\x", r"C:\Users\me\y"),
+    (r"C:\Users\me\x", r"D:\work\y", r"c:\Users\me\x", r"D:\work\y"),
+    (r"C:\Users\me\x", r"C:\Users\me\y", r"C:\Users\me\x\sub", r"C:\Users\me\y\sub"),
+    ("C:/Users/me/x", "C:/Users/me/y", r"C:\Users\me\x", r"C:\Users\me\y"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "known", "becomes"), WINDOWS)
+def test_windows_paths_in_the_data(
+    bench: Bench, old: str, new: str, known: str, becomes: str
+) -> None:
+    state = bench.state
+    source = state.projects / encoded_name(known)
+    session = state.add_session("/unused", cwd=known, directory=source)
+    line = stringify({"display": "hi", "timestamp": 1, "project": known, "sessionId": session})
+    state.history.write_bytes(line + b"\n")
+    slashes = known.replace("\\", "/")
+    state.write_config({"projects": {slashes: {"hasTrustDialogAccepted": True}}})
+    expected = Expected(bench)
+    expected.rename(source, state.projects / encoded_name(becomes))
+    expected.replace(state.history, (json.dumps(known), json.dumps(becomes)))
+    expected.replace(state.config_file, (slashes, becomes.replace("\\", "/")))
+    bench.cycle(expected, "--skip-path-check", old, new)
+
+
+def test_a_windows_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) -> None:
+    state = bench.state
+    for path in (r"C:\Users\me\x", r"C:\Users\me\x-2", r"C:\Users\me\x2"):
+        state.add_session("/unused", cwd=path, directory=state.projects / encoded_name(path))
+    expected = Expected(bench)
+    expected.rename(state.projects / "C--Users-me-x", state.projects / "C--Users-me-y")
+    bench.cycle(expected, "--skip-path-check", r"C:\Users\me\x", r"C:\Users\me\y")

@@ -1,0 +1,177 @@
+"""Several moves in one transaction: swaps, chains, and what else can happen at one moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.shapes.bench import Bench, Expected, directory_of
+from tests.support.oddlines import stringify
+from tests.support.state import ProjectHandle, StateBuilder, encoded_name
+
+
+def listed(*moves: tuple[object, object]) -> str:
+    return "".join(f"{old}\t{new}\n" for old, new in moves)
+
+
+def projects(state: StateBuilder, *names: str) -> list[ProjectHandle]:
+    return [
+        state.project(name, sessions=1, index=True, memory={"MEMORY.md": f"{name}\n"})
+        for name in names
+    ]
+
+
+def swapped(expected: Expected, state: StateBuilder, *cycle: str) -> None:
+    """Each path of the cycle becomes the next one, everywhere and at one moment."""
+    nexts = dict(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+    marks = {path: f"<{number}>" for number, path in enumerate(cycle)}
+    for path in cycle:
+        expected.rename(directory_of(state, path), state.projects / marks[path])
+    for path in cycle:
+        target = directory_of(state, nexts[path])
+        expected.rename(state.projects / marks[path], target)
+        name = encoded_name(path)
+        pairs = (f'"{path}"', f'"{nexts[path]}"'), (f"/{name}/", f"/{target.name}/")
+        expected.replace(target / "sessions-index.json", *pairs)
+    for file, form in ((state.history, '"project":"{}"'), (state.config_file, '"{}"')):
+        away = [(form.format(path), form.format(marks[path])) for path in cycle]
+        back = [(form.format(marks[path]), form.format(nexts[path])) for path in cycle]
+        expected.replace(file, *away, *back)
+
+
+@pytest.mark.parametrize("names", [("one", "two"), ("one", "two", "three")])
+def test_a_swap_of_any_length(bench: Bench, names: tuple[str, ...]) -> None:
+    state = bench.state
+    paths = [handle.path for handle in projects(state, *names)]
+    for path in paths:
+        Path(path).mkdir()
+    expected = Expected(bench)
+    swapped(expected, state, *paths)
+    moves = zip(paths, [*paths[1:], paths[0]], strict=True)
+    bench.cycle(expected, "--from-file", "-", input=listed(*moves))
+
+
+def test_a_chain_in_any_order(bench: Bench) -> None:
+    state = bench.state
+    one, two = projects(state, "one", "two")
+    for name in ("two", "three"):
+        (state.code / name).mkdir()
+    three = state.code / "three"
+    expected = Expected(bench)
+    expected.move(state, two.path, three)
+    expected.move(state, one.path, two.path)
+    for moves in (
+        [(one.path, two.path), (two.path, three)],
+        [(two.path, three), (one.path, two.path)],
+    ):
+        bench.cycle(expected, "--from-file", "-", input=listed(*moves))
+
+
+def test_a_chain_whose_end_exists_is_merged_there(bench: Bench) -> None:
+    state = bench.state
+    one, two, three = (state.project(n, sessions=1) for n in ("one", "two", "three"))
+    for handle in (two, three):
+        Path(handle.path).mkdir()
+    expected = Expected(bench)
+    for path in list(two.directory.iterdir()):
+        expected.rename(path, three.directory / path.name)
+    expected.remove(two.directory)
+    expected.rename(one.directory, two.directory)
+    form = '"project":"{}"'
+    expected.replace(
+        state.history,
+        (form.format(two.path), form.format(three.path)),
+        (form.format(one.path), form.format(two.path)),
+    )
+    config = state.config()
+    config["projects"] = {
+        two.path: config["projects"][one.path],
+        three.path: config["projects"][three.path],
+    }
+    expected.write(state.config_file, stringify(config, 2))
+    moves = (one.path, two.path), (two.path, three.path)
+    bench.cycle(expected, "--from-file", "-", input=listed(*moves))
+
+
+def test_a_swap_with_nested_projects(bench: Bench) -> None:
+    state = bench.state
+    paths = [handle.path for handle in projects(state, "one", "two")]
+    projects(state, "one/sub", "two/sub")
+    for path in paths:
+        Path(path).mkdir()
+    expected = Expected(bench)
+    swapped(expected, state, *paths)
+    swapped(expected, state, *(f"{path}/sub" for path in paths))
+    bench.cycle(expected, "--from-file", "-", input=listed(paths, reversed_(paths)))
+
+
+def reversed_(paths: list[str]) -> tuple[str, str]:
+    one, two = paths
+    return two, one
+
+
+def test_a_swap_of_two_that_share_a_directory_rewrites_only(bench: Bench) -> None:
+    state = bench.state
+    one = state.project("my-app", sessions=1, index=True, make_folder=True)
+    two = state.project("my_app", sessions=2, index=True, make_folder=True)
+    before = bench.tree()
+    moves = (one.path, two.path), (two.path, one.path)
+    moved = bench.ok("--from-file", "-", input=listed(*moves))
+    assert [(p["kind"], p["transcripts"]) for p in moved["projects"]] == [("same", 1), ("same", 2)]
+    again = bench.ok("--from-file", "-", input=listed(*moves))
+    # The transcripts still name their first paths; our own records say whose they are now.
+    assert [(p["from"], p["transcripts"]) for p in again["projects"]] == [
+        (one.path, 2),
+        (two.path, 1),
+    ]
+    bench.expect(before)
+
+
+def test_a_parent_and_one_of_its_children_can_go_to_different_places(bench: Bench) -> None:
+    state = bench.state
+    one, sub = projects(state, "one", "one/sub")
+    new, apart = state.code / "new", state.code / "apart"
+    for path in (new, apart):
+        path.mkdir()
+    expected = Expected(bench)
+    expected.move(state, sub.path, apart)
+    expected.move(state, one.path, new)
+    moves = (one.path, new), (sub.path, apart)
+    bench.cycle(expected, "--from-file", "-", input=listed(*moves))
+
+
+def test_one_place_is_left_while_part_of_a_shared_directory_comes_to_it(bench: Bench) -> None:
+    """`there` goes to `away`, and `my_app` of a shared directory comes to `there`."""
+    state = bench.state
+    one = state.project("my-app", sessions=1, index=True, make_folder=True)
+    two = state.project("my_app", sessions=1, index=True, memory={"MEMORY.md": "shared\n"})
+    there = state.project("there", sessions=1, index=True, memory={"MEMORY.md": "there\n"})
+    (state.code / "there").mkdir()
+    away = state.code / "away"
+    away.mkdir()
+    before = bench.tree()
+    moves = (two.path, there.path), (there.path, away)
+    bench.ok("--from-file", "-", input=listed(*moves))
+    assert [p.stem for p in one.directory.glob("*.jsonl")] == one.sessions
+    assert [p.stem for p in there.directory.glob("*.jsonl")] == two.sessions
+    assert [p.stem for p in directory_of(state, away).glob("*.jsonl")] == there.sessions
+    assert two.sessions[0] in there.index.read_text()
+    assert there.sessions[0] not in there.index.read_text()
+    assert there.sessions[0] in (directory_of(state, away) / "sessions-index.json").read_text()
+    assert (there.memory / "MEMORY.md").read_text() == "shared\n"
+    assert (directory_of(state, away) / "memory" / "MEMORY.md").read_text() == "there\n"
+    bench.restore()
+    bench.expect(before)
+
+
+def test_a_file_of_moves_may_have_comments_and_empty_lines(bench: Bench, tmp_path: Path) -> None:
+    state = bench.state
+    (old,) = projects(state, "with space")
+    new = state.code / "new"
+    new.mkdir()
+    moves = tmp_path / "moves.tsv"
+    moves.write_text(f"# what went where\r\n\n{old.path}\t{new}\r\n")
+    expected = Expected(bench)
+    expected.move(state, old.path, new)
+    bench.cycle(expected, "--from-file", moves)

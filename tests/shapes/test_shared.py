@@ -1,0 +1,280 @@
+"""One directory for several paths: only what is OLD's moves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.shapes.bench import Bench, Expected, directory_of
+from tests.support.oddlines import stringify
+from tests.support.state import ProjectHandle, StateBuilder
+
+MEMORY = {"MEMORY.md": "- one for both\n", "deep/er.md": "deeper\n"}
+
+
+@pytest.fixture
+def sharing(state: StateBuilder) -> tuple[ProjectHandle, ProjectHandle, ProjectHandle]:
+    """`my-app`, `my_app` and `my/app` in one directory; the second one moves to `new`."""
+    one = state.project("my-app", index=True, memory=MEMORY, make_folder=True)
+    two = state.project("my_app", index=True)
+    three = state.project("my/app", sessions=1, index=True, make_folder=True)
+    assert one.directory == two.directory == three.directory
+    (state.code / "new").mkdir()
+    return one, two, three
+
+
+def entries_of(index: Path, sessions: list[str]) -> list[dict[str, Any]]:
+    return [e for e in json.loads(index.read_text())["entries"] if e["sessionId"] in sessions]
+
+
+def split(bench: Bench, two: ProjectHandle, target: Path, new: str) -> Expected:
+    """The sessions of `two` with their folders, its entries of the index, and a copy of memory."""
+    expected = Expected(bench)
+    expected.make_directory(target)
+    for session in two.sessions:
+        expected.rename(two.directory / f"{session}.jsonl", target / f"{session}.jsonl")
+        expected.rename(two.directory / session, target / session)
+    entries = entries_of(two.index, two.sessions)
+    for entry in entries:
+        entry["projectPath"] = new
+        entry["fullPath"] = entry["fullPath"].replace(f"/{two.name}/", f"/{target.name}/")
+    document = json.loads(two.index.read_text())
+    rest = [e for e in document["entries"] if e["sessionId"] not in two.sessions]
+    expected.write(two.index, stringify({**document, "entries": rest}, 2))
+    index = {"version": 1, "entries": entries, "originalPath": new}
+    expected.make(target / "sessions-index.json", stringify(index, 2))
+    if two.memory.exists():
+        expected.make_directory(target / "memory")
+        expected.make(target / "memory" / "MEMORY.md", b"- one for both\n")
+        expected.make_directory(target / "memory" / "deep")
+        expected.make(target / "memory" / "deep" / "er.md", b"deeper\n")
+    expected.rewrite_lists(bench.state, (two.path, new))
+    return expected
+
+
+Three = tuple[ProjectHandle, ProjectHandle, ProjectHandle]
+
+
+def test_only_the_moving_projects_sessions_move(bench: Bench, sharing: Three) -> None:
+    _, two, _ = sharing
+    new = str(bench.state.code / "new")
+    expected = split(bench, two, directory_of(bench.state, new), new)
+    moved = bench.cycle(expected, two.path, new)
+    assert [(p["from"], p["kind"], p["transcripts"]) for p in moved["projects"]] == [
+        (two.path, "split", 2)
+    ]
+
+
+def test_it_is_the_same_when_the_other_folder_is_gone_and_a_hint_says_how_to_bring_it(
+    bench: Bench, sharing: Three
+) -> None:
+    one, two, _ = sharing
+    Path(one.path).rmdir()
+    new = str(bench.state.code / "new")
+    expected = split(bench, two, directory_of(bench.state, new), new)
+    moved = bench.cycle(expected, two.path, new)
+    (left,) = [row for row in moved["left_alone"] if "is gone" in row["what"]]
+    assert left["file"] == str(one.directory)
+    assert "2 sessions" in left["what"]
+    assert one.path in left["what"]
+    assert left["hint"] == f"ccmove {one.path} {new}"
+
+
+def test_what_nobody_can_be_told_to_own_stays_and_is_named(bench: Bench, sharing: Three) -> None:
+    _, two, _ = sharing
+    long_ago = bench.state.add_session("elsewhere", directory=two.directory)
+    odd = two.directory / "notes.txt"
+    odd.write_text("whose?\n")
+    lonely = two.directory / "0b7c1c1e-0000-4000-8000-000000000000"
+    lonely.mkdir()
+    new = str(bench.state.code / "new")
+    expected = split(bench, two, directory_of(bench.state, new), new)
+    moved = bench.cycle(expected, two.path, new)
+    named = {row["file"] for row in moved["left_alone"] if "nothing says whose" in row["what"]}
+    assert named == {str(two.directory / f"{long_ago}.jsonl"), str(odd), str(lonely)}
+
+
+def test_an_index_that_was_begun_by_the_one_that_leaves_becomes_the_others(bench: Bench) -> None:
+    state = bench.state
+    two = state.project("my_app", sessions=1, index=True)
+    one = state.project("my-app", sessions=1, index=True, make_folder=True)
+    new = state.code / "new"
+    new.mkdir()
+    bench.ok(two.path, new)
+    document = json.loads(one.index.read_text())
+    assert document["originalPath"] == one.path
+    assert [e["sessionId"] for e in document["entries"]] == one.sessions
+    moved = json.loads((directory_of(state, new) / "sessions-index.json").read_text())
+    assert moved["originalPath"] == str(new)
+    assert [e["sessionId"] for e in moved["entries"]] == two.sessions
+
+
+def test_an_index_entry_without_its_transcript_goes_with_its_path(bench: Bench) -> None:
+    state = bench.state
+    two = state.project("my_app", sessions=2, index=True)
+    one = state.project("my-app", sessions=2, index=True, make_folder=True)
+    for handle in (one, two):
+        handle.transcripts[0].unlink()
+    new = state.code / "new"
+    new.mkdir()
+    before = bench.tree()
+    bench.ok(two.path, new)
+    left = json.loads(one.index.read_text())["entries"]
+    moved = json.loads((directory_of(state, new) / "sessions-index.json").read_text())["entries"]
+    assert [e["sessionId"] for e in left] == one.sessions
+    assert [e["sessionId"] for e in moved] == two.sessions
+    bench.restore()
+    bench.expect(before)
+
+
+def test_part_of_a_shared_directory_merges_into_a_target_that_exists(
+    bench: Bench, sharing: Three
+) -> None:
+    _, two, _ = sharing
+    state = bench.state
+    new = state.project("new", sessions=1, index=True, memory={"MEMORY.md": "- new\n"})
+    expected = Expected(bench)
+    for session in two.sessions:
+        expected.rename(two.directory / f"{session}.jsonl", new.directory / f"{session}.jsonl")
+        expected.rename(two.directory / session, new.directory / session)
+    entries = entries_of(two.index, two.sessions)
+    for entry in entries:
+        entry["projectPath"] = new.path
+        entry["fullPath"] = entry["fullPath"].replace(f"/{two.name}/", f"/{new.name}/")
+    document = json.loads(two.index.read_text())
+    rest = [e for e in document["entries"] if e["sessionId"] not in two.sessions]
+    expected.write(two.index, stringify({**document, "entries": rest}, 2))
+    theirs = json.loads(new.index.read_text())
+    theirs["entries"] += entries
+    expected.write(new.index, stringify(theirs, 2))
+    expected.write(new.memory / "MEMORY.md", b"- new\n- one for both\n")
+    expected.make_directory(new.memory / "deep")
+    expected.make(new.memory / "deep" / "er.md", b"deeper\n")
+    expected.replace(state.history, (f'"project":"{two.path}"', f'"project":"{new.path}"'))
+    config = state.config()
+    del config["projects"][two.path]
+    expected.write(state.config_file, stringify(config, 2))
+    bench.cycle(expected, two.path, new.path)
+
+
+@pytest.mark.parametrize("choice", ["keep-new", "keep-old"])
+def test_a_memory_file_that_differs_at_the_target_is_decided_like_any_other(
+    bench: Bench, choice: str
+) -> None:
+    state = bench.state
+    one = state.project("my-app", sessions=1, memory={"style.md": "shared\n"}, make_folder=True)
+    two = state.project("my_app", sessions=1)
+    new = state.project("new", sessions=1, memory={"style.md": "of its own\n"}, make_folder=True)
+    report = bench.refused(two.path, new.path)
+    assert str(one.memory / "style.md") in report["details"][0]
+    before = bench.tree()
+    bench.ok("--on-conflict", choice, two.path, new.path)
+    kept = {"keep-new": "of its own\n", "keep-old": "shared\n"}[choice]
+    assert (new.memory / "style.md").read_text() == kept
+    assert (one.memory / "style.md").read_text() == "shared\n"
+    bench.restore()
+    bench.expect(before)
+
+
+def test_a_link_in_a_shared_memory_is_named_and_not_copied(bench: Bench) -> None:
+    state = bench.state
+    one = state.project("my-app", sessions=1, memory={"a.md": "a\n"}, make_folder=True)
+    two = state.project("my_app", sessions=1)
+    (one.memory / "b.md").symlink_to(state.home / "elsewhere.md")
+    new = state.code / "new"
+    new.mkdir()
+    before = bench.tree()
+    moved = bench.ok(two.path, new)
+    assert [p.name for p in (directory_of(state, new) / "memory").iterdir()] == ["a.md"]
+    assert str(one.memory / "b.md") in {row["file"] for row in moved["left_alone"]}
+    bench.restore()
+    bench.expect(before)
+
+
+def test_two_that_share_and_move_together_stay_together(bench: Bench) -> None:
+    state = bench.state
+    one = state.project("old/my-app", sessions=1, index=True, memory=MEMORY)
+    two = state.project("old/my_app", sessions=1, index=True)
+    (state.code / "new").mkdir()
+    expected = Expected(bench)
+    target = directory_of(state, state.code / "new" / "my-app")
+    expected.rename(one.directory, target)
+    new = [str(state.code / "new" / name) for name in ("my-app", "my_app")]
+    pairs = [
+        (f'"{handle.path}"', f'"{path}"') for handle, path in zip((one, two), new, strict=True)
+    ]
+    expected.replace(target / "sessions-index.json", *pairs, (f"/{one.name}/", f"/{target.name}/"))
+    expected.rewrite_lists(state, (one.path, new[0]), (two.path, new[1]))
+    moved = bench.cycle(expected, state.code / "old", state.code / "new")
+    assert [(p["from"], p["to"], p["transcripts"]) for p in moved["projects"]] == [
+        (one.path, new[0], 1),
+        (two.path, new[1], 1),
+    ]
+
+
+def test_two_that_share_can_part_in_one_go(bench: Bench) -> None:
+    state = bench.state
+    one = state.project("my-app", sessions=1, index=True, memory=MEMORY)
+    two = state.project("my_app", sessions=1, index=True)
+    for name in ("one", "two"):
+        (state.code / name).mkdir()
+    before = bench.tree()
+    lines = f"{one.path}\t{state.code}/one\n{two.path}\t{state.code}/two\n"
+    bench.ok("--from-file", "-", input=lines)
+    for handle, name in ((one, "one"), (two, "two")):
+        directory = directory_of(state, state.code / name)
+        assert [p.stem for p in directory.glob("*.jsonl")] == handle.sessions
+        index = json.loads((directory / "sessions-index.json").read_text())
+        assert [e["sessionId"] for e in index["entries"]] == handle.sessions
+        assert (directory / "memory" / "MEMORY.md").read_text() == "- one for both\n"
+    assert json.loads(one.index.read_text())["entries"] == []
+    bench.restore()
+    bench.expect(before)
+
+
+def test_a_path_known_only_to_the_config_file_takes_no_sessions_from_others(bench: Bench) -> None:
+    state = bench.state
+    one = state.project("my-app", sessions=2, make_folder=True)
+    two = state.project("my_app", sessions=0, prompts=2)
+    new = state.code / "new"
+    new.mkdir()
+    expected = Expected(bench)
+    expected.rewrite_lists(state, (two.path, new))
+    moved = bench.cycle(expected, two.path, new)
+    assert moved["counts"]["transcripts"] == 0
+    assert one.directory.is_dir()
+
+
+def test_aliases_of_others_name_both_places_after_a_split(bench: Bench, sharing: Three) -> None:
+    one, two, _ = sharing
+    state = bench.state
+    other = state.project("other", sessions=1)
+    aliases = other.directory / ".session-aliases"
+    aliases.write_text(f"{one.directory}\n")
+    aliases.chmod(0o600)
+    new = str(state.code / "new")
+    expected = split(bench, two, directory_of(state, new), new)
+    expected.write(aliases, f"{one.directory}\n{directory_of(state, new)}\n".encode())
+    bench.cycle(expected, two.path, new)
+
+
+def test_a_job_of_a_session_that_leaves_follows_it(bench: Bench, sharing: Three) -> None:
+    one, two, _ = sharing
+    state = bench.state
+    new = str(state.code / "new")
+    target = directory_of(state, new)
+    jobs = []
+    for number, handle in enumerate((one, two)):
+        job = state.config_dir / "jobs" / str(number) / "state.json"
+        job.parent.mkdir(parents=True)
+        job.write_bytes(
+            stringify({"cwd": handle.path, "linkScanPath": str(handle.transcripts[0])}, 2)
+        )
+        jobs.append(job)
+    expected = split(bench, two, target, new)
+    moved = target / two.transcripts[0].name
+    expected.replace(jobs[1], (two.path, new), (str(two.transcripts[0]), str(moved)))
+    bench.cycle(expected, two.path, new)
