@@ -43,7 +43,8 @@ def own_lock(layout: Layout) -> Iterator[None]:
             )
         yield
     finally:
-        os.close(fd)  # which also releases it
+        with contextlib.suppress(OSError):  # the run is over, well or not, by now
+            os.close(fd)  # which also releases it
 
 
 class ClientLocks:
