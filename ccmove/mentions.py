@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from ccmove.plan import LeftAlone, Request, landing_of
 from ccmove.printable import plural
 from ccmove.rewriter import walk
 from ccmove.state import ALIASES, INDEX, State, names_in, read_document
+from ccmove.worktrees import repair_command
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
 MOST_BYTES = 256 << 20  # of all files looked at
@@ -89,14 +90,13 @@ class Search:
 
     def _files_of_the_state(self) -> Iterator[LeftAlone]:
         root = self.state.layout.config_dir
-        mine = {self.state.layout.real_config_file, self.state.layout.plugins}
         for name in names_in(root):
             if name in PASSED_OVER or name.endswith(".lock") or name == "daemon":
                 continue
             for path in _files_below(root / name):
                 if name in GROUPS:
                     self._count(path, name)
-                elif path not in mine:
+                elif path != self.state.layout.real_config_file:
                     yield from self._look(path, "of yours")
         for name, number in self._counted.items():
             what = f"{plural(number, 'file')} in it; {GROUPS[name]}"
@@ -133,11 +133,10 @@ class Search:
         if self.request.move_folder:
             return
         for _, _, folder in self.folders:
-            broken = [path for path in _git_paths(folder) if self._names(path)]
-            if broken:
-                main, trees = _repair(folder, broken)
-                hint = shlex.join(["git", "-C", str(main), "worktree", "repair", *trees])
-                yield LeftAlone(str(broken[0]), "git's own path of a worktree", hint)
+            command = repair_command(folder, self.paths)
+            if command is not None:
+                what = "git's own path of a worktree"
+                yield LeftAlone(str(folder / ".git"), what, shlex.join(command))
 
     # -- looking ---------------------------------------------------------------------------
 
@@ -226,39 +225,3 @@ def _claude_files(folder: Path) -> Iterator[Path]:
         for name in sorted(os.listdir(inside)):
             if name != "worktrees":
                 yield from _files_below(inside / name)
-
-
-# -- git ---------------------------------------------------------------------------------------
-
-
-def _git_paths(folder: Path) -> Iterator[Path]:
-    """Files with git's paths between the repository in `folder` and its worktrees."""
-    dot_git = folder / ".git"
-    if dot_git.is_file():  # it is a worktree itself: the repository knows where it was
-        directory = _pointed_at(dot_git, "gitdir: ")
-        if directory is not None:
-            yield directory / "gitdir"
-        return
-    for known in sorted(dot_git.glob("worktrees/*/gitdir")):
-        yield known
-        there = _pointed_at(known, "")
-        if there is not None:
-            yield there
-
-
-def _pointed_at(path: Path, prefix: str) -> Path | None:
-    try:
-        text = path.read_text(errors="surrogateescape").strip()
-    except OSError:
-        return None
-    return Path(path.parent, text.removeprefix(prefix)) if text.startswith(prefix) else None
-
-
-def _repair(folder: Path, broken: Iterable[Path]) -> tuple[Path, list[str]]:
-    """Where to run `git worktree repair`, and the worktrees that git can't find by itself."""
-    dot_git = folder / ".git"
-    if dot_git.is_file():
-        return next(iter(broken)).parents[3], [str(folder)]
-    inside = folder / ".claude" / "worktrees"
-    names = sorted(os.listdir(inside)) if inside.is_dir() else []
-    return folder, [str(inside / name) for name in names]

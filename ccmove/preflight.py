@@ -117,6 +117,7 @@ def _refuse_full_disk(directory: Path, size: int) -> None:
 
 def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
     home = os.stat(layout.own if layout.own.is_dir() else layout.config_dir).st_dev
+    coming: list[Path] = []  # folders of projects
     for step in plan.steps:
         existing = step.path if os.path.lexists(step.path) else step.path.parent
         if not os.path.lexists(existing):
@@ -125,6 +126,9 @@ def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
         expected = home
         is_folder = not step.path.is_relative_to(layout.config_dir)  # of a project itself
         if is_folder and step.target is not None:
+            if any(step.target.is_relative_to(place) for place in coming):
+                continue  # it goes into a folder that will be there by then
+            coming.append(step.target)
             if not step.target.parent.is_dir():
                 raise RefusedError(
                     f"{step.target.parent} does not exist",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from ccmove import transaction
+from ccmove import transaction, worktrees
 from ccmove.backup import read_ledger
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.journal import read_journal
@@ -60,7 +59,7 @@ def move(
         full=options.full,
         progress=progress,
     )
-    warnings += _repair_worktrees(outcome.plan)
+    warnings += worktrees.repair(outcome.plan)
     return Result(
         "moved",
         layout,
@@ -163,34 +162,6 @@ def _advice(sessions: list[LiveSession]) -> str:
     if any(session.is_ancestor for session in sessions):
         return f"leave Claude Code (/exit), then run in a terminal: {again()}"
     return f"leave it (/exit), then: {again()}\nif it must go on meanwhile: {again('--allow-live')}"
-
-
-# -- git -------------------------------------------------------------------------------
-
-
-def _repair_worktrees(plan: Plan) -> list[str]:
-    """Git keeps absolute paths to worktrees; after the folder moved it must be told."""
-    warnings = []
-    for _, new in plan.folders:
-        if os.path.isdir(os.path.join(new, ".git", "worktrees")):
-            warnings += _repair(new)
-    return warnings
-
-
-def _repair(folder: str) -> list[str]:
-    import subprocess
-
-    command = ["git", "-C", folder, "worktree", "repair"]
-    worktrees = os.path.join(folder, ".claude", "worktrees")
-    if os.path.isdir(worktrees):
-        command += [os.path.join(worktrees, name) for name in sorted(os.listdir(worktrees))]
-    try:
-        done = subprocess.run(command, capture_output=True, check=False)
-    except OSError:
-        done = None
-    if done is None or done.returncode:
-        return [f"git's worktrees could not be repaired; run: {shlex.join(command)}"]
-    return []
 
 
 # -- --from-file -----------------------------------------------------------------------

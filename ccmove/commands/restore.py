@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from ccmove import backup, files, history, transaction
+from ccmove import backup, files, history, transaction, worktrees
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.interrupts import termination_as_interrupt
 from ccmove.layout import Layout
@@ -53,7 +53,7 @@ def restore(
         moves,
         outcome.plan,
         outcome.identifier,
-        _folders_to_rename(outcome.plan, moves),
+        (*_folders_to_rename(outcome.plan, moves), *worktrees.repair(outcome.plan)),
         settled=outcome.settled,
         put_back=_put_back(outcome.plan, manifest),
     )
