@@ -31,8 +31,8 @@ _MARK = re.compile(r"(\.ccmove-)\d+\b(?!T)")
 _DESCRIPTOR = re.compile(r"\d+<([^>]*)>")
 _PATH = re.compile(r'(?:(?:\d+|AT_FDCWD)<([^>]*)>, )?"((?:[^"\\]|\\.)*)"')
 _BY_DESCRIPTOR = (
-    "write", "writev", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync", "fchmod", "fchown",
-    "ftruncate", "fallocate", "flock",
+    "read", "pread64", "write", "writev", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync",
+    "fchmod", "fchown", "ftruncate", "fallocate", "flock",
 )  # fmt: skip
 
 
@@ -118,16 +118,37 @@ def _call(thread: int, name: str, rest: str) -> Call:
 
 def points(trace: str) -> list[Point]:
     """Every call of a run that changes something, in order."""
-    found: list[Point] = []
+    found = []
+    for point, call in _numbered(trace):
+        if point is not None and call.changes_something:
+            found.append(point)
+        # strace counts each thread apart: a change by another one would go untested.
+        assert point is not None or not call.changes_something, f"not by the main thread: {call}"
+    return found
+
+
+def reading_points(trace: str) -> list[Point]:
+    """Every call about a file that changes nothing, once the plan is made and our lock taken.
+
+    Before that, what can't be read is left out of the plan, and said to be.
+    """
+    numbered = list(_numbered(trace))
+    locked = next(i for i, (_, call) in enumerate(numbered) if call.name == "flock")
+    return [
+        point
+        for point, call in numbered[locked:]
+        if point is not None and call.paths and not call.changes_something
+    ]
+
+
+def _numbered(trace: str) -> Iterator[tuple[Point | None, Call]]:
+    """The calls of a trace, those of the main thread as points."""
     counts: Counter[str] = Counter()
-    calls = list(parse(trace))
-    main = calls[0].thread
-    for call in calls:
+    main = None
+    for call in parse(trace):
+        main = main or call.thread
         if call.thread != main:
-            # strace counts each thread apart: a change by another one would go untested.
-            assert not call.changes_something, f"not by the main thread: {call}"
+            yield None, call
             continue
         counts[call.name] += 1
-        if call.changes_something:
-            found.append(Point(call.name, counts[call.name], call.where))
-    return found
+        yield Point(call.name, counts[call.name], call.where), call

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.crash import places
 from tests.crash.figures import note, pytest_terminal_summary
 from tests.crash.sweep import Tally
 
@@ -19,16 +18,15 @@ Record = Callable[[str, Tally], None]
 
 @pytest.fixture
 def on_disk() -> Iterator[Path]:
-    """A directory near the root: each part of its path is opened again for every step."""
-    with tempfile.TemporaryDirectory(prefix="ccmove-") as directory:
+    """An empty directory in a real file system, where inodes are soon used again."""
+    with places.on_disk() as directory:
         yield Path(directory).resolve()
 
 
 @pytest.fixture
 def in_memory() -> Iterator[Path]:
-    """A directory where flushing costs nothing, if this machine has one."""
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="ccmove-", dir=memory) as directory:
+    """An empty directory in a fast file system."""
+    with places.in_memory() as directory:
         yield Path(directory).resolve()
 
 

@@ -45,9 +45,7 @@ def leave_the_process_table_out() -> None:
     """How many processes run on this machine would shift the count of a run's `openat` calls."""
     from ccmove import live
 
-    if not callable(live._claude_processes):
-        raise TypeError("ccmove.live has no _claude_processes to replace")
-    live._claude_processes = lambda: iter(())
+    sabotage.replace(live, "_claude_processes", lambda: iter(()))
 
 
 def serve(request: dict[str, Any], scratch: Path) -> dict[str, Any]:

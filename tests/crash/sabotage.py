@@ -22,26 +22,23 @@ _CHANGING = ("chmod", "fchmod", "fsync", "link", "mkdir", "open", "rename", "rmd
 
 def without_fsync() -> None:
     """Nothing is flushed to disk."""
-    _must_have(files, "fsync")
-    files.fsync = _nothing
+    replace(files, "fsync", _nothing)
 
 
 def without_journal() -> None:
     """Nothing is written down about the run under way."""
-    _must_have(journal, "write_journal")
-    journal.write_journal = _nothing
+    replace(journal, "write_journal", _nothing)
 
 
 def without_client_locks() -> None:
     """The client's locks are neither taken nor respected."""
-    _must_have(ClientLocks, "__enter__")
-    ClientLocks.__enter__ = lambda self: self
+    replace(ClientLocks, "__enter__", lambda self: self)
 
 
 def short_writes() -> None:
     """Every write takes at most seven bytes, as the system may do at any time."""
     write = os.write
-    os.write = lambda fd, data: write(fd, bytes(data[:7]))
+    replace(os, "write", lambda fd, data: write(fd, bytes(data[:7])))
 
 
 def file_size_limit(size: int) -> None:
@@ -64,17 +61,18 @@ def die_at(number: int) -> None:
         return call
 
     changing = {name: deadly(getattr(os, name)) for name in _CHANGING}
-    files.os = SimpleNamespace(**{**vars(os), **changing})
+    replace(files, "os", SimpleNamespace(**{**vars(os), **changing}))
 
 
 def _nothing(*_: object) -> None:
     """What is left of a function that was taken out."""
 
 
-def _must_have(module: object, name: str) -> None:
-    """A control that takes out what nobody calls any more would prove nothing."""
-    if not callable(getattr(module, name, None)):
-        raise AttributeError(f"{module} has no {name} to take out")
+def replace(holder: object, name: str, value: object) -> None:
+    """Put `value` in a place that must exist: else the control would prove nothing."""
+    if not hasattr(holder, name):
+        raise AttributeError(f"{holder} has no {name} to replace")
+    setattr(holder, name, value)
 
 
 _KINDS: dict[str, Callable[..., None]] = {

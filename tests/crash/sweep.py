@@ -84,10 +84,15 @@ def fail_from_there_on(bench: Bench, point: Point, error: str) -> tuple[str, lis
     return truthful(bench, before, ended)
 
 
-def interrupt(bench: Bench, point: Point) -> tuple[str, list[str]]:
-    """Ctrl-C as that call begins; the call itself still happens."""
+def interrupt(bench: Bench, point: Point, signal: str) -> tuple[str, list[str]]:
+    """A signal as that call begins; the call itself still happens."""
     before = bench.reset()
-    return truthful(bench, before, bench.job().run(point.inject("signal=INT")))
+    return truthful(bench, before, bench.job().run(point.inject(f"signal={signal}")))
+
+
+def is_output(point: Point) -> bool:
+    """Whether a call writes what people read."""
+    return point.where.endswith(("/out", "/err")) and point.name == "write"
 
 
 # -- recoveries -----------------------------------------------------------------------------

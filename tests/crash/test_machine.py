@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.crash import places
 from tests.crash.fork import Ended, Job
 from tests.crash.sweep import KILLED, REFUSED
 from tests.support.state import StateBuilder, encoded_name
@@ -55,8 +54,7 @@ class Life(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.directory = tempfile.TemporaryDirectory(prefix="ccmove-", dir=memory)
+        self.directory = places.in_memory()
         self.state = StateBuilder(Path(self.directory.name).resolve() / "live")
         (self.state.root / "tmp").mkdir()
         self.prompts = 0

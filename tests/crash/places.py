@@ -1,0 +1,19 @@
+"""Where states are put that are made and thrown away by the thousand."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+_MEMORY = "/dev/shm"
+
+
+def on_disk() -> tempfile.TemporaryDirectory[str]:
+    """A directory near the root: each part of its path is opened again for every step."""
+    return tempfile.TemporaryDirectory(prefix="ccmove-")
+
+
+def in_memory() -> tempfile.TemporaryDirectory[str]:
+    """A directory where flushing costs nothing, if this machine has one."""
+    memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
+    return tempfile.TemporaryDirectory(prefix="ccmove-", dir=memory)
