@@ -106,6 +106,7 @@ class Evidence:
         self.paths = paths
         self.ledger = ledger
         self._folds = ignores_case(state.layout.projects)
+        self._lower = PathMap(tuple((old.lower(), new.lower()) for old, new in paths.moves))
         self._prompts = self._by_name(path for path in history_paths if paths.covers(path))
         self._config = self._by_name(state.config_paths)
         olds = [spelled for old, _ in paths.moves for spelled in _spellings(old)]
@@ -121,6 +122,13 @@ class Evidence:
         return may_be_name_of(name, path) or (
             self._folds and may_be_name_of(name.lower(), path.lower())
         )
+
+    def is_other_case(self, path: str) -> bool:
+        """Whether `path` is one of the move in other letters, which means the same folder here.
+
+        To the client such a path has another name, so what names it belongs to its directory.
+        """
+        return self._folds and not self.paths.covers(path) and self._lower.covers(path.lower())
 
     def is_same_name(self, one: str, other: str) -> bool:
         return self._fold(one) == self._fold(other)
@@ -176,9 +184,9 @@ class Case:
         moved_here = self.evidence.ledger.entries.get((self.directory.name, item.name))
         if moved_here is not None:
             return moved_here
-        if item.path is not None and self.evidence.fits(self.directory.name, item.path):
-            return item.path
-        return None
+        if item.path is None or self.evidence.is_other_case(item.path):
+            return None
+        return item.path if self.evidence.fits(self.directory.name, item.path) else None
 
     def _claims(self) -> dict[str, str]:
         """Paths with a claim on the directory, each with its evidence.
@@ -190,7 +198,8 @@ class Case:
         claims = {path: "its transcripts" for path in self.owner_of.values() if path is not None}
         index = [path for path in sorted(self.directory.index_paths) if self._fits(path)]
         for path, evidence in [*self.evidence.listed(name), *((p, "its index") for p in index)]:
-            if self.paths.covers(path) or os.path.isdir(path):
+            stays = os.path.isdir(path) and not self.evidence.is_other_case(path)
+            if self.paths.covers(path) or stays:
                 claims.setdefault(path, evidence)
         alone = self.evidence.named_alone(name)
         if not claims and alone is not None and self.paths.covers(alone):

@@ -1,0 +1,193 @@
+"""OLD and NEW have the same encoded name, or names that differ in case alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ccmove.future import ignores_case
+from ccmove.layout import find_layout
+from ccmove.ownership import Ledger
+from ccmove.plan import Plan, Request
+from ccmove.planner import plan_move
+from tests.shapes.bench import Bench, Expected, directory_of
+from tests.support.oddlines import stringify
+from tests.support.state import StateBuilder, encoded_name
+
+
+def test_files_are_rewritten_and_nothing_is_renamed(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("my_app", index=True, memory={"MEMORY.md": "x\n"}, repo="acme/my-app")
+    new = state.code / "my-app"
+    new.mkdir()
+    expected = Expected(bench)
+    expected.replace(old.index, (f'"{old.path}"', f'"{new}"'))
+    expected.rewrite_lists(state, (old.path, new))
+    moved = bench.cycle(expected, old.path, new)
+    assert [(p["kind"], p["transcripts"]) for p in moved["projects"]] == [("same", 2)]
+    assert "2 transcripts" in moved["left_alone"][0]["what"]
+
+
+def test_new_sessions_in_the_same_directory_are_joined_by_the_old_ones(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("my_app", index=True)
+    new = state.project("my-app", sessions=1, index=True, make_folder=True)
+    long_ago = state.add_session("before/that", directory=new.directory)
+    expected = Expected(bench)
+    expected.replace(old.index, (f'"{old.path}"', f'"{new.path}"'))
+    expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new.path}"'))
+    config = state.config()
+    del config["projects"][old.path]
+    expected.write(state.config_file, stringify(config, 2))
+    moved = bench.cycle(expected, old.path, new.path)
+    assert not any(long_ago in row["file"] for row in moved["left_alone"])
+
+
+def test_a_third_that_shares_the_directory_is_left_alone(bench: Bench) -> None:
+    state = bench.state
+    third = state.project("my/app", sessions=1, index=True, make_folder=True)
+    old = state.project("my_app", index=True)
+    new = state.code / "my-app"
+    new.mkdir()
+    expected = Expected(bench)
+    expected.replace(old.index, (f'"{old.path}"', f'"{new}"'))
+    expected.rewrite_lists(state, (old.path, new))
+    bench.cycle(expected, old.path, new)
+    assert json.loads(third.index.read_text())["originalPath"] == third.path
+
+
+def test_a_parent_that_is_renamed_may_keep_some_names_and_change_others(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("my_code", sessions=1, index=True)
+    below = state.project("my_code/app", sessions=1, index=True)
+    new = state.code / "my-code"
+    new.mkdir()
+    expected = Expected(bench)
+    for handle, path in ((old, new), (below, new / "app")):
+        expected.replace(handle.index, (f'"{handle.path}"', f'"{path}"'))
+    expected.rewrite_lists(state, (old.path, new), (below.path, new / "app"))
+    bench.cycle(expected, old.path, new)
+
+
+# -- only the case changes -----------------------------------------------------------------------
+
+
+def case_only(state: StateBuilder) -> tuple[str, str]:
+    old = state.project("MyApp", index=True, memory={"MEMORY.md": "x\n"})
+    state.project("MyApp/Sub", sessions=1)
+    (state.code / "myapp").mkdir(exist_ok=True)
+    return old.path, str(state.code / "myapp")
+
+
+def test_a_rename_of_the_case_alone_is_a_move_like_any_other(bench: Bench) -> None:
+    state = bench.state
+    old, new = case_only(state)
+    expected = Expected(bench)
+    expected.move(state, old, new)
+    expected.move(state, f"{old}/Sub", f"{new}/Sub")
+    bench.cycle(expected, old, new)
+
+
+def spelled(path: str) -> str:
+    """`path` as it is on disk, where any case is taken for the same."""
+    base = "/"
+    for part in Path(path).parts[1:]:
+        try:
+            names = REAL["listdir"](base)
+        except OSError:
+            names = []
+        same = [name for name in names if name == part] or [
+            name for name in names if name.lower() == part.lower()
+        ]
+        base = os.path.join(base, same[0] if same else part)
+    return base
+
+
+REAL: dict[str, Any] = {name: getattr(os, name) for name in ("lstat", "stat", "listdir", "open")}
+
+
+@pytest.fixture
+def any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking at the disk takes any case for the same, as on a Mac.
+
+    A real file system of that kind can't be mounted without a kernel that has one, so this stands
+    in for it; it reaches everything that planning does, which is to look.
+    """
+
+    def look(name: str) -> Any:
+        def looked(path: Any, *args: Any, **options: Any) -> Any:
+            in_full = isinstance(path, (str, os.PathLike)) and os.path.isabs(path)
+            return REAL[name](spelled(os.fspath(path)) if in_full else path, *args, **options)
+
+        return looked
+
+    for name in REAL:
+        monkeypatch.setattr(os, name, look(name))
+
+
+def planned(state: StateBuilder, old: str, new: str) -> Plan:
+    layout = find_layout(str(state.config_dir), {})
+    return plan_move(layout, Request(((old, new),)), Ledger())
+
+
+def test_where_case_is_ignored_the_directory_is_renamed_and_not_merged_with_itself(
+    state: StateBuilder, any_case: None
+) -> None:
+    old, new = case_only(state)
+    assert ignores_case(state.projects)
+    plan = planned(state, old, new)
+    assert [(move.kind, move.target) for move in plan.projects] == [
+        ("rename", encoded_name(new)),
+        ("rename", encoded_name(f"{new}/Sub")),
+    ]
+    assert [(s.kind, s.path, s.target) for s in plan.steps] == [
+        ("rename", directory_of(state, old), directory_of(state, new)),
+        ("rename", directory_of(state, f"{old}/Sub"), directory_of(state, f"{new}/Sub")),
+    ]
+
+
+def test_where_case_is_ignored_sessions_begun_under_the_new_case_do_not_part_from_the_others(
+    state: StateBuilder, any_case: None
+) -> None:
+    """The client finds the old directory by the new name, and goes on in it."""
+    old, new = case_only(state)
+    session = state.add_session(new, directory=directory_of(state, old))
+    plan = planned(state, old, new)
+    assert plan.projects[0].kind == "rename"
+    assert len(plan.steps) == 2
+    assert (directory_of(state, old) / f"{session}.jsonl").exists()
+
+
+def test_where_case_is_ignored_a_directory_in_another_case_is_found(
+    state: StateBuilder, any_case: None
+) -> None:
+    """Renamed in case alone before, without ccmove: the directory has its first name."""
+    handle = state.project("MyApp", sessions=1, config=None, prompts=0)
+    state.add_session("myapp", directory=handle.directory)
+    plan = planned(state, str(state.code / "myapp"), str(state.code / "other"))
+    (step,) = plan.steps
+    assert step.path == handle.directory
+    assert step.target == directory_of(state, state.code / "other")
+
+
+def test_where_case_is_ignored_a_target_in_another_case_is_merged_into(
+    state: StateBuilder, any_case: None
+) -> None:
+    old = state.project("old", sessions=1)
+    there = state.project("NEW", sessions=1)
+    plan = planned(state, old.path, str(state.code / "new"))
+    assert [move.kind for move in plan.projects] == ["merge"]
+    assert there.directory.exists()
+
+
+def test_without_that_the_same_states_are_told_apart(state: StateBuilder) -> None:
+    """The control: where case counts, the two directories are two."""
+    old = state.project("old", sessions=1)
+    state.project("NEW", sessions=1)
+    assert not ignores_case(state.projects)
+    plan = planned(state, old.path, str(state.code / "new"))
+    assert [move.kind for move in plan.projects] == ["rename"]
