@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import shlex
@@ -405,6 +406,7 @@ def completion(shell: str | None) -> int:
 
 def main(args: list[str] | None = None) -> None:
     """The entry point: every way out of ccmove goes through here."""
+    gc.disable()  # a short life: looking for cycles among 20 MB of JSON only takes time
     given = sys.argv[1:] if args is None else args
     typed.words = given
     for stream in (sys.stdout, sys.stderr):

@@ -8,7 +8,7 @@ into edits once, at the end.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccmove import edits as make
@@ -116,7 +116,7 @@ def _list_edits(text: str, entries: Node, gone: set[int], added: Entries) -> lis
     removals = make.remove_items(text, entries, ("entries",), gone)
     additions = make.add_items(text, entries, ("entries",), added)
     if additions and entries.items and len(gone) == len(entries.items):
-        additions[0] = replace(additions[0], text=added[0][1])  # the first of all needs no comma
+        additions[0] = additions[0]._replace(text=added[0][1])  # the first of all needs no comma
     return [*removals, *additions]
 
 

@@ -20,15 +20,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from ccmove.jsonspan import Node, NotJsonError, Pointer, canonical, find, loads, parse, quote
 
 _COMMA = re.compile(r"[ \t\n\r]*,")
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """text[start:end] becomes `text`; `before` and `after` are the JSON texts it is about."""
 
     kind: str
