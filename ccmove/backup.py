@@ -9,11 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shlex
 import time
 from collections.abc import Iterable
 
-from ccmove import files
+from ccmove import files, shell
 from ccmove.errors import NothingKnownError, RefusedError
 from ccmove.layout import Layout
 from ccmove.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest, from_json, to_json
@@ -70,7 +69,7 @@ def read_manifest(identifier: str, layout: Layout) -> Manifest:
     except (ValueError, RecursionError) as error:
         raise RefusedError(
             f"{path} can't be used: {error}",
-            f"what it saved is untouched: {shlex.join(['ls', '-l', str(path.parent / 'files')])}",
+            f"what it saved is untouched: {shell.join(['ls', '-l', str(path.parent / 'files')])}",
         ) from None
     return manifest
 

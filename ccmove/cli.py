@@ -5,14 +5,13 @@ from __future__ import annotations
 import gc
 import io
 import os
-import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from ccmove import TESTED_WITH, __version__, typed
+from ccmove import TESTED_WITH, __version__, shell, typed
 from ccmove.errors import UsageError
 from ccmove.session import (
     DEBUG,
@@ -156,7 +155,7 @@ def move(old: str | None, new: str | None, **options: Any) -> int:
             if old is not None:
                 raise UsageError(
                     "--from-file takes the place of OLD and NEW",
-                    f"ccmove --from-file {shlex.quote(options['from_file'])}",
+                    f"ccmove --from-file {shell.quote(options['from_file'])}",
                 )
             pairs = read_pairs(_read_text(options["from_file"]), options["from_file"])
         elif old is None or new is None:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ccmove import shell
 from ccmove.doctor_directories import directory_findings
 from ccmove.doctor_projects import lost_projects, project_findings
 from ccmove.errors import UnsettledError
-from ccmove.findings import KINDS, Choice, CommandLine, Finding, typed
+from ccmove.findings import KINDS, Choice, CommandLine, Finding
 from ccmove.journal import read_journal
 from ccmove.layout import Layout
 from ccmove.newhome import Candidate, HomeFinder, Tick
@@ -92,7 +93,7 @@ def _interrupted(layout: Layout, command: CommandLine) -> Iterator[Finding]:
 
 def _unreadable(survey: Survey) -> Iterator[Finding]:
     for problem in survey.problems:
-        look = typed(["ls", "-ld", problem.file])
+        look = shell.join(["ls", "-ld", problem.file])
         yield Finding("unreadable", problem.file, problem.what, look)
 
 
@@ -114,5 +115,5 @@ def _backups(layout: Layout, rows: list[Backup], command: CommandLine) -> Iterat
     for row in rows:
         if row.problem is not None:
             path = str(layout.backups / row.identifier)
-            remove = typed(["rm", "-r", path])
+            remove = shell.join(["rm", "-r", path])
             yield Finding("damaged-backup", path, row.problem, remove, names=(row.identifier,))

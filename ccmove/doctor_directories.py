@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ccmove import shell
 from ccmove.encoding import encode, possible_names
 from ccmove.errors import CcmoveError
-from ccmove.findings import Choice, CommandLine, Finding, typed
+from ccmove.findings import Choice, CommandLine, Finding
 from ccmove.indexcheck import Truth, index_faults
 from ccmove.jsonspan import NotJsonError
 from ccmove.mend import KeepOne, SetAside, TrueIndex, Unite, is_start_of, same_content
@@ -199,7 +200,7 @@ def _index(survey: Survey, directory: Directory, command: CommandLine) -> Iterat
         document = read_document(path)
         faults = index_faults(document.text, truth) if document is not None else None
     except (CcmoveError, NotJsonError, OSError) as error:
-        look = typed(["ls", "-l", str(path)])
+        look = shell.join(["ls", "-l", str(path)])
         yield Finding("index", str(path), f"can't be read: {error}", look, names=(directory.name,))
         return
     if faults is not None and faults.lines:
@@ -242,7 +243,7 @@ def _aliases(directory: Directory) -> Iterator[Finding]:
             "alias",
             str(path),
             f"{plural(len(dead), 'line')} of {len([line for line in lines if line])}",
-            f"${{EDITOR:-vi}} {typed([str(path)])}",
+            f"${{EDITOR:-vi}} {shell.join([str(path)])}",
             tuple(dead),
             names=(directory.name, str(directory.path), *directory.claims),
         )

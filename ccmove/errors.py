@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import Self
+
+from ccmove import shell
 
 
 class CcmoveError(Exception):
@@ -49,7 +50,7 @@ class LinkError(RefusedError):
     """A symbolic link stands where the state should hold something itself."""
 
     def __init__(self, path: object) -> None:
-        look = shlex.join(["ls", "-ld", str(path)])
+        look = shell.join(["ls", "-ld", str(path)])
         super().__init__(f"{path} is a symbolic link", f"look at it: {look}")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 
+from ccmove import shell
 from ccmove.mend import Mend
 from ccmove.newhome import Candidate
-from ccmove.printable import printable
 
 
 @dataclass(frozen=True)
@@ -144,29 +143,4 @@ class CommandLine:
         self._start = ["ccmove"] if not config_dir else ["ccmove", "--config-dir", config_dir]
 
     def __call__(self, *words: str) -> str:
-        return typed([*self._start, *words])
-
-
-def typed(words: list[str]) -> str:
-    """Words as a shell takes them, whatever is in them; nothing a terminal would act on."""
-    return " ".join(_quoted(word) for word in words)
-
-
-def _quoted(word: str) -> str:
-    if printable(word) == word:
-        return shlex.quote(word)
-    plain = range(0x20, 0x7F)
-    return "".join(
-        (
-            "$'",
-            *(chr(b) if b in plain and chr(b) not in "\\'" else f"\\x{b:02x}" for b in _raw(word)),
-            "'",
-        )
-    )
-
-
-def _raw(word: str) -> bytes:
-    try:
-        return word.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half a character: no folder can have such a name
-        return word.encode("utf-8", "replace")
+        return shell.join([*self._start, *words])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from ccmove import files
+from ccmove import files, shell
 from ccmove.errors import UnsettledError
 from ccmove.layout import Layout
 from ccmove.manifest import (
@@ -73,7 +72,7 @@ def read_journal(layout: Layout) -> Journal | None:
         raise UnsettledError(
             f"{layout.journal} can't be trusted: {error}",
             f"look at it and at {layout.backups}; to set it aside: "
-            f"{shlex.join(['mv', str(layout.journal), f'{layout.journal}.bad'])}",
+            f"{shell.join(['mv', str(layout.journal), f'{layout.journal}.bad'])}",
         ) from None
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ccmove import shell
 from ccmove.encoding import possible_names
 from ccmove.errors import CcmoveError
 from ccmove.jsonspan import NotJsonError, parse, show
@@ -116,7 +116,7 @@ class Search:
 
     def _files_of_folders(self) -> Iterator[LeftAlone]:
         for old, new, folder in self.folders:
-            command = shlex.join(["ccmove", "--project-files", old, new])
+            command = shell.join(["ccmove", "--project-files", old, new])
             for path in _claude_files(folder):
                 by_us = any(path == folder / name for name in PROJECT_FILES)
                 hint = command if by_us and not self.request.project_files else None
@@ -136,7 +136,7 @@ class Search:
             command = repair_command(folder, self.paths)
             if command is not None:
                 what = "git's own path of a worktree"
-                yield LeftAlone(str(folder / ".git"), what, shlex.join(command))
+                yield LeftAlone(str(folder / ".git"), what, shell.join(command))
 
     # -- looking ---------------------------------------------------------------------------
 
@@ -146,7 +146,7 @@ class Search:
         if text is not None and self.paths.is_named_in(text):
             places = ", ".join(_places(path, text, self.paths))
             final = str(landing_of(path, self.landed))
-            by_hand = f"edit {shlex.quote(final)}"
+            by_hand = f"edit {shell.quote(final)}"
             yield LeftAlone(
                 final,
                 f"{whose}, {places}: names the old path",
@@ -177,8 +177,8 @@ class Search:
         return document.text if document is not None else None
 
     def _again(self, *options: str) -> str:
-        old, new = self.request.moves[0]
-        return shlex.join(["ccmove", *options, old, new])
+        old, new = self.request.on_disk[0]
+        return shell.join(["ccmove", *options, old, new])
 
 
 def _places(path: Path, text: str, paths: PathMap) -> Iterator[str]:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from ccmove import shell
 from ccmove.encoding import encode, may_be_name_of, possible_names, sieve
 from ccmove.future import ignores_case
 from ccmove.pathmap import PathMap, is_windows
@@ -280,5 +280,5 @@ def _left_behind(case: Case) -> Iterator[LeftAlone]:
         if case.claims[path] == "its transcripts" and not os.path.lexists(path):
             number = sum(owner == path for owner in case.owner_of.values())
             what = f"{plural(number, 'session')} of {path}, whose folder is gone"
-            hint = shlex.join(["ccmove", path, *new_paths]) if len(new_paths) == 1 else ""
+            hint = shell.join(["ccmove", path, *new_paths]) if len(new_paths) == 1 else ""
             yield LeftAlone(str(case.directory.path), what, hint)

@@ -5,6 +5,7 @@ To teach ccmove a new file: add a row here with the function that finds its edit
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -77,9 +78,9 @@ def desktop_files(layout: Layout) -> list[Path]:
 
 def moved_folders(request: Request, projects: Iterable[ProjectMove]) -> list[Folder]:
     """The folders of the move and of every project in it, as far as they are on disk."""
-    pairs = [*request.moves, *((move.path, move.new_path) for move in projects)]
+    pairs = [*request.on_disk, *((move.path, move.new_path) for move in projects)]
     folders = {pair: Path(pair[0] if request.move_folder else pair[1]) for pair in pairs}
-    return [(*pair, path) for pair, path in folders.items() if path.is_dir()]
+    return [(*pair, path) for pair, path in folders.items() if os.path.isdir(path)]
 
 
 def project_files(folders: Iterable[Folder]) -> Iterator[Path]:

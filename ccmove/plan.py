@@ -18,7 +18,7 @@ PARKED = ".ccmove-parked-"  # begins the name of a folder that steps aside for a
 
 
 class Request(NamedTuple):
-    """What the user asked for, paths already made absolute and spelled as the client does."""
+    """What the user asked for: absolute paths, spelled as the client does."""
 
     moves: tuple[tuple[str, str], ...]
     only: bool = False
@@ -26,6 +26,12 @@ class Request(NamedTuple):
     project_files: bool = False
     desktop: bool = False
     move_folder: bool = False
+    folders: tuple[tuple[str, str], ...] = ()  # the same paths as the system spells them
+
+    @property
+    def on_disk(self) -> tuple[tuple[str, str], ...]:
+        """The moves as paths to open: a name that is not UTF-8 is spelled otherwise there."""
+        return self.folders or self.moves
 
 
 class ProjectMove(NamedTuple):

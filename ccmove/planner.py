@@ -208,13 +208,13 @@ def refuse_conflicts(placer: Placer) -> None:
 def _folders(layout: Layout, request: Request) -> tuple[tuple[str, str], ...]:
     if not request.move_folder:
         return ()
-    for old, _ in request.moves:
+    for old, _ in request.on_disk:
         if layout.config_dir.is_relative_to(old) or layout.real_config_file.is_relative_to(old):
             raise RefusedError(
                 f"{layout.config_dir} lies in {old}, which is to be renamed",
                 f"rename the folder yourself, then: ccmove --config-dir DIR {old} …",
             )
-    return request.moves
+    return request.on_disk
 
 
 def _measured(layout: Layout, move: ProjectMove) -> ProjectMove:

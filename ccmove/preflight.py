@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from ccmove import shell
 from ccmove.errors import RefusedError
 from ccmove.layout import Layout
 from ccmove.plan import Plan
@@ -44,7 +44,7 @@ def refuse_links(layout: Layout, plan: Plan) -> None:
     for path in dict.fromkeys(_directories(layout, plan)):
         refuse_link(path)
         if os.path.lexists(path) and not path.is_dir():
-            look = shlex.join(["ls", "-ld", str(path)])
+            look = shell.join(["ls", "-ld", str(path)])
             raise RefusedError(f"{path} is not a directory", f"look at it: {look}")
     for change in plan.files:
         refuse_link(change.path)
@@ -80,7 +80,7 @@ def _refuse_foreign_file(path: Path) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise RefusedError(f"{path} is not a regular file", look_at(path))
     if not os.access(path.parent, os.W_OK):
-        look = shlex.join(["ls", "-ld", str(path.parent)])
+        look = shell.join(["ls", "-ld", str(path.parent)])
         raise RefusedError(f"{path.parent} can't be written to", f"look at it: {look}")
 
 
@@ -107,7 +107,7 @@ def _staged(plan: Plan) -> Iterator[tuple[Path, int]]:
 def _refuse_full_disk(directory: Path, size: int) -> None:
     space = os.statvfs(directory)
     free = space.f_bavail * space.f_frsize
-    df = shlex.join(["df", "-h", str(directory)])
+    df = shell.join(["df", "-h", str(directory)])
     hint = f"what is free: {df}\nmake room, then run the command again"
     if free < size:
         raise RefusedError(f"{directory}: {amount(free)} free, {amount(size)} needed", hint)
@@ -132,7 +132,7 @@ def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
             if not step.target.parent.is_dir():
                 raise RefusedError(
                     f"{step.target.parent} does not exist",
-                    shlex.join(["mkdir", "-p", str(step.target.parent)]),
+                    shell.join(["mkdir", "-p", str(step.target.parent)]),
                 )
             expected = os.stat(step.target.parent).st_dev
         if device != expected:
@@ -140,5 +140,5 @@ def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
                 f"{existing} is on another file system than where it is to go",
                 "move the folder there yourself, then leave --move-folder out"
                 if is_folder
-                else f"see where it is: {shlex.join(['df', str(existing)])}",
+                else f"see where it is: {shell.join(['df', str(existing)])}",
             )

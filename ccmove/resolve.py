@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ccmove import shell
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
-from ccmove.pathmap import is_windows, tail_below
+from ccmove.pathmap import client_spelling, is_windows, tail_below
 from ccmove.state import State
 from ccmove.typed import again
 
 
 class Pair(NamedTuple):
-    """One move: the real paths, and OLD as it was typed, in case only that is known."""
+    """One move, spelled as the system does: the real paths, and OLD as it was typed."""
 
     old: str
     new: str
     typed_old: str
 
     @property
-    def real(self) -> tuple[str, str]:
+    def folders(self) -> tuple[str, str]:
+        """What is on the disk."""
         return (self.old, self.new)
 
     @property
+    def real(self) -> tuple[str, str]:
+        """The same as the client writes them down."""
+        return (client_spelling(self.old), client_spelling(self.new))
+
+    @property
     def typed(self) -> tuple[str, str]:
-        return (self.typed_old, self.new)
+        """With OLD as it was typed, in case only that is known."""
+        return (client_spelling(self.typed_old), client_spelling(self.new))
 
 
 def resolve_pair(old: str, new: str) -> Pair:
@@ -43,21 +50,16 @@ def resolve_pair(old: str, new: str) -> Pair:
 
 
 def _absolute(path: str) -> str:
-    return _client_spelling(path if is_windows(path) else os.path.abspath(path))
+    return path if is_windows(path) else os.path.abspath(path)
 
 
 def _real(path: str) -> str:
-    return _client_spelling(path.rstrip("\\/") if is_windows(path) else os.path.realpath(path))
+    return path.rstrip("\\/") if is_windows(path) else os.path.realpath(path)
 
 
 def _real_parent(path: str) -> str:
     parent, name = os.path.split(os.path.abspath(path))
-    return _client_spelling(os.path.join(os.path.realpath(parent), name))
-
-
-def _client_spelling(path: str) -> str:
-    """The client reads names as UTF-8 and puts U+FFFD where that fails."""
-    return os.fsencode(path).decode("utf-8", "replace")
+    return os.path.join(os.path.realpath(parent), name)
 
 
 # -- may they be moved -----------------------------------------------------------------
@@ -67,8 +69,9 @@ def check_pairs(pairs: Iterable[Pair], *, move_folder: bool, skip: bool) -> None
     """RefusedError for what can't be meant; `skip` lifts the questions about existence."""
     known = list(pairs)
     olds = [pair.old for pair in known]
-    if len(set(olds)) != len(olds):
-        twice = next(old for old in olds if olds.count(old) > 1)
+    spelled = [pair.real[0] for pair in known]
+    if len(set(spelled)) != len(spelled):
+        twice = next(old for old in spelled if spelled.count(old) > 1)
         raise UsageError(f"{twice} is to be moved twice", "leave one of the two lines out")
     targets = {pair.new for pair in known}
     for pair in known:
@@ -82,6 +85,12 @@ def check_pairs(pairs: Iterable[Pair], *, move_folder: bool, skip: bool) -> None
 def _check_shape(pair: Pair, move_folder: bool) -> None:
     if pair.old == pair.new:
         raise RefusedError(f"{pair.old} is both the old and the new path", "ccmove OLD NEW")
+    if pair.real[0] == pair.real[1]:
+        raise RefusedError(
+            f"{pair.old} and {pair.new} are the same path for Claude Code, which reads names as "
+            "UTF-8: there is nothing to move",
+            f"rename the folder as you like: {shell.join(['mv', pair.old, pair.new])}",
+        )
     if pair.old == "/" or pair.new == "/":
         raise RefusedError("/ is not a project", "ccmove OLD NEW")
     if move_folder and tail_below(pair.new, pair.old):
@@ -130,7 +139,7 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
 
 
 def _ls(path: str) -> str:
-    return shlex.join(["ls", "-ld", path])
+    return shell.join(["ls", "-ld", path])
 
 
 def _is_left_behind(pair: Pair, targets: set[str]) -> bool:
@@ -147,7 +156,7 @@ def _same_folder(pair: Pair) -> bool:
 
 def command(pair: Pair, *options: str) -> str:
     """The command to type for this move."""
-    return shlex.join(["ccmove", *options, pair.old, pair.new])
+    return shell.join(["ccmove", *options, pair.old, pair.new])
 
 
 # -- nothing known ---------------------------------------------------------------------

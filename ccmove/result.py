@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from ccmove import shell
 from ccmove.differences import differences
 from ccmove.errors import CcmoveError
 from ccmove.history import Scan
@@ -174,7 +174,7 @@ def system_error(error: OSError) -> CcmoveError:
 
 
 def _advice(number: int | None, path: str) -> str:
-    quoted = shlex.quote(path)
+    quoted = shell.quote(path)
     if path and number in (errno.EACCES, errno.EPERM):
         return f"look at the permissions: ls -ld {quoted}"
     if path and number in (errno.ENOSPC, errno.EDQUOT):

@@ -12,12 +12,11 @@ own: those of the move that it undid are made again.
 from __future__ import annotations
 
 import os
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove import edits as make
-from ccmove import rewriter
+from ccmove import rewriter, shell
 from ccmove.backup import read_manifest
 from ccmove.config import PROJECTS, config_change
 from ccmove.drafts import listed_again, without_entries
@@ -77,7 +76,7 @@ def check_saved_files(layout: Layout, manifest: Manifest) -> None:
         if fd is None:
             raise RefusedError(
                 f"{path} is missing, so this backup can't be restored",
-                f"see what is left of it: {shlex.join(['ls', '-l', str(path.parent)])}",
+                f"see what is left of it: {shell.join(['ls', '-l', str(path.parent)])}",
             )
         os.close(fd)
         if sha256_of(path) != file.before.sha256:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ccmove import shell
 from ccmove.errors import CcmoveError, UnsettledError
 from ccmove.typed import again
 
@@ -108,7 +108,7 @@ class Session:
         hint = re.sub("run the command again$", "{again}", hint, flags=re.MULTILINE)
         hint = hint.replace("{again}", f"run it again: {again()}")
         if self.config_dir and "--config-dir" not in hint:
-            option = f"ccmove --config-dir {shlex.quote(self.config_dir)} "
+            option = f"ccmove --config-dir {shell.quote(self.config_dir)} "
             hint = re.sub(r"(?<![\w/.-])ccmove (?=\S)", lambda _: option, hint)
         error.hint = hint
         return error

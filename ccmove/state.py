@@ -10,7 +10,6 @@ import contextlib
 import errno
 import json
 import os
-import shlex
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from ccmove import history, nofollow
+from ccmove import history, nofollow, shell
 from ccmove.config import parse_config
 from ccmove.encoding import LONGEST_NAME, may_be_name_of, possible_names, uncut
 from ccmove.errors import LinkError, RefusedError, StaleLookError
@@ -82,6 +81,8 @@ def open_regular(path: Path) -> int | None:
     except OSError as error:
         if error.errno == errno.ENXIO:
             raise _not_a_file(path) from None
+        if error.errno == errno.ENAMETOOLONG:
+            return None
         raise
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
@@ -90,7 +91,7 @@ def open_regular(path: Path) -> int | None:
 
 
 def _not_a_file(path: Path) -> RefusedError:
-    look = shlex.join(["ls", "-ld", str(path)])
+    look = shell.join(["ls", "-ld", str(path)])
     return RefusedError(f"{path} is not a regular file", f"look at it: {look}")
 
 
@@ -113,7 +114,7 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
         if seen.size > largest:
             raise RefusedError(
                 f"{path} is larger than {readable(largest)}, which can't be right",
-                f"look at it: {shlex.join(['ls', '-l', str(path)])}",
+                f"look at it: {shell.join(['ls', '-l', str(path)])}",
             )
         data = file.read(seen.size + 1)
     if len(data) != seen.size:
@@ -301,7 +302,7 @@ class State:
         except NotADirectoryError:
             raise RefusedError(
                 f"{projects} is not a directory",
-                f"look at it: {shlex.join(['ls', '-ld', str(projects)])}",
+                f"look at it: {shell.join(['ls', '-ld', str(projects)])}",
             ) from None
 
     def refuse_links_named(self, names: Iterable[str]) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping
+
+from ccmove import shell
 
 words: list[str] = []  # what followed `ccmove`; the command line sets it, other callers leave it
 
@@ -12,9 +13,9 @@ words: list[str] = []  # what followed `ccmove`; the command line sets it, other
 def again(*options: str, instead: Mapping[str, str] | None = None) -> str:
     """The command to type: as before, with these options, and paths replaced by absolute path."""
     if not words:
-        return shlex.join(["ccmove", *options, "OLD", "NEW"])
+        return shell.join(["ccmove", *options, "OLD", "NEW"])
     replaced = [_replaced(word, instead or {}) for word in words]
-    return shlex.join(["ccmove", *options, *replaced])
+    return shell.join(["ccmove", *options, *replaced])
 
 
 def _replaced(word: str, instead: Mapping[str, str]) -> str:
@@ -23,4 +24,4 @@ def _replaced(word: str, instead: Mapping[str, str]) -> str:
 
 def look_at(path: object) -> str:
     """The hint for a file that is not what it should be."""
-    return f"look at it: {shlex.join(['ls', '-ld', str(path)])}"
+    return f"look at it: {shell.join(['ls', '-ld', str(path)])}"

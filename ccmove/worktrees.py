@@ -7,10 +7,10 @@ that of its repository in its file `.git`. `git worktree repair` mends both.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ccmove import shell
 from ccmove.pathmap import PathMap
 from ccmove.plan import Plan
 
@@ -77,4 +77,4 @@ def _failures(commands: Iterable[list[str]]) -> Iterator[str]:
         except OSError:
             failed = True
         if failed:
-            yield f"git's worktrees could not be repaired; run: {shlex.join(command)}"
+            yield f"git's worktrees could not be repaired; run: {shell.join(command)}"

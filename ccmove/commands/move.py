@@ -118,6 +118,7 @@ def _known_request(layout: Layout, pairs: list[Pair], options: MoveOptions) -> R
         options.project_files,
         options.desktop,
         options.move_folder,
+        tuple(pair.folders for pair in pairs),
     )
     if all(pair.typed_old == pair.old for pair in pairs):
         return request
@@ -136,7 +137,7 @@ def _known_request(layout: Layout, pairs: list[Pair], options: MoveOptions) -> R
 
 def _refuse_live(layout: Layout, pairs: list[Pair], options: MoveOptions) -> list[str]:
     """Refuse while a client runs there; with --allow-live or in a preview only warn."""
-    folders = [path for pair in pairs for path in (*pair.real, pair.typed_old)]
+    folders = [path for pair in pairs for path in (*pair.real, *pair.typed)]
     sessions = live_sessions(layout, folders)
     if not sessions:
         return []

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from pathlib import Path
 from typing import NamedTuple
 
-from ccmove import backup, files, history, transaction, worktrees
+from ccmove import backup, files, history, shell, transaction, worktrees
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.interrupts import termination_as_interrupt
 from ccmove.layout import Layout
@@ -76,7 +75,7 @@ def _put_back(plan: Plan, manifest: Manifest) -> history.Scan | None:
 def _folders_to_rename(plan: Plan, moves: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     """The state is at the old path again; its folder is the user's to rename."""
     return tuple(
-        f"the folder is still {now}; to rename it too: {shlex.join(['mv', now, then])}"
+        f"the folder is still {now}; to rename it too: {shell.join(['mv', now, then])}"
         for now, then in moves
         if not plan.folders and os.path.isdir(now) and not os.path.lexists(then)
     )

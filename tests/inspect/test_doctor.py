@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ccmove import doctor_projects
-from ccmove.findings import KINDS, CommandLine, typed
+from ccmove import shell as shell_words
+from ccmove.findings import KINDS, CommandLine
 from ccmove.layout import Layout
 from tests.inspect.conftest import Examine, make_repo
 from tests.support.run import run_ccmove
@@ -523,6 +524,6 @@ def test_a_command_can_be_typed_into_a_shell_whatever_the_path(word: str) -> Non
 
     shown = CommandLine()(word)
     assert all(char.isprintable() for char in shown)
-    shell = ["bash", "-c", f"printf '%s\\0' {typed([word])}"]
+    shell = ["bash", "-c", f"printf '%s\\0' {shell_words.join([word])}"]
     printed = subprocess.run(shell, capture_output=True, check=True).stdout
     assert printed == os.fsencode(word) + b"\0"

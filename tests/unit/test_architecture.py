@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "ccmove"
 
 # From the bottom up: a module may import only what stands before it.
 ORDER = [
-    "errors", "typed", "nofollow", "printable", "encoding", "pathmap", "jsonspan", "edits", "rewriter", "history",
+    "printable", "shell", "errors", "typed", "nofollow", "encoding", "pathmap", "jsonspan", "edits", "rewriter", "history",
     "config", "layout", "state", "live", "plan", "future", "ownership", "drafts",
     "placing", "arrange", "relocate", "places", "worktrees", "mentions", "manifest", "folders", "planner", "files",
     "journal", "backup", "wayback", "history_back", "retreat", "reversal", "verifier", "locks", "preflight",
