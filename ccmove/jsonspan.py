@@ -25,6 +25,7 @@ Descend = Callable[[Pointer], bool]  # whether to open the object or list at the
 _BLANK = re.compile(r"[ \t\n\r]*")
 _CLOSER = {"{": "}", "[": "]"}
 _BOM = "\ufeff"
+DEEPEST = 100  # of a value that recursion can't deal with, so much is one
 
 
 class NotJsonError(ValueError):
@@ -32,13 +33,17 @@ class NotJsonError(ValueError):
 
 
 @dataclass(slots=True, unsafe_hash=True)  # nobody changes one; frozen would cost twice the time
-class Number:
-    """A number as it is spelled: converting it could fail (10,000 digits) or lose digits."""
+class Spelled:
+    """A value that is kept as it is spelled.
 
-    spelled: str
+    A number, because converting it could fail (10,000 digits) or lose digits; and what is nested
+    too deeply, because recursion would fail on it.
+    """
+
+    text: str
 
     def __str__(self) -> str:
-        return self.spelled
+        return self.text
 
 
 @dataclass(slots=True)
@@ -90,10 +95,7 @@ def parse_at(text: str, start: int, descend: Descend | None = None) -> Node:
 
 
 def loads(text: str) -> Any:
-    """The value of `text` with numbers as they are spelled; NotJsonError when there is none.
-
-    Values nested too deeply for recursion are refused: nobody could even compare two of them.
-    """
+    """The value of `text`, with numbers as they are spelled; NotJsonError when there is none."""
     try:
         value, end = _scan(text, _beginning(text))
     except StopIteration as error:
@@ -101,16 +103,27 @@ def loads(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise NotJsonError(str(error)) from None
     except RecursionError:
-        raise NotJsonError("the text is nested too deeply") from None
+        return _shallow(text, parse(text))
     _refuse_more(text, end)
     return value
+
+
+def _shallow(text: str, node: Node, depth: int = 0) -> Any:
+    """The value of an opened node; what lies too deep in it stays as it is spelled."""
+    if not node.opened:
+        return node.value
+    if depth == DEEPEST:
+        return Spelled(text[node.start : node.end])
+    if node.opened == "[":
+        return [_shallow(text, item, depth + 1) for item in node.items]
+    return {key.value: _shallow(text, item, depth + 1) for key, item in node.members()}
 
 
 def canonical(text: str) -> str:
     """The same for every spelling of one value: spacing and escapes may differ."""
     try:
         return repr(loads(text))
-    except (NotJsonError, RecursionError):  # nested too deeply: then the spelling counts
+    except RecursionError:  # just shallow enough to be read: then the spelling counts
         return text
 
 
@@ -203,7 +216,7 @@ def _no_constant(name: str) -> None:
     raise NotJsonError(f"{name} is not JSON")
 
 
-_decoder = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_no_constant)
+_decoder = json.JSONDecoder(parse_int=Spelled, parse_float=Spelled, parse_constant=_no_constant)
 _scan = _decoder.scan_once  # type: ignore[attr-defined]  # not in typeshed
 
 

@@ -8,9 +8,11 @@ import sys
 import pytest
 
 from ccmove.jsonspan import (
+    DEEPEST,
     Node,
     NotJsonError,
-    Number,
+    Spelled,
+    canonical,
     find,
     loads,
     parse,
@@ -53,8 +55,8 @@ def test_only_what_is_asked_for_is_opened() -> None:
     assert skipped is not None
     assert opened.opened == "["
     assert not skipped.opened
-    assert skipped.value == {"b": {"c": Number("1")}}
-    assert opened.items[0].value == [Number("2")]
+    assert skipped.value == {"b": {"c": Spelled("1")}}
+    assert opened.items[0].value == [Spelled("2")]
 
 
 def test_of_repeated_keys_the_last_counts_and_all_are_there() -> None:
@@ -78,7 +80,7 @@ def test_a_list_has_no_members() -> None:
 def test_parse_at_ends_where_the_value_ends() -> None:
     text = 'x [1, {"a": 2}] and more'
     assert raw(text, parse_at(text, 2)) == '[1, {"a": 2}]'
-    assert parse_at(text, 2, lambda _: False).value == [Number("1"), {"a": Number("2")}]
+    assert parse_at(text, 2, lambda _: False).value == [Spelled("1"), {"a": Spelled("2")}]
 
 
 @pytest.mark.parametrize(
@@ -184,9 +186,18 @@ class TestDeepNesting:
             with pytest.raises(NotJsonError):
                 parse(text, descend)
 
-    def test_its_value_is_refused_without_a_recursion_error(self) -> None:
-        with pytest.raises(NotJsonError, match="nested"):
-            loads(self.LISTS)
+    @pytest.mark.parametrize("text", [LISTS, OBJECTS], ids=["lists", "objects"])
+    def test_its_value_ends_in_what_is_spelled(self, text: str) -> None:
+        value, depth = loads(f'{{"a": {text}, "b": 1}}'), 0
+        assert value == loads(f'{{"b":1, "a":{text}}}')
+        assert value != loads(f'{{"a": {text}, "b": 2}}')
+        while not isinstance(value, Spelled):
+            value, depth = value["a"] if isinstance(value, dict) else value[0], depth + 1
+        assert depth == DEEPEST
+        assert value.text in text
+
+    def test_its_value_has_one_canonical_form(self) -> None:
+        assert canonical(f'[{self.LISTS},"\\/a"]') == canonical(f' [ {self.LISTS} , "/a"]')
 
     def test_what_recursion_can_do_is_not_refused(self) -> None:
         depth = sys.getrecursionlimit() // 4
@@ -198,7 +209,7 @@ class TestNumbers:
 
     @pytest.mark.parametrize("text", ["1.10", "1E400", "-0.0", "9" * 10_000, "1e5", "0"])
     def test_a_number_keeps_its_spelling(self, text: str) -> None:
-        assert loads(text) == Number(text)
+        assert loads(text) == Spelled(text)
         assert raw(f"[{text}]", parse(f"[{text}]").items[0]) == text
 
     def test_a_number_is_not_the_string_of_its_digits(self) -> None:
@@ -210,7 +221,7 @@ class TestNumbers:
 
     def test_a_number_is_no_string(self) -> None:
         assert not isinstance(loads("1"), str)
-        assert str(Number("1.10")) == "1.10"
+        assert str(Spelled("1.10")) == "1.10"
 
 
 def test_find_returns_none_for_what_is_not_there() -> None:
