@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -183,7 +184,7 @@ def _doomed(identifiers: list[str], keep: int | None, older_than: float | None) 
     """Both conditions must hold when both are given."""
     doomed = identifiers if keep is None else identifiers[: max(0, len(identifiers) - keep)]
     if older_than is not None:
-        limit = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() - older_than))
+        limit = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(max(0, time.time() - older_than)))
         doomed = [identifier for identifier in doomed if identifier[:16] < limit]
     return doomed
 
@@ -191,7 +192,7 @@ def _doomed(identifiers: list[str], keep: int | None, older_than: float | None) 
 def seconds(text: str) -> float:
     """`30d`, `12h`, `45m` -> seconds."""
     units = {"d": 86400, "h": 3600, "m": 60, "w": 604800}
-    if text[:-1].isdigit() and text[-1:] in units:
+    if re.fullmatch("[0-9]{1,9}[mhdw]", text):
         return int(text[:-1]) * units[text[-1]]
     raise UsageError(
         f"{text!r} is not a length of time",

@@ -1,0 +1,125 @@
+"""Garbage, wrong encodings, things that are no files: moved around, or refused and left alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.attack import Target
+
+Break = Callable[[Target], object]
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+def rewritten(path: Path, change: Callable[[bytes], bytes]) -> None:
+    path.write_bytes(change(path.read_bytes()))
+
+
+def config(change: Callable[[bytes], bytes]) -> Break:
+    return lambda target: rewritten(target.state.config_file, change)
+
+
+def fifo(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(exist_ok=True)
+    os.mkfifo(path)
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def file(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    path.write_bytes(b"x")
+
+
+def other_index(data: bytes) -> Break:
+    def write(target: Target) -> None:
+        target.target.mkdir()
+        (target.target / "sessions-index.json").write_bytes(data)
+
+    return write
+
+
+REFUSED: dict[str, Break] = {
+    "a config file that is cut": config(lambda data: data[:-20]),
+    "a config file in UTF-16": config(lambda data: data.decode().encode("utf-16")),
+    "a config file of NULs": config(lambda data: b"\0" * len(data)),
+    "a config file of garbage": config(lambda _: b"\xff\xfe{"),
+    "a pipe as config file": lambda t: fifo(t.state.config_file),
+    "a folder as config file": lambda t: folder(t.state.config_file),
+    "a pipe as history": lambda t: fifo(t.state.history),
+    "a folder as history": lambda t: folder(t.state.history),
+    "a file as projects": lambda t: file(t.state.projects),
+    "a file as target": lambda t: file(t.target),
+    "an index of garbage to merge with": other_index(b"{"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused_and_left_alone_is(target: Target, what: str) -> None:
+    REFUSED[what](target)
+    if "pipe" not in what:
+        target.remember()
+    done = target.move()
+    assert done.exit == 4, done
+    if "pipe" not in what:
+        target.nothing_changed()
+    target.nothing_left_over()
+
+
+MOVED: dict[str, Break] = {
+    "an empty config file": config(lambda _: b""),
+    "a config file that is a list": config(lambda _: b"[1]"),
+    "a config file with a byte order mark": config(lambda data: b"\xef\xbb\xbf" + data),
+    "a number of 10,000 digits": config(lambda data: data[:-1] + b',"x":' + b"9" * 10_000 + b"}"),
+    "a pipe among the sessions": lambda t: fifo(t.state.config_dir / "sessions" / "1.json"),
+    "a folder as a job's state": lambda t: folder(t.job),
+    "a pipe as a job's state": lambda t: fifo(t.job),
+    "garbage as list of plugins": lambda t: t.plugins.write_bytes(b"\0{"),
+    "an index with odd sessions": other_index(
+        b'{"version":1,"entries":[{"sessionId":[]},{"sessionId":{}},7,null]}'
+    ),
+    "an index that is no index": lambda t: t.handle.index.write_bytes(b"[[[" * 1000),
+    "a transcript of garbage": lambda t: t.handle.transcripts[0].write_bytes(b'\0"cwd":' + DEEP),
+}
+
+
+@pytest.mark.parametrize("what", MOVED)
+def test_the_rest_moves_beside(target: Target, what: str) -> None:
+    MOVED[what](target)
+    done = target.move()
+    assert done.exit == 0, done
+    assert target.target.is_dir()
+    assert not target.handle.directory.exists()
+    assert target.run("restore").exit == 0
+    assert target.handle.directory.is_dir()
+
+
+def test_deep_and_odd_lines_of_the_history_are_rewritten_or_kept(target: Target) -> None:
+    """NULs, a line of 100,000 brackets, a number of 10,000 digits: each byte but the path stays."""
+    line = b'{"project":' + json.dumps(str(target.old)).encode() + b',"x":%s}\n'
+    kept = b"\0" * 100_000 + b"\n"
+    target.state.history.write_bytes(kept + line % DEEP + line % (b"9" * 10_000))
+    before = target.state.history.read_bytes()
+    assert target.move().exit == 0
+    expected = before.replace(str(target.old).encode(), str(target.new).encode())
+    assert target.state.history.read_bytes() == expected
+
+
+def test_a_second_name_of_the_history_keeps_the_old_bytes(target: Target) -> None:
+    second = target.state.home / "second-name"
+    os.link(target.state.history, second)
+    before = second.read_bytes()
+    assert target.move().exit == 0
+    assert second.read_bytes() == before
+    assert target.state.history.read_bytes() != before
+    assert target.run("restore").exit == 0
+    assert target.state.history.read_bytes() == before
