@@ -178,7 +178,8 @@ def sessions_of(text: str, paths: set[str]) -> set[str]:
     """The sessions that the index says are of one of these paths."""
     found = set()
     for entry in _entries(rewriter.parse_index(text)).items:
-        if isinstance(entry.value, dict) and entry.value.get("projectPath") in paths:
+        path = entry.value.get("projectPath") if isinstance(entry.value, dict) else None
+        if isinstance(path, str) and path in paths:
             found.add(key_of(entry, text))
     return found
 

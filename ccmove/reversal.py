@@ -268,6 +268,8 @@ def _undo_config(text: str, known: Recorded, back: WayBack, lost: list[str]) -> 
     """What was added since to a project that goes back follows it."""
     if not known.undoes:
         text = _undo_edits(text, known.edits, lost)
+        if _goes_on(back):
+            return text
         for key in (str(e.describe()[0]) for e in known.edits if e.kind == "key"):
             node = find(parse(text), (PROJECTS, key))
             if node is not None:
@@ -286,8 +288,19 @@ def _undo_index(text: str, known: Recorded, file: SavedFile, back: WayBack, lost
     text = _undo_edits(text, kept, lost)
     text = without_entries(text, (e.after for e in known.edits if e.kind == "add"))
     text = listed_again(text, known.unlisted)
+    if _goes_on(back):
+        return text
     names = NameMap(((file.ends.parent.name, file.path.parent.name),), PathMap(back.moves))
     return make.apply(text, rewriter.index_edits(text, back, names))
+
+
+def _goes_on(back: WayBack) -> bool:
+    """In a swap or a chain a path that has gone back looks like one that has yet to go.
+
+    Then only what the run wrote is undone; what was added since keeps the path that it names.
+    """
+    paths = PathMap(back.moves)
+    return any(paths.covers(new) for _, new in back.moves)
 
 
 def _is_back(text: str, edit: Edit) -> bool:

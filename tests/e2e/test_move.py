@@ -265,3 +265,33 @@ def test_the_environment_names_the_config_dir(state: StateBuilder, tmp_path: Pat
     old, new = state.code / "my-app", state.code / "new"
     env = {"CLAUDE_CONFIG_DIR": str(elsewhere)}
     assert run_ccmove(old, new, state=state, env=env).exit == 0
+
+
+def test_a_swap_is_undone_although_the_config_file_was_changed_since(state: StateBuilder) -> None:
+    one, other = state.code / "one", state.code / "other"
+    for path in (one, other):
+        state.project(path, sessions=1, index=True)
+        path.mkdir(parents=True)
+    keys = {path: state.config()["projects"][str(path)] for path in (one, other)}
+    moves = f"{one}\t{other}\n{other}\t{one}\n"
+    assert run_ccmove("--from-file", "-", state=state, input=moves).exit == 0
+    config = state.config()
+    config["projects"][str(one)]["lastCost"] = 1.5
+    config["projects"][str(other)]["lastCost"] = 2.5
+    state.write_config(config)
+    done = run_ccmove("restore", state=state)
+    assert done.exit == 0, done.err
+    after = state.config()["projects"]
+    assert after[str(other)] == keys[other] | {"lastCost": 1.5}
+    assert after[str(one)] == keys[one] | {"lastCost": 2.5}
+
+
+def test_an_index_with_lists_where_strings_should_be_is_no_bug(state: StateBuilder) -> None:
+    handle = state.project("my-app", index=True)
+    state.add_session("my_app", directory=handle.directory)
+    index = json.loads(handle.index.read_text())
+    index["entries"].append({"sessionId": ["x"], "projectPath": ["y"]})
+    handle.index.write_text(json.dumps(index))
+    (state.code / "new").mkdir(parents=True)
+    done = run_ccmove(state.code / "my-app", state.code / "new", state=state)
+    assert done.exit == 0, done.err
