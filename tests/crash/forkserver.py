@@ -120,6 +120,8 @@ def _become(request: dict[str, Any], files: dict[str, Path]) -> None:
     sys.argv = ["ccmove", *request["args"]]
     ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _PR_SET_PTRACER_ANY, 0, 0, 0)
     signal.alarm(_LONGEST_RUN)
+    # A shell starts what runs in the background with Ctrl-C ignored; that is inherited.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in request["sabotage"]:
         sabotage.commit(name)
 

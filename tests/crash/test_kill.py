@@ -17,11 +17,20 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 @pytest.mark.parametrize("command", ["move", "restore"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_killed_at_any_call_it_is_exactly_as_before_or_exactly_as_after(
-    scenario: str, command: str, on_disk: Path, proven: Record
+    scenario: str, command: str, in_memory: Path, proven: Record
 ) -> None:
-    bench = Bench(on_disk, scenario, command)
+    bench = Bench(in_memory, scenario, command)
     tally = sweep(bench.points, lambda point: kill(bench, point))
     proven(f"killed: {command} ({scenario})", tally)
     # Were all as before, then nothing would have been seen of the end of a run.
     assert tally.ends["before"] > 50
     assert tally.ends["after"] > 0
+
+
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_on_a_disk_too_where_inodes_are_used_again_and_then_it_does_its_work(
+    command: str, on_disk: Path, proven: Record
+) -> None:
+    bench = Bench(on_disk, "merge", command)
+    tally = sweep(bench.points, lambda point: kill(bench, point, again=True))
+    proven(f"killed, then run again: {command} (merge)", tally)
