@@ -69,6 +69,8 @@ def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None
     with directory(path.parent) as parent:
         fd = os.open(path.name, NEW_FILE, 0o600, dir_fd=parent)
         try:
+            if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
+                os.fchmod(fd, 0o600)  # a strict umask would not even let us read it back
             for piece in pieces:
                 write_all(fd, piece)
             _dress(fd, wanted)
