@@ -10,6 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.crash.figures import pytest_terminal_summary  # noqa: F401 - the points that were tried
 from tests.support import home_guard
 from tests.support.state import StateBuilder
 
