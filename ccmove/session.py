@@ -6,6 +6,7 @@ message with what to type next. A traceback is shown only to those who ask for i
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -30,6 +31,15 @@ class InterruptedRunError(CcmoveError):
     """Ctrl-C, or the system asked us to end."""
 
     exit_code = INTERRUPTED
+
+
+def _undeniable(result: Any) -> contextlib.AbstractContextManager[None]:
+    """While the result of a finished run is printed, Ctrl-C must not make us say otherwise."""
+    if getattr(result, "backup", None) is None:
+        return contextlib.nullcontext()
+    from ccmove.interrupts import interrupts_ignored
+
+    return interrupts_ignored()
 
 
 class Session:
@@ -62,13 +72,12 @@ class Session:
         shown = show_result if failed or show is None else show
         code: int = getattr(result, "exit_code", 0)
         try:
-            shown(result, self.printer)
-            self.printer.out.flush()
+            with _undeniable(result):
+                shown(result, self.printer)
+                self.printer.out.flush()
         except OSError as error:
             give_up_on_stdout()
-            if not isinstance(
-                error, BrokenPipeError
-            ):  # whoever reads a pipe may stop when he likes
+            if not isinstance(error, BrokenPipeError):  # who reads a pipe may stop at any time
                 return self._unprinted(result, code, error)
         return code
 

@@ -64,7 +64,6 @@ def test_asked_to_end_at_any_call_it_takes_everything_back_or_is_done(
     assert tally.ends["exit 0, after"] > 0
 
 
-@pytest.mark.xfail(strict=True, reason="says that nothing was done, though the move is done")
 def test_ctrl_c_while_the_result_is_printed_does_not_deny_the_move(in_memory: Path) -> None:
     bench = Bench(in_memory, "merge")
     [output] = [point for point in bench.points if is_output(point)]
