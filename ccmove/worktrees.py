@@ -64,8 +64,17 @@ def repair(plan: Plan) -> list[str]:
     paths = PathMap(plan.folders)
     inside = [move.new_path for move in plan.projects if paths.reversed().covers(move.new_path)]
     folders = dict.fromkeys([*(new for _, new in plan.folders), *inside])
-    commands = [repair_command(Path(folder), paths) for folder in folders]
-    return list(_failures(command for command in commands if command is not None))
+    return [failure for folder in folders for failure in _repaired(Path(folder), paths)]
+
+
+def _repaired(folder: Path, paths: PathMap) -> list[str]:
+    """Mend one folder. The move is done by now, so that no failure here may say otherwise."""
+    try:
+        command = repair_command(folder, paths)
+    except OSError:
+        command = ["git", "-C", str(folder), "worktree", "repair"]
+        return [f"git's worktrees could not be looked at; run: {shell.join(command)}"]
+    return list(_failures([command])) if command is not None else []
 
 
 def _failures(commands: Iterable[list[str]]) -> Iterator[str]:
