@@ -1,3 +1,3 @@
-from ccmove.cli import main
+from ccmove.start import program
 
-main()
+program()

@@ -16,13 +16,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from ccmove.commands.move import MoveOptions
 from ccmove.commands.move import move as do_move
-from ccmove.commands.restore import restore as do_restore
 from ccmove.layout import Layout, find_layout
 from ccmove.resolve import Pair, resolve_pair
 from ccmove.result import Result
@@ -31,14 +29,20 @@ from ccmove.transaction import Progress
 DEFAULTS = MoveOptions()
 
 
-@dataclass(frozen=True)
 class Move:
     """A move that is asked for and not done yet."""
 
-    state: Layout
-    pairs: Sequence[Pair]
-    options: MoveOptions = DEFAULTS
-    progress: Progress | None = None
+    def __init__(
+        self,
+        state: Layout,
+        pairs: Sequence[Pair],
+        options: MoveOptions = DEFAULTS,
+        progress: Progress | None = None,
+    ) -> None:
+        self.state = state
+        self.pairs = tuple(pairs)
+        self.options = options
+        self.progress = progress
 
     @cached_property
     def preview(self) -> Result:
@@ -75,6 +79,8 @@ def restore(
     progress: Progress | None = None,
 ) -> Result:
     """Undo a move or a restore; without an ID the newest move that still stands."""
+    from ccmove.commands.restore import restore as do_restore
+
     return do_restore(
         state or find_state(),
         identifier,

@@ -43,7 +43,7 @@ def _moment(identifier: str) -> int:
     import calendar
 
     date = [int(identifier[a:b]) for a, b in ((0, 4), (4, 6), (6, 8), (9, 11), (11, 13), (13, 15))]
-    return calendar.timegm((*date, 0, 0, 0))
+    return calendar.timegm(tuple(date))
 
 
 def _id(seconds: float, suffix: str) -> str:
@@ -52,7 +52,7 @@ def _id(seconds: float, suffix: str) -> str:
 
 def write_manifest(manifest: Manifest, layout: Layout) -> None:
     path = layout.backups / manifest.id / "manifest.json"
-    files.remove_file(path)
+    files.remove_file(path, flushed=False)
     files.write_new(path, [json.dumps(to_json(manifest, layout)).encode()])
 
 

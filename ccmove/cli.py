@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import io
 import os
 import sys
 from collections.abc import Callable
@@ -11,19 +9,10 @@ from typing import Any
 
 import click
 
-from ccmove import TESTED_WITH, __version__, shell, typed
+from ccmove import TESTED_WITH, __version__, shell
 from ccmove.errors import UsageError
-from ccmove.session import (
-    DEBUG,
-    InterruptedRunError,
-    Session,
-    bug,
-    fail,
-    give_up_on_stdout,
-    unprinted,
-)
+from ccmove.session import COMPLETE_VARIABLE, Session, fail, give_up_on_stdout
 
-COMPLETE_VARIABLE = "_CCMOVE_COMPLETE"
 SHELLS = ["bash", "zsh", "fish"]
 VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict", "--sort", "--search"}
 
@@ -103,6 +92,10 @@ def common(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def _session(options: dict[str, Any]) -> Session:
+    return Session(**{name: options[name] for name in COMMON})
+
+
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -146,7 +139,6 @@ def app() -> None:
 @common
 def move(old: str | None, new: str | None, **options: Any) -> int:
     """Move a project's Claude Code state from OLD to NEW."""
-    from ccmove.api import Move, apply, find_state
     from ccmove.commands.move import MoveOptions, read_pairs
     from ccmove.resolve import resolve_pair
 
@@ -162,16 +154,13 @@ def move(old: str | None, new: str | None, **options: Any) -> int:
             raise UsageError("two paths are needed: OLD and NEW", _one_word(old))
         else:
             pairs = [resolve_pair(old, new)]
-        session.moves = tuple(pair.real for pair in pairs)
-        session.layout = find_state(options["config_dir"])
         chosen = MoveOptions(
             full=options["verify"] == "full",
             **{name: options[name] for name in MOVE_FLAGS},
         )
-        asked = Move(session.layout, pairs, chosen, session.progress())
-        return asked.preview if options["dry_run"] else apply(asked)
+        return session.move(pairs, chosen, dry_run=options["dry_run"])
 
-    return Session(options).run(work)
+    return _session(options).run(work)
 
 
 MOVE_FLAGS = (
@@ -224,7 +213,7 @@ def restore(identifier: str | None, **options: Any) -> int:
             progress=session.progress(),
         )
 
-    return Session(options).run(work)
+    return _session(options).run(work)
 
 
 @app.command()
@@ -238,7 +227,7 @@ def recover(**options: Any) -> int:
         session.layout = find_layout(options["config_dir"], os.environ)
         return do_recover(session.layout)
 
-    return Session(options).run(work)
+    return _session(options).run(work)
 
 
 @app.command()
@@ -264,7 +253,7 @@ def backups(prune: bool, keep: int | None, older_than: str | None, **options: An
 
     from ccmove.report_move import show_backups
 
-    return Session(options).run(work, show_backups)
+    return _session(options).run(work, show_backups)
 
 
 @app.command()
@@ -274,7 +263,7 @@ def demo(**options: Any) -> int:
     from ccmove.commands.demo import demo as do_demo
     from ccmove.report_demo import show_demo
 
-    return Session(options).run(lambda _: do_demo(), show_demo)
+    return _session(options).run(lambda _: do_demo(), show_demo)
 
 
 @app.command(name="list")
@@ -309,7 +298,7 @@ def list_(path: str | None, sort: str, reverse: bool, missing: bool, **options: 
                 tick=counting.of("looking at projects"),
             )
 
-    return Session(options).run(work, show_list)
+    return _session(options).run(work, show_list)
 
 
 @app.command()
@@ -359,7 +348,7 @@ def doctor(subject: tuple[str, ...], search: tuple[str, ...], **options: Any) ->
                 allow_live=options["allow_live"],
             )
 
-    return Session(options).run(work, show_repair if options["fix"] else show_examination)
+    return _session(options).run(work, show_repair if options["fix"] else show_examination)
 
 
 @app.command()
@@ -381,7 +370,7 @@ def verify(path: str | None, **options: Any) -> int:
         with Counting(session.printer) as counting:
             return do_verify(session.layout, path, command, counting.of("looking at projects"))
 
-    return Session(options).run(work, show_verification)
+    return _session(options).run(work, show_verification)
 
 
 @app.command()
@@ -403,29 +392,17 @@ def completion(shell: str | None) -> int:
     return 0
 
 
-def main(args: list[str] | None = None) -> None:
-    """The entry point: every way out of ccmove goes through here."""
-    gc.disable()  # a short life: looking for cycles among 20 MB of JSON only takes time
-    given = sys.argv[1:] if args is None else args
-    typed.words = given
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a name may not exist in the terminal's encoding
-            stream.reconfigure(errors="backslashreplace")
+def run(given: list[str]) -> int:
+    """Do what was typed; the exit code."""
     try:
-        code = app.main(given, prog_name="ccmove", standalone_mode=False)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        code = fail(InterruptedRunError("interrupted; nothing was done"), as_json="--json" in given)
-    except click.ClickException as error:
-        code = fail(_usage(error), as_json="--json" in given)
-    except OSError as error:  # of click's own output, such as --help
+        return app.main(given, prog_name="ccmove", standalone_mode=False) or 0
+    except click.exceptions.Abort:
+        raise KeyboardInterrupt from None
+    except SystemExit:  # the way in which click ends when nobody reads its help any more
         give_up_on_stdout()
-        unprinted(error)
-        code = 1
-    except Exception as error:
-        if os.environ.get(DEBUG):
-            raise
-        code = fail(bug(error), as_json="--json" in given)
-    sys.exit(code or 0)
+        return 0
+    except click.ClickException as error:
+        return fail(_usage(error), as_json="--json" in given)
 
 
 def _usage(error: click.ClickException) -> UsageError:

@@ -22,13 +22,13 @@ from click.shell_completion import (
 
 from ccmove.backup import all_manifests, in_force
 from ccmove.encoding import possible_names
-from ccmove.layout import Layout, find_layout
+from ccmove.layout import Layout, find_layout, size_of
 from ccmove.listed import read_lists
 from ccmove.printable import printable
+from ccmove.session import COMPLETE_VARIABLE
 from ccmove.state import State, recorded_path
 from ccmove.survey import folder_exists
 
-COMPLETE_VARIABLE = "_CCMOVE_COMPLETE"
 SLOW_HISTORY = 8 << 20  # bytes; nobody waits for a larger one at TAB
 Items = list[CompletionItem[str]]
 
@@ -120,7 +120,7 @@ def _known_paths(layout: Layout) -> Iterator[str]:
     """Paths of the config file, the history, and one transcript of each directory they lack."""
     state = State(layout)
     listed = set(state.config_paths)
-    if not os.path.exists(layout.history) or os.path.getsize(layout.history) < SLOW_HISTORY:
+    if size_of(layout.history) < SLOW_HISTORY:
         listed |= set(read_lists(layout).kept)
     yield from listed
     names = {name for path in listed for name in possible_names(path)}

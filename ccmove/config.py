@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ccmove import edits as make
 from ccmove.edits import Edit
+from ccmove.history import escapes_for, needles_of
 from ccmove.jsonspan import Node, Pointer, canonical, parse, parse_at, quote, show
 from ccmove.pathmap import PathMap
 from ccmove.rewriter import Mapper, moved, new_names, string_edits, walk
@@ -15,25 +18,21 @@ PROJECTS = "projects"
 REPOS = "githubRepoPaths"
 
 
-@dataclass(frozen=True)
-class ConfigChange:
+class ConfigChange(NamedTuple):
     """The edits, and the strings that name a path of the move and stay as they are."""
 
     edits: tuple[Edit, ...]
     mentions: tuple[tuple[str, str], ...]  # (pointer, string)
 
 
-def parse_config(text: str) -> Node:
-    """The config file, with the rest of a large one skipped at full speed."""
-    return parse(text, lambda at: at in ((), (PROJECTS,)))
+def is_opened(pointer: Pointer) -> bool:
+    """Of the config file only the top and `projects` are opened: the rest may be large."""
+    return pointer in ((), (PROJECTS,))
 
 
-def config_change(text: str, paths: PathMap, root: Node | None = None) -> ConfigChange:
-    """Keys of `projects`, paths inside the moved projects' values, and `githubRepoPaths`.
-
-    `root` is what `parse_config` made of the text, where that is at hand.
-    """
-    root = root or parse_config(text)
+def config_change(text: str, paths: PathMap) -> ConfigChange:
+    """Keys of `projects`, paths inside the moved projects' values, and `githubRepoPaths`."""
+    root = parse(text, is_opened)
     projects, repos = root.get(PROJECTS), root.get(REPOS)
     arrivals = _Arrivals(text, projects, paths) if projects is not None else None
     edits = arrivals.edits() if arrivals is not None else []
@@ -44,20 +43,89 @@ def config_change(text: str, paths: PathMap, root: Node | None = None) -> Config
     return ConfigChange(tuple(edits), tuple(mentions))
 
 
+# -- a large file ----------------------------------------------------------------------------------
+
+
+class Excerpt:
+    """The config file without the values that a move has nothing to do with.
+
+    Old clients kept prompts in it: it may be large, and what concerns a move is little. In the
+    place of each value that is left out stands a mark, so that it can be put back.
+    """
+
+    def __init__(self, data: bytes, root: Node, paths: PathMap) -> None:
+        self.data = data
+        self.left_out = [(n.start, n.end) for n in _unconcerned(data, root, paths)]
+        kept = b"".join(self._kept())
+        self._mark = b"left out"
+        while self._mark in kept or any(self._mark.decode() in new for _, new in paths.moves):
+            self._mark += b"."
+        marks = [b'"%b %d"' % (self._mark, number) for number in range(len(self.left_out))]
+        pieces = [piece for pair in zip(self._kept(), [*marks, b""], strict=True) for piece in pair]
+        self.text = b"".join(pieces).decode("utf-8", "surrogateescape")
+
+    def _kept(self) -> Iterator[bytes]:
+        position = 0
+        for start, end in self.left_out:
+            yield self.data[position:start]
+            position = end
+        yield self.data[position:]
+
+    def completed(self, text: str) -> bytes:
+        """The whole file, with what was made of the excerpt."""
+        mark = rb'"%b ([0-9]+)"' % re.escape(self._mark)
+        pieces: list[bytes | memoryview] = []
+        pieces += re.split(mark, text.encode("utf-8", "surrogateescape"))
+        if [int(number) for number in pieces[1::2]] != list(range(len(self.left_out))):
+            raise AssertionError("what was left out of the config file can't be put back")
+        whole = memoryview(self.data)
+        pieces[1::2] = [whole[start:end] for start, end in self.left_out]
+        return b"".join(pieces)
+
+
+def _unconcerned(data: bytes, root: Node, paths: PathMap) -> Iterator[Node]:
+    """The values that can neither change nor name a path of the move, in their order."""
+    signs = _signs(data, paths)
+    for key, item in root.members():
+        inside = list(item.members()) if key.value == PROJECTS else []
+        new_keys = {paths.map(project.value) for project, _ in inside}
+        for name, node in inside or [(key, item)]:
+            concerned = name.value in new_keys or paths.covers(name.value)
+            if concerned or name.value == REPOS or (name is key and key.value == PROJECTS):
+                continue
+            first = bisect_left(signs, node.start)
+            if first == len(signs) or signs[first] >= node.end:
+                yield node
+
+
+def _signs(data: bytes, paths: PathMap) -> list[int]:
+    """Where a path of the move may be named: it stands there, or something by its escape."""
+    needles = needles_of(paths)
+    found: list[int] = []
+    for needle in needles:
+        at = data.find(needle)
+        while at >= 0:
+            found.append(at)
+            at = data.find(needle, at + 1)
+    if b"\\" in data:
+        found += [match.start() for match in escapes_for(needles).finditer(data)]
+    return sorted(found)
+
+
 # -- projects --------------------------------------------------------------------------------------
 
 
 _Places = dict[str, list[int]]  # old key -> which members have it
 
 
-@dataclass
 class _Arrivals:
     """The members of `projects` on the way to their new keys."""
 
-    text: str
-    projects: Node
-    paths: PathMap
-    carried: list[Edit] = field(default_factory=list)  # made to a value before it is united
+    def __init__(self, text: str, projects: Node, paths: PathMap) -> None:
+        self.text = text
+        self.projects = projects
+        self.paths = paths
+        self.carried: list[Edit] = []  # made to a value before it is united
 
     def edits(self) -> list[Edit]:
         """Rename the keys; where several members come to one key, unite their values."""

@@ -6,9 +6,8 @@ texts are compared: objects and arrays side by side, so that a renamed key is on
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ccmove.edits import Edit
 from ccmove.jsonspan import Node, NotJsonError, Pointer, parse, show
@@ -16,8 +15,7 @@ from ccmove.plan import FileChange
 from ccmove.printable import plural, size
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """One value before and after; None for what is not there on that side."""
 
     pointer: Pointer
@@ -49,6 +47,12 @@ def differences(change: FileChange) -> list[Difference]:
         made = change.after or b""
         return [_named("whole file", None, f"new, {size(len(made))}")]
     return compare(change.before, change.after or b"")
+
+
+def number_of_differences(change: FileChange) -> int:
+    """How many there are, without making any where that is known."""
+    known = len(change.edits) + len(change.lines) + bool(change.appended)
+    return known or len(differences(change))
 
 
 def _of_edit(edit: Edit) -> Difference:
@@ -124,6 +128,8 @@ def _items(one: str, a: Node, other: str, b: Node, at: Pointer) -> Iterator[Diff
 
 
 def _opcodes(one: list[str], other: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    import difflib
+
     return difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
 
 

@@ -7,13 +7,15 @@ into edits once, at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from ccmove import edits as make
 from ccmove import rewriter
+from ccmove.alike import Alike, alike
 from ccmove.edits import Edit
+from ccmove.errors import StaleLookError
 from ccmove.jsonspan import Node, NotJsonError, parse, parse_at, quote
 from ccmove.pathmap import PathMap
 from ccmove.plan import FileChange
@@ -23,18 +25,19 @@ from ccmove.state import INDEX, Document, read_document
 Entries = list[tuple[str, str]]  # of an index: (sessionId, JSON text)
 
 
-@dataclass
 class Draft:
     """A document that is on disk now, and everything that is planned for it."""
 
-    document: Document
-    edits: list[Edit] = field(default_factory=list)  # of single values
-    gone: set[int] = field(default_factory=set)  # entries of an index that leave
-    added: Entries = field(default_factory=list)  # entries of an index that come
-    lines: list[tuple[int, str, str]] = field(default_factory=list)
-    appended: str = ""
-    whole: bytes | None = None  # other content altogether, instead of all the above
-    keep_times: int | None = None
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.edits: list[Edit] = []  # of single values
+        self.alike: Alike | None = None  # instead of these, where there are many of one kind
+        self.gone: set[int] = set()  # entries of an index that leave
+        self.added: Entries = []  # entries of an index that come
+        self.lines: list[tuple[int, str, str]] = []
+        self.appended = ""
+        self.whole: bytes | None = None  # other content altogether, instead of all the above
+        self.keep_times: int | None = None
 
     @property
     def text(self) -> str:
@@ -47,22 +50,43 @@ class Draft:
         text = make.apply(self.text, self.all_edits())
         return rewriter.change_lines(text, self.lines) + self.appended
 
+    def rewrite_index(self, paths: PathMap, names: NameMap) -> None:
+        """Give the index its new paths; nothing else may be planned for it before."""
+        if (values := self.document.values) is not None:
+            exactly = partial(_index_edits, self.document, paths, names)
+            self.alike = alike(self.document.data, values, paths, names, exactly)
+        if self.alike is None:
+            self.edits = rewriter.index_edits(self.text, paths, names)
+
+    @property
+    def _is_alike(self) -> bool:
+        """Whether the alike edits are all there is; the common case, in which time counts."""
+        more = self.gone or self.added or self.edits or self.lines or self.appended
+        return self.alike is not None and self.whole is None and not more
+
     def all_edits(self) -> list[Edit]:
+        edits = [*(self.alike or ()), *self.edits]
         if not (self.gone or self.added):
-            return self.edits
+            return edits
         entries = _entries(rewriter.parse_index(self.text))
         leaving = [entries.items[i] for i in self.gone]
-        staying = [e for e in self.edits if not any(n.start <= e.start < n.end for n in leaving)]
+        staying = [e for e in edits if not any(n.start <= e.start < n.end for n in leaving)]
         return [*staying, *_list_edits(self.text, entries, self.gone, self.added)]
 
     def forget(self) -> None:
         """It is set aside: the backup gets it as it was."""
         self.edits, self.gone, self.added, self.lines = [], set(), [], []
+        self.alike = None
         self.appended, self.whole, self.keep_times = "", None, None
 
     def change(self, ends: Path) -> FileChange | None:
         """The change that all this comes to; None when the bytes stay the same."""
-        after = self.content().encode("utf-8", "surrogateescape")
+        edits: Sequence[Edit]
+        if self.alike is not None and self._is_alike:
+            after, edits = self.alike.after, self.alike
+        else:
+            after = self.content().encode("utf-8", "surrogateescape")
+            edits = () if self.whole is not None else tuple(self.all_edits())
         if after == self.document.data:
             return None
         return FileChange(
@@ -71,7 +95,7 @@ class Draft:
             "index" if self.document.path.name == INDEX else "other",
             before=self.document.data,
             after=after,
-            edits=() if self.whole is not None else tuple(self.all_edits()),
+            edits=edits,
             lines=tuple(self.lines),
             appended=self.appended,
             seen=self.document.seen,
@@ -85,14 +109,24 @@ class Drafts:
     def __init__(self) -> None:
         self._known: dict[Path, Draft] = {}
 
-    def at(self, path: Path) -> Draft | None:
-        """The draft of the document at `path`, or None when there is no such file."""
+    def at(self, path: Path, known: Document | None = None) -> Draft | None:
+        """The draft of the document at `path`, or None when there is no such file.
+
+        A document that was read already is `known`.
+        """
         if path not in self._known:
-            document = read_document(path)
+            document = known or read_document(path)
             if document is None:
                 return None
             self._known[path] = Draft(document)
         return self._known[path]
+
+    def needed(self, path: Path) -> Draft:
+        """The draft of a document that was seen to be there a moment ago."""
+        draft = self.at(path)
+        if draft is None:
+            raise StaleLookError(f"{path} is gone", "run the command again")
+        return draft
 
     def forget(self, path: Path) -> None:
         if path in self._known:
@@ -103,6 +137,10 @@ class Drafts:
 
 
 # -- sessions-index.json ---------------------------------------------------------------------------
+
+
+def _index_edits(document: Document, paths: PathMap, names: NameMap) -> list[Edit]:
+    return rewriter.index_edits(document.text, paths, names)
 
 
 def _entries(root: Node) -> Node:

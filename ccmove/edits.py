@@ -18,7 +18,6 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -251,7 +250,7 @@ class _Trail:
         gone = self.gone.get(edit.pointer[:-1], [])
         token = edit.pointer[-1]
         place = token if isinstance(token, int) else edit.place
-        return place - bisect_left(gone, place)
+        return max(0, place - bisect_left(gone, place))  # forged ones may contradict each other
 
     def _now(self, pointer: Pointer) -> Pointer:
         return tuple(self._token(pointer, depth) for depth in range(len(pointer)))
@@ -275,16 +274,16 @@ def _session(entry: Node) -> str | None:
     return name.value if name is not None and isinstance(name.value, str) else None
 
 
-@dataclass
 class _Parent:
     """One object or list of the text, and what is to be taken back in it."""
 
-    text: str
-    node: Node
-    values: dict[int, Edit] = field(default_factory=dict)
-    names: dict[int, Edit] = field(default_factory=dict)
-    added: dict[int, Edit] = field(default_factory=dict)
-    removed: list[tuple[int, Edit]] = field(default_factory=list)  # with where it is to stand
+    def __init__(self, text: str, node: Node) -> None:
+        self.text = text
+        self.node = node
+        self.values: dict[int, Edit] = {}
+        self.names: dict[int, Edit] = {}
+        self.added: dict[int, Edit] = {}
+        self.removed: list[tuple[int, Edit]] = []  # with where it is to stand
 
     def take(self, edit: Edit, token: str | int, place: int) -> bool:
         """Put the edit down for undoing; False when its item is not what it was any more."""
@@ -295,7 +294,9 @@ class _Parent:
             return True
         found = {"set": self.values, "key": self.names, "add": self.added}[edit.kind]
         number = self._number(edit, token, place)
-        if number is None or number in found:
+        # What was added is taken out again, so that nothing in it can be set back as well.
+        others = (self.values, self.names) if edit.kind == "add" else (self.added,)
+        if number is None or any(number in taken for taken in (found, *others)):
             return False
         found[number] = edit
         return True

@@ -19,7 +19,7 @@ def encode(path: str) -> str:
     name = uncut(path)
     if len(name) <= LONGEST_NAME:
         return name
-    return f"{name[:LONGEST_NAME]}-{_base36(abs(_hash(path)))}"
+    return f"{name[:LONGEST_NAME]}-{_base36(_hash(path))}"
 
 
 def uncut(path: str) -> str:
@@ -31,7 +31,10 @@ def uncut(path: str) -> str:
 @lru_cache(maxsize=4096)
 def possible_names(path: str) -> tuple[str, ...]:
     """Every exact name some client may have given to `path`, the current rule first."""
-    names = [rule(spelling) for spelling in _spellings(path) for rule in (encode, uncut)]
+    names: list[str] = []
+    for spelling in dict.fromkeys(_spellings(path)):
+        full = uncut(spelling)
+        names += [full] if len(full) <= LONGEST_NAME else [encode(spelling), full]
     return tuple(dict.fromkeys(names))
 
 
@@ -57,7 +60,7 @@ def sieve(path: str) -> Callable[[str], bool]:
 
 
 def _start_below(full: str) -> str:
-    return full[:LONGEST_NAME] if len(full) >= LONGEST_NAME else full + "-"
+    return full[:LONGEST_NAME] if len(full) > LONGEST_NAME else full + "-"
 
 
 def _spellings(path: str) -> tuple[str, str]:
@@ -70,12 +73,12 @@ def _dashes(match: re.Match[str]) -> str:
 
 
 def _hash(path: str) -> int:
-    """Java's string hash over UTF-16 units, as a signed 32-bit number."""
+    """Java's string hash over UTF-16 units, a signed 32-bit number, without its sign."""
     units = path.encode("utf-16-le", "surrogatepass")
     value = 0
     for low, high in zip(units[::2], units[1::2], strict=True):
         value = (value * 31 + (low | high << 8)) & 0xFFFFFFFF
-    return value - (1 << 32) if value >= 1 << 31 else value
+    return min(value, (1 << 32) - value)
 
 
 def _base36(number: int) -> str:

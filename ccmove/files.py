@@ -4,7 +4,9 @@ Its contract, which a system-call trace can check:
 
 - A file that exists is never opened for writing. New content is written beside it under a new
   name (O_CREAT|O_EXCL|O_NOFOLLOW, 0600), flushed to disk, given mode and owner, and renamed.
-- After every change of a directory that directory is flushed, before anything that builds on it.
+- After every change of a directory of the user's that directory is flushed, before anything else.
+  Our own directories are flushed before the journal changes, which is what builds on them. The
+  names of staged files and of the client's locks need not survive a power cut.
 - Nothing is renamed over something else, except a staged file over the one it replaces.
 - Parents are opened component by component without following links, and every call works
   relative to that descriptor: a link put there by someone else leads to an error, not astray.
@@ -24,9 +26,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from ccmove.background import Background
 from ccmove.nofollow import directory, open_file
 
 LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+FLUSHED_EARLY = 16 << 20
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -44,7 +48,13 @@ class Attributes(NamedTuple):
         return cls(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, mtime)
 
 
-def flush_directory(fd: int) -> None:
+def flush(path: Path) -> None:
+    """Flush a directory: names that were made, changed or removed in it."""
+    with directory(path) as fd:
+        _flush(fd)
+
+
+def _flush(fd: int) -> None:
     try:
         fsync(fd)
     except OSError as error:
@@ -64,22 +74,37 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None = None) -> int:
-    """Write a file that must not exist yet, and flush it; the inode that it got."""
+    """Write a file that must not exist yet, and flush it; the inode that it got.
+
+    Its name is flushed by whoever renames it into place, or by `flush`.
+    """
     wanted = attributes or Attributes()
     with directory(path.parent) as parent:
         fd = os.open(path.name, NEW_FILE, 0o600, dir_fd=parent)
         try:
             if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
                 os.fchmod(fd, 0o600)  # a strict umask would not even let us read it back
-            for piece in pieces:
-                write_all(fd, piece)
+            _write_pieces(fd, pieces)
             _dress(fd, wanted)
             fsync(fd)
-            inode = os.fstat(fd).st_ino
+            return os.fstat(fd).st_ino
         finally:
             os.close(fd)
-        flush_directory(parent)
-    return inode
+
+
+def _write_pieces(fd: int, pieces: Iterable[bytes]) -> None:
+    """Write them all; of a large file the disk has the first part before the last is made."""
+    flushing = Background(lambda _: fsync(fd))
+    waiting = 0
+    try:
+        for piece in pieces:
+            write_all(fd, piece)
+            waiting += len(piece)
+            if waiting >= FLUSHED_EARLY:
+                flushing.put(b"")
+                waiting = 0
+    finally:
+        flushing.wait()  # also when it fails: the descriptor is closed next
 
 
 def append(path: Path, data: bytes, attributes: Attributes) -> None:
@@ -112,24 +137,24 @@ def replace(staged: Path, target: Path) -> None:
     """Put a staged file in the place of `target`, both in one directory."""
     with directory(target.parent) as parent:
         os.rename(staged.name, target.name, src_dir_fd=parent, dst_dir_fd=parent)
-        flush_directory(parent)
+        _flush(parent)
 
 
 def rename_over(source: Path, target: Path) -> None:
     """Put a file of ours in the place of `target`, from another directory."""
     with directory(source.parent) as old_parent, directory(target.parent) as new_parent:
         os.rename(source.name, target.name, src_dir_fd=old_parent, dst_dir_fd=new_parent)
-        flush_directory(new_parent)
-        flush_directory(old_parent)
+        _flush(new_parent)
 
 
-def rename_new(source: Path, target: Path) -> None:
+def rename_new(source: Path, target: Path, *, flushed: bool = True) -> None:
     """Rename to a name that must be free: FileExistsError when it is not."""
     with directory(source.parent) as old_parent, directory(target.parent) as new_parent:
         _rename_no_replace(old_parent, source.name, new_parent, target.name)
-        flush_directory(new_parent)
-        if source.parent != target.parent:
-            flush_directory(old_parent)
+        if flushed:
+            _flush(new_parent)
+        if flushed and source.parent != target.parent:
+            _flush(old_parent)
 
 
 def _rename_no_replace(old_parent: int, old: str, new_parent: int, new: str) -> None:
@@ -179,7 +204,7 @@ def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
     return call
 
 
-def make_directory(path: Path, mode: int = 0o700) -> None:
+def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> None:
     """Make a directory with exactly this mode, whatever the umask."""
     with directory(path.parent) as parent:
         before = os.umask(0o077)
@@ -188,7 +213,8 @@ def make_directory(path: Path, mode: int = 0o700) -> None:
         finally:
             os.umask(before)
         _set_mode(path.name, parent, mode)
-        flush_directory(parent)
+        if flushed:
+            _flush(parent)
 
 
 def _set_mode(name: str, parent: int, mode: int) -> None:
@@ -219,17 +245,20 @@ def open_lock(path: Path) -> int:
         return fd
 
 
-def remove_directory(path: Path) -> None:
+def remove_directory(path: Path, *, flushed: bool = True) -> None:
     with directory(path.parent) as parent:
         os.rmdir(path.name, dir_fd=parent)
-        flush_directory(parent)
+        if flushed:
+            _flush(parent)
 
 
-def remove_file(path: Path) -> None:
-    """Remove a file of ours; it may be gone already."""
-    with contextlib.suppress(FileNotFoundError), directory(path.parent) as parent:
+def remove_file(path: Path, *, flushed: bool = True, may_be_gone: bool = True) -> None:
+    """Remove a file of ours; as a rule it may be gone already."""
+    accepted = (FileNotFoundError,) if may_be_gone else ()
+    with contextlib.suppress(*accepted), directory(path.parent) as parent:
         os.unlink(path.name, dir_fd=parent)
-        flush_directory(parent)
+        if flushed:
+            _flush(parent)
 
 
 def remove_tree(path: Path) -> None:
@@ -240,7 +269,7 @@ def remove_tree(path: Path) -> None:
         waiting += below
         if not below:
             with contextlib.suppress(FileNotFoundError):
-                remove_directory(waiting[-1])
+                remove_directory(waiting[-1], flushed=waiting[-1] == path)
             waiting.pop()
 
 
@@ -253,7 +282,7 @@ def _remove_files(path: Path) -> list[Path]:
         return []
     for name, is_dir in found:
         if not is_dir:
-            remove_file(name)
+            remove_file(name, flushed=False)
     return [name for name, is_dir in found if is_dir]
 
 
@@ -277,7 +306,6 @@ def save(source: Path, saved: Path) -> bool:
                 if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK):
                     raise
             else:
-                flush_directory(new_parent)
                 return True
     copy(source, saved, keep_times=True, mode=0o600)
     return False

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from ccmove.nofollow import is_there
 from ccmove.plan import Step
 
 
-@dataclass
 class Spot:
     """One name: where its content is on disk now, and the names below it that will differ.
 
     `now` is None for what is not on disk: nothing at all, or something that the run makes.
     """
 
-    now: Path | None
-    made: str = ""  # "directory" or "file"
-    below: dict[str, Spot] = field(default_factory=dict)
+    def __init__(self, now: Path | None, made: str = "") -> None:
+        self.now = now
+        self.made = made  # "directory" or "file"
+        self.below: dict[str, Spot] = {}
 
     @property
     def is_there(self) -> bool:
@@ -102,7 +102,7 @@ class Future:
     def _child(self, spot: Spot, name: str) -> Spot:
         if name in spot.below:
             return spot.below[name]
-        if spot.now is None or not os.path.lexists(spot.now / name):
+        if spot.now is None or not is_there(spot.now / name):
             return Spot(None)
         if self._ignores_case:
             name = _spelled(spot.now, name)

@@ -9,23 +9,26 @@ ends at `\\n` only; one that is not a JSON object in valid UTF-8 stays as it is.
 from __future__ import annotations
 
 import json
+import os
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ccmove.jsonspan import NotJsonError, loads, parse, quote
+from ccmove.jsonspan import NotJsonError, parse, quote
 from ccmove.pathmap import PathMap
 
 BLOCK = 512 << 10  # larger ones cost more in fresh memory than they save in calls
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 
-_USUAL = re.compile(rb'"project":("[^"\\]*")')
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")  # printable ASCII that JSON.stringify never escapes
 _ESCAPE = re.compile(rb"\\[/u]")
 _PLAIN_ESCAPE = re.compile(rb"\\(?:/|u00[2-7])")  # the only escapes in which plain text is spelled
+
+
+Line = tuple[int, int, int]  # in a block: where it begins, where OLD stands in it, where it ends
 
 
 class Value(NamedTuple):
@@ -37,49 +40,54 @@ class Value(NamedTuple):
     after: str
 
 
-@dataclass
 class Scan:
     """What moves in a history: spans in the file, and for each which replacement it gets."""
 
-    starts: array[int] = field(default_factory=lambda: array("Q"))
-    ends: array[int] = field(default_factory=lambda: array("Q"))
-    which: array[int] = field(default_factory=lambda: array("L"))
-    replacements: list[bytes] = field(default_factory=list)
-    counts: dict[tuple[str, str], int] = field(default_factory=dict)
-    size: int = 0  # how much of the file was looked at
-    lines: int = 0  # lines that change
-    unreadable: int = 0  # lines that hold OLD but are no valid JSON
-    too_long: int = 0
-    _places: dict[str, int] = field(default_factory=dict)
-    _known: dict[bytes, int] = field(default_factory=dict)
+    def __init__(self, size: int = 0) -> None:
+        self.starts = array("Q")
+        self.ends = array("Q")
+        self.which = array("L")
+        self.replacements: list[bytes] = []
+        self.size = size  # how much of the file was looked at
+        self.unreadable = 0  # lines that hold OLD but are no valid JSON
+        self.too_long = 0
+        self._moves: dict[str, tuple[int, str]] = {}  # old path -> which replacement, new path
+        self._known: dict[bytes, int] = {}
 
-    def add(self, offset: int, value: Value) -> None:
-        """The value of a line that begins at `offset` moves."""
-        start, end, before, after = value
-        if after not in self._places:
-            self._places[after] = self._place_of(encoded(after))
-        self._add(offset + start, offset + end, self._places[after])
-        self.counts[before, after] = self.counts.get((before, after), 0) + 1
+    @property
+    def lines(self) -> int:
+        """How many lines change."""
+        return len(self.starts)
+
+    @property
+    def counts(self) -> dict[tuple[str, str], int]:
+        """How many lines each old path has, with the new one."""
+        numbers = Counter(self.which)
+        return {(old, new): numbers[place] for old, (place, new) in self._moves.items()}
+
+    def add(self, start: int, end: int, before: str, after: str) -> None:
+        """The value at this span of the file moves."""
+        move = self._moves.get(before)
+        if move is None:
+            move = self._moves[before] = (len(self.replacements), after)
+            self.replacements.append(encoded(after))
+        self._add(start, end, move[0])
 
     def add_raw(self, start: int, end: int, raw: bytes) -> None:
         """One span that gets these bytes; for lines that were found by other means."""
-        self._add(start, end, self._place_of(raw))
+        if raw not in self._known:
+            self._known[raw] = len(self.replacements)
+            self.replacements.append(raw)
+        self._add(start, end, self._known[raw])
 
     def _add(self, start: int, end: int, place: int) -> None:
-        self.lines += 1
         self.starts.append(start)
         self.ends.append(end)
         self.which.append(place)
 
-    def _place_of(self, raw: bytes) -> int:
-        if raw not in self._known:
-            self._known[raw] = len(self.replacements)
-            self.replacements.append(raw)
-        return self._known[raw]
-
     def grown_by(self) -> int:
         """How many bytes larger the file is after the move."""
-        after = sum(len(self.replacements[i]) for i in self.which)
+        after = sum(len(self.replacements[i]) * n for i, n in Counter(self.which).items())
         return after - (sum(self.ends) - sum(self.starts))
 
     def new_size(self, start: int = 0) -> int:
@@ -92,6 +100,20 @@ def encoded(path: str) -> bytes:
     return quote(path).encode()
 
 
+def needles_of(paths: PathMap) -> list[bytes]:
+    """The needles of a map as they stand in JSON text that the client wrote."""
+    return [encoded(needle)[1:-1] for needle in paths.needles()]
+
+
+def escapes_for(needles: list[bytes]) -> re.Pattern[bytes]:
+    """The escapes by which one of the needles may be spelled in another way.
+
+    The client itself escapes control characters only, so that plain needles skip its text.
+    """
+    plain = all(_PLAIN.fullmatch(needle) for needle in needles)
+    return _PLAIN_ESCAPE if plain else _ESCAPE
+
+
 # -- finding what moves ----------------------------------------------------------------------------
 
 
@@ -101,8 +123,13 @@ def scan(
     paths: PathMap,
     start: int = 0,
     tick: Callable[[int], None] | None = None,
+    see: Callable[[bytes], None] | None = None,
 ) -> Scan:
-    """Look at the bytes from `start` to `size`; the last line may lack its newline."""
+    """Look at the bytes from `start` to `size`; the last line may lack its newline.
+
+    `tick` is told how many bytes were looked at; `see` is shown all of them in order, in blocks
+    that are never large, whatever the lines.
+    """
     found = Scan(size=start)
     finder = _Finder(paths)
     inside_long_line = False
@@ -110,6 +137,9 @@ def scan(
         block = _whole_lines(read, found.size, size)
         if not block:
             break  # the file has shrunk meanwhile; whoever compares sizes will notice
+        if see:
+            for first in range(0, len(block), BLOCK):  # who sees them may keep a few
+                see(block[first : first + BLOCK])
         first = (block.find(b"\n") + 1 or len(block)) if inside_long_line else 0
         ends_line = block.endswith(b"\n") or found.size + len(block) >= size
         if ends_line:
@@ -139,33 +169,65 @@ def _whole_lines(read: Read, position: int, size: int) -> bytes:
 
 
 class _Finder:
-    """Finds the values that one map moves; each spelling of a value is mapped only once."""
+    """Finds the values that one map moves."""
 
     def __init__(self, paths: PathMap) -> None:
         self.paths = paths
-        self.needles = [encoded(needle)[1:-1] for needle in paths.needles()]
-        plain = all(_PLAIN.fullmatch(needle) for needle in self.needles)
-        # The client itself escapes control characters only, so that plain OLDs skip its lines.
-        self._escape = _PLAIN_ESCAPE if plain else _ESCAPE
-        self._moves: dict[bytes, tuple[str, str] | None] = {}
+        self.needles = needles_of(paths)
+        self._escape = escapes_for(self.needles)
+        self._moves: dict[str, tuple[bytes, str | None]] = {}  # path -> its spelling, new path
 
     def search(self, block: bytes, offset: int, found: Scan) -> None:
         """Add what moves in a block of whole lines that begins at `offset` in the file."""
+        usual: list[Line] = []  # not looked at yet
         end = -1
         for spot in self._spots(block):
             if spot < end:
-                continue  # in a line that was looked at already
+                continue  # in a line that was seen already
             start = block.rfind(b"\n", 0, spot) + 1
             end = block.find(b"\n", spot)
             end = len(block) if end < 0 else end
-            line = block[start:end]
-            try:
-                value = self.value(line)
-            except (NotJsonError, UnicodeDecodeError):
-                found.unreadable += any(needle in line for needle in self.needles)
-                continue
-            if value is not None:
-                found.add(offset + start, value)
+            if block[spot - 11 : spot] == b'"project":"' and end - start < BLOCK:
+                usual.append((start, spot, end))
+            else:
+                self._look_at_all(block, offset, usual, found)
+                usual.clear()
+                self._look_at(block[start:end], offset + start, found)
+        self._look_at_all(block, offset, usual, found)
+
+    def _look_at_all(self, block: bytes, offset: int, lines: list[Line], found: Scan) -> None:
+        """Lines that seem to be in the client's spelling; parsed all at once, they take half."""
+        if not lines:
+            return
+        projects = _projects_of([block[start:end] for start, _, end in lines])
+        if projects is None and len(lines) > 1:  # some line is not as usual
+            half = len(lines) // 2
+            self._look_at_all(block, offset, lines[:half], found)
+            self._look_at_all(block, offset, lines[half:], found)
+            return
+        for (start, spot, end), project in zip(lines, projects or [""], strict=True):
+            spelling, after = self._move(project)
+            if not block.startswith(spelling, spot - 1):
+                self._look_at(block[start:end], offset + start, found)
+            elif after is not None:
+                at = offset + spot - 1
+                found.add(at, at + len(spelling), project, after)
+
+    def _look_at(self, line: bytes, offset: int, found: Scan) -> None:
+        """One line, in any spelling."""
+        try:
+            value = self.value(line)
+        except (NotJsonError, UnicodeDecodeError):
+            found.unreadable += any(needle in line for needle in self.needles)
+            return
+        if value is not None:
+            start, end, before, after = value
+            found.add(offset + start, offset + end, before, after)
+
+    def _move(self, path: str) -> tuple[bytes, str | None]:
+        if path not in self._moves:
+            self._moves[path] = encoded(path), self.paths.map(path)
+        return self._moves[path]
 
     def _spots(self, block: bytes) -> list[int]:
         """Where in a block a path of the map may be spelled, in order."""
@@ -180,48 +242,41 @@ class _Finder:
         text = line.decode()
         if text.startswith("\ufeff"):  # a file may begin with one, but this is a line
             raise NotJsonError("a byte order mark")
-        span = _usual_span(line)
-        if span is None:
-            return self._walk(text)
-        start, end = span
-        try:
-            record = _record(text)
-        except NotJsonError:  # or nested too deeply to be a value
-            return self._walk(text)
-        if not isinstance(record, dict) or not isinstance(record.get("project"), str):
-            return None  # what was found stands deeper down, or inside a string
-        raw = line[start:end]
-        if raw not in self._moves:
-            self._moves[raw] = self._move(record["project"])
-        move = self._moves[raw]
-        return Value(start, end, *move) if move is not None else None
-
-    def _move(self, before: str) -> tuple[str, str] | None:
-        after = self.paths.map(before)
-        return (before, after) if after is not None else None
-
-    def _walk(self, text: str) -> Value | None:
-        """The slow way, for any spelling."""
         root = parse(text, lambda pointer: not pointer)
         item = root.get("project")
-        move = self._move(item.value) if item and isinstance(item.value, str) else None
-        if item is None or move is None:
+        if item is None or not isinstance(item.value, str):
+            return None
+        after = self.paths.map(item.value)
+        if after is None:
             return None
         start = len(text[: item.start].encode())
-        return Value(start, start + len(text[item.start : item.end].encode()), *move)
+        end = start + len(text[item.start : item.end].encode())
+        return Value(start, end, item.value, after)
 
 
-def _usual_span(line: bytes) -> tuple[int, int] | None:
-    """Where the value of `project` stands, if it is spelled in the client's way and only once.
+def _projects_of(lines: list[bytes]) -> list[str] | None:
+    """The `project` of each line, or None when one of them may not be as it seems.
 
-    Without `\\u` a key has only one spelling, so no other member can be `project` too.
+    Each has `"project"` at least once. Without `\\u` a key has only one spelling, so if that is
+    the only one, it is the name of the member. Between the lines stands a word that none of them
+    can know: torn lines that make up for each other, or two values in a line, would misplace it.
     """
-    usual = _USUAL.search(line)
-    if usual is None or line.count(b'"project"') > 1:
+    word = os.urandom(16).hex()
+    together = f',"{word}",'.encode().join(lines)
+    if together.count(b'"project"') != len(lines) or b"\\u" in together:
         return None
-    if b"\\" in line and b"\\u" in line:  # one byte is found ten times faster than two
+    try:
+        text = f"[{together.decode()}]"
+        records, end = _scan_once(text, 0)
+    except (ValueError, StopIteration, RecursionError):  # UTF-8, JSON, numbers without end
         return None
-    return usual.span(1)
+    if end != len(text):  # a line that goes on behind a bracket of its own has ended the list
+        return None
+    if len(records) != 2 * len(lines) - 1 or records[1::2] != [word] * (len(lines) - 1):
+        return None
+    found = [record.get("project") for record in records[::2] if type(record) is dict]
+    strings = [project for project in found if type(project) is str]
+    return strings if len(strings) == len(lines) else None
 
 
 def _value_starts(block: bytes, needle: bytes) -> Iterator[int]:
@@ -246,15 +301,6 @@ def _no_constant(name: str) -> None:
 _scan_once: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(
     parse_constant=_no_constant
 ).scan_once  # type: ignore[attr-defined]  # not in typeshed
-
-
-def _record(text: str) -> Any:
-    """The value of a line. Its numbers do not matter here, and the scanner's own are faster."""
-    try:
-        record, end = _scan_once(text, 0)
-    except (ValueError, StopIteration, RecursionError):  # blanks around it, huge numbers, no JSON
-        return loads(text)
-    return record if end == len(text) else loads(text)
 
 
 def project_values(line: bytes, paths: PathMap) -> list[Value]:

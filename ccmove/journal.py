@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from ccmove.manifest import (
     from_json,
     to_json,
 )
+from ccmove.nofollow import is_there
 from ccmove.state import read_document
 
 
@@ -43,10 +45,25 @@ def write_journal(journal: Journal, layout: Layout) -> None:
         "staged": [spelling.write(path) for path in journal.staged],
         "manifest": to_json(journal.manifest, layout) if journal.manifest else None,
     }
-    fresh = layout.journal.with_name("journal.json.new")
-    files.remove_file(fresh)
+    fresh = _fresh(layout)
+    files.remove_file(fresh, flushed=False)
     files.write_new(fresh, [json.dumps(record).encode()])
     files.replace(fresh, layout.journal)
+
+
+def _fresh(layout: Layout) -> Path:
+    """The name of a journal that is being written."""
+    return layout.journal.with_name("journal.json.new")
+
+
+def was_interrupted(layout: Layout) -> bool:
+    """Whether a run left its journal, or one that it was about to write."""
+    return is_there(layout.journal) or is_there(_fresh(layout))
+
+
+def remove_unfinished(layout: Layout) -> None:
+    """Remove a journal that was never in force."""
+    files.remove_file(_fresh(layout), flushed=False)
 
 
 def read_journal(layout: Layout) -> Journal | None:
@@ -61,19 +78,29 @@ def read_journal(layout: Layout) -> Journal | None:
         manifest = record["manifest"]
         if manifest is not None and manifest["id"] != record["id"]:
             raise ValueError(f"its manifest belongs to {manifest['id']!r}")
-        return Journal(
+        journal = Journal(
             checked_id(record["id"]),
             _mark(record["mark"]),
             tuple(_lock_path(text, layout) for text in record["locks"]),
             tuple(_staged_path(text, layout, record["id"]) for text in record["staged"]),
             from_json(manifest, layout) if manifest is not None else None,
         )
+        _refuse_unstaged(journal)
+        return journal
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnsettledError(
             f"{layout.journal} can't be trusted: {error}",
             f"look at it and at {layout.backups}; to set it aside: "
             f"{shell.join(['mv', str(layout.journal), f'{layout.journal}.bad'])}",
         ) from None
+
+
+def _refuse_unstaged(journal: Journal) -> None:
+    """Beside every file that a run replaces it stages one: the way back needs that place too."""
+    folders = {path.parent for path in journal.staged}
+    for file in journal.manifest.files if journal.manifest is not None else ():
+        if file.before is not None and file.path.parent not in folders:
+            raise ValueError(f"nothing is staged beside {file.path}")
 
 
 def _lock_path(text: str, layout: Layout) -> Path:
@@ -94,6 +121,7 @@ def _staged_path(text: object, layout: Layout, identifier: str) -> Path:
     if not isinstance(text, str):
         raise ValueError(f"{text!r} is no staged file")
     path = Spelling(layout).read(text) if text.startswith("$") else Path(text)
+    os.fsencode(text)  # half a character is no name; this error is a ValueError too
     is_ours = re.fullmatch(rf"\.ccmove-{identifier}-[0-9]+", path.name)
     if not is_ours or not path.is_absolute() or ".." in path.parts or "\0" in text:
         raise ValueError(f"{text!r} is no staged file")

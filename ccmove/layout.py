@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from ccmove.nofollow import is_there
+
 # The client's files in a project's own folder that may hold paths.
 PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
 
@@ -94,20 +96,21 @@ def find_layout(config_dir: str | None, environ: Mapping[str, str]) -> Layout:
 
 def _config_file(directory: Path, home: Path, chosen: bool) -> Path:
     legacy = directory / ".config.json"
-    if _has_content(legacy):
+    if size_of(legacy) > 0:
         return legacy
     inside = directory / ".claude.json"
     is_default = directory == Path(os.path.realpath(home / ".claude"))
-    if chosen and (not is_default or os.path.lexists(inside)):
+    if chosen and (not is_default or is_there(inside)):
         return inside
     return home / ".claude.json"
 
 
-def _has_content(path: Path) -> bool:
+def size_of(path: Path) -> int:
+    """How large a file is; 0 where that can't be told, which whoever reads it will say."""
     try:
-        return path.stat().st_size > 0
+        return os.stat(path).st_size
     except OSError:
-        return False
+        return 0
 
 
 def _beside(path: Path, suffix: str) -> Path:

@@ -4,11 +4,14 @@ The client's lock is a directory beside the file. Whoever makes it holds it, ref
 every few seconds and removes it; one that was not refreshed for 10 s is stale and may be taken.
 Ours are made under another name, marked by the nanoseconds of their mtime, and renamed into
 place, so that they never appear unmarked: a later run knows what our dead one left behind.
+None of this is flushed to disk: after a power cut nobody holds a lock, and one that is still
+there is stale.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import threading
 import time
@@ -28,19 +31,22 @@ SECOND = 1_000_000_000
 
 @contextlib.contextmanager
 def own_lock(layout: Layout) -> Iterator[None]:
-    """One ccmove at a time; RefusedError when another one is at work."""
-    from filelock import lock_descriptor
+    """One ccmove at a time; RefusedError when another one is at work.
 
+    This is the lock that the package filelock takes, without the package: loading it takes longer
+    than planning a move, and it would follow a link on the way to the file.
+    """
     with links_refused():
         files.ensure_directory(layout.own)
-        # By descriptor: filelock itself would follow a link on the way to the file.
         fd = files.open_lock(layout.lock)
     try:
-        if not lock_descriptor(fd, blocking=False):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             raise RefusedError(
                 f"another ccmove is at work ({layout.lock} is locked)",
                 "wait until it is done, then run the command again",
-            )
+            ) from None
         yield
     finally:
         with contextlib.suppress(OSError):  # the run is over, well or not, by now
@@ -91,15 +97,15 @@ class ClientLocks:
         """Make the lock directory, marked from its first moment on; its inode."""
         fresh = prepared_name(path, self.mark)
         with contextlib.suppress(FileNotFoundError):
-            files.remove_directory(fresh)
-        files.make_directory(fresh)
+            files.remove_directory(fresh, flushed=False)
+        files.make_directory(fresh, flushed=False)
         try:
             files.stamp(fresh, _marked_now(self.mark))
             inode = os.lstat(fresh).st_ino
-            files.rename_new(fresh, path)
+            files.rename_new(fresh, path, flushed=False)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
-                files.remove_directory(fresh)
+                files.remove_directory(fresh, flushed=False)
             raise
         return inode
 
@@ -113,7 +119,7 @@ class ClientLocks:
         if age <= STALE_AFTER and found.st_mtime_ns % SECOND != self.mark:
             return False
         with contextlib.suppress(FileNotFoundError):
-            files.remove_directory(path)
+            files.remove_directory(path, flushed=False)
         return True
 
     def _keep_fresh(self) -> None:
@@ -137,7 +143,7 @@ class ClientLocks:
         for path, inode in list(self._held.items()):
             with contextlib.suppress(FileNotFoundError):
                 if self._is_ours(path, inode):
-                    files.remove_directory(path)
+                    files.remove_directory(path, flushed=False)
             del self._held[path]
 
 

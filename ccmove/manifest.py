@@ -12,17 +12,25 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
+from ccmove.alike import Alike, differing_values
 from ccmove.edits import Edit
 from ccmove.errors import RefusedError
-from ccmove.jsonspan import parse
+from ccmove.jsonspan import loads, parse
 from ccmove.layout import PROJECT_FILES, Layout
 from ccmove.pathmap import PathMap
 from ccmove.plan import PARKED, ProjectMove, Step
-from ccmove.state import ALIASES, INDEX, MEMORY, open_regular, read_document
+from ccmove.state import (
+    ALIASES,
+    INDEX,
+    LARGEST_DOCUMENT,
+    MEMORY,
+    open_regular,
+    read_document,
+)
 
 SCHEMA = 1
 LARGEST_MANIFEST = 64 << 20
@@ -117,7 +125,9 @@ class Spelling:
         self.state = layout.config_dir
         self.config_file = layout.real_config_file
         self.desktop = layout.desktop_sessions
-        self.folders = tuple(folders)
+        self.histories = {layout.history, Path(os.path.realpath(layout.history))}
+        # One without a root would mean another place in every current directory.
+        self.folders = tuple(folder for folder in folders if os.path.isabs(folder))
 
     def write(self, path: Path) -> str:
         if path == self.config_file:
@@ -130,6 +140,7 @@ class Spelling:
         """A path of the state, or one of the few outside."""
         if not isinstance(text, str) or "\0" in text or ".." in PurePath(text).parts:
             raise ValueError(f"{text!r} is not a path of the state")
+        os.fsencode(text)  # half a character is no name; this error is a ValueError too
         if text == "$CONFIG":
             return self.config_file
         if text.startswith("$C/") and text[3:4] not in ("", "/"):
@@ -144,6 +155,16 @@ class Spelling:
         if any(path.match(name) for name in PROJECT_FILES):
             return any(path.is_relative_to(folder) for folder in self.folders)
         return self._is_folder(path)
+
+    def _is_of_a_project_in(self, path: Path, place: str) -> bool:
+        """A project may lie in the state itself, as a skill does that someone works on.
+
+        Its settings are not the state's own, nor is it among the projects or what is ours.
+        """
+        inside = [Path(folder) for folder in self.folders if self._inside(Path(folder))]
+        foreign = [f for f in inside if self._inside(f)[0] not in ("projects", "ccmove")]
+        is_settings = any(path.match(name) for name in PROJECT_FILES)
+        return place == "other" and is_settings and any(map(path.is_relative_to, foreign))
 
     def _is_folder(self, path: Path) -> bool:
         """A folder of the move, under its own name or while it steps aside for another."""
@@ -163,10 +184,12 @@ class Spelling:
         inside = self._inside(path)
         if path == self.config_file:
             fits = place == "config"
+        elif path in self.histories:
+            fits = place == "history" and bool(inside)
         elif not inside:
-            fits = place == "other" and not self._is_folder(path)
+            fits = place == "other" and not self._is_folder(path) and path != self.state
         else:
-            fits = self._may_rewrite(inside, place)
+            fits = self._may_rewrite(inside, place) or self._is_of_a_project_in(path, place)
         if not fits:
             raise ValueError(f"{text!r} is nothing that a run rewrites as {place}")
         return path
@@ -190,9 +213,7 @@ class Spelling:
         if parts[0] == "ccmove":
             return _is_displaced(parts) and place != "history"
         is_job = len(parts) == 3 and parts[::2] == ("jobs", "state.json")
-        if is_job or parts == ("plugins", "installed_plugins.json"):
-            return place == "other"
-        return place == "history"
+        return place == "other" and (is_job or parts == ("plugins", "installed_plugins.json"))
 
 
 def _is_displaced(parts: tuple[str, ...]) -> bool:
@@ -254,8 +275,8 @@ def from_json(record: object, layout: Layout) -> Manifest:
 
 
 def _manifest(record: dict[str, Any], layout: Layout) -> Manifest:
-    moves = _pairs(record["moves"])
-    folders = _pairs(record["folders"])
+    moves = _moves(record["moves"])
+    folders = _moves(record["folders"])
     spelling = Spelling(layout, [path for pair in (*moves, *folders) for path in pair])
     steps = tuple(_step(row, spelling) for row in record["steps"])
     inodes = tuple(_number(number) for number in record["inodes"])
@@ -311,6 +332,18 @@ def _pairs(rows: object) -> tuple[tuple[str, str], ...]:
     if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == 2 for r in rows):
         raise ValueError(f"{rows!r} are not pairs of paths")
     return tuple((_text(old), _text(new)) for old, new in rows)
+
+
+def _moves(rows: object) -> tuple[tuple[str, str], ...]:
+    return tuple((_moved_path(old), _moved_path(new)) for old, new in _pairs(rows))
+
+
+def _moved_path(value: object) -> str:
+    """A path that can be moved: everything would lie in `/`, and in nothing at all."""
+    path = _text(value)
+    if not path.strip("/") or "\0" in path:
+        raise ValueError(f"{path!r} can't be moved")
+    return path
 
 
 def _project(row: dict[str, Any]) -> ProjectMove:
@@ -384,8 +417,14 @@ def _hash(value: object) -> str:
 def edits_to_json(
     edits: Iterable[Edit], lines: Iterable[tuple[int, str, str]], appended: str
 ) -> bytes:
-    rows = [edit.record() for edit in edits]
-    return json.dumps({"edits": rows, "lines": list(lines), "appended": appended}).encode()
+    """What is needed to undo them; of alike edits only what was replaced by what."""
+    rows, replaced = [], []
+    if isinstance(edits, Alike):
+        replaced = [(old.decode(), new.decode()) for old, new, _ in edits.replaced]
+    else:
+        rows = [edit.record() for edit in edits]
+    record = {"edits": rows, "replaced": replaced, "lines": list(lines), "appended": appended}
+    return json.dumps(record).encode()
 
 
 Line = tuple[int, str, str]  # number, before, after
@@ -407,16 +446,36 @@ def read_edits(
     try:
         record = json.loads(document.data)
         edits = [_edit(row) for row in record["edits"]]
-        lines = [(_number(n), _text(before), _text(after)) for n, before, after in record["lines"]]
-        return edits, lines, _text(record["appended"])
+        if replaced := _pairs(record.get("replaced", [])):
+            edits += _replaced(manifest, file, layout, replaced)
+        lines = [(_number(n), _bytes(old), _bytes(new)) for n, old, new in record["lines"]]
+        return edits, lines, _bytes(record["appended"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RefusedError(
             f"{path} can't be used: {error}", "this backup can't be restored"
         ) from None
 
 
-_LEAD = re.compile(r'[ \t\n\r]*,?[ \t\n\r]*(?:"(?:[^"\\]|\\.)*"[ \t\n\r]*:[ \t\n\r]*)?')
-_TAIL = re.compile(r"[ \t\n\r]*,?")
+def _replaced(
+    manifest: Manifest, file: SavedFile, layout: Layout, replaced: tuple[tuple[str, str], ...]
+) -> Iterator[Edit]:
+    """The edits that replacing these texts in the saved file came to."""
+    document = read_document(layout.backups / manifest.id / file.saved) if file.saved else None
+    if document is None:
+        raise ValueError("nothing was saved of which something could be replaced")
+    after = document.data
+    for pair in replaced:
+        old, new = (text.encode() for text in pair)
+        if not old or len(after) + after.count(old) * (len(new) - len(old)) > LARGEST_DOCUMENT:
+            raise ValueError(f"{pair!r} can't be what was replaced")
+        after = after.replace(old, new)
+    if sha256(after) != file.after.sha256:
+        raise ValueError("replacing does not give what the run wrote")
+    return differing_values(document.text, after.decode("utf-8", "surrogateescape"))
+
+
+_LEAD = re.compile(r'[ \t\n\r]*,[ \t\n\r]*(?:("(?:[^"\\]|\\.)*")[ \t\n\r]*:[ \t\n\r]*)?')
+_TAIL = re.compile(r"(?:[ \t\n\r]*,)?")
 
 
 def _edit(row: list[Any]) -> Edit:
@@ -425,14 +484,44 @@ def _edit(row: list[Any]) -> Edit:
     _one_of(kind, ("set", "key", "add", "remove"))
     if not isinstance(pointer, list) or not pointer:
         raise ValueError(f"{pointer!r} points to nothing")
-    if not all(type(token) in (str, int) for token in pointer):
-        raise ValueError(f"{pointer!r} is not a pointer")
-    for raw in (before, after):
-        if raw is not None:
-            parse(_text(raw))
+    for token in pointer:
+        _text(token) if isinstance(token, str) else _number(token)
+    if kind == "key" and not isinstance(pointer[-1], str):
+        raise ValueError(f"{pointer[-1]!r} has no name")
+    for raw, is_there in ((before, kind != "add"), (after, kind != "remove")):
+        if is_there:
+            _json_text(raw, is_name=kind == "key")
+        elif raw is not None:
+            raise ValueError(f"{raw!r} is no part of {kind}")
     if anchor is not None:
         _text(anchor)
-    _number(place, least=-1)
-    if not _LEAD.fullmatch(_text(lead)) or not _TAIL.fullmatch(_text(tail)):
-        raise ValueError(f"{lead!r} and {tail!r} do not stand around a value")
+    _number(place, least=0 if kind == "remove" else -1)
+    if kind == "remove":
+        _check_around(pointer[-1], _text(lead), _text(tail))
+    elif (lead, tail) != ("", ""):
+        raise ValueError(f"{lead!r} and {tail!r} are no part of {kind}")
     return Edit.from_record(row)
+
+
+def _json_text(raw: object, is_name: bool) -> None:
+    """One JSON value and nothing around it; of a name, a string."""
+    node = parse(_bytes(raw))
+    if (node.start, node.end) != (0, len(_text(raw))) or (is_name and type(node.value) is not str):
+        raise ValueError(f"{raw!r} can't stand there")
+
+
+def _bytes(value: object) -> str:
+    """A text that is bytes decoded with surrogateescape, so that it can be written."""
+    text = _text(value)
+    text.encode("utf-8", "surrogateescape")
+    return text
+
+
+def _check_around(token: str | int, lead: str, tail: str) -> None:
+    """What stood around a removed item: commas and blanks, and its own name if it had one."""
+    found = _LEAD.fullmatch(_bytes(lead))
+    if found is None or not _TAIL.fullmatch(tail):
+        raise ValueError(f"{lead!r} and {tail!r} do not stand around a value")
+    name = loads(found[1]) if found[1] is not None else None
+    if name != (token if isinstance(token, str) else None):
+        raise ValueError(f"{lead!r} does not name {token!r}")

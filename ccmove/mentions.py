@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccmove import shell
@@ -41,19 +40,27 @@ SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FOLDER_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json")
 
 
-@dataclass
 class Search:
     """Looks into files for the paths of a move; `planned` is what some will hold then."""
 
-    state: State
-    paths: PathMap
-    request: Request
-    folders: list[Folder]
-    planned: dict[Path, bytes]
-    landed: dict[Path, Path]  # where things are that are moved
-    _bytes: int = 0
-    _not_seen: int = 0
-    _counted: dict[str, int] = field(default_factory=dict)
+    def __init__(
+        self,
+        state: State,
+        paths: PathMap,
+        request: Request,
+        folders: list[Folder],
+        planned: dict[Path, bytes],
+        landed: dict[Path, Path],  # where things are that are moved
+    ) -> None:
+        self.state = state
+        self.paths = paths
+        self.request = request
+        self.folders = folders
+        self.planned = planned
+        self.landed = landed
+        self._bytes = 0
+        self._not_seen = 0
+        self._counted: dict[str, int] = {}
 
     def everything(self) -> Iterator[LeftAlone]:
         """All of it, what the client keeps first, then the projects' own folders."""
@@ -104,12 +111,11 @@ class Search:
 
     def _notes_of_projects(self) -> Iterator[LeftAlone]:
         """Memory and whatever else lies beside the sessions of a project."""
-        for name in self.state.directory_names:
-            directory = self.state.layout.projects / name
-            for entry in names_in(directory):
+        for name, entries in self.state.entry_names.items():
+            for entry in entries:
                 if entry.endswith(".jsonl") or SESSION.match(entry) or entry in (INDEX, ALIASES):
                     continue
-                for path in _files_below(directory / entry):
+                for path in _files_below(self.state.layout.projects / name / entry):
                     yield from self._look(path, "Claude's notes")
 
     # -- the projects' own folders -------------------------------------------------------

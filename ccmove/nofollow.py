@@ -49,10 +49,31 @@ def lstat(path: Path) -> os.stat_result:
         return os.lstat(path.name, dir_fd=parent)
 
 
+def is_there(path: Path) -> bool:
+    """Whether anything has this name. When that can't be told, it is an error and not a no:
+    something of the user's that is taken for gone would be lost."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+            return False
+        raise
+    return True
+
+
 def listdir(path: Path) -> list[str]:
     """The names in a directory."""
     with directory(path) as fd:
         return os.listdir(fd)
+
+
+def listdir_in(parent: int, directory: Path, name: str) -> list[str]:
+    """The names in a directory of `directory`, which is open already as `parent`."""
+    fd = _enter(parent, (*directory.parts, name), _INSIDE)
+    try:
+        return os.listdir(fd)
+    finally:
+        os.close(fd)
 
 
 def _enter(parent: int, parts: tuple[str, ...], flags: int) -> int:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ccmove import shell
-from ccmove.encoding import encode, may_be_name_of, possible_names, sieve
+from ccmove.encoding import LONGEST_NAME, encode, may_be_name_of, possible_names, sieve
 from ccmove.future import ignores_case
 from ccmove.pathmap import PathMap, is_windows
 from ccmove.plan import LeftAlone
@@ -25,16 +25,15 @@ from ccmove.state import INDEX, MEMORY, Item, ProjectDirectory, State
 _SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-@dataclass(frozen=True)
 class Ledger:
     """What our own earlier moves say: whose an entry of a directory is, and who lives there."""
 
-    entries: dict[tuple[str, str], str] = field(default_factory=dict)
-    owners: dict[str, set[str]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.entries: dict[tuple[str, str], str] = {}
+        self.owners: dict[str, set[str]] = {}
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(NamedTuple):
     """What one path of the move owns of a directory."""
 
     path: str
@@ -42,8 +41,7 @@ class Share:
     entries: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Portion:
+class Portion(NamedTuple):
     """What of a directory goes to one place: the whole of it, or the shares of some paths."""
 
     directory: ProjectDirectory
@@ -57,13 +55,13 @@ class Portion:
         return tuple(entry for share in self.shares for entry in share.entries)
 
 
-@dataclass
 class Findings:
     """What moves, and the reasons for what is taken or left."""
 
-    portions: list[Portion] = field(default_factory=list)
-    left_alone: list[LeftAlone] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.portions: list[Portion] = []
+        self.left_alone: list[LeftAlone] = []
+        self.notes: list[str] = []
 
 
 def find_portions(
@@ -107,8 +105,8 @@ class Evidence:
         self.ledger = ledger
         self._folds = ignores_case(state.layout.projects)
         self._lower = PathMap(tuple((old.lower(), new.lower()) for old, new in paths.moves))
-        self._prompts = self._by_name(path for path in history_paths if paths.covers(path))
-        self._config = self._by_name(state.config_paths)
+        self._prompts = [path for path in history_paths if paths.covers(path)]
+        self._config = state.config_paths
         olds = [spelled for old, _ in paths.moves for spelled in _spellings(old)]
         self._sieves = [sieve(self._fold(old)) for old in olds]
         self._names = {self._fold(name): old for old in olds for name in possible_names(old)}
@@ -139,9 +137,9 @@ class Evidence:
 
     def listed(self, name: str) -> Iterator[tuple[str, str]]:
         """(path, evidence) from the lists; an unknown suffix of a long name proves nothing here."""
-        for path in self._prompts.get(self._fold(name), ()):
+        for path in self._named(name, self._prompts):
             yield path, "the prompt history"
-        for path in self._config.get(self._fold(name), ()):
+        for path in self._named(name, self._config):
             yield path, "the config file"
         for path in sorted(self.ledger.owners.get(name, ())):
             yield path, "an earlier move"
@@ -149,12 +147,15 @@ class Evidence:
     def _fold(self, name: str) -> str:
         return name.lower() if self._folds else name
 
-    def _by_name(self, paths: Iterable[str]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+    def _named(self, name: str, paths: Iterable[str]) -> Iterator[str]:
+        """Which of the paths some client keeps under `name`."""
+        folded = self._fold(name)
         for path in paths:
-            for name in dict.fromkeys(self._fold(name) for name in possible_names(path)):
-                found.setdefault(name, []).append(path)
-        return found
+            # There may be thousands: of a short plain path the name is as long as itself.
+            if len(path) != len(name) and path.isascii() and len(path) <= LONGEST_NAME:
+                continue
+            if folded in (self._fold(possible) for possible in possible_names(path)):
+                yield path
 
 
 def _spellings(path: str) -> list[str]:

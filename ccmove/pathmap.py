@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 Move = tuple[str, str]
@@ -28,15 +27,20 @@ def is_windows(path: str) -> bool:
     return path[:1] != "/" and _WINDOWS.match(path) is not None
 
 
-@dataclass(frozen=True)
 class PathMap:
     """The moves of one run. `kept` are projects below an OLD that stay where they are."""
 
-    moves: tuple[Move, ...]
-    kept: frozenset[str] = field(default_factory=frozenset)
+    def __init__(self, moves: tuple[Move, ...], kept: frozenset[str] = frozenset()) -> None:
+        self.moves = moves
+        self.kept = kept
+        # Most paths are other projects': one look at their beginning must do.
+        plain = not any(is_windows(old) for old, _ in moves)
+        self._starts = tuple(old for old, _ in moves) if plain else ("",)
 
     def map(self, path: str) -> str | None:
         """Where `path` is after the moves, or None when they do not concern it."""
+        if not path.startswith(self._starts):
+            return None
         concerned = [move for move in self.moves if _concerns(move, path)]
         if not concerned:
             return None
@@ -95,7 +99,8 @@ def tail_below(path: str, parent: str) -> str | None:
 def _windows_key(path: str) -> str:
     """The drive letter and the separators vary, the rest is compared as it is spelled."""
     same = path.replace("/", "\\")
-    return same[:1].upper() + same[1:]
+    # Only of ASCII: upper() makes an I of a dotless i, and of that a drive that it is not.
+    return same[:1].upper() + same[1:] if same[:1].isascii() else same
 
 
 def _join(path: str, old: str, new: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
@@ -26,18 +25,25 @@ MEMORY_FILE = "MEMORY.md"
 CHUNK = 1 << 20
 
 
-@dataclass
 class Placer:
     """Plans the steps for bringing things together; what can't be decided is a conflict."""
 
-    projects: Path
-    displaced: Path  # where the run sets aside what loses
-    on_conflict: str = "refuse"
-    future: Future = field(default_factory=Future)
-    drafts: Drafts = field(default_factory=Drafts)
-    conflicts: list[tuple[Path, Path]] = field(default_factory=list)
-    _set_aside: int = 0
-    _replaced: set[str] = field(default_factory=set)  # sessions whose transcript was replaced
+    def __init__(
+        self,
+        projects: Path,
+        displaced: Path,  # where the run sets aside what loses
+        on_conflict: str = "refuse",
+        *,
+        future: Future,
+    ) -> None:
+        self.projects = projects
+        self.displaced = displaced
+        self.on_conflict = on_conflict
+        self.future = future
+        self.drafts = Drafts()
+        self.conflicts: list[tuple[Path, Path]] = []
+        self._set_aside = 0
+        self._replaced: set[str] = set()  # sessions whose transcript was replaced
 
     def bring(self, path: Path, final: Path) -> None:
         """Bring what will be at `path` to `final`, whatever will be there."""
@@ -82,9 +88,7 @@ class Placer:
         ours_now, theirs_now = self.future.now(path), self.future.now(final)
         if ours_now is None or theirs_now is None or not both_files(ours_now, theirs_now):
             return False
-        ours, theirs = self.drafts.at(ours_now), self.drafts.at(theirs_now)
-        assert ours is not None  # both were seen to be files
-        assert theirs is not None
+        ours, theirs = self.drafts.needed(ours_now), self.drafts.needed(theirs_now)
         if final.name == INDEX:
             try:
                 add_entries(theirs, entries_of(ours), self._replaced)

@@ -5,12 +5,14 @@ Named tuples, because a frozen dataclass takes five times as long to define, at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ccmove.background import BackgroundHash
 from ccmove.edits import Edit
 from ccmove.history import Scan
+from ccmove.jsonspan import Node
 from ccmove.pathmap import PathMap
 from ccmove.state import Fingerprint
 
@@ -70,12 +72,13 @@ class FileChange(NamedTuple):
     place: str  # index, history, config or other: how it is counted
     before: bytes | None = None
     after: bytes | None = None
-    edits: tuple[Edit, ...] = ()
+    edits: Sequence[Edit] = ()
     lines: tuple[tuple[int, str, str], ...] = ()  # of a file of plain lines
     appended: str = ""  # text put after a plain file
     seen: Fingerprint | None = None
     mode: int | None = None  # for a file that is made
     keep_times: int | None = None  # mtime that a restored file gets back
+    outline: Node | None = None  # where values stand in `before`, if that was looked for
 
     @property
     def is_new(self) -> bool:
@@ -97,6 +100,7 @@ class HistoryChange(NamedTuple):
     parts: tuple[HistoryPart, ...]
     seen: Fingerprint  # of the history itself; what it grows by afterwards is carried over
     keep_times: int | None = None
+    hashed: BackgroundHash | None = None  # the history as it was seen, if that was done on the way
 
     @property
     def lines(self) -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from ccmove import history
-from ccmove.config import config_change
+from ccmove.background import BackgroundHash
+from ccmove.config import Excerpt, config_change
 from ccmove.edits import Edit, apply
 from ccmove.errors import RefusedError
 from ccmove.folders import rename_folders
@@ -34,6 +33,7 @@ from ccmove.plan import (
 from ccmove.printable import plural
 from ccmove.relocate import Relocator
 from ccmove.state import (
+    ALIASES,
     Document,
     Fingerprint,
     State,
@@ -60,17 +60,17 @@ def plan_move(
     state = State(layout)
     paths = PathMap(request.moves)
     if request.only:
-        paths = replace(paths, kept=_nested(state, paths, ledger))
+        paths = PathMap(request.moves, _nested(state, paths, ledger))
     prompts = _history(state, paths, tick)
     found = find_portions(state, paths, _prompt_paths(prompts), ledger)
     placer = Placer(
         layout.projects,
         displaced or layout.own / "displaced",
         request.on_conflict,
-        Future(ignores_case=ignores_case(layout.projects)),
+        future=Future(ignores_case=ignores_case(layout.projects)),
     )
     relocator = Relocator(placer, layout.own / "work", paths)
-    relocator.relocate(found.portions, state.directory_names)
+    relocator.relocate(found.portions, state.directories_with(ALIASES))
     refuse_conflicts(placer)
     left = [*found.left_alone, *relocator.left_alone]
     places = moved_folders(request, relocator.moves)
@@ -80,7 +80,7 @@ def plan_move(
     landed = landings(placer.future.steps)
     planned = {file.path: file.after for file in files if file.after is not None}
     left += Search(state, paths, request, places, planned, landed).everything()
-    projects = tuple(_measured(layout, move) for move in relocator.moves)
+    projects = tuple(relocator.moves)
     return Plan(
         "move",
         paths,
@@ -115,10 +115,11 @@ def _history(state: State, paths: PathMap, tick: Tick | None) -> HistoryChange |
         return None
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        found = history.scan(reader(fd), seen.size, paths, tick=tick)
+        hashed = BackgroundHash()
+        found = history.scan(reader(fd), seen.size, paths, tick=tick, see=hashed.update)
     finally:
         os.close(fd)
-    return HistoryChange(path, (HistoryPart(path, found),), seen)
+    return HistoryChange(path, (HistoryPart(path, found),), seen, hashed=hashed)
 
 
 def _prompt_paths(prompts: HistoryChange | None) -> Iterator[str]:
@@ -151,10 +152,13 @@ def _documents(
     """The files to rewrite other than the history; `left` gets what in them stays."""
     layout, paths = state.layout, relocator.paths
     files = list(relocator.files)
-    if state.config is not None:
-        change = config_change(state.config.text, paths, state.config_root)
+    if state.config is not None and state.config_root is not None:
+        excerpt = Excerpt(state.config.data, state.config_root, paths)
+        change = config_change(excerpt.text, paths)
         if change.edits:
-            files.append(_edited(state.config, list(change.edits), "config"))
+            after = excerpt.completed(apply(excerpt.text, change.edits))
+            file = _rewritten(state.config, after, change.edits, "config")
+            files.append(file._replace(outline=state.config_root))
         left += [_mention(layout, at, value) for at, value in change.mentions]
     others = other_documents(layout, request, folders, paths, relocator.names, left)
     files += [_edited(document, edits, "other") for document, edits in others]
@@ -163,21 +167,24 @@ def _documents(
 
 def _edited(document: Document, edits: list[Edit], place: str) -> FileChange:
     after = apply(document.text, edits).encode("utf-8", "surrogateescape")
+    return _rewritten(document, after, tuple(edits), place)
+
+
+def _rewritten(document: Document, after: bytes, edits: tuple[Edit, ...], place: str) -> FileChange:
     return FileChange(
-        document.path,
-        document.path,
-        place,
+        path=document.path,
+        ends=document.path,
+        place=place,
         before=document.data,
         after=after,
-        edits=tuple(edits),
+        edits=edits,
         seen=document.seen,
     )
 
 
 def _with_its_end(file: FileChange, landed: dict[Path, Path]) -> FileChange:
-    """A file in the folder of a project ends where that is renamed to."""
-    stays = file.ends == file.path and not file.is_new
-    return file._replace(ends=landing_of(file.path, landed)) if stays else file
+    """A file ends where the steps bring it; one that is made is made there."""
+    return file if file.is_new else file._replace(ends=landing_of(file.path, landed))
 
 
 def _mention(layout: Layout, pointer: str, value: str) -> LeftAlone:
@@ -215,17 +222,6 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[str, str], ...]:
                 f"rename the folder yourself, then: ccmove --config-dir DIR {old} …",
             )
     return request.on_disk
-
-
-def _measured(layout: Layout, move: ProjectMove) -> ProjectMove:
-    """The move with its number of transcripts and their size."""
-    sizes = []
-    for name in move.entries:
-        if name.endswith(".jsonl"):
-            found = os.lstat(layout.projects / move.source / name)
-            if stat.S_ISREG(found.st_mode):
-                sizes.append(found.st_size)
-    return move._replace(transcripts=len(sizes), size=sum(sizes))
 
 
 def _transcripts_left(layout: Layout, projects: tuple[ProjectMove, ...]) -> Iterator[LeftAlone]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from ccmove import shell
 from ccmove.errors import RefusedError
 from ccmove.layout import Layout
+from ccmove.nofollow import is_there
 from ccmove.plan import Plan
 from ccmove.printable import size as amount
 from ccmove.state import refuse_link
@@ -22,7 +23,7 @@ FILES_TO_SPARE = 16  # journal, manifest, locks and the directories of a backup
 def refuse_foreign_state(layout: Layout) -> None:
     """Another user's state would get files that its owner can't use, or hold traps of his."""
     for directory in (layout.config_dir, layout.own):
-        if os.path.lexists(directory) and (owner := os.lstat(directory).st_uid) != os.geteuid():
+        if is_there(directory) and (owner := os.lstat(directory).st_uid) != os.geteuid():
             raise RefusedError(
                 f"{directory} belongs to another user (uid {owner})",
                 f"run it as that user: sudo -u '#{owner}' {again()}",
@@ -80,6 +81,12 @@ def _refuse_foreign_file(path: Path) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise RefusedError(f"{path} is not a regular file", look_at(path))
     if not os.access(path.parent, os.W_OK):
+        if os.statvfs(path.parent).f_flag & os.ST_RDONLY:
+            look = shell.join(["df", str(path.parent)])
+            raise RefusedError(
+                f"{path.parent} is on a read-only file system",
+                f"see which: {look}\nmake it writable, then run the command again",
+            )
         look = shell.join(["ls", "-ld", str(path.parent)])
         raise RefusedError(f"{path.parent} can't be written to", f"look at it: {look}")
 

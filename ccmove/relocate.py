@@ -8,9 +8,7 @@ copied.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
 
 from ccmove import rewriter
@@ -24,7 +22,9 @@ from ccmove.drafts import (
     sessions_of,
     take_entries,
 )
+from ccmove.errors import StaleLookError
 from ccmove.jsonspan import NotJsonError
+from ccmove.nofollow import is_there
 from ccmove.ownership import Portion, session_of
 from ccmove.pathmap import PathMap
 from ccmove.placing import MEMORY_FILE, Placer, both_files, mode_of, same_bytes
@@ -33,31 +33,12 @@ from ccmove.rewriter import NameMap
 from ccmove.state import ALIASES, INDEX, MEMORY, Document, read_document
 
 
-@dataclass(frozen=True)
-class NewNames(NameMap):
-    """Names that change; of a directory that is split, only for the sessions that leave it."""
-
-    sessions: Mapping[tuple[str, str], str] = field(default_factory=dict)
-
-    def map(self, path: str) -> str | None:
-        whole = super().map(path)
-        place = whole or self.paths.map(path) or path
-        found = _IN_A_PROJECT.fullmatch(place)
-        new = self.sessions.get((found["name"], session_of(found["entry"]))) if found else None
-        return whole if found is None or new is None else f"{found[1]}{new}{found[3]}"
-
-
-_IN_A_PROJECT = re.compile(
-    r"(.*[\\/]projects[\\/])(?P<name>[^\\/]+)([\\/](?P<entry>[^\\/]+).*)", re.DOTALL
-)
-
-
-@dataclass
 class Relocation:
     """One portion on its way."""
 
-    portion: Portion
-    entries: Entries = field(default_factory=list)  # that it takes out of a shared index
+    def __init__(self, portion: Portion) -> None:
+        self.portion = portion
+        self.entries: Entries = []  # that it takes out of a shared index
 
     @property
     def source(self) -> Path:
@@ -79,19 +60,19 @@ class Relocation:
         return NameMap(((self.source.name, self.target.name),), paths)
 
 
-@dataclass
 class Relocator:
-    """Plans everything for the portions of one run."""
+    """Plans everything for the portions of one run; `work` is where sources are parked."""
 
-    placer: Placer
-    work: Path  # where sources are parked
-    paths: PathMap
-    moves: list[ProjectMove] = field(default_factory=list)
-    left_alone: list[LeftAlone] = field(default_factory=list)
-    names: NameMap = field(default_factory=lambda: NameMap(()))
-    _made: dict[Path, FileChange] = field(default_factory=dict)
-    _parked: int = 0
-    _listed: dict[Path, dict[str, str]] = field(default_factory=dict)  # in indexes that are made
+    def __init__(self, placer: Placer, work: Path, paths: PathMap) -> None:
+        self.placer = placer
+        self.work = work
+        self.paths = paths
+        self.moves: list[ProjectMove] = []
+        self.left_alone: list[LeftAlone] = []
+        self.names = NameMap(())
+        self._made: dict[Path, FileChange] = {}
+        self._parked = 0
+        self._listed: dict[Path, dict[str, str]] = {}  # in indexes that are made
 
     @property
     def steps(self) -> list[Step]:
@@ -101,13 +82,13 @@ class Relocator:
     def files(self) -> list[FileChange]:
         return [*self.placer.changes(), *self._made.values()]
 
-    def relocate(self, portions: Iterable[Portion], directory_names: Iterable[str]) -> None:
-        """Plan the way of each portion; every directory may have aliases that name it."""
+    def relocate(self, portions: Iterable[Portion], with_aliases: Iterable[Path]) -> None:
+        """Plan the way of each portion; any directory may have aliases that name it."""
         relocations = [Relocation(portion) for portion in portions]
         self.names = self._new_names(relocations)
         for relocation in relocations:
             self._draft_index(relocation)
-        self._draft_aliases(relocations, directory_names)
+        self._draft_aliases(relocations, with_aliases)
         self._place([r for r in relocations if r.whole and not r.stays])
         # What is split off comes last: it then finds every directory in its place.
         for relocation in relocations:
@@ -117,10 +98,10 @@ class Relocator:
             if relocation.stays:
                 self._note(relocation, "same")
 
-    def _new_names(self, relocations: list[Relocation]) -> NewNames:
+    def _new_names(self, relocations: list[Relocation]) -> NameMap:
         """The names of directories that change, and of single sessions that get another one."""
         moving = [r for r in relocations if not r.stays]
-        return NewNames(
+        return NameMap(
             tuple((r.source.name, r.target.name) for r in moving if r.whole),
             self.paths,
             {
@@ -133,7 +114,9 @@ class Relocator:
 
     def _note(self, relocation: Relocation, kind: str) -> None:
         portion = relocation.portion
+        sizes = {item.name: item.size for item in portion.directory.items if item.size is not None}
         for share in portion.shares:
+            moved = [sizes[entry] for entry in share.entries if entry in sizes]
             self.moves.append(
                 ProjectMove(
                     share.path,
@@ -142,6 +125,8 @@ class Relocator:
                     portion.target,
                     kind,
                     share.entries,
+                    len(moved),
+                    sum(moved),
                 )
             )
 
@@ -165,7 +150,7 @@ class Relocator:
         future = self.placer.future
         source, target = relocation.source, relocation.target
         memory = source / MEMORY
-        if not (relocation.portion.entries or relocation.entries or os.path.lexists(memory)):
+        if not (relocation.portion.entries or relocation.entries or is_there(memory)):
             return
         if not future.has(target):
             future.make_directory(target, mode_of(source))
@@ -187,7 +172,8 @@ class Relocator:
                 self._copy(source / name, target / name)
         elif os.path.isfile(source) and not os.path.islink(source):
             document = read_document(source)
-            assert document is not None  # it was just seen
+            if document is None:
+                raise StaleLookError(f"{source} is gone", "run the command again")
             self._copy_file(document, target)
         elif os.path.lexists(source):
             self.left_alone.append(LeftAlone(str(source), "a link; no copy of it is made"))
@@ -215,8 +201,7 @@ class Relocator:
             document.path.name == MEMORY_FILE
             and target.parent.parent.parent == self.placer.projects
         ):
-            theirs = self.placer.drafts.at(occupant)
-            assert theirs is not None  # it was seen to be a file
+            theirs = self.placer.drafts.needed(occupant)
             theirs.appended += rewriter.appendix(theirs.content(), document.text)
             return True
         return same_bytes(document.path, occupant)
@@ -225,8 +210,7 @@ class Relocator:
         """Give a file on disk other content; what it holds is saved. False when it is none."""
         if occupant is None or not both_files(occupant, occupant):
             return False
-        draft = self.placer.drafts.at(occupant)
-        assert draft is not None  # it was seen to be a file
+        draft = self.placer.drafts.needed(occupant)
         draft.forget()
         draft.whole = content
         return True
@@ -237,28 +221,27 @@ class Relocator:
 
     # -- aliases and index ------------------------------------------------------------------
 
-    def _draft_aliases(self, relocations: list[Relocation], directory_names: Iterable[str]) -> None:
+    def _draft_aliases(self, relocations: list[Relocation], with_aliases: Iterable[Path]) -> None:
         """Lines of any project's aliases that name a directory which gets another name."""
         split = [(r.source, r.target) for r in relocations if not (r.whole or r.stays)]
-        for name in directory_names:
-            path = self.placer.projects / name / ALIASES
-            if os.path.lexists(path) and (aliases := self.placer.drafts.at(path)) is not None:
+        for directory in with_aliases:
+            if (aliases := self.placer.drafts.at(directory / ALIASES)) is not None:
                 aliases.lines += rewriter.alias_lines(aliases.text, self.names)
                 for source, target in split:
                     _also(aliases, str(source), str(target))
 
     def _draft_index(self, relocation: Relocation) -> None:
         """Plan the new paths in the index of a directory, and who gets which entries."""
-        draft = self.placer.drafts.at(relocation.source / INDEX)
+        directory = relocation.portion.directory
+        draft = self.placer.drafts.at(relocation.source / INDEX, directory.index_file)
         if draft is None:
             return
         try:
             if relocation.whole:
-                names = relocation.names(self.paths)
-                draft.edits += rewriter.index_edits(draft.text, self.paths, names)
+                draft.rewrite_index(self.paths, relocation.names(self.paths))
             elif relocation.stays:
                 ours = PathMap(tuple((s.path, s.new_path) for s in relocation.portion.shares))
-                draft.edits += rewriter.index_edits(draft.text, ours, NameMap(()))
+                draft.rewrite_index(ours, NameMap(()))
             else:
                 self._split_index(draft, relocation)
         except NotJsonError as error:

@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 from ccmove.printable import printable
@@ -51,17 +49,32 @@ SHORTEST_PART = 24  # and the part of it that differs not further than this
 NARROWEST = 40
 
 
-@dataclass
 class Printer:
     """Where output goes, how much of it there is, and how wide it may be."""
 
-    quiet: bool = False
-    verbose: bool = False
-    as_json: bool = False
-    out: IO[str] = field(default_factory=lambda: sys.stdout or _nowhere())
-    err: IO[str] = field(default_factory=lambda: sys.stderr or _nowhere())
-    home: str = field(default_factory=lambda: os.environ.get("HOME", ""))
-    console: rich.console.Console | None = None  # a terminal of another kind, such as a picture
+    def __init__(
+        self,
+        quiet: bool = False,
+        verbose: bool = False,
+        as_json: bool = False,
+        out: IO[str] | None = None,
+        err: IO[str] | None = None,
+        home: str | None = None,
+        console: rich.console.Console | None = None,  # another terminal, such as a picture
+    ) -> None:
+        self.quiet = quiet
+        self.verbose = verbose
+        self.as_json = as_json
+        self.out = out or sys.stdout or _nowhere()
+        self.err = err or sys.stderr or _nowhere()
+        self.home = os.environ.get("HOME", "") if home is None else home
+        self.console = console
+
+    def at_home(self, home: str) -> Printer:
+        """The same, for the paths of another home."""
+        return Printer(
+            self.quiet, self.verbose, self.as_json, self.out, self.err, home, self.console
+        )
 
     @property
     def terminal(self) -> bool:
@@ -79,6 +92,8 @@ class Printer:
     def width(self) -> int:
         if self.console is not None:
             return self.console.width
+        import shutil
+
         return max(NARROWEST, shutil.get_terminal_size().columns)
 
     def lines(self, lines: Iterable[Line]) -> None:

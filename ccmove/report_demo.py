@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ccmove.commands.demo import Demo, Fact, Scene
 from ccmove.commands.verify import Verification
 from ccmove.report import Line, Printer
@@ -16,7 +14,7 @@ def show_demo(demo: Demo, printer: Printer) -> None:
     if printer.as_json:
         printer.json(demo.to_json())
     elif not printer.quiet:
-        at_home = replace(printer, home=demo.home)
+        at_home = printer.at_home(demo.home)
         at_home.lines(_opening())
         for number, scene in enumerate(demo.scenes, 1):
             at_home.lines(_title(number, scene))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ccmove import shell
-from ccmove.differences import differences
+from ccmove.differences import differences, number_of_differences
 from ccmove.errors import CcmoveError
 from ccmove.history import Scan
 from ccmove.layout import Layout
@@ -18,8 +17,7 @@ SCHEMA = 1
 Rewrite = tuple[str, str, int]  # before, after, number of lines
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """The outcome of a move, a restore or a recovery."""
 
     status: str
@@ -110,7 +108,7 @@ def counts(result: Result) -> dict[str, int]:
         return found
     found["transcripts"] = sum(move.transcripts for move in result.plan.projects)
     for change in result.plan.files:
-        found[change.place] += len(differences(change))
+        found[change.place] += number_of_differences(change)
     return found
 
 

@@ -7,7 +7,6 @@ overwritten, and what can't go back is named.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from ccmove.folders import rename_folders
 from ccmove.future import Future, ignores_case
 from ccmove.layout import Layout
 from ccmove.manifest import Manifest
+from ccmove.nofollow import is_there
 from ccmove.placing import Placer, mode_of
 from ccmove.plan import Step, landings
 from ccmove.state import Document
@@ -74,7 +74,7 @@ class Retreat:
         return moves
 
     def _is_there(self, move: Move) -> bool:
-        there = os.path.lexists(move[0])
+        there = is_there(move[0])
         if not there:
             self.warnings.append(f"{move[0]} is gone; it can't go back to {move[1]}")
         return there

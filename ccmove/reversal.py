@@ -21,12 +21,12 @@ from ccmove.backup import read_manifest
 from ccmove.config import PROJECTS, config_change
 from ccmove.drafts import listed_again, without_entries
 from ccmove.edits import Edit
-from ccmove.errors import NothingKnownError, RefusedError
+from ccmove.errors import NothingKnownError, RefusedError, StaleLookError
 from ccmove.history_back import pointed_back
 from ccmove.history_back import reversed_history as reversed_history
 from ccmove.jsonspan import NotJsonError, find, parse, show
 from ccmove.layout import Layout
-from ccmove.manifest import Content, Manifest, SavedFile, read_edits, sha256, sha256_of
+from ccmove.manifest import Manifest, SavedFile, read_edits, sha256, sha256_of
 from ccmove.pathmap import PathMap
 from ccmove.plan import FileChange, HistoryChange, Plan, ProjectMove
 from ccmove.retreat import Retreat
@@ -120,8 +120,7 @@ def _restore_file(
     if after == document.data:
         return []
     if document.path.is_relative_to(layout.projects):
-        draft = retreat.placer.drafts.at(document.path)
-        assert draft is not None  # it was just read
+        draft = retreat.placer.drafts.needed(document.path)
         draft.whole, draft.keep_times = after, keep_times
         return []
     return [_change(manifest, file, document, after, keep_times)]
@@ -235,8 +234,10 @@ def reversed_content(
     if now == file.before.sha256:
         return current, [], None
     if now == file.after.sha256:
-        saved = read_document(layout.backups / manifest.id / file.saved)
-        assert saved is not None  # checked before
+        path = layout.backups / manifest.id / file.saved
+        saved = read_document(path)
+        if saved is None:
+            raise StaleLookError(f"{path} is gone", "run the command again")
         return saved.data, [], file.before.mtime_ns
     known = recorded(layout, manifest, file)
     if known is None or known.is_empty:
@@ -322,7 +323,3 @@ def _undo_lines(text: str, known: Recorded, lost: list[str]) -> str:
     elif known.appended:
         lost.append("the text that was added to it")
     return text
-
-
-def content_of(data: bytes, found: os.stat_result) -> Content:
-    return Content(sha256(data), len(data), found.st_mode & 0o7777, found.st_mtime_ns)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ccmove import edits as make
 from ccmove.edits import Edit
@@ -22,19 +22,18 @@ Mapper = Callable[[str], str | None]
 _NO_MOVES = PathMap(())
 
 
-@dataclass(frozen=True)
-class NameMap:
+class NameMap(NamedTuple):
     """Old -> new names of project directories, inside paths such as `…/projects/NAME/x.jsonl`."""
 
     names: tuple[tuple[str, str], ...]
     paths: PathMap = _NO_MOVES
-    sessions: Mapping[tuple[str, str], str] = field(default_factory=dict)  # that leave their own
+    sessions: Mapping[tuple[str, str], str] = {}  # that leave their own; nobody changes it
 
     def map(self, path: str) -> str | None:
         """Where a path of the state itself is after the move, or None when it stays."""
         place = self.paths.map(path) or path
         for found in reversed(list(_DIRECTORY_NAME.finditer(place))):
-            new = self._new_name(found["name"], found["entry"] or "")
+            new = self._new_name(found["name"], found["entry"])
             if new is not None:
                 place = place[: found.start()] + new + place[found.end() :]
                 break
@@ -46,7 +45,7 @@ class NameMap:
 
 
 _DIRECTORY_NAME = re.compile(
-    r"(?<=[\\/]projects[\\/])(?P<name>[^\\/]+)(?=(?:[\\/](?P<entry>[^\\/]*))?)"
+    r"(?<=[\\/]projects[\\/])(?P<name>[^\\/]+)(?=[\\/]?(?P<entry>[^\\/]*))"
 )
 
 
@@ -120,15 +119,15 @@ def _usual_member(text: str, entry: Node, key: str, value: str) -> Node | None:
 
     Without `\\u` a key has only one spelling. So if `"key":` is there once, it is the member.
     """
+    inside = text[entry.start : entry.end]
     quoted = f'"{key}"'
-    at = text.find(quoted, entry.start, entry.end)
-    again = text.find(quoted, at + 1, entry.end)
-    colon = _COLON.match(text, at + len(quoted))
-    if at < 0 or again >= 0 or colon is None or text.find("\\u", entry.start, entry.end) >= 0:
+    if inside.count(quoted) != 1 or "\\u" in inside:
         return None
     raw = quote(value)
-    start = colon.end()
-    return Node(start, start + len(raw), value) if text.startswith(raw, start) else None
+    colon = _COLON.match(text, entry.start + inside.index(quoted) + len(quoted))
+    if colon is None or not text.startswith(raw, colon.end()):
+        return None
+    return Node(colon.end(), colon.end() + len(raw))
 
 
 _COLON = re.compile(r"[ \t\n\r]*:[ \t\n\r]*")
@@ -154,8 +153,7 @@ def _member_edits(
 # -- any JSON document -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """A node and the way down to it; the pointer is made only when it is asked for."""
 
     node: Node
@@ -261,7 +259,8 @@ def project_file_edits(text: str, paths: PathMap, _: NameMap) -> list[Edit]:
 
 def _is_command_line(edit: Edit) -> bool:
     """A hook's command with arguments only looks like a path that has blanks in it."""
-    return edit.pointer[-1:] == ("command",) and " " in (edit.before or "")
+    before = edit.before
+    return edit.pointer[-1:] == ("command",) and before is not None and " " in before
 
 
 _RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)
@@ -296,7 +295,7 @@ def _moved_command(command: str, paths: PathMap) -> str:
 
 def _moved_word(word: str, paths: PathMap) -> str:
     quoted = word[0] if word[0] in "\"'" else ""
-    new = paths.map(word.strip(quoted) if quoted else word)
+    new = paths.map(word.strip(quoted))
     again = f"{quoted}{new}{quoted}"
     return again if new is not None and _WORD.fullmatch(again) else word
 

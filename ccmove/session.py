@@ -11,18 +11,23 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ccmove import shell
 from ccmove.errors import CcmoveError, UnsettledError
 from ccmove.typed import again
 
 if TYPE_CHECKING:
+    from ccmove.commands.move import MoveOptions
     from ccmove.layout import Layout
     from ccmove.report import Printer, Progress
+    from ccmove.resolve import Pair
+    from ccmove.result import Result
 
 Show = Callable[[Any, "Printer"], None]
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
+COMPLETE_VARIABLE = "_CCMOVE_COMPLETE"  # a shell sets it to ask how a word goes on
 INTERRUPTED = 130
 DEFAULT_HINTS = {2: "ccmove --help", 5: "ccmove recover", INTERRUPTED: "{again}"}
 
@@ -45,11 +50,18 @@ def _undeniable(result: Any) -> contextlib.AbstractContextManager[None]:
 class Session:
     """What a command prints to, and what is known about its run if it fails."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        *,
+        quiet: bool = False,
+        verbose: bool = False,
+        as_json: bool = False,
+        config_dir: str | None = None,
+    ) -> None:
         from ccmove.report import Printer
 
-        self.printer = Printer(options["quiet"], options["verbose"], options["as_json"])
-        self.config_dir: str | None = options["config_dir"]
+        self.printer = Printer(quiet, verbose, as_json)
+        self.config_dir = config_dir
         self.layout: Layout | None = None
         self.moves: tuple[tuple[str, str], ...] = ()
         self._progress: Progress | None = None
@@ -63,6 +75,15 @@ class Session:
         if not silent and printer.out.isatty() and printer.err.isatty():
             self._progress = Progress(printer.err)
         return self._progress
+
+    def move(self, pairs: list[Pair], options: MoveOptions, *, dry_run: bool) -> Result:
+        """A move, or its preview; what is known of it is kept should it fail."""
+        from ccmove.api import Move, apply, find_state
+
+        self.moves = tuple(pair.real for pair in pairs)
+        self.layout = find_state(self.config_dir)
+        asked = Move(self.layout, pairs, options, self.progress())
+        return asked.preview if dry_run else apply(asked)
 
     def run(self, work: Callable[[Session], Any], show: Show | None = None) -> int:
         """Do the work, print what comes of it, and return the exit code."""
@@ -100,7 +121,7 @@ class Session:
             return error
         if os.environ.get(DEBUG) and isinstance(error, Exception):
             raise error
-        if self.layout is not None and os.path.lexists(self.layout.journal):
+        if self.layout is not None and _may_be_there(self.layout.journal):
             what = "interrupted" if isinstance(error, KeyboardInterrupt) else one_line(error)
             return UnsettledError(f"{what}; the run is not settled", "ccmove recover")
         if isinstance(error, KeyboardInterrupt):
@@ -131,16 +152,34 @@ class Session:
         return code or (0 if done else 1)
 
 
+def _may_be_there(path: Path) -> bool:
+    from ccmove.nofollow import is_there
+
+    try:
+        return is_there(path)
+    except PermissionError:
+        return False  # closed to us, so no run of ours has begun
+    except OSError:
+        return True
+
+
 def unprinted(error: OSError, more: str = "") -> None:
     from ccmove.report import complain
 
-    complain(f"the output could not be written: {error.strerror}{more}")
+    try:
+        complain(f"the output could not be written: {error.strerror}{more}")
+    except OSError:
+        _give_up_on(sys.stderr)  # nobody can be told; the exit code still says it
 
 
 def give_up_on_stdout() -> None:
     """Python flushes standard output once more at its end; that must not fail again."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _give_up_on(sys.stdout)
+
+
+def _give_up_on(stream: TextIO | None) -> None:
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def bug(error: BaseException) -> CcmoveError:
@@ -166,4 +205,5 @@ def fail(error: CcmoveError, *, as_json: bool) -> int:
             sys.stdout.flush()
     except OSError:
         give_up_on_stdout()
+        _give_up_on(sys.stderr)
     return error.exit_code

@@ -11,13 +11,12 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove import files, nofollow, reversal
+from ccmove import files, nofollow, reversal, shell
 from ccmove.errors import RefusedError, UnsettledError, describe
 from ccmove.files import Attributes
-from ccmove.journal import Journal, read_journal
+from ccmove.journal import Journal, read_journal, remove_unfinished
 from ccmove.layout import Layout
 from ccmove.locks import ClientLocks, remove_left_over
 from ccmove.manifest import Content, Manifest, SavedFile, sha256_of
@@ -28,8 +27,11 @@ from ccmove.state import read_document
 
 def settle(layout: Layout) -> str | None:
     """Take back an interrupted run; what was done, in words, or None when there was none."""
-    files.remove_file(layout.journal.with_name("journal.json.new"))
-    journal = read_journal(layout)
+    try:
+        remove_unfinished(layout)
+        journal = read_journal(layout)
+    except OSError as error:
+        raise _unsettled(error) from error
     if journal is None:
         return None
     try:
@@ -39,18 +41,38 @@ def settle(layout: Layout) -> str | None:
                 # What was parked goes back the way it came, also when that was removed already.
                 files.ensure_directory(layout.own / "work")
                 undo.run()
+        _refuse_vanished(layout, journal)
         _sweep(layout, journal)
     except OSError as error:
-        raise UnsettledError(
-            f"an interrupted run could not be taken back: {describe(error)}",
-            "mend that, then: ccmove recover",
-        ) from error
+        raise _unsettled(error) from error
     except RefusedError as error:  # a lock is held: "nothing was done" would not be true
         raise UnsettledError(
             f"an interrupted run could not be taken back: {error.message}",
             "let it finish or leave it, then: ccmove recover",
         ) from error
     return f"the interrupted run {journal.id} was taken back"
+
+
+def _unsettled(error: OSError) -> UnsettledError:
+    return UnsettledError(
+        f"an interrupted run could not be taken back: {describe(error)}",
+        "mend that, then: ccmove recover",
+    )
+
+
+def _refuse_vanished(layout: Layout, journal: Journal) -> None:
+    """A directory that someone took away may hold our changes, and come back with them."""
+    needed = [path.parent for path in journal.staged if path.parent != layout.own / "work"]
+    needed.append(layout.backups)
+    steps = journal.manifest.steps if journal.manifest is not None else ()
+    needed += [s.path for s in steps if s.target and s.path.parent == layout.projects]
+    for path in dict.fromkeys(needed):
+        if not nofollow.is_there(path):
+            raise UnsettledError(
+                f"{path} is gone, and with it what has to be taken back",
+                "put it back where it was, then: ccmove recover\n"
+                f"if it is gone for good: {shell.join(['mkdir', str(path)])} && ccmove recover",
+            )
 
 
 def _sweep(layout: Layout, journal: Journal) -> None:
@@ -67,13 +89,13 @@ def _sweep(layout: Layout, journal: Journal) -> None:
     files.remove_file(layout.journal)
 
 
-@dataclass
 class Undo:
     """Takes the changes of a run back in the opposite order; each may have been done or not."""
 
-    layout: Layout
-    journal: Journal
-    manifest: Manifest
+    def __init__(self, layout: Layout, journal: Journal, manifest: Manifest) -> None:
+        self.layout = layout
+        self.journal = journal
+        self.manifest = manifest
 
     def has_begun(self) -> bool:
         """Whether anything of the user's was changed; if not, no lock is needed to take back."""
@@ -95,7 +117,7 @@ class Undo:
             elif step.kind == "mkdir":
                 with contextlib.suppress(FileNotFoundError):
                     self._remove_if_empty(step.path)
-            elif not os.path.lexists(step.path):
+            elif not nofollow.is_there(step.path):
                 files.make_directory(step.path, step.mode)
         for file in self.manifest.files:
             if file.before is not None:
@@ -119,7 +141,7 @@ class Undo:
                 return
         except (FileNotFoundError, NotADirectoryError):
             return  # it was not done, or is taken back already
-        if os.path.lexists(path) and os.lstat(path).st_ino != inode:
+        if nofollow.is_there(path) and os.lstat(path).st_ino != inode:
             self._unite_back(target, path)
         else:
             files.rename_new(target, path)
@@ -129,7 +151,7 @@ class Undo:
         if not (target.is_dir() and path.is_dir()):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
         for name in sorted(os.listdir(target)):
-            if os.path.lexists(path / name):
+            if nofollow.is_there(path / name):
                 self._unite_back(target / name, path / name)
             else:
                 files.rename_new(target / name, path / name)
@@ -137,19 +159,28 @@ class Undo:
 
     def _put_back(self, file: SavedFile, before: Content) -> None:
         """The saved file itself when nothing came later; else what the reversal makes of it."""
+        saved = self.layout.backups / self.manifest.id / (file.saved or "")
+        if not nofollow.is_there(saved):
+            if _inode(file.path) == file.inode:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(saved))
+            return  # a link that was renamed back already
         try:
             now = nofollow.lstat(file.path)
         except FileNotFoundError:
+            self._bring_back(saved, file.path, before)
             return
-        saved = self.layout.backups / self.manifest.id / (file.saved or "")
-        if not os.path.lexists(saved):
-            return  # a link that was renamed back already
         if now.st_ino == file.inode:
             self._refuse_changed(saved, before)
         if now.st_ino == file.inode and now.st_size == file.after.size:
             self._rename_saved(saved, file.path, before)
         elif os.lstat(saved).st_ino != now.st_ino:
             self._put_back_changed(file)
+
+    def _bring_back(self, saved: Path, path: Path, before: Content) -> None:
+        """Someone took the file away, perhaps with our changes: it is there as before again."""
+        if nofollow.is_there(path.parent):
+            self._refuse_changed(saved, before)
+            self._rename_saved(saved, path, before)
 
     def _refuse_changed(self, saved: Path, before: Content) -> None:
         """Never put back what is not what was saved."""

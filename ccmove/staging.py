@@ -6,14 +6,12 @@ carried over under the lock, so that the lock is held for a moment only.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import queue
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ccmove import files, history
+from ccmove.background import Background, BackgroundHash
 from ccmove.errors import CcmoveError, StaleLookError
 from ccmove.files import Attributes
 from ccmove.manifest import Content
@@ -22,33 +20,6 @@ from ccmove.plan import HistoryChange
 from ccmove.state import Fingerprint, open_regular, reader
 
 Tick = Callable[[int, int], None]  # bytes done, bytes in all
-
-
-class BackgroundHash:
-    """SHA-256 on another core: hashing releases the interpreter, and so does writing."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-        self._blocks: queue.Queue[bytes | None] = queue.Queue(maxsize=4)
-        self._thread: threading.Thread | None = None
-
-    def update(self, block: bytes) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, daemon=True)
-            self._thread.start()
-        self._blocks.put(block)
-
-    def _work(self) -> None:
-        while (block := self._blocks.get()) is not None:
-            self._digest.update(block)
-
-    def hexdigest(self) -> str:
-        """The hash of everything so far; more may follow."""
-        if self._thread is not None:
-            self._blocks.put(None)
-            self._thread.join()
-            self._thread = None
-        return self._digest.hexdigest()
 
 
 class StagedHistory:
@@ -62,7 +33,7 @@ class StagedHistory:
         self._now = change.seen
         self._mode = 0o600
         self._size = 0
-        self._sha_before = BackgroundHash()
+        self._sha_before = BackgroundHash(change.hashed)
         self._sha_after = BackgroundHash()
 
     def write(self, attributes: Attributes, tick: Tick | None) -> None:
@@ -81,22 +52,30 @@ class StagedHistory:
         `write_new` has written a piece when it asks for the next one.
         """
         position = 0
-        fd: int | None = None
+        fd = -1
+
+        def compare(piece: bytes) -> None:
+            nonlocal position, fd
+            if fd < 0:
+                fd = _open(self.staged)
+            if reader(fd)(position, len(piece)) != piece:
+                raise _not_as_planned(f"it differs after byte {position}")
+            position += len(piece)
+
+        comparing = Background(compare)
         try:
             for piece in pieces:
                 yield piece
-                fd = _open(self.staged) if fd is None else fd
-                if reader(fd)(position, len(piece)) != piece:
-                    raise _not_as_planned(f"it differs after byte {position}")
-                position += len(piece)
+                comparing.put(piece)
+            comparing.wait()
         finally:
-            if fd is not None:
+            if fd >= 0:
                 os.close(fd)
 
     def _pieces(self) -> Iterator[bytes]:
         change = self.change
-        if len(change.parts) == 1 and change.parts[0].file == change.path:
-            yield from history_pieces(change, self._sha_before.update)
+        if change.hashed is not None:
+            yield from history_pieces(change)
             return
         for block in _blocks(change.path, change.seen.size):
             self._sha_before.update(block)
@@ -160,16 +139,12 @@ def _tail(change: HistoryChange, now: Fingerprint, read: history.Read) -> bytes:
     return read(change.seen.size, now.size - change.seen.size)
 
 
-def history_pieces(
-    change: HistoryChange, see: Callable[[bytes], None] | None = None
-) -> Iterator[bytes]:
-    """The new content, part by part; `see` is shown every block as it is read."""
+def history_pieces(change: HistoryChange) -> Iterator[bytes]:
+    """The new content, part by part."""
     for part in change.parts:
         fd = _open(part.file)
         try:
-            read = reader(fd)
-            source = _watched(read, see) if see else read
-            yield from history.rewritten(source, part.scan, part.start)
+            yield from history.rewritten(reader(fd), part.scan, part.start)
         finally:
             os.close(fd)
 
@@ -189,12 +164,3 @@ def _blocks(path: Path, size: int) -> Iterator[bytes]:
             yield read(offset, min(history.BLOCK, size - offset))
     finally:
         os.close(fd)
-
-
-def _watched(read: history.Read, see: Callable[[bytes], None]) -> history.Read:
-    def watched(offset: int, length: int) -> bytes:
-        block = read(offset, length)
-        see(block)
-        return block
-
-    return watched

@@ -26,12 +26,12 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from ccmove import backup, files, journal, manifest, reversal, verifier
-from ccmove.errors import CcmoveError, StaleLookError, describe
+from ccmove import backup, files, journal, manifest, nofollow, verifier
+from ccmove.background import hashing
+from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, describe
 from ccmove.files import Attributes
 from ccmove.interrupts import interrupts_ignored, termination_as_interrupt
 from ccmove.journal import Journal
@@ -40,7 +40,6 @@ from ccmove.locks import ClientLocks, new_mark, own_lock
 from ccmove.manifest import Content, Manifest, SavedFile
 from ccmove.plan import FileChange, HistoryChange, Plan, origin_of
 from ccmove.preflight import preflight, refuse_foreign_state
-from ccmove.settling import settle
 from ccmove.staging import StagedHistory
 from ccmove.state import Fingerprint
 
@@ -67,12 +66,12 @@ def run(
     should the state change before the locks are held, it is planned again.
     """
     refuse_foreign_state(layout)
-    first = None if os.path.lexists(layout.journal) else Draft.make(layout, make_plan)
+    first = None if nofollow.is_there(layout.journal) else Draft.make(layout, make_plan)
     if first is not None and not first.plan.changes_anything:
         return Outcome(first.plan, None)
     # `ending` outlives our lock: once the run is done nothing may claim that it was interrupted.
     with termination_as_interrupt(), contextlib.ExitStack() as ending, own_lock(layout):
-        settled = settle(layout)
+        settled = _settled(layout)
         for tries_left in reversed(range(TRIES)):
             draft = first if first is not None and not settled else Draft.make(layout, make_plan)
             first = None
@@ -119,14 +118,27 @@ def attempt(work: Run, full: bool, ending: contextlib.ExitStack) -> None:
         ending.enter_context(interrupts_ignored())
         work.finish()
     except BaseException as error:
-        _take_back(work.layout, error)
+        _take_back(work, error)
         raise
 
 
-def _take_back(layout: Layout, error: BaseException) -> None:
+def _settled(layout: Layout) -> str | None:
+    """Take back what was interrupted. As a rule nothing was: then the way back is not loaded."""
+    if not journal.was_interrupted(layout):
+        return None
+    from ccmove.settling import settle
+
+    return settle(layout)
+
+
+def _take_back(work: Run, error: BaseException) -> None:
     """After a failure: everything as it was, or an error that says what to do."""
     with interrupts_ignored():
-        settle(layout)
+        if _settled(work.layout) is None and work.has_journal:
+            raise UnsettledError(
+                f"{work.layout.journal} is gone, so the run could not be taken back",
+                f"put {work.layout.own} back where it was, then: ccmove recover",
+            ) from error
     if isinstance(error, OSError):
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT):
             raise StaleLookError(f"the state changed meanwhile: {describe(error)}") from error
@@ -152,20 +164,25 @@ def final(change: FileChange | HistoryChange) -> Path:
     return change.ends if isinstance(change, FileChange) else change.path
 
 
-@dataclass
 class Run:
     """The state of one attempt: where things are staged and what they will have been."""
 
-    layout: Layout
-    plan: Plan
-    identifier: str
-    progress: Progress | None = None
-    mark: int = field(default_factory=new_mark)
-    staged: dict[Path, Path] = field(default_factory=dict)  # these by where each will be
-    inodes: dict[Path, int] = field(default_factory=dict)
-    saved: dict[Path, tuple[str, bool]] = field(default_factory=dict)
-    edits: dict[Path, tuple[str, str]] = field(default_factory=dict)
-    history: StagedHistory | None = None
+    def __init__(
+        self, layout: Layout, plan: Plan, identifier: str, progress: Progress | None = None
+    ) -> None:
+        self.layout = layout
+        self.plan = plan
+        self.identifier = identifier
+        self.progress = progress
+        self.mark = new_mark()
+        # These by where each file will be:
+        self.staged: dict[Path, Path] = {}
+        self.inodes: dict[Path, int] = {}
+        self.saved: dict[Path, tuple[str, bool]] = {}
+        self.edits: dict[Path, tuple[str, str]] = {}
+        self.hashes: dict[Path, tuple[Callable[[], str], Callable[[], str]]] = {}  # before, after
+        self.history: StagedHistory | None = None
+        self.has_journal = False
 
     @property
     def directory(self) -> Path:
@@ -196,7 +213,16 @@ class Run:
             self.staged[final(change)] = parent / f".ccmove-{self.identifier}-{number}"
         files.ensure_directory(self.layout.backups)
         journal.write_journal(self._journal(None), self.layout)
-        files.make_directory(self.work)
+        self.has_journal = True
+        if self._needs_work():
+            files.make_directory(self.work, flushed=False)
+
+    def _needs_work(self) -> bool:
+        """Whether something is made, or parked, where nothing of the user's is."""
+        return any(change.is_new for change in self.plan.files) or any(
+            self.work in (step.path.parent, step.target and step.target.parent)
+            for step in self.plan.steps
+        )
 
     def _changes(self) -> list[FileChange | HistoryChange]:
         return [*self.plan.files, *([self.plan.history] if self.plan.history else [])]
@@ -216,10 +242,10 @@ class Run:
 
     def save(self) -> None:
         """Keep every file that changes, and write down the edits that it gets."""
-        files.make_directory(self.directory)
-        files.make_directory(self.directory / "files")
+        files.make_directory(self.directory, flushed=False)
+        files.make_directory(self.directory / "files", flushed=False)
         if any(step.target and step.target.parent.name == "displaced" for step in self.plan.steps):
-            files.make_directory(self.directory / "displaced")
+            files.make_directory(self.directory / "displaced", flushed=False)
         for number, change in enumerate(self._changes()):
             name = f"files/{number}"
             if isinstance(change, FileChange) and change.is_new:
@@ -237,6 +263,8 @@ class Run:
             assert change.after is not None
             attributes = self._attributes(change)
             staged = self.staged[final(change)]
+            # While the disk works there is time for this; the manifest needs both.
+            self.hashes[final(change)] = hashing(change.before or b""), hashing(change.after)
             self.inodes[final(change)] = files.write_new(staged, [change.after], attributes)
         if self.plan.history is not None:
             self._stage_history(self.plan.history)
@@ -290,6 +318,10 @@ class Run:
         """From here on everything can be taken back from the disk alone."""
         record = self._manifest()
         backup.write_manifest(record, self.layout)
+        for directory in (self.directory / "files", self.directory, self.layout.backups):
+            files.flush(directory)
+        if self._needs_work():
+            files.flush(self.layout.own)
         journal.write_journal(self._journal(record), self.layout)
 
     def _manifest(self) -> Manifest:
@@ -330,10 +362,13 @@ class Run:
             assert self.history is not None
             before, after = self.history.contents()
             return SavedFile(change.path, change.path, "history", saved, before, after, inode=inode)
+        sha_before, sha_after = self.hashes[final(change)]
         was = None
         if change.before is not None:
-            was = reversal.content_of(change.before, os.lstat(change.path))
-        will_be = Content(manifest.sha256(change.after or b""), len(change.after or b""))
+            now = os.lstat(change.path)
+            mode = stat.S_IMODE(now.st_mode)
+            was = Content(sha_before(), len(change.before), mode, now.st_mtime_ns)
+        will_be = Content(sha_after(), len(change.after or b""))
         edits, edits_sha256 = self.edits.get(final(change), (None, None))
         return SavedFile(
             change.path, change.ends, change.place, saved, was, will_be, edits, edits_sha256, inode
@@ -388,9 +423,11 @@ class Run:
                 files.set_mode(path, 0o600)
         files.remove_tree(self.work)
         try:
-            files.remove_file(self.layout.journal)
+            files.remove_file(self.layout.journal, may_be_gone=False)
+        except FileNotFoundError:
+            raise  # someone took it away: should it come back, the whole run is taken back
         except OSError:
-            if os.path.lexists(self.layout.journal):
+            if nofollow.is_there(self.layout.journal):
                 raise
             # Gone, so the run is done; only the flush failed. Should the power fail now, the
             # journal may come back, and then the whole run is taken back.

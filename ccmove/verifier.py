@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ccmove.alike import Alike
+from ccmove.config import is_opened
 from ccmove.edits import Edit
-from ccmove.jsonspan import NotJsonError, Pointer, loads, unquote
+from ccmove.jsonspan import Node, NotJsonError, Pointer, loads, outline, unquote
 from ccmove.manifest import sha256_of
 from ccmove.plan import FileChange, Plan, landings
-from ccmove.state import read_document
+from ccmove.state import open_regular, read_document
 
 MOST_SHOWN = 20
+PIECE = 1 << 16
 
 
 class Trace(NamedTuple):
@@ -131,17 +134,95 @@ def _check_traces(plan: Plan, traces: Traces, full: bool) -> Iterator[str]:
 
 def check_file(change: FileChange, path: Path, *, full: bool = False) -> list[str]:
     """What is not as planned in the file at `path`, which holds the new content of a change."""
-    document = read_document(path)
-    if document is None:
-        return [f"{path} is missing"]
-    if document.data != change.after:
-        differences = _differences(_value(change.after or b""), _value(document.data))
-        return [f"{path} does not hold what was planned", *differences][:MOST_SHOWN]
+    after = change.after or b""
+    if not _holds(path, after):
+        return list(_other_content(path, after))[:MOST_SHOWN]
     if not change.edits or change.before is None:
         return []
-    before = change.before.decode("utf-8", "surrogateescape")
-    problems = json_problems(before, document.text, change.edits, full=full)
+    if not full and _explains(change.edits, change.before, after, change.outline):
+        return []
+    one, other = (data.decode("utf-8", "surrogateescape") for data in (change.before, after))
+    problems = json_problems(one, other, change.edits, full=full)
     return [f"{path}: {problem}" for problem in problems][:MOST_SHOWN]
+
+
+def _explains(edits: Sequence[Edit], before: bytes, after: bytes, root: Node | None = None) -> bool:
+    """Whether the edits are the whole difference; False may also mean that it is hard to say.
+
+    `root` is the outline of the text before, where that is at hand.
+    """
+    if isinstance(edits, Alike):
+        return edits.explain(after)
+    touched = _touched(edits)
+    renamed = {e.pointer: (*e.pointer[:-1], _plain(e.after)) for e in edits if e.kind == "key"}
+    try:
+        expected = _folded(before, root or outline(before, is_opened), touched)
+        new_places = {renamed.get(pointer, pointer) for pointer in touched}
+        found = _folded(after, outline(after, is_opened), new_places)
+    except NotJsonError:
+        return False
+    _make(edits, expected)
+    return bool(expected == found)
+
+
+def _touched(edits: Iterable[Edit]) -> set[Pointer]:
+    """Where values must be looked into; a member that only gets another name is not one of them."""
+    touched: set[Pointer] = {()}
+    for edit in edits:
+        inside = edit.pointer[:-1] if edit.kind == "key" else edit.pointer
+        touched.update((inside[:1], inside[:2]))
+    return touched
+
+
+class _Raw:
+    """A value that nothing is to touch, as it is spelled: large ones are compared, not parsed."""
+
+    def __init__(self, data: bytes, node: Node) -> None:
+        self.data = data
+        self.node = node
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Raw) and self._spelling() == other._spelling()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _spelling(self) -> bytes:
+        return self.data[self.node.start : self.node.end]
+
+
+def _folded(data: bytes, node: Node, touched: set[Pointer], pointer: Pointer = ()) -> Any:
+    """The value of JSON text, parsed only where it is touched."""
+    if node.opened == "{" and is_opened(pointer):
+        return {
+            key.value: _folded(data, item, touched, (*pointer, key.value))
+            for key, item in node.members()
+        }
+    if pointer in touched:
+        return loads(data[node.start : node.end].decode("utf-8", "surrogateescape"))
+    return _Raw(data, node)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether the file holds just this; piece by piece, which needs no memory for a second one."""
+    fd = open_regular(path)
+    if fd is None:
+        return False
+    position = 0
+    with open(fd, "rb", buffering=0) as file:
+        while piece := file.read(PIECE):
+            if piece != data[position : position + len(piece)]:
+                return False
+            position += len(piece)
+    return position == len(data)
+
+
+def _other_content(path: Path, planned: bytes) -> Iterator[str]:
+    document = read_document(path)
+    if document is None:
+        yield f"{path} is missing"
+    else:
+        yield f"{path} does not hold what was planned"
+        yield from _differences(_value(planned), _value(document.data))
 
 
 def json_problems(
@@ -158,12 +239,24 @@ def json_problems(
     except NotJsonError as error:
         yield f"not valid JSON: {error}"
         return
-    made = list(edits)
-    for edit in sorted(made, key=lambda edit: edit.kind != "set"):  # before any index changes
-        _change_value(expected, edit)
-    _rename_members(expected, [edit for edit in made if edit.kind == "key"])
+    _make(list(edits), expected)
     if full or expected != found:
         yield from _differences(expected, found)
+
+
+def _make(edits: Sequence[Edit], document: Any) -> None:
+    """Make the edits to the value of a document."""
+    for edit in sorted(edits, key=_turn):
+        _change_value(document, edit)
+    _rename_members(document, [edit for edit in edits if edit.kind == "key"])
+
+
+def _turn(edit: Edit) -> tuple[int, int, int]:
+    """Removals come last, inside before outside and from the end: pointers are those of before."""
+    if edit.kind != "remove":
+        return 0, 0, 0
+    last = edit.pointer[-1]
+    return 1, -len(edit.pointer), -last if isinstance(last, int) else 0
 
 
 def _change_value(document: Any, edit: Edit) -> None:
@@ -178,8 +271,8 @@ def _change_value(document: Any, edit: Edit) -> None:
         parent[key] = _plain(edit.after)
     elif edit.kind == "remove" and isinstance(parent, dict):
         parent.pop(key, None)
-    elif edit.kind == "remove" and isinstance(parent, list):
-        parent.remove(_plain(edit.before))
+    elif edit.kind == "remove" and _has(parent, key) and parent[key] == _plain(edit.before):
+        del parent[key]
 
 
 def _plain(raw: str | None) -> Any:

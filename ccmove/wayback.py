@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove import history
@@ -21,12 +20,21 @@ from ccmove.plan import landings
 from ccmove.state import open_regular, read_document, reader
 
 
-@dataclass(frozen=True)
 class WayBack(PathMap):
-    """The opposite of a run's paths, except for what was there before it."""
+    """The opposite of a run's paths, except for what was there before it.
 
-    native: frozenset[str] = frozenset()  # paths in NEW that the run did not bring
-    brought: frozenset[str] = frozenset()
+    `native` are paths in NEW that the run did not bring, `brought` those that it did.
+    """
+
+    def __init__(
+        self,
+        moves: tuple[tuple[str, str], ...],
+        native: frozenset[str] = frozenset(),
+        brought: frozenset[str] = frozenset(),
+    ) -> None:
+        super().__init__(moves)
+        self.native = native
+        self.brought = brought
 
     def map(self, path: str) -> str | None:
         back = super().map(path)
@@ -55,7 +63,7 @@ def way_back(layout: Layout, manifest: Manifest) -> WayBack:
     native = {path for path in known if backward.covers(path) and not forward.covers(path)}
     native |= _joined(layout, manifest)
     brought = {new for path in known if (new := forward.map(path)) is not None}
-    return WayBack(backward.moves, frozenset(), frozenset(native), frozenset(brought))
+    return WayBack(backward.moves, frozenset(native), frozenset(brought))
 
 
 def _joined(layout: Layout, manifest: Manifest) -> set[str]:

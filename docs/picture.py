@@ -30,7 +30,7 @@ def short(run: Demo, printer: Printer) -> None:
         scene = next(scene for scene in run.scenes if scene.title == title)
         if number:
             printer.lines([[]])
-        show_scene(replace(scene, facts=()), replace(printer, home=run.home))
+        show_scene(replace(scene, facts=()), printer.at_home(run.home))
 
 
 PICTURES: dict[str, Callable[[Demo, Printer], None]] = {

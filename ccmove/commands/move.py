@@ -11,7 +11,7 @@ from ccmove import transaction, worktrees
 from ccmove.backup import read_ledger
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.journal import read_journal
-from ccmove.layout import Layout
+from ccmove.layout import Layout, size_of
 from ccmove.live import LiveSession, live_sessions
 from ccmove.plan import Plan, Request
 from ccmove.planner import plan_move
@@ -100,7 +100,7 @@ def _planned(
 
 def _reading(layout: Layout, progress: transaction.Progress) -> Callable[[int], None]:
     """The look at the history is the long part of planning."""
-    total = os.path.getsize(layout.history) if layout.history.exists() else 0
+    total = size_of(layout.history)
     return lambda done: progress("reading", done, total)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -11,12 +12,14 @@ from typing import NamedTuple
 from ccmove import backup, files, history, shell, transaction, worktrees
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.interrupts import termination_as_interrupt
+from ccmove.journal import was_interrupted
 from ccmove.layout import Layout
 from ccmove.live import live_sessions
 from ccmove.locks import own_lock
 from ccmove.manifest import ID_PATTERN, Manifest
+from ccmove.nofollow import is_there
 from ccmove.plan import Plan
-from ccmove.preflight import refuse_foreign_state, refuse_links
+from ccmove.preflight import refuse_foreign_state, refuse_links, refuse_links_of_ours
 from ccmove.result import Result
 from ccmove.reversal import plan_restore
 from ccmove.settling import settle
@@ -116,9 +119,12 @@ def _refuse_live(layout: Layout, manifest: Manifest) -> None:
 
 def recover(layout: Layout) -> Result:
     """Settle an interrupted run."""
-    if not os.path.lexists(layout.own):
+    if not is_there(layout.own):
         return Result("recovered", layout, settled=None)
     refuse_foreign_state(layout)
+    refuse_links_of_ours(layout)
+    if not was_interrupted(layout):  # known without a lock, so also where none can be made
+        return Result("recovered", layout, settled=None)
     with own_lock(layout), termination_as_interrupt():
         return Result("recovered", layout, settled=settle(layout))
 
@@ -154,9 +160,16 @@ def list_backups(layout: Layout) -> list[Backup]:
 
 
 def _size(directory: Path) -> int:
+    """Of the files that are there, at any depth; no link is followed."""
     total = 0
-    for base, _, names in os.walk(directory):
-        total += sum(os.lstat(os.path.join(base, name)).st_size for name in names)
+    waiting = [] if directory.is_symlink() else [os.fspath(directory)]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    total += entry.stat(follow_symlinks=False).st_size
     return total
 
 
@@ -168,7 +181,7 @@ def prune(layout: Layout, keep: int | None, older_than: float | None) -> list[st
             "all but the newest 10: ccmove backups --prune --keep 10\n"
             "what is older than 30 days: ccmove backups --prune --older-than 30d",
         )
-    if not os.path.lexists(layout.own):
+    if not is_there(layout.own):
         return []
     refuse_foreign_state(layout)
     with own_lock(layout):

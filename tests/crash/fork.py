@@ -30,12 +30,16 @@ class Ended:
 
 @dataclass(frozen=True)
 class Job:
-    """One command line for ccmove, where it runs, and how it is sabotaged."""
+    """One command line for ccmove, where it runs, and how it is sabotaged.
+
+    `hook` is one of `tests.hostile.hooks` with its arguments: what happens between two calls.
+    """
 
     state: StateBuilder
     args: Sequence[str]
     input: str = ""
     sabotage: Sequence[str] = field(default=())
+    hook: Sequence[str] = field(default=())
 
     def run(self, strace: Sequence[str] = ()) -> Ended:
         """Run it in a forked child; with options for strace, under strace."""
@@ -46,6 +50,7 @@ class Job:
             "env": clean_environment(self.state),
             "strace": list(strace),
             "sabotage": list(self.sabotage),
+            "hook": list(self.hook),
         }
         answer = json.loads(_ask(json.dumps(request)))
         if "error" in answer:
@@ -78,6 +83,11 @@ def _server() -> subprocess.Popen[str]:
     )  # fmt: skip
     atexit.register(_stop, server)
     return server
+
+
+def forget_server() -> None:
+    """The next job starts a server anew: one that sees what this process sees by now."""
+    _server.cache_clear()
 
 
 def _stop(server: subprocess.Popen[str]) -> None:

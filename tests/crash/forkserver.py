@@ -25,6 +25,7 @@ from typing import Any
 
 import ccmove
 from tests.crash import sabotage
+from tests.hostile import hooks
 
 _PR_SET_PTRACER = 0x59616D61
 _PR_SET_PTRACER_ANY = ctypes.c_ulong(-1)
@@ -100,6 +101,9 @@ def run_child(request: dict[str, Any], files: dict[str, Path], ready: int, gate:
         os.close(ready)
         os.read(gate, 1)
         os.close(gate)
+        if request["hook"]:
+            name, *words = request["hook"]
+            hooks.install(hooks.HOOKS[name](*words))
         ended = _main(request["args"])
         sys.stdout.flush()
         sys.stderr.flush()
@@ -127,7 +131,7 @@ def _become(request: dict[str, Any], files: dict[str, Path]) -> None:
 
 
 def _main(args: list[str]) -> int:
-    from ccmove.cli import main
+    from ccmove.start import main
 
     try:
         main(args)

@@ -2,6 +2,10 @@
 
 SIGKILL can't see a missing flush: what was written stays in the system's memory when a process
 dies. Only the order of the calls tells what a power failure would leave.
+
+Directories of the user's are flushed after every change, before the next step. Our own ones build
+on nothing but the journal: they are flushed before it changes. The names of staged files and of
+the client's locks need not be flushed: the journal names them, and lost ones are not missed.
 """
 
 from __future__ import annotations
@@ -42,12 +46,15 @@ class Linter:
     journaled: bool = False  # a journal was there before the run: it is a recovery
     violations: list[Violation] = field(default_factory=list)
     _unflushed_data: set[str] = field(default_factory=set)
-    _unflushed_entries: set[str] = field(default_factory=set)
+    _unflushed_entries: set[str] = field(default_factory=set)  # directories of the user's
+    _unflushed_own: set[str] = field(default_factory=set)
     _made: set[str] = field(default_factory=set)
     _made_directories: set[str] = field(default_factory=set)
     _links: dict[str, str] = field(default_factory=dict)  # a link of ours -> the user's file
     _has_manifest: bool = False
     _has_journal: bool = False
+    _has_begun: bool = False  # a journal, with or without the manifest, is on disk
+    _renamed_journal: bool = False
     _now: str = ""
 
     def check(self, calls: Iterable[Call]) -> list[Violation]:
@@ -61,6 +68,7 @@ class Linter:
                     follow(call)
         self._now = "the end"
         self._flushed_before_the_next_step()
+        self._flushed_before_the_journal_changes()
         return self.violations
 
     def _ways(self) -> tuple[tuple[tuple[str, ...], Callable[[Call], None]], ...]:
@@ -93,9 +101,12 @@ class Linter:
             self._broken("a new file is made with O_CREAT|O_EXCL|O_NOFOLLOW")
         if not call.arguments.rstrip().endswith("0600"):
             self._broken("a new file is made with mode 0600")
+        if self._is_staged(path) and not (self._has_begun or self.journaled):
+            self._broken("the journal names what is staged before it is there")
         self._made.add(path)
         self._unflushed_data.add(path)
-        self._unflushed_entries.add(os.path.dirname(path))
+        if not os.path.basename(path).startswith(".ccmove-"):
+            self._changed(path, ours=True)
 
     def _write(self, call: Call) -> None:
         path = call.paths[0]
@@ -124,10 +135,12 @@ class Linter:
         path = call.paths[0]
         self._unflushed_data.discard(path)
         self._unflushed_entries.discard(path)
+        self._unflushed_own.discard(path)
         if path.startswith(self._own("backups/")) and path.endswith("/manifest.json"):
             self._has_manifest = True
-        if path == self._own() and self._has_journal:
-            self.journaled = True
+        if path == self._own():
+            self._has_begun = self._renamed_journal
+            self.journaled = self.journaled or self._has_journal
 
     def _rename(self, call: Call) -> None:
         source, target = call.paths
@@ -142,10 +155,14 @@ class Linter:
             self._broken("a transcript is never copied")
         self._user_change(source, target)
         self._links = {ours: theirs for ours, theirs in self._links.items() if theirs != target}
-        self._unflushed_entries |= {os.path.dirname(source), os.path.dirname(target)}
-        # A journal that was written before the manifest can't hold it.
-        if target == self._own("journal.json") and self._has_manifest:
-            self._has_journal = True
+        if target == self._own("journal.json"):
+            self._flushed_before_the_journal_changes()
+            self._renamed_journal = True
+            # A journal that was written before the manifest can't hold it.
+            self._has_journal = self._has_journal or self._has_manifest
+        ours = self._is_ours(source)
+        self._changed(source, ours=ours)
+        self._changed(target, ours=ours and self._is_ours(target))
         if source in self._made:
             self._made.discard(source)
             self._made.add(target)
@@ -160,7 +177,7 @@ class Linter:
         if not self._is_ours(target):
             self._broken("links are made among our own files only")
         self._links[target] = source
-        self._unflushed_entries.add(os.path.dirname(target))
+        self._changed(target, ours=True)
 
     def _entry(self, call: Call) -> None:
         path = call.paths[-1]
@@ -171,12 +188,16 @@ class Linter:
         if call.name.startswith("mkdir"):
             self._made_directories.add(path)
         if path == self._own("journal.json"):
-            self.journaled = self._has_journal = False
+            self._flushed_before_the_journal_changes()
+            self.journaled = self._has_journal = self._has_begun = self._renamed_journal = False
         self._links.pop(path, None)
         self._made.discard(path)
         self._unflushed_data.discard(path)
-        self._unflushed_entries.add(os.path.dirname(path))
-        self._unflushed_entries.discard(path)
+        if not call.name.startswith("mkdir"):
+            self._unflushed_entries.discard(path)
+            self._unflushed_own.discard(path)
+        # A staged file that is removed must not come back: nobody would look for it again.
+        self._changed(path, ours=self._is_ours(path) and not self._is_staged(path))
 
     # -- rules for several of them --------------------------------------------------------
 
@@ -184,6 +205,21 @@ class Linter:
         for directory in sorted(self._unflushed_entries):
             self._broken(f"a directory is flushed before the next step: {directory}")
         self._unflushed_entries.clear()
+
+    def _flushed_before_the_journal_changes(self) -> None:
+        """But for the directory of the journal itself, which is flushed after it changed."""
+        waiting = self._unflushed_own - ({self._own()} if self._now != "the end" else set())
+        for directory in sorted(waiting):
+            self._broken(f"a directory of ours is flushed before the journal changes: {directory}")
+        self._unflushed_own -= waiting
+
+    def _changed(self, path: str, *, ours: bool) -> None:
+        """A name came or went; what is not ours must be flushed before the next step."""
+        directory = os.path.dirname(path)
+        if not ours:
+            self._unflushed_entries.add(directory)
+        elif PurePosixPath(path).is_relative_to(self._own()):
+            self._unflushed_own.add(directory)
 
     def _user_change(self, *changed: str) -> None:
         """The journal with the manifest, and the directory that it is in, must be on disk."""
@@ -200,6 +236,11 @@ class Linter:
 
     def _own(self, name: str = "") -> str:
         return os.path.join(self.config_dir, "ccmove", name).rstrip("/")
+
+    def _is_staged(self, path: str) -> bool:
+        """A file of ours beside a file of the user's."""
+        is_inside = PurePosixPath(path).is_relative_to(self._own())
+        return os.path.basename(path).startswith(".ccmove-") and not is_inside
 
     def _is_ours(self, path: str) -> bool:
         """Our directory, staged files, and the client's lock directories while they are held."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from ccmove import files, journal
+from ccmove import files, journal, locks
 from ccmove.locks import ClientLocks
 
 # What `ccmove.files` calls to change something; the rename that never replaces is not among them.
@@ -26,8 +27,10 @@ def without_fsync() -> None:
 
 
 def without_journal() -> None:
-    """Nothing is written down about the run under way."""
+    """Nothing is written down about the run under way, and nobody misses it in the end."""
     replace(journal, "write_journal", _nothing)
+    remove = files.remove_file
+    replace(files, "remove_file", lambda path, **how: remove(path, **{**how, "may_be_gone": True}))
 
 
 def without_client_locks() -> None:
@@ -44,6 +47,23 @@ def short_writes() -> None:
 def file_size_limit(size: int) -> None:
     """No file can grow beyond this: the kernel shortens one write and refuses the next."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def open_files_limit(number: int) -> None:
+    """No more files than this can be open at once, standard input and output among them."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+
+
+def clock(seconds: int) -> None:
+    """The clock was set forward by so many seconds, or back."""
+    now, utc = time.time, time.gmtime
+    replace(time, "time", lambda: now() + seconds)
+    replace(time, "gmtime", lambda moment=None: utc(time.time() if moment is None else moment))
+
+
+def patience(seconds: int) -> None:
+    """A lock that someone holds is waited for so long, and no longer."""
+    replace(locks, "WAIT", float(seconds))
 
 
 def die_at(number: int) -> None:
@@ -83,6 +103,9 @@ _KINDS: dict[str, Callable[..., None]] = {
         without_client_locks,
         short_writes,
         file_size_limit,
+        open_files_limit,
+        clock,
+        patience,
         die_at,
     )
 }

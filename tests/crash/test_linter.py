@@ -17,29 +17,34 @@ from tests.crash.sweep import break_off
 # The least that a safe run does: one file is replaced, one directory renamed.
 GOOD = """\
 7 mkdirat(4</h/.claude/ccmove>, "backups", 0700) = 0
+7 openat(4</h/.claude/ccmove>, "journal.json.new", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/journal.json.new>
+7 write(5</h/.claude/ccmove/journal.json.new>, "{}", 2) = 2
+7 fsync(5</h/.claude/ccmove/journal.json.new>) = 0
+7 renameat(4</h/.claude/ccmove>, "journal.json.new", 4</h/.claude/ccmove>, "journal.json") = 0
 7 fsync(4</h/.claude/ccmove>) = 0
-7 linkat(4</h>, ".claude.json", 5</h/.claude/ccmove/backups>, "0", 0) = 0
-7 fsync(5</h/.claude/ccmove/backups>) = 0
+7 mkdirat(4</h/.claude/ccmove/backups>, "1", 0700) = 0
+7 linkat(4</h>, ".claude.json", 5</h/.claude/ccmove/backups/1>, "0", 0) = 0
 7 openat(4</h>, ".ccmove-ID-0", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC, 0600) = 5</h/.ccmove-ID-0>
 7 write(5</h/.ccmove-ID-0>, "{\\"projects\\": ", 400) = 400
 7 fchmod(5</h/.ccmove-ID-0>, 0644) = 0
 7 fsync(5</h/.ccmove-ID-0>) = 0
-7 fsync(4</h>) = 0
-7 openat(4</h/.claude/ccmove/backups>, "manifest.json", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/backups/manifest.json>
-7 write(5</h/.claude/ccmove/backups/manifest.json>, "{}", 2) = 2
-7 fsync(5</h/.claude/ccmove/backups/manifest.json>) = 0
+7 openat(4</h/.claude/ccmove/backups/1>, "manifest.json", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/backups/1/manifest.json>
+7 write(5</h/.claude/ccmove/backups/1/manifest.json>, "{}", 2) = 2
+7 fsync(5</h/.claude/ccmove/backups/1/manifest.json>) = 0
+7 fsync(4</h/.claude/ccmove/backups/1>) = 0
 7 fsync(4</h/.claude/ccmove/backups>) = 0
 7 openat(4</h/.claude/ccmove>, "journal.json.new", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/journal.json.new>
 7 write(5</h/.claude/ccmove/journal.json.new>, "{}", 2) = 2
 7 fsync(5</h/.claude/ccmove/journal.json.new>) = 0
-7 fsync(4</h/.claude/ccmove>) = 0
 7 renameat(4</h/.claude/ccmove>, "journal.json.new", 4</h/.claude/ccmove>, "journal.json") = 0
 7 fsync(4</h/.claude/ccmove>) = 0
+7 mkdirat(4</h/.claude>, "history.jsonl.lock", 0700) = 0
 7 renameat(4</h>, ".ccmove-ID-0", 4</h>, ".claude.json") = 0
 7 fsync(4</h>) = 0
 7 renameat2(4</h/.claude/projects>, "-a", 5</h/.claude/projects>, "-b", RENAME_NOREPLACE) = 0
 7 fsync(5</h/.claude/projects>) = 0
-7 fchmodat(4</h/.claude/ccmove/backups>, "0", 0600) = 0
+7 rmdir("/h/.claude/history.jsonl.lock") = 0
+7 fchmodat(4</h/.claude/ccmove/backups/1>, "0", 0600) = 0
 7 unlinkat(4</h/.claude/ccmove>, "journal.json", 0) = 0
 7 fsync(4</h/.claude/ccmove>) = 0
 7 +++ exited with 0 +++
@@ -52,6 +57,8 @@ NEVER_COPIED = "a transcript is never copied"
 KEEPS_MODE = "a user's file keeps its mode, owner and time"
 TRANSCRIPT = "11111111-2222-4333-8444-555555555555.jsonl"
 FLUSHED_FIRST = "a directory is flushed before the next step: "
+OWN_FIRST = "a directory of ours is flushed before the journal changes: "
+NAMED_FIRST = "the journal names what is staged before it is there"
 
 
 def lint(trace: str) -> list[Violation]:
@@ -62,7 +69,7 @@ def without(*numbers: int) -> str:
     return "\n".join(line for i, line in enumerate(LINES) if i not in numbers)
 
 
-def with_line(line: str, after: int = 18) -> str:
+def with_line(line: str, after: int = 21) -> str:
     """The good trace and one line more: as a rule after the journal, where most is allowed."""
     return "\n".join([*LINES[: after + 1], f"7 {line}", *LINES[after + 1 :]])
 
@@ -73,20 +80,32 @@ def replaced(old: str, new: str) -> str:
 
 
 BAD = {
-    "staged data is not flushed": (without(7), "data is flushed before its rename"),
+    "staged data is not flushed": (without(11), "data is flushed before its rename"),
     "mode is set after the flush": (
-        "\n".join([*LINES[:6], LINES[7], LINES[6], *LINES[8:]]),
+        "\n".join([*LINES[:10], LINES[11], LINES[10], *LINES[12:]]),
         "data is flushed before its rename",
     ),
-    "journal data is not flushed": (without(15), "data is flushed before its rename"),
-    "directory of the staged file is not flushed": (without(8), FLUSHED_FIRST + "/h"),
-    "directory of the rename is not flushed": (without(22), FLUSHED_FIRST + "/h/.claude/projects"),
-    "the last removal is not flushed": (without(25), FLUSHED_FIRST + "/h/.claude/ccmove"),
-    "no journal": (without(13, 14, 15, 16, 17, 18), JOURNAL_FIRST),
-    "the journal's directory is not flushed": (without(18), JOURNAL_FIRST),
-    "a journal from before the manifest": (without(9, 10, 11, 12), JOURNAL_FIRST),
+    "journal data is not flushed": (without(19), "data is flushed before its rename"),
+    "directory of the replaced file is not flushed": (without(24), FLUSHED_FIRST + "/h"),
+    "directory of the rename is not flushed": (without(26), FLUSHED_FIRST + "/h/.claude/projects"),
+    "the last removal is not flushed": (without(30), OWN_FIRST + "/h/.claude/ccmove"),
+    "what is saved is not flushed": (without(15), OWN_FIRST + "/h/.claude/ccmove/backups/1"),
+    "the backup's own name is not flushed": (without(16), OWN_FIRST + "/h/.claude/ccmove/backups"),
+    "a backup that is removed may come back": (
+        with_line('unlinkat(4</h/.claude/ccmove/backups>, "1", AT_REMOVEDIR) = 0', 28),
+        OWN_FIRST + "/h/.claude/ccmove/backups",
+    ),
+    "a staged file that is removed may come back": (
+        with_line('unlinkat(4</h>, ".ccmove-ID-1", 0) = 0', 28),
+        FLUSHED_FIRST + "/h",
+    ),
+    "no journal": (without(17, 18, 19, 20, 21), JOURNAL_FIRST),
+    "no journal before what is staged": (without(1, 2, 3, 4, 5), NAMED_FIRST),
+    "the first journal's directory is not flushed": (without(5), NAMED_FIRST),
+    "the journal's directory is not flushed": (without(21), JOURNAL_FIRST),
+    "a journal from before the manifest": (without(12, 13, 14, 15), JOURNAL_FIRST),
     "a change after the journal is gone": (
-        with_line('renameat2(4</h/p>, "x", 4</h/p>, "y", RENAME_NOREPLACE) = 0', 25),
+        with_line('renameat2(4</h/p>, "x", 4</h/p>, "y", RENAME_NOREPLACE) = 0', 30),
         JOURNAL_FIRST,
     ),
     "a user's file is opened for writing": (
@@ -110,7 +129,7 @@ BAD = {
         KEEPS_MODE,
     ),
     "a user's file gets another mode through its link": (
-        with_line('fchmodat(4</h/.claude/ccmove/backups>, "0", 0600) = 0'),
+        with_line('fchmodat(4</h/.claude/ccmove/backups/1>, "0", 0600) = 0'),
         KEEPS_MODE,
     ),
     "a transcript is re-dated": (

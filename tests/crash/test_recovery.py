@@ -7,9 +7,17 @@ from pathlib import Path
 import pytest
 
 from tests.crash.bench import Bench
+from tests.crash.calls import reading_points
 from tests.crash.conftest import Record
 from tests.crash.interruptions import KINDS
-from tests.crash.sweep import ERRORS, fail_recovery, kill_recovery, recovery_points, sweep
+from tests.crash.sweep import (
+    ERRORS,
+    break_off,
+    fail_recovery,
+    kill_recovery,
+    recovery_points,
+    sweep,
+)
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -17,6 +25,8 @@ KILLED = [("merge", "move"), ("merge", "restore"), ("swap", "move")]
 # The longest ways back with every error, the others with one.
 FAILED = [(kind, error) for kind in ("prepared", "all changed") for error in ERRORS]
 FAILED += [(kind, "EIO") for kind in KINDS if kind not in ("prepared", "all changed")]
+# Whether something is there, and which inode it has; a machine may have one name or the other.
+LOOKING = ("newfstatat", "fstatat64", "statx", "lstat", "stat")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -39,3 +49,16 @@ def test_a_recovery_in_which_a_call_fails_says_so_and_is_settled_by_the_next_one
     points = recovery_points(bench, kind)
     tally = sweep(points, lambda point: fail_recovery(bench, kind, point, error))
     proven(f"failed with {error}: recovery of a move (merge)", tally)
+
+
+def test_a_call_of_a_recovery_that_changes_nothing_may_fail_as_well(
+    in_memory: Path, proven: Record
+) -> None:
+    """Above all: what can't be looked at is not taken for gone."""
+    bench, kind = Bench(in_memory, "move"), "all changed"
+    break_off(bench, kind)
+    every = reading_points(bench.recovery.run(["-y"]).trace)
+    points = [point for point in every if point.name in LOOKING and "/.claude/" in point.where]
+    tally = sweep(points, lambda point: fail_recovery(bench, kind, point, "EIO"))
+    proven("failed with EIO: calls that only look, recovery of a move (move)", tally)
+    assert tally.tried > 20

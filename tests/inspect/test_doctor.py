@@ -413,7 +413,7 @@ def test_an_interrupted_run_is_found_and_comes_first(
     state: StateBuilder, layout: Layout, examine: Examine
 ) -> None:
     state.project("gone")
-    layout.own.mkdir(mode=0o700)
+    layout.backups.mkdir(mode=0o700, parents=True)
     journal = {
         "schema": 1, "id": "20261116T004112Z-3f9c", "mark": 1, "locks": [], "staged": [],
         "manifest": None,

@@ -98,13 +98,13 @@ def test_a_failure_at_any_rename_leaves_everything_as_it_was(
     calls = 0
     real = files.rename_new
 
-    def rename_new(source: Path, target: Path) -> None:
+    def rename_new(source: Path, target: Path, *, flushed: bool = True) -> None:
         nonlocal calls
         calls += source.is_relative_to(state.projects)
         if calls == failing:
             calls += 100  # only once: taking back must not fail as well
             raise OSError(errno.EIO, "made up", str(source))
-        real(source, target)
+        real(source, target, flushed=flushed)
 
     monkeypatch.setattr(files, "rename_new", rename_new)
     search = Search(CommandLine())
@@ -338,7 +338,7 @@ def test_what_a_move_changes_as_well_waits_for_the_next_run(
 def test_an_interrupted_run_is_taken_back_first(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     own = state.config_dir / "ccmove"
-    own.mkdir(mode=0o700)
+    (own / "backups").mkdir(mode=0o700, parents=True)
     (own / "journal.json").write_text(
         '{"schema":1,"id":"20261116T004112Z-3f9c","mark":1,"locks":[],"staged":[],"manifest":null}'
     )

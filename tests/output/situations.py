@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from ccmove import locks
-from ccmove.cli import main
+from ccmove.start import main
 from tests.support.state import StateBuilder
 
 Arguments = list[str]

@@ -70,6 +70,17 @@ def test_an_answer_that_can_not_be_written_is_a_failure(known: StateBuilder, com
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("command", "code"), [("restore", 3), ("/neither /nor", 4), ("--no-such-option", 2)]
+)
+def test_an_error_that_can_not_be_written_still_has_its_exit_code(
+    known: StateBuilder, command: str, code: int
+) -> None:
+    for full in ("2> /dev/full", "> /dev/full 2>&1"):
+        assert shell(known, f"ccmove {command} {full}").returncode == code
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_closed_outputs_do_no_harm(known: StateBuilder, closed: str) -> None:
     done = shell(known, f'ccmove "$@" {closed}', *arguments(known))
@@ -93,7 +104,7 @@ def test_a_bug_shows_its_traceback_only_to_those_who_ask(known: StateBuilder) ->
         "import sys, ccmove.commands.move as m\n"
         "def fail(*a, **k): raise KeyError('planted')\n"
         "m.plan_move = fail\n"
-        "from ccmove.cli import main; main(sys.argv[1:])"
+        "from ccmove.start import main; main(sys.argv[1:])"
     )
     command = [sys.executable, "-c", script, *map(str, arguments(known))]
     for debug, shown in (("", False), ("1", True)):
@@ -117,7 +128,7 @@ def test_ctrl_c_ends_with_130_and_says_that_nothing_changed(
         "import sys, time, ccmove.commands.move as m\n"
         "def wait(*a, **k): print('ready', file=sys.stderr, flush=True); time.sleep(60)\n"
         "m.plan_move = wait\n"
-        "from ccmove.cli import main; main(sys.argv[1:])"
+        "from ccmove.start import main; main(sys.argv[1:])"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", script, *option, *map(str, arguments(known))],
@@ -154,3 +165,24 @@ def test_the_program_can_be_run_as_a_module_and_by_its_name(state: StateBuilder)
     for command in (ccmove_command("--version"), [os.fspath(by_name), "--version"]):
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout.startswith("ccmove ")
+
+
+def test_help_that_nobody_reads_to_its_end_is_no_failure() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "ccmove", "--help"], stdout=write, stderr=subprocess.PIPE
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_help_that_can_not_be_written_is_a_failure_of_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ccmove", "--help"], stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines() == [
+        "ccmove: the output could not be written: No space left on device"
+    ]

@@ -95,7 +95,7 @@ def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: int)
         "import sys, time; from ccmove.commands import demo\n"
         "def wait(*_):\n    print('ready', flush=True); time.sleep(60)\n"
         "demo.restore = wait\n"
-        "from ccmove.cli import main; main(['demo'])"
+        "from ccmove.start import main; main(['demo'])"
     )
     temporary = state.root / "tmp"
     temporary.mkdir()

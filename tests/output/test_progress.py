@@ -6,9 +6,12 @@ import io
 import re
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from ccmove.commands import move
+from ccmove.layout import Layout
 from ccmove.report import Progress
 from ccmove.session import Session
 from tests.output.terminal import run_on_terminal
@@ -18,7 +21,7 @@ from tests.support.state import StateBuilder
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 AT_ONCE = (
     "import sys; from ccmove.report import Progress; Progress.DELAY = 0.0; "
-    "from ccmove.cli import main; main(sys.argv[1:])"
+    "from ccmove.start import main; main(sys.argv[1:])"
 )
 
 
@@ -103,4 +106,14 @@ def test_after_half_a_second_it_is_drawn_and_taken_away_again(
 
 def test_a_session_without_a_terminal_has_no_progress() -> None:
     options = {"quiet": False, "verbose": False, "as_json": False, "config_dir": None}
-    assert Session(options).progress() is None
+    assert Session(**options).progress() is None
+
+
+def test_a_history_that_vanishes_between_two_looks_only_leaves_the_bar_without_a_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(Path, "exists", lambda _: True)  # a moment ago it was there
+    layout = Layout(tmp_path, tmp_path / ".claude.json", tmp_path)
+    move._reading(layout, lambda *told: seen.append(told))(5)
+    assert seen == [("reading", 5, 0)]

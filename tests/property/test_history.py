@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from unittest import mock
 
 from hypothesis import example, given
@@ -19,6 +18,7 @@ from tests.property.strategies import (
     json_texts,
     spellings,
 )
+from tests.support.history_oracle import moved_history
 from tests.support.oddlines import kind_names, odd_line, stringify
 
 MOVE = PathMap(((OLD, NEW),))
@@ -49,54 +49,8 @@ MOVES = st.sampled_from(
 )
 
 
-def no_constant(name: str) -> None:
-    raise ValueError(name)
-
-
-def last_project(text: str) -> tuple[int, int] | None:
-    """The span of the last top-level `project` that is a string, found character by character."""
-    decoder = json.JSONDecoder()
-    position = text.index("{") + 1
-    found = None
-    while True:
-        position = skip_blanks(text, position)
-        if text[position] == "}":
-            return found
-        if text[position] == ",":
-            position = skip_blanks(text, position + 1)
-        key, position = decoder.raw_decode(text, position)
-        start = skip_blanks(text, skip_blanks(text, position) + 1)
-        value, position = decoder.raw_decode(text, start)
-        if key == "project":
-            found = (start, position) if isinstance(value, str) else None
-
-
-def skip_blanks(text: str, position: int) -> int:
-    while text[position] in " \t\r\n":
-        position += 1
-    return position
-
-
-def oracle_line(line: bytes, paths: PathMap) -> bytes:
-    try:
-        text = line.decode()
-        record = json.loads(text, parse_constant=no_constant)
-    except ValueError:
-        return line
-    span = last_project(text) if isinstance(record, dict) else None
-    new = paths.map(record["project"]) if span else None
-    if span is None or new is None:
-        return line
-    return text[: span[0]].encode() + stringify(new) + text[span[1] :].encode()
-
-
 def oracle(data: bytes, paths: PathMap, longest: int = 64 << 20) -> bytes:
-    lines = data.split(b"\n")
-    ends = [b"\n"] * (len(lines) - 1) + [b""]
-    return b"".join(
-        (oracle_line(line, paths) if len(line) + len(end) <= longest else line) + end
-        for line, end in zip(lines, ends, strict=True)
-    )
+    return moved_history(data, paths.map, longest)
 
 
 def rewrite(data: bytes, paths: PathMap, block: int, longest: int = 64 << 20) -> bytes:

@@ -203,6 +203,22 @@ def test_project_files_of_nested_projects_follow_too(bench: Bench) -> None:
     bench.cycle(expected, "--project-files", state.code / "code", state.code / "src")
 
 
+@pytest.mark.parametrize("options", [["--project-files"], ["--project-files", "--move-folder"]])
+def test_project_files_of_a_project_inside_the_state_follow_and_come_back(
+    bench: Bench, options: list[str]
+) -> None:
+    """Someone works on a plugin or a skill where the client keeps it."""
+    state = bench.state
+    old, new = state.config_dir / "skills" / "old", state.config_dir / "skills" / "new"
+    state.project(old, sessions=1)
+    settings(old if "--move-folder" in options else new, f'{{"a": "{old}/x"}}')
+    before = bench.tree()
+    bench.ok(*options, old, new)
+    assert json.loads((new / ".mcp.json").read_text()) == {"a": f"{new}/x"}
+    bench.restore()
+    bench.expect(before)
+
+
 def test_project_files_alone_can_follow_later(bench: Bench, old: ProjectHandle, new: Path) -> None:
     files = settings(new, SETTINGS.replace("OLD", old.path))
     moved = bench.ok(old.path, new)
@@ -233,9 +249,10 @@ def desktop(state: StateBuilder, handle: ProjectHandle) -> Path:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the place differs elsewhere")
-def test_the_desktop_apps_sessions_follow_when_asked_to(
-    bench: Bench, old: ProjectHandle, new: Path
+def test_the_desktop_apps_sessions_follow_when_asked_to_and_it_does_not_run(
+    bench: Bench, old: ProjectHandle, new: Path, tmp_path: Path
 ) -> None:
+    """In one test: the app that runs here would be seen by another one at the same time."""
     file = desktop(bench.state, old)
     expected = plain(bench, old, new)
     moved = bench.cycle(expected, old.path, new)
@@ -247,13 +264,6 @@ def test_the_desktop_apps_sessions_follow_when_asked_to(
         (f'"originCwd": "{old.path}/sub"', f'"originCwd": "{new}/sub"'),
     )
     bench.cycle(expected, "--desktop", old.path, new)
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the place differs elsewhere")
-def test_the_desktop_apps_sessions_are_refused_while_it_runs(
-    bench: Bench, old: ProjectHandle, new: Path, tmp_path: Path
-) -> None:
-    desktop(bench.state, old)
     with running("claude-desktop", tmp_path):
         report = bench.refused("--desktop", old.path, new)
         assert "desktop app" in report["error"]

@@ -9,17 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.run import clean_environment
+from tests.support.state import StateBuilder
+
 PACKAGE = Path(__file__).parents[2] / "ccmove"
 
 # From the bottom up: a module may import only what stands before it. The commands, and what they
 # show and find, come above all of these and are free among themselves.
 ORDER = [
-    *("printable", "shell", "errors", "typed", "nofollow", "encoding", "pathmap", "jsonspan"),
-    *("edits", "rewriter", "history", "config", "layout", "state", "live", "plan", "future"),
-    *("ownership", "drafts", "placing", "arrange", "relocate", "places", "worktrees", "mentions"),
-    *("manifest", "folders", "planner", "files", "journal", "backup", "wayback", "history_back"),
-    *("retreat", "reversal", "verifier", "locks", "preflight", "interrupts", "staging"),
-    *("settling", "transaction"),
+    *("printable", "shell", "errors", "typed", "background", "nofollow", "encoding", "pathmap"),
+    *("jsonspan", "edits", "rewriter", "alike", "history", "config", "layout", "state", "live"),
+    *("plan", "future", "ownership", "drafts", "placing", "arrange", "relocate", "places"),
+    *("worktrees", "mentions", "manifest", "folders", "planner", "files", "journal", "backup"),
+    *("wayback", "history_back", "retreat", "reversal", "verifier", "locks", "preflight"),
+    *("interrupts", "staging", "settling", "transaction"),
 ]
 
 MUTATING = {
@@ -92,15 +95,19 @@ def test_the_check_sees_a_mutation() -> None:
     assert mutating_calls(ast.parse("out.write('x'); ', '.join(y)")) == set()
 
 
-def loaded_by(*arguments: str) -> set[str]:
+def loaded_by(*arguments: str, state: StateBuilder | None = None) -> set[str]:
     """Modules that a run of the command line loads."""
     script = (
-        "import sys\nfrom ccmove.cli import main\n"
+        "import sys\nfrom ccmove.start import main\n"
         "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
         "sys.stderr.write('LOADED ' + ' '.join(sys.modules))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, *arguments],
+        env=clean_environment(state, {"PYTHONPATH": str(PACKAGE.parent)}) if state else None,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return set(done.stderr.rpartition("LOADED ")[2].split())
 
@@ -109,6 +116,17 @@ def test_help_and_version_load_nothing_heavy() -> None:
     for argument in ("--help", "--version"):
         heavy = {"rich", "deepdiff", "psutil", "filelock", "ccmove.transaction"}
         assert not loaded_by(argument) & heavy
+
+
+def test_a_plain_move_loads_nothing_that_it_does_not_need(state: StateBuilder) -> None:
+    """Each of these takes about as long to load as a small move takes to plan."""
+    needless = {"click", "inspect", "dataclasses", "filelock", "deepdiff", "psutil", "rich"}
+    old, new = state.project("my-app").path, state.code / "new-app"
+    new.mkdir(parents=True)
+    loaded = loaded_by(old, str(new), state=state)
+    assert "ccmove.transaction" in loaded
+    assert not loaded & needless
+    assert (state.config_dir / "ccmove" / "backups").is_dir()
 
 
 def test_a_piped_refusal_does_not_load_rich() -> None:

@@ -306,3 +306,25 @@ class TestUndoWhenLifeWentOn:
                 edits.append(make.set_string(text, node, ("entries", i, key), "/new", f"s{i}"))
         after = apply(text, edits)
         assert undone(after, edits) == text  # in seconds; by the minute when each looks through all
+
+
+def test_an_item_that_stands_for_two_edits_is_taken_back_once() -> None:
+    """The text was changed since: what was set and what was added look alike, and one is left."""
+    before = '["x", "y", "z", "old"]'
+    edits = [set_at(before, (3,), "new"), *add(before, (), ("", '"new"'), ("", "0"))]
+    edits += remove(before, (), 1, 2)
+    later = '["new",0]'
+    back, lost = undo(later, recorded(edits))
+    json.loads(apply(later, back))
+    assert [edit.kind for edit in lost] == ["add"]
+
+
+def test_removals_that_contradict_each_other_do_no_harm() -> None:
+    """Only a forged list of edits has two items that were in the same place."""
+    forged = [
+        Edit("remove", (0,), "0", None, place=0, lead=","),
+        Edit("remove", (1,), "1", None, place=0, lead=","),
+    ]
+    back, lost = undo("[]", forged)
+    assert json.loads(apply("[]", back)) == [0, 1]
+    assert lost == []

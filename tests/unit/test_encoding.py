@@ -16,6 +16,7 @@ from ccmove.encoding import (
     sieve,
     uncut,
 )
+from tests.support.state import encoded_name
 
 FACTS = json.loads(
     (Path(__file__).parents[2] / "fixtures" / "facts" / "slugs.json").read_text("utf-8")
@@ -47,6 +48,7 @@ def test_each_utf16_unit_becomes_one_dash() -> None:
     assert encode("/a\u00e9") == "-a-"
     assert encode("/a\U0001f680") == "-a--"
     assert encode("/a\ud83d") == "-a-"  # a lone surrogate is one unit
+    assert (encode("/a\uffff"), encode("/a\U00010000")) == ("-a-", "-a--")  # the last, the first
     assert encode("/٣") == "--"  # a digit, but not one of ours
 
 
@@ -73,6 +75,13 @@ def test_the_hash_is_made_from_the_path_not_from_the_name() -> None:
     assert encode(one) != encode(other)
 
 
+@pytest.mark.parametrize("character", ["\u65e5", "\U0001f680", "\ud83d", "\u0100", "\xff"])
+def test_the_hash_of_a_long_path_is_made_from_any_units(character: str) -> None:
+    for number in range(200, 210):
+        path = "/" + character * number
+        assert encode(path) == encoded_name(path)
+
+
 def test_the_composed_name_of_one_version_is_possible_too() -> None:
     composed = unicodedata.normalize("NFC", DECOMPOSED)
     assert possible_names(DECOMPOSED) == (encode(DECOMPOSED), encode(composed))
@@ -82,6 +91,10 @@ def test_the_composed_name_of_one_version_is_possible_too() -> None:
 
 def test_a_plain_path_has_one_possible_name() -> None:
     assert possible_names("/home/dev/app") == ("-home-dev-app",)
+
+
+def test_a_long_path_is_looked_for_under_its_cut_name_first() -> None:
+    assert possible_names(LONG) == (encode(LONG), uncut(LONG))
 
 
 class TestUnknownSuffix:
@@ -104,6 +117,14 @@ class TestUnknownSuffix:
         assert not is_cut_name_of(uncut(LONG)[:200] + "-", LONG)
         assert not is_cut_name_of(uncut(LONG)[:200] + "x1", LONG)
 
+    def test_another_long_path_has_another_name(self) -> None:
+        assert not is_cut_name_of(uncut(LONG)[:200] + "-1x9", "/other" + LONG)
+
+    def test_a_path_of_200_units_is_not_cut(self) -> None:
+        path = LONG[:200]
+        assert not is_cut_name_of(uncut(path) + "-1x9", path)
+        assert is_cut_name_of(uncut(path) + "-1x9", path + "x")
+
     def test_a_short_path_has_none(self) -> None:
         assert not is_cut_name_of("-home-dev-app-1x9", "/home/dev/app")
         assert not may_be_name_of("-home-dev-app-1x9", "/home/dev/app")
@@ -125,3 +146,7 @@ class TestSieve:
         assert not may_concern("-home-dev-apple")
         assert not may_concern("-home-dev")
         assert not may_concern("-home-dev-other")
+
+    def test_what_goes_on_after_200_units_without_a_dash_does_not_pass(self) -> None:
+        path = "/" + "x" * 199
+        assert not sieve(path)(uncut(path) + "x")

@@ -45,6 +45,15 @@ class TestOddLines:
         assert history.rewrite(data, PATHS) == expected
         assert scan(data).lines == sum(one.raw != one.expected(OLD, NEW) for one in odd)
 
+    @pytest.mark.parametrize("rest", [b"]", b"] x", b"],", b"],[1"])
+    def test_a_line_that_goes_on_behind_a_bracket_stays(self, rest: bytes) -> None:
+        """The usual lines are parsed as one list, which must not end in one of them."""
+        usual, torn = line(OLD), line(OLD)[:-1] + rest + b"\n"
+        for data in (torn, usual + torn, torn + usual, usual + torn + usual):
+            moved = data.replace(usual, line(NEW))
+            assert history.rewrite(data, PATHS) == moved
+            assert scan(data).unreadable == 1
+
     @pytest.mark.parametrize(
         "raw",
         [
@@ -174,3 +183,14 @@ def test_a_span_that_was_found_by_other_means_is_replaced_too() -> None:
     found.add_raw(at, at + len(b'"/srv/x"'), b'"/y"')
     pieces = history.rewritten(lambda o, n: data[o : o + n], found)
     assert b"".join(pieces) == line(OLD) + line("/y")
+
+
+def test_everything_is_seen_once_in_order_and_in_small_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(history, "BLOCK", 100)
+    data = b'{"a":1}\n' * 50 + b"x" * 1000 + b"\n" + b'{"b":2}\n' * 50
+    seen: list[bytes] = []
+    history.scan(lambda at, length: data[at : at + length], len(data), PATHS, see=seen.append)
+    assert b"".join(seen) == data
+    assert max(map(len, seen)) == 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 import pytest
@@ -12,13 +13,16 @@ from ccmove.jsonspan import (
     Node,
     NotJsonError,
     Spelled,
+    byte_values,
     canonical,
     find,
     loads,
+    outline,
     parse,
     parse_at,
     quote,
     show,
+    unquote,
 )
 
 
@@ -128,6 +132,10 @@ def test_parse_at_ends_where_the_value_ends() -> None:
         "\f{}",
         "\u2028{}",
         "{}\u00a0",
+        "[1\f,2]",
+        "[1,\u00a02]",
+        '{"a"\f:1}',
+        '{"a":\u00a01}',
         "\ufeff\ufeff{}",
         "// x\n{}",
         "\udcff",
@@ -140,6 +148,32 @@ def test_what_is_not_json_is_refused(text: str, opens: bool) -> None:
     assert " " in str(refusal.value), "a message is a sentence, not a number"
     with pytest.raises(NotJsonError):
         loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "character"),
+    [("[1 2]", 3), ("{1:2}", 1), ('{"a" 1}', 5), ("[1]] ", 3), ("{} x", 3), ("[tru]", 1)],
+)
+def test_where_the_text_is_wrong_is_said(text: str, character: int) -> None:
+    with pytest.raises(NotJsonError) as refusal:
+        parse(text)
+    assert str(refusal.value) == f"unexpected text, or none, at character {character}"
+
+
+def test_what_is_wrong_is_said_by_every_way_to_read() -> None:
+    messages = {
+        "tru": "unexpected text, or none, at character 0",
+        '"a': "Unterminated string starting at: line 1 column 1 (char 0)",
+        "NaN": "NaN is not JSON",
+    }
+    for text, message in messages.items():
+        for read in (parse, loads):
+            with pytest.raises(NotJsonError) as refusal:
+                read(text)
+            assert str(refusal.value) == message
+    with pytest.raises(NotJsonError) as refusal:
+        parse("[")
+    assert str(refusal.value) == "the text ends too early"
 
 
 def test_a_byte_order_mark_may_stand_at_the_beginning() -> None:
@@ -156,7 +190,7 @@ def test_bytes_that_are_no_utf8_survive_inside_strings() -> None:
     assert text.encode("utf-8", "surrogateescape") == data
 
 
-DEPTH = 100_000
+DEPTH = int(os.environ.get("CCMOVE_TEST_DEPTH", "100000"))
 
 
 class TestDeepNesting:
@@ -199,9 +233,108 @@ class TestDeepNesting:
     def test_its_value_has_one_canonical_form(self) -> None:
         assert canonical(f'[{self.LISTS},"\\/a"]') == canonical(f' [ {self.LISTS} , "/a"]')
 
+    def test_other_values_have_another_canonical_form(self) -> None:
+        values = ["{}", "[]", '"{}"', "1", "1.0", '"1"', '{"a": 1}', '{"a": 2}', '{"b": 1}']
+        assert len({canonical(text) for text in values}) == len(values)
+        assert canonical('{"a":1}') == canonical('{ "\\u0061" : 1 }')
+
     def test_what_recursion_can_do_is_not_refused(self) -> None:
         depth = sys.getrecursionlimit() // 4
         assert loads("[" * depth + "]" * depth) is not None
+
+
+class TestOutline:
+    """Where values stand in bytes; of all values only keys are known."""
+
+    DATA = (
+        '\ufeff {"\u00e9": [1, {"\u00fc": "\u00df"}], "\\u00e0/": {"c": "x"}, "d": {}} \n'.encode()
+    )
+
+    @staticmethod
+    def raw(node: Node | None) -> str:
+        assert node is not None
+        return TestOutline.DATA[node.start : node.end].decode()
+
+    def test_places_are_those_of_the_bytes(self) -> None:
+        root = outline(self.DATA, lambda _: True)
+        assert self.raw(root) == self.DATA.decode().strip("\ufeff \n")
+        assert self.raw(root.get("\u00e9")) == '[1, {"\u00fc": "\u00df"}]'
+        assert self.raw(find(root, ("\u00e9", 1, "\u00fc"))) == '"\u00df"'
+        assert self.raw(find(root, ("\u00e0/", "c"))) == '"x"'
+        assert [self.raw(key) for key in root.keys] == ['"\u00e9"', '"\\u00e0/"', '"d"']
+
+    def test_values_are_not_kept(self) -> None:
+        root = outline(self.DATA, lambda pointer: not pointer)
+        assert [(item.value, item.opened) for item in root.items] == [(None, "")] * 3
+
+    def test_a_key_that_is_no_utf8_survives(self) -> None:
+        root = outline(b'{"a\xff": 1}', lambda _: True)
+        assert [key.value for key in root.keys] == ["a\udcff"]
+
+    def test_only_what_is_asked_for_is_opened(self) -> None:
+        root = outline(b'{"a": {"b": 1}, "c": {"d": 2}}', lambda at: at in ((), ("c",)))
+        assert [item.opened for item in root.items] == ["", "{"]
+
+    def test_without_a_byte_order_mark_it_begins_at_the_first_byte(self) -> None:
+        assert outline(b"{}", lambda _: True).start == 0
+
+    @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b"{", b"{} x", b"{1}", b"tru", b"NaN"])
+    def test_what_is_not_json_is_refused(self, data: bytes) -> None:
+        for opens in (True, False):
+            with pytest.raises(NotJsonError):
+                outline(data, lambda _: opens)  # noqa: B023 - called at once
+
+    def test_a_number_of_any_length_is_passed_over(self) -> None:
+        data = b'{"a": [%b], "b": 1}' % (b"9" * 10_000)
+        root = outline(data, lambda pointer: not pointer)
+        assert [item.end - item.start for item in root.items] == [10_002, 1]
+
+    def test_what_is_nested_deeply_is_passed_over(self) -> None:
+        data = b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b', "b": 1}'
+        root = outline(data, lambda pointer: not pointer)
+        assert [data[item.start : item.end][:2] for item in root.items] == [b"[[", b"1"]
+
+
+class TestByteValues:
+    """Values far sooner, in Latin-1; None where that would not be the whole truth."""
+
+    def test_strings_are_their_bytes_and_numbers_as_they_are_spelled(self) -> None:
+        data = '{"\u00e9": "\u00e9", "n": [1.10, -7, true], "o": {"a": null}} '.encode()
+        assert byte_values(data) == {
+            "\xc3\xa9": "\xc3\xa9",
+            "n": [b"1.10", b"-7", True],
+            "o": {"a": None},
+        }
+
+    def test_an_escape_is_what_it_stands_for(self) -> None:
+        assert byte_values(rb'{"a": "x\n\/\"\\"}') == {"a": 'x\n/"\\'}
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            rb'{"a": "\u0061"}',
+            rb'{"a": "\\u0061"}',
+            b"[]",
+            b'"a"',
+            b"1",
+            b' {"a": 1}',
+            b"\xef\xbb\xbf{}",
+            b"{} x",
+            b"{",
+            b'{"a": NaN}',
+            b"",
+            b'{"a": ' + b"[" * 50_000 + b"]" * 50_000 + b"}",
+        ],
+    )
+    def test_there_is_none_of(self, data: bytes) -> None:
+        assert byte_values(data) is None
+
+    def test_an_object_can_be_made_something_else(self) -> None:
+        def hook(record: dict[str, object]) -> object:
+            return len(record) if "x" in record else record
+
+        assert byte_values(b'{"a": {"x": 1, "y": 2}, "b": {}}', hook) == {"a": 2, "b": {}}
+        assert byte_values(b'{"x": 1}', hook) is None
 
 
 class TestNumbers:
@@ -219,16 +352,21 @@ class TestNumbers:
         assert loads("1") == loads(" 1 ")
         assert loads("1") != loads("1.0")
 
+    def test_numbers_can_be_counted(self) -> None:
+        assert len({Spelled("1"), Spelled("1"), Spelled("1.0")}) == 2
+
     def test_a_number_is_no_string(self) -> None:
         assert not isinstance(loads("1"), str)
         assert str(Spelled("1.10")) == "1.10"
 
 
-def test_find_returns_none_for_what_is_not_there() -> None:
+def test_find_returns_what_is_there_and_none_for_what_is_not() -> None:
     root = parse('{"a": [1, 2], "b": {"0": 3}}')
     for pointer in (("c",), ("a", 2), ("a", -1), ("a", "0"), ("b", 0), ("a", 0, "x")):
         assert find(root, pointer) is None
     assert find(root, ()) is root
+    numbers = [find(root, ("a", i)) for i in range(2)]
+    assert [node.value for node in numbers if node] == [Spelled("1"), Spelled("2")]
 
 
 def test_a_pointer_is_shown_as_the_standard_writes_it() -> None:
@@ -242,8 +380,12 @@ def test_a_pointer_is_shown_as_the_standard_writes_it() -> None:
 def test_a_string_is_quoted_as_the_client_does(value: str) -> None:
     assert json.loads(quote(value)) == value
     assert quote(value) == json.dumps(value, ensure_ascii=False)
+    assert unquote(quote(value)) == value
+    assert unquote(json.dumps(value)) == value
 
 
 def test_a_lone_surrogate_is_written_as_an_escape() -> None:
     assert quote("\ud83d!") == '"\\ud83d!"'
-    assert quote("\udcff") == '"\\udcff"'
+    for code in (0xD800, 0xDBFF, 0xDC00, 0xDCFF, 0xDFFF):
+        assert quote(chr(code)) == f'"\\u{code:04x}"'
+    assert quote("\ud7ff\ue000") == '"\ud7ff\ue000"'

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import string
+
 import pytest
 
-from ccmove.pathmap import PathMap, is_named_in, is_windows, tail_below
+from ccmove.pathmap import PathMap, client_spelling, is_named_in, is_windows, tail_below
 
 APP = PathMap((("/code/app", "/code/new"),))
 
@@ -17,6 +20,7 @@ APP = PathMap((("/code/app", "/code/new"),))
         ("/code/app/src/x.py", "/code/new/src/x.py"),
         ("/code/app//x", "/code/new//x"),
         ("/code/app/app", "/code/new/app"),
+        ("/code/app/back\\slash", "/code/new/back\\slash"),
     ],
 )
 def test_a_path_in_the_move_is_mapped(path: str, expected: str) -> None:
@@ -55,6 +59,12 @@ def test_the_longest_old_wins_in_any_order() -> None:
         assert paths.map("/code/x") == "/src/x"
         assert paths.map("/code/app/x") == "/lib/x"
         assert paths.map("/code/app/web/x") == "/web/x"
+
+
+def test_the_longest_old_wins_however_it_is_spelled() -> None:
+    moves = ((r"C:\code", r"C:\src"), ("C:/code/app", "C:/lib"))
+    for order in (moves, moves[::-1]):
+        assert PathMap(order).map("C:/code/app/x") == "C:/lib/x"
 
 
 def test_a_swap_and_a_chain_map_each_path_once() -> None:
@@ -142,7 +152,14 @@ class TestWindows:
         assert self.HOME.map(path) == expected
 
     @pytest.mark.parametrize(
-        "path", [r"C:\Users\me\app-docker", r"D:\Users\me\app", r"C:\Users\me\APP", "/Users/me/app"]
+        "path",
+        [
+            r"C:\Users\me\app-docker",
+            r"D:\Users\me\app",
+            r"C:\Users\me\APP",
+            "/Users/me/app",
+            r"C;\Users\me\app",
+        ],
     )
     def test_what_only_looks_alike_is_not_mapped(self, path: str) -> None:
         assert self.HOME.map(path) is None
@@ -150,6 +167,12 @@ class TestWindows:
     def test_another_drive_is_written_as_given(self) -> None:
         paths = PathMap(((r"c:\app", r"D:\lib\app"),))
         assert paths.map("C:/app/x") == "D:/lib/app/x"
+
+    def test_new_takes_the_separators_of_the_path_if_that_has_one_kind(self) -> None:
+        paths = PathMap(((r"C:\app", "C:/lib/app"),))
+        assert paths.map(r"C:\app\x") == r"C:\lib\app\x"
+        assert paths.map("C:/app/x") == "C:/lib/app/x"
+        assert paths.map(r"C:/app\x") == r"C:/lib/app\x"
 
     def test_a_network_share_is_found_with_either_separator(self) -> None:
         paths = PathMap(((r"\\server\share\app", r"\\server\share\new"),))
@@ -160,6 +183,13 @@ class TestWindows:
         assert PathMap(((r"C:\app", "/mnt/app"),)).map(r"C:\app\a\b") == "/mnt/app/a/b"
         assert PathMap((("/mnt/app", r"C:\app"),)).map("/mnt/app/a/b") == r"C:\app\a\b"
 
+    @pytest.mark.parametrize("drive", ["\u0131", "\u017f"])
+    def test_a_letter_that_only_looks_like_a_drive_is_none(self, drive: str) -> None:
+        """Capitals of these are I and S."""
+        paths = PathMap(((f"{drive.upper()}:\\code", "D:\\src"),))
+        assert paths.map(f"{drive.upper()}:\\code\\a") == "D:\\src\\a"
+        assert paths.map(f"{drive}:\\code\\a") is None
+
     def test_a_windows_path_is_told_by_its_drive_or_its_backslashes(self) -> None:
         assert is_windows("C:/x")
         assert is_windows("c:\\x")
@@ -167,11 +197,13 @@ class TestWindows:
         assert not is_windows("/C:/x")
         assert not is_windows("C:")
         assert not is_windows("Cx:/x")
+        assert not is_windows("\\x")
 
 
 def test_needles_are_in_every_path_that_is_mapped() -> None:
     assert APP.needles() == ("/code/app",)
     assert TestWindows.HOME.needles() == ("app",)
+    assert PathMap((("C:/Users/me/app", "C:/x"),)).needles() == ("app",)
     assert PathMap((("/a", "/b"), ("/a", "/b"), (r"\\s\share", r"\\s\x"))).needles() == (
         "/a",
         "share",
@@ -185,6 +217,17 @@ def test_tail_below_is_empty_for_the_path_itself() -> None:
     assert tail_below("/a", "/a/b") is None
 
 
+@pytest.mark.parametrize(("parent", "separators"), [("/a", "/"), (r"C:\a", "\\/")])
+def test_only_a_separator_begins_what_is_below(parent: str, separators: str) -> None:
+    found = {c for c in string.printable if tail_below(parent + c, parent) is not None}
+    assert found == set(separators)
+
+
+def test_the_client_spells_a_name_that_is_no_utf8_with_replacement_characters() -> None:
+    assert client_spelling(os.fsdecode(b"/code/caf\xe9/x")) == "/code/caf\ufffd/x"
+    assert client_spelling("/code/caf\u00e9") == "/code/caf\u00e9"
+
+
 class TestNamedIn:
     """A string that holds the path as a whole path, and is not one itself."""
 
@@ -196,6 +239,10 @@ class TestNamedIn:
             "see /code/app, please",
             "--flag=/code/app/x",
             "-I/code/app/include",
+            "-o/code/app",
+            r"a line\n/code/app",
+            r"a line\r/code/app",
+            r"a tab\t/code/app",
             "PATH=/bin:/code/app/bin",
             "Read(//code/app/**)",
             "file:///code/app/x",
@@ -216,7 +263,11 @@ class TestNamedIn:
             "/code/apples",
             "/code/appé",
             "/code/app~",
+            "/code/app+x",
+            "/code/app@2",
+            "/code/app.-x",
             "/srv/code/app",
+            "/srv/x-/code/app",
             "~/code/app",
             "../code/app",
             "code/app",
@@ -233,6 +284,22 @@ class TestNamedIn:
         assert paths.is_named_in("--root=C:/Users/me/app")
         assert paths.is_named_in(r'{"a": "x C:\\Users\\me\\app\\y"}')
         assert not paths.is_named_in(r"--root=C:\Users\me\app2")
+        assert not paths.is_named_in(r"--root=D:\Users\me\app")
+        assert is_named_in(r"--root=C:\a\b", r"C:\a\\b")
+
+    def test_other_paths_are_seen_only_as_they_are_spelled(self) -> None:
+        assert not is_named_in("/code/app-2 and /code//app", "/code/app")
+        assert not is_named_in("/code/app-2 and \\code\\app", "/code/app")
+
+    def test_a_character_that_means_something_in_a_pattern_is_just_that(self) -> None:
+        for path in ("/code/c++", "/code/a(b", "/code/a.b", r"C:\code\c++"):
+            assert is_named_in(f"see {path} there", path)
+        assert not is_named_in("/code/a.b-2 and /code/axb", "/code/a.b")
+        assert not is_named_in(r"a.b and C:\code\axb", r"C:\code\a.b")
+
+    def test_a_path_that_moves_up_is_named_although_new_begins_like_it(self) -> None:
+        up = TestNewBelowOld.DOWN.reversed()
+        assert up.is_named_in("--dir=/code/app/main/x")
 
     def test_what_is_in_place_or_kept_is_not_named(self) -> None:
         assert not TestNewBelowOld.DOWN.is_named_in("--dir=/code/app/main/x")

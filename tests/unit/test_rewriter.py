@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ccmove import rewriter
 from ccmove.edits import apply
 from ccmove.jsonspan import parse, show
 from ccmove.pathmap import PathMap
@@ -70,6 +71,7 @@ class TestNameMap:
             ),
             ("/home/dev/.claude/projects/-home-dev-code-my-app-docker/x", None),
             ("/home/dev/.claude/other/-home-dev-code-my-app/x", None),
+            ("/home/dev/myprojects/-home-dev-code-my-app/x", None),
             ("-home-dev-code-my-app", None),
             ("/projects/", None),
         ],
@@ -86,6 +88,7 @@ class TestNameMap:
         names = NameMap((), sessions={("-a", "s1"): "-b"})
         assert names.map("/c/projects/-a/s1.jsonl") == "/c/projects/-b/s1.jsonl"
         assert names.map("/c/projects/-a/s1/subagents/x") == "/c/projects/-b/s1/subagents/x"
+        assert names.map(r"C:\c\projects\-a\s1\subagents") == r"C:\c\projects\-b\s1\subagents"
         assert names.map("/c/projects/-a/s2.jsonl") is None
         assert names.map("/c/projects/-a") is None
 
@@ -136,11 +139,24 @@ class TestIndex:
             at('{"projectPath":"/OLD"}').replace("/", "\\/"),
             at('{"project\\u0050ath" : "/OLD"}'),
             at('{"nested":{"projectPath":"x"},"projectPath":"/OLD"}'),
+            at('{"nested":{"projectPath":"/OLD"},"projectPath":"/OLD"}'),
+            at('{"nested":{"projectPath":"/OLD"},"project\\u0050ath":"/OLD"}'),
+            at('{"projectPath":"/OLD","projectPath":"/OLD"}'),
             at('{"firstPrompt":"\\"projectPath\\":\\"x\\"","projectPath":"/OLD"}'),
             at('{"projectPath":"first","projectPath":"/OLD"}'),
             at('{"x":' + "[" * 5000 + "]" * 5000 + ',"projectPath":"/OLD"}'),
         ],
-        ids=["slashes", "escaped key", "nested", "in a string", "repeated", "deep"],
+        ids=[
+            "slashes",
+            "escaped key",
+            "nested",
+            "the same nested",
+            "the same nested, escaped key",
+            "the same repeated",
+            "in a string",
+            "repeated",
+            "deep",
+        ],
     )
     def test_any_spelling_of_an_entry_is_understood(self, entry: str) -> None:
         text = f'{{"entries": [{entry}]}}'
@@ -165,17 +181,62 @@ class TestIndex:
     def test_what_has_another_shape_stays(self, text: str) -> None:
         assert index_edits(text, PATHS, NAMES) == []
 
-    def test_a_string_with_bytes_that_are_no_utf8_stays(self) -> None:
-        data = b'{"originalPath": "%s/\xff", "projectPath": "%s"}' % (OLD.encode(), OLD.encode())
+    @pytest.mark.parametrize("byte", [b"\x80", b"\xff"])
+    def test_a_string_with_bytes_that_are_no_utf8_stays(self, byte: bytes) -> None:
+        old = OLD.encode()
+        data = b'{"originalPath": "%s/%s", "projectPath": "%s"}' % (old, byte, old)
         text = data.decode("utf-8", "surrogateescape")
         after = apply(text, index_edits(text, PATHS, NAMES)).encode("utf-8", "surrogateescape")
         assert after == data.replace(b'"%s"' % OLD.encode(), b'"%s"' % NEW.encode())
+
+    def test_bytes_that_are_no_utf8_hold_no_other_string_back(self) -> None:
+        data = b'{"projectPath": "%s", "originalPath": "%s/\xff"}' % (OLD.encode(), OLD.encode())
+        text = data.decode("utf-8", "surrogateescape")
+        (edit,) = index_edits(text, PATHS, NAMES)
+        assert edit.pointer == ("projectPath",)
+
+    @pytest.mark.parametrize("key", ["projectPath", "project\\u0050ath"])
+    @pytest.mark.parametrize(("session", "anchor"), [('"s"', "s"), ("7", None), ("null", None)])
+    def test_an_edit_is_anchored_to_its_session(
+        self, key: str, session: str, anchor: str | None
+    ) -> None:
+        text = at(f'{{"entries": [{{"sessionId": {session}, "{key}": "/OLD"}}]}}')
+        (edit,) = index_edits(text, PATHS, NAMES)
+        assert edit.anchor == anchor
+
+    @pytest.mark.parametrize("key", ["projectPath", "project\\u0050ath"])
+    def test_a_value_that_is_mapped_to_itself_stays(self, key: str) -> None:
+        text = at(f'[{{"{key}": "/OLD"}}]')
+        entry = parse(text, lambda at: not at).items[0]
+        assert entry_edits(text, entry, (), lambda path: path, lambda path: path) == []
 
     def test_one_entry_by_itself(self) -> None:
         text = at('[{"sessionId": "s", "projectPath": "/OLD"}]')
         entry = parse(text, lambda at: not at).items[0]
         (edit,) = entry_edits(text, entry, ("entries", 4), PATHS.map, NAMES.map)
         assert (edit.pointer, edit.anchor) == (("entries", 4, "projectPath"), "s")
+
+    def test_entries_as_the_client_spells_them_are_never_opened(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Opening each of thousands of entries would take long."""
+
+        def opened(*_: object) -> None:
+            raise AssertionError("an entry was opened")
+
+        monkeypatch.setattr(rewriter, "parse_at", opened)
+        entry = {"sessionId": "s", "projectPath": OLD, "fullPath": "/c/projects/-a/s.jsonl"}
+        before = {
+            "entries": [entry, entry | {"projectPath": f"{OLD}/x"}, entry],
+            "projectPath": OLD,
+        }
+        for indent in (None, 2):
+            text = json.dumps(before, indent=indent)
+            after = apply(text, index_edits(text, PATHS, NAMES))
+            assert after == text.replace(OLD, NEW)
+        text = at('{"entries": [{"project\\u0050ath": "/OLD"}]}')
+        with pytest.raises(AssertionError, match="was opened"):  # the control
+            index_edits(text, PATHS, NAMES)
 
     def test_entries_are_not_opened_before_they_are_needed(self) -> None:
         root = parse_index('{"entries": [{"sessionId": "s"}]}')
@@ -205,6 +266,10 @@ class TestAnyDocument:
         chain = PathMap((("/a", "/b"), ("/b", "/c")))
         text = '{"/a": 1, "/b": 2, "/c": 3}'
         assert string_edits(text, parse(text), (), chain.map) == []
+
+    def test_what_is_mapped_to_itself_stays(self) -> None:
+        text = '{"/a": "/a", "b": ["/a"]}'
+        assert string_edits(text, parse(text), (), lambda value: value) == []
 
     def test_keys_may_be_swapped(self) -> None:
         swap = PathMap((("/a", "/b"), ("/b", "/a")))
@@ -243,6 +308,8 @@ class TestOtherFiles:
         expected = json.loads(text)
         expected["plugins"]["a@b"][0]["projectPath"] = NEW
         assert moved(text, plugin_edits) == expected
+        (edit,) = plugin_edits(text, PATHS, NAMES)
+        assert edit.pointer == ("plugins", "a@b", 0, "projectPath")
 
     def test_jobs(self) -> None:
         transcript = "/home/dev/.claude/projects/-home-dev-code-my-app/s.jsonl"
@@ -287,6 +354,19 @@ class TestPermissionRules:
             "Bash(cat '/OLD/x y'; ls /OLD)",
             "Bash(make -C /OLD/*)",
             "Bash(ls /OLD|wc)",
+            "Bash(ls;/OLD/x)",
+            "Bash(a&/OLD/x)",
+            "Bash(a|/OLD/x)",
+            "Bash(cat </OLD/x)",
+            "Bash(ls >/OLD/x)",
+            "Bash((cd /OLD))",
+            "Bash((/OLD/x))",
+            "Bash(ls\t/OLD/x\nmake)",
+            'Bash(cp "/srv/a" "/OLD/b")',
+            "Bash(cp '/srv/a' '/OLD/b')",
+            r"Bash(cat '/OLD/a\x')",
+            "Read(/OLD/a(b)c)",
+            "mcp__x(/OLD/y)",
             "/OLD",
             "/OLD/x y",
         ],
@@ -314,6 +394,18 @@ class TestPermissionRules:
             r"Bash(cat /OLD\ x)",
             'Bash(cat /OLD"x")',
             "Bash(cat $HOME/OLD)",
+            "Bash(cat X/OLD)",
+            "Bash(cat /OLD$X)",
+            "Bash(cat /OLD`x`)",
+            "Bash(cat /OLD/$X)",
+            "Bash(cat /OLD/a`x`)",
+            r"Bash(cat /OLD/a\ x)",
+            'Bash(cat /OLD/a"x y")',
+            "Bash(cat /OLD/a'x y')",
+            r'Bash(cat "/OLD/a\x")',
+            'Bash(X="/OLD/x" make)',
+            "(/OLD)",
+            "a b(/OLD)",
             "Bash(/srv:/OLD)",
             "WebFetch(domain:x/OLD)",
             "bash /OLD/x.sh",
@@ -339,7 +431,7 @@ class TestPermissionRules:
         settings = {
             "permissions": {
                 "allow": [f"Read(/{OLD}/**)", "Bash(make:*)"],
-                "additionalDirectories": [OLD, "../x"],
+                "additionalDirectories": [OLD, "../x", f"{OLD}/x y"],
             },
             "hooks": {
                 "Stop": [{"hooks": [{"type": "command", "command": f"{OLD}/hook.sh --all {OLD}"}]}],
@@ -351,7 +443,7 @@ class TestPermissionRules:
         expected = json.loads(json.dumps(settings))
         expected["permissions"] = {
             "allow": [f"Read(/{NEW}/**)", "Bash(make:*)"],
-            "additionalDirectories": [NEW, "../x"],
+            "additionalDirectories": [NEW, "../x", f"{NEW}/x y"],
         }
         expected["hooks"]["Start"][0]["hooks"][0]["command"] = f"{NEW}/hook.sh"
         expected["env"]["ROOT"] = NEW
@@ -371,11 +463,16 @@ class TestLines:
         assert after == self.ALIASES.replace("my-app", "new-app")
         assert change_lines(after, [(n, b, a) for n, a, b in changes]) == self.ALIASES
 
+    @pytest.mark.parametrize("end", [" ", "X", "\t", "-docker"])
+    def test_a_line_that_names_another_directory_stays(self, end: str) -> None:
+        assert alias_lines(f"/c/projects/-home-dev-code-my-app{end}\n", NAMES) == []
+
     def test_a_line_that_has_moved_is_found_by_its_text(self) -> None:
         assert change_lines("x\nnew\n", [(0, "new", "old")]) == "x\nold\n"
 
     def test_a_line_that_is_gone_or_there_twice_is_left(self) -> None:
-        assert change_lines("x\n", [(0, "new", "old"), (9, "new", "old")]) == "x\n"
+        for number in (0, 1, 2, 9):
+            assert change_lines("x\n", [(number, "new", "old")]) == "x\n"
         assert change_lines("x\nnew\nnew", [(0, "new", "old")]) == "x\nnew\nnew"
 
     @pytest.mark.parametrize(
@@ -389,6 +486,10 @@ class TestLines:
             ("a\n", "\n\n  \n", ""),
             ("a\n", "b\nb\n", "b\n"),
             ("a  \r\n", "a\nb\r\n", "b\r\n"),
+            ("a b\n", "a b\na\n", "a\n"),
+            ("a\n", "  a\n", "  a\n"),
+            ("a\n", "a  \n", ""),
+            ("a\n", "b  \nb\n", "b  \n"),
         ],
     )
     def test_what_is_lacking_is_appended_once(self, theirs: str, ours: str, expected: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ccmove import files, transaction, verifier
+from ccmove import alike, files, transaction, verifier
 from ccmove.backup import read_ledger
 from ccmove.edits import Edit
 from ccmove.errors import CcmoveError
@@ -145,6 +145,45 @@ def test_a_history_staged_wrongly_never_goes_live(
     with pytest.raises(CcmoveError, match="history"):
         run(layout, state)
     assert tree.diff(before, tree.snapshot(state.home), ignore=[".claude/ccmove"]) == []
+
+
+def test_an_index_replaced_in_a_wrong_place_never_goes_live(
+    layout: Layout, state: StateBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree.snapshot(state.home)
+    replaced = alike._replaced
+
+    def one_too_many(data: bytes, changes: Any) -> bytes:
+        return replaced(data, changes).replace(b'"version": 1', b'"version": 2')
+
+    monkeypatch.setattr(alike, "_replaced", one_too_many)
+    with pytest.raises(CcmoveError) as caught:
+        run(layout, state)
+    assert any("version" in line for line in caught.value.details)
+    assert tree.diff(before, tree.snapshot(state.home), ignore=[".claude/ccmove"]) == []
+
+
+def test_of_two_alike_in_a_list_the_removed_one_is_the_removed_one() -> None:
+    before, after = '{"l": ["/a", "/b", "/b"]}', '{"l": ["/b", "/c"]}'
+    edits = [
+        Edit("set", ("l", 0), '"/a"', '"/b"'),
+        Edit("set", ("l", 1), '"/b"', '"/c"'),
+        Edit("remove", ("l", 2), '"/b"', None),
+    ]
+    assert list(verifier.json_problems(before, after, edits)) == []
+    assert list(verifier.json_problems(before, '{"l": ["/c", "/b"]}', edits)) != []
+
+
+def test_items_are_removed_by_where_they_were() -> None:
+    before, after = '{"l": [1, [2, 3], 4, [5, 6]]}', '{"l": [[2], [6, 7]]}'
+    edits = [
+        Edit("remove", ("l", 0), "1", None),
+        Edit("remove", ("l", 1, 1), "3", None),
+        Edit("remove", ("l", 2), "4", None),
+        Edit("remove", ("l", 3, 0), "5", None),
+        Edit("add", ("l", 3, 2), None, "7"),
+    ]
+    assert list(verifier.json_problems(before, after, edits)) == []
 
 
 BEFORE = '{"a": {"p": "/old", "n": 1.10}, "l": ["x", "/old"], "d": 1}'

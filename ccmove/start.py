@@ -1,0 +1,93 @@
+"""Where ccmove starts, and the one way out of it.
+
+`ccmove OLD NEW`, the usual call, has nothing to parse: it does not wait for click, which takes
+longer to load than all the rest.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import sys
+from typing import NoReturn
+
+from ccmove import typed
+from ccmove.session import (
+    COMPLETE_VARIABLE,
+    DEBUG,
+    InterruptedRunError,
+    Session,
+    bug,
+    fail,
+    give_up_on_stdout,
+    unprinted,
+)
+
+COMMANDS = {
+    "move", "restore", "recover", "backups", "demo", "list", "doctor", "verify", "completion",
+}  # fmt: skip
+
+
+def program() -> NoReturn:
+    """The program `ccmove`: it ends at once, because all is written and flushed by then.
+
+    To take a whole interpreter apart first would take a fifth of the time of a small move.
+    """
+    try:
+        main()
+    except SystemExit as end:
+        os._exit(end.code if isinstance(end.code, int) else 0)
+    raise AssertionError("unreachable")
+
+
+def main(args: list[str] | None = None) -> None:
+    """Do what was typed; every way out of ccmove goes through here."""
+    gc.disable()  # a short life: looking for cycles among 20 MB of JSON only takes time
+    given = sys.argv[1:] if args is None else args
+    typed.words = given
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name may not exist in the terminal's encoding
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run(given)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = fail(InterruptedRunError("interrupted; nothing was done"), as_json="--json" in given)
+    except OSError as error:  # of click's own output, such as --help
+        give_up_on_stdout()
+        code = 0
+        if not isinstance(error, BrokenPipeError):  # who reads a pipe may stop at any time
+            unprinted(error)
+            code = 1
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        code = fail(bug(error), as_json="--json" in given)
+    sys.exit(code)
+
+
+def _run(given: list[str]) -> int:
+    if is_plain_move(given):
+        return _plain_move(*given)
+    from ccmove import cli
+
+    return cli.run(given)
+
+
+def is_plain_move(given: list[str]) -> bool:
+    """Whether these are OLD and NEW and nothing else."""
+    is_asked = COMPLETE_VARIABLE in os.environ  # by a shell, which completes a word
+    words = len(given) == 2 and not any(word.startswith("-") for word in given)
+    return words and given[0] not in COMMANDS and not is_asked
+
+
+def _plain_move(old: str, new: str) -> int:
+    from ccmove.commands.move import MoveOptions
+    from ccmove.resolve import resolve_pair
+
+    def work(session: Session) -> object:
+        return session.move([resolve_pair(old, new)], MoveOptions(), dry_run=False)
+
+    return Session().run(work)
