@@ -10,7 +10,9 @@ and the use of what was checked.
 from __future__ import annotations
 
 import errno
+import json
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Callable
@@ -22,6 +24,24 @@ CALLS = {
     "open", "os.chmod", "os.chown", "os.link", "os.listdir", "os.mkdir", "os.remove", "os.rename",
     "os.rmdir", "os.scandir", "os.symlink", "os.truncate", "os.utime", "ctypes.dlsym",
 }  # fmt: skip
+
+
+def changes_something(name: str, args: tuple[object, ...]) -> bool:
+    """Whether a call may change the disk; a rename that never replaces is looked up by ctypes."""
+    if name == "open":
+        return isinstance(args[2], int) and bool(args[2] & (os.O_CREAT | os.O_WRONLY | os.O_RDWR))
+    return name not in ("os.listdir", "os.scandir")
+
+
+def note(record: str) -> Event:
+    """Write down every call: its name, what it is about, and whether it may change something."""
+    fd = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC)
+
+    def write(name: str, args: tuple[object, ...]) -> None:
+        call = (name, [str(arg) for arg in args], changes_something(name, args))
+        os.write(fd, json.dumps(call).encode() + b"\n")
+
+    return write
 
 
 def watch_modes(own: str, record: str) -> Event:
@@ -63,45 +83,44 @@ def at(number: str, word: str, action: Callable[[], None]) -> Event:
     return wait
 
 
-def fill(number: str, word: str, where: str) -> Event:
-    """Use up every byte of the file system."""
-
-    def use_up() -> None:
-        fd = os.open(os.path.join(where, "filler"), os.O_WRONLY | os.O_CREAT)
-        for size in (1 << 20, 1 << 12, 1):
-            try:
-                while True:
-                    os.write(fd, b"\0" * size)
-            except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                    raise
-        os.close(fd)
-
-    return at(number, word, use_up)
+def fill(number: str, word: str, where: str, spare: str = "0") -> Event:
+    """Use up every byte of the file system, but for some to `spare`."""
+    return at(number, word, lambda: use_up_bytes(where, int(spare)))
 
 
-def exhaust(number: str, word: str, where: str) -> Event:
-    """Use up every file that the file system can hold."""
-
-    def use_up() -> None:
+def use_up_bytes(where: str, spare: int = 0) -> None:
+    os.makedirs(where, exist_ok=True)
+    fd = os.open(os.path.join(where, "filler"), os.O_WRONLY | os.O_CREAT)
+    for size in (1 << 20, 1 << 12, 1):
         try:
-            for name in range(1_000_000):
-                os.close(os.open(os.path.join(where, f"filler{name}"), os.O_WRONLY | os.O_CREAT))
+            while True:
+                os.write(fd, b"\0" * size)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno != errno.ENOSPC:
                 raise
+    if spare:
+        os.truncate(fd, os.fstat(fd).st_size - spare)
+    os.close(fd)
 
-    return at(number, word, use_up)
+
+def exhaust(number: str, word: str, where: str, spare: str = "0") -> Event:
+    """Use up every file that the file system can hold, but for some to `spare`."""
+    return at(number, word, lambda: use_up_files(where, int(spare)))
 
 
-def lead_away(number: str, word: str, path: str, elsewhere: str) -> Event:
-    """Move a directory away and put a link to `elsewhere` in its place."""
-
-    def swap() -> None:
-        os.rename(path, f"{path}.away")
-        os.symlink(elsewhere, path)
-
-    return at(number, word, swap)
+def use_up_files(where: str, spare: int = 0) -> None:
+    os.makedirs(where, exist_ok=True)
+    made: list[str] = []
+    try:
+        while True:
+            name = os.path.join(where, f"filler{len(made)}")
+            os.close(os.open(name, os.O_WRONLY | os.O_CREAT))
+            made.append(name)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+    for name in made[:spare]:
+        os.unlink(name)
 
 
 def plant(word: str, directory: str, target: str, fired: str) -> Event:
@@ -117,19 +136,60 @@ def plant(word: str, directory: str, target: str, fired: str) -> Event:
     return wait
 
 
-def append(number: str, word: str, path: str, text: str) -> Event:
-    """Another process writes on."""
+def append(number: str, lock: str, text: str, *paths: str) -> Event:
+    """Another process writes on, wherever the file is by then."""
 
-    def write() -> None:
+    def write(path: str) -> None:
         with open(path, "a") as file:
             file.write(text)
 
-    return at(number, word, write)
+    return to_the_first(number, lock, paths, write)
 
 
-def vanish(number: str, word: str, path: str) -> Event:
-    """Another process takes a thing away."""
-    return at(number, word, lambda: os.rename(path, f"{path}.vanished"))
+def edit(number: str, lock: str, old: str, new: str, *paths: str) -> Event:
+    """Another process puts a new version of a file in its place."""
+
+    def put(path: str) -> None:
+        text = Path(path).read_text()
+        Path(f"{path}.theirs").write_text(text.replace(old, new))
+        shutil.copystat(path, f"{path}.theirs")
+        os.rename(f"{path}.theirs", path)
+
+    return to_the_first(number, lock, paths, put)
+
+
+def vanish(number: str, away: str, *paths: str) -> Event:
+    """Another process takes a thing away, wherever it is by then, and notes from where."""
+
+    def take(path: str) -> None:
+        os.rename(path, away)
+        Path(f"{away}-from").write_text(path)
+
+    return to_the_first(number, "", paths, take)
+
+
+def to_the_first(
+    number: str, lock: str, paths: tuple[str, ...], action: Callable[[str], None]
+) -> Event:
+    """Do something once to the first of the paths that is there, before call number `number`.
+
+    While somebody holds the lock, a client waits; so it happens before a later call then.
+    """
+    left = int(number)
+    done = False
+
+    def wait(_: str, __: tuple[object, ...]) -> None:
+        nonlocal left, done
+        left -= 1
+        if left > 0 or done or (lock and os.path.lexists(lock)):
+            return
+        done = True
+        for path in paths:
+            if os.path.lexists(path):
+                action(path)
+                return
+
+    return wait
 
 
 def install(event: Event) -> None:
@@ -151,18 +211,18 @@ def install(event: Event) -> None:
 
 HOOKS: dict[str, Callable[..., Event]] = {
     function.__name__: function
-    for function in (watch_modes, fill, exhaust, lead_away, plant, append, vanish)
+    for function in (note, watch_modes, fill, exhaust, plant, append, edit, vanish)
 }
 
 
 def main() -> None:
     words = sys.argv[1:]
     split = words.index("--")
-    from ccmove import cli
+    from ccmove import start
 
     install(HOOKS[words[0]](*words[1:split]))
     sys.argv[1:] = words[split + 1 :]
-    cli.main(words[split + 1 :])
+    start.main(words[split + 1 :])
 
 
 if __name__ == "__main__":

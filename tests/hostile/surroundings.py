@@ -9,10 +9,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.crash.fork import forget_server
 from tests.support.run import Completed, ccmove_command, run_child
 from tests.support.state import StateBuilder
 
@@ -65,11 +67,13 @@ def remount(where: Path, options: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{options}", str(where)], check=True)
 
 
+@cache
 def _enter_private_namespace() -> None:
-    """Mounts made from here on are nobody else's."""
+    """Mounts made from here on are this process's and its children's, and nobody else's."""
     if not sys.platform.startswith("linux"):
         pytest.skip("needs Linux's mount namespaces")
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_NEW_NAMESPACE):
         pytest.skip(f"needs a mount namespace: {os.strerror(ctypes.get_errno())}")
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    forget_server()  # it was started outside

@@ -132,10 +132,10 @@ class Sweep:
 
 
 def _main(args: list[str]) -> int:
-    from ccmove import cli
+    from ccmove import start
 
     try:
-        cli.main(args)
+        start.main(args)
     except SystemExit as end:
         sys.stdout.flush()
         sys.stderr.flush()

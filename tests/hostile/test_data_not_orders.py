@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,9 @@ WRONG_KINDS: dict[str, Change] = {
     "an entry that leads elsewhere": lambda r: r["projects"][0].update(entries=["../x"]),
     "a directory that leads elsewhere": lambda r: r["projects"][0].update(target=".."),
     "moves that are words": lambda r: r.update(moves=["ab"]),
+    "a move of nothing": lambda r: r["moves"].append(["", "/x"]),
+    "a move of everything": lambda r: r["moves"].append(["/", "/x"]),
+    "a move of a NUL": lambda r: r["moves"].append(["/a\0b", "/x"]),
     "moves of three": lambda r: r["moves"][0].append("/x"),
     "digits of another script": lambda r: r.update(undoes="٢٠٢٠٠١٠١T000000Z-0000"),
     "an ID with a line end": lambda r: r.update(undoes="20200101T000000Z-0000\n"),
@@ -162,6 +166,24 @@ def folders(change: Change, *pairs: tuple[str, str]) -> Change:
     return both
 
 
+def home_as_project(change: Change) -> Change:
+    def both(record: dict[str, Any]) -> None:
+        record["moves"] = [[os.path.dirname(record["config_dir"]), "/srv/home"]]
+        change(record)
+
+    return both
+
+
+def inside_project(folder: str, name: str) -> Change:
+    """A file of a project that lies in the state itself."""
+
+    def change(record: dict[str, Any]) -> None:
+        record["moves"] = [[f"{record['config_dir']}/{folder}", "/srv/x"]]
+        as_file(f"$C/{folder}/{name}", "other")(record)
+
+    return change
+
+
 ID = "20200101T000000Z-0000"
 TRAPS: dict[str, Change] = {
     # steps
@@ -181,6 +203,9 @@ TRAPS: dict[str, Change] = {
     "a way that is no way": step("$C/projects/./../../x", "$C/projects/x"),
     "another variable": step("$HOME/x", "$C/projects/x"),
     "the state itself": step("$C/", "$C/projects/x"),
+    "a folder without a root": folders(step("x", "y"), ("x", "y")),
+    "beside a folder without a root": folders(step(".ccmove-parked-0", "x"), ("x", "y")),
+    "a name that no disk can hold": step("$C/projects/\ud800", "$C/projects/x"),
     "below the moved folder": folders(step("/etc/x/y", "$C/projects/x"), ("/etc/x", "/etc/y")),
     # files
     "rewrite a transcript": as_file("$C/projects/-a/1.jsonl", "other"),
@@ -189,11 +214,20 @@ TRAPS: dict[str, Change] = {
     "an index too deep": as_file("$C/projects/-a/b/sessions-index.json", "index"),
     "rewrite settings": as_file("$C/settings.json", "other"),
     "rewrite settings as config": as_file("$C/settings.json", "config"),
+    "rewrite settings as those of the home": home_as_project(as_file("$C/settings.json", "other")),
+    "a project among the projects": inside_project("projects/-a", ".mcp.json"),
+    "a project among our own": inside_project("ccmove/x", ".mcp.json"),
+    "another file of a project in the state": inside_project("skills/a", "SKILL.md"),
     "rewrite our journal": as_file("$C/ccmove/journal.json", "other"),
+    "rewrite settings as history": as_file("$C/settings.json", "history"),
+    "another file as history": as_file("$C/history.jsonl/x", "history"),
+    "rewrite the state itself": as_file("$C/.", "other"),
     "our journal as history": as_file("$C/ccmove/journal.json", "history"),
     "a transcript as history": as_file("$C/projects/-a/1.jsonl", "history"),
     "the config file as history": as_file("$CONFIG", "history"),
     "a file of the moved folder": folders(as_file("/etc/x/passwd", "other"), ("/etc/x", "/etc/y")),
+    "a file without a root": folders(as_file("x/.mcp.json", "other"), ("x", "y")),
+    "a file of nowhere": folders(as_file(".mcp.json", "other"), ("", "y")),
     "the moved folder as file": folders(as_file("/etc/x", "other"), ("/etc/x", "/etc/y")),
     "a settings file as history": folders(
         as_file("/etc/x/.mcp.json", "history"), ("/etc/x", "/etc/y")
@@ -228,6 +262,12 @@ def edit(**values: object) -> list[object]:
     return list((plain | {"anchor": None, "place": -1, "lead": "", "tail": ""} | values).values())
 
 
+def removal(**values: object) -> list[object]:
+    """The removal of the member `x`, with some other values."""
+    plain: dict[str, object] = {"kind": "remove", "after": None, "place": 0, "lead": ', "x": '}
+    return edit(**(plain | {"tail": ","} | values))
+
+
 EDITS: dict[str, object] = {
     "no object": [],
     "nothing": {},
@@ -240,6 +280,23 @@ EDITS: dict[str, object] = {
     "what is no JSON": edits(edit(before="{")),
     "two values in one": edits(edit(before="1, 2")),
     "a number as text": edits(edit(before=1)),
+    "a value with blanks around it": edits(edit(before=" 1")),
+    "a byte order mark": edits(edit(before="\ufeff1")),
+    "half a character": edits(edit(before='"\ud83d"')),
+    "half a character in a line": edits(lines=[[1, "\ud83d", "x"]]),
+    "half a character appended": edits(appended="\ud83d"),
+    "nothing that was before": edits(edit(before=None)),
+    "something before an addition": edits(edit(kind="add")),
+    "something after a removal": edits(removal(after="1")),
+    "a name in a list": edits(edit(kind="key", pointer=["l", 0], before='"a"', after='"b"')),
+    "a name that is a number": edits(edit(kind="key", before="1", after='"x"')),
+    "a pointer below the first": edits(edit(pointer=["x", -1])),
+    "a removal from nowhere": edits(removal(place=-1)),
+    "a removal without a comma": edits(removal(lead='"x": ')),
+    "a removal without its name": edits(removal(lead=", ")),
+    "a removal under another name": edits(removal(lead=', "y": ')),
+    "a removal from a list with a name": edits(removal(pointer=[0])),
+    "a tail without a comma": edits(removal(tail=" ")),
     "an anchor of numbers": edits(edit(anchor=7)),
     "a place that is a text": edits(edit(place="0")),
     "a lead with a value": edits(edit(kind="remove", lead=', "a": 1, "b": ')),
@@ -247,6 +304,12 @@ EDITS: dict[str, object] = {
     "too little": edits(edit()[:-1]),
     "too much": edits([*edit(), ""]),
     "lines of one": edits(lines=[[1]]),
+    "replaced that is a number": edits() | {"replaced": 1},
+    "replaced by nothing": edits() | {"replaced": [["a"]]},
+    "nothing replaced": edits() | {"replaced": [["", "x" * 1000]]},
+    "a replacement of numbers": edits() | {"replaced": [["a", 1]]},
+    "a replacement that was not made": edits() | {"replaced": [["numStartups", "x"]]},
+    "a replacement without end": edits() | {"replaced": [["a", "x" * (1 << 20)]] * 4},
     "a line below the first": edits(lines=[[-1, "a", "b"]]),
     "an appendix of numbers": edits(appended=7),
 }
@@ -254,7 +317,9 @@ EDITS: dict[str, object] = {
 
 def test_the_plain_edit_as_such_is_taken(moved: Target) -> None:
     """The control: what is refused below is not the form of the list."""
-    swap_edits(moved, edits(edit()))
+    name = edit(kind="key", before='"a"', after='"b"', place=0)
+    addition = edit(kind="add", before=None)
+    swap_edits(moved, edits(edit(), removal(), removal(pointer=["l", 0], lead=","), name, addition))
     assert moved.run("restore").exit == 0
 
 
@@ -299,6 +364,8 @@ JOURNALS: dict[str, object] = {
     "staged without a number": journal(staged=[f"$C/.ccmove-{ID}"]),
     "staged by another run": journal(staged=["$C/.ccmove-20210101T000000Z-0000-1"]),
     "staged nowhere": journal(staged=[f"x/.ccmove-{ID}-1"]),
+    "staged under a name that no disk can hold": journal(staged=[f"$C/\ud800/.ccmove-{ID}-1"]),
+    "staged there by its whole path": journal(staged=[f"/\ud800/.ccmove-{ID}-1"]),
     "staged with a NUL": journal(staged=[f"$C/\0/.ccmove-{ID}-1"]),
     "an ID with a way": journal(id="../../x"),
     "a manifest that is a number": journal(manifest=5),
@@ -317,6 +384,21 @@ def test_a_journal_is_not_followed_that_has(moved: Target, what: str) -> None:
         done = moved.run(*command)
         assert done.exit == 5, (command, done)
         assert str(path) in done.err
+    moved.nothing_changed(ignore=())
+
+
+def test_a_journal_without_a_place_for_what_it_takes_back_is_not_followed(moved: Target) -> None:
+    """The manifest of the run is its own and signed; only what was staged is not in the list."""
+    record = json.loads((backup_of(moved) / "manifest.json").read_text())
+    moved.own.joinpath("journal.json").write_text(
+        json.dumps(journal(id=record["id"], manifest=record))
+    )
+    with open(moved.state.config_dir / "history.jsonl", "a") as history:
+        history.write("{}\n")  # so that it has to be taken back line by line
+    moved.remember()
+    done = moved.run("recover")
+    assert done.exit == 5
+    assert "nothing is staged beside" in done.err
     moved.nothing_changed(ignore=())
 
 
@@ -383,3 +465,24 @@ def test_the_last_id_of_all_is_refused_with_a_reason(target: Target) -> None:
 def test_an_id_of_a_day_that_the_month_does_not_have_is_counted_on(target: Target) -> None:
     (target.own / "backups" / "21000230T235959Z-ffff").mkdir(parents=True, mode=0o700)
     assert target.move("--json").json()["backup"] == "21000303T000000Z-0000"
+
+
+# -- the list of backups ---------------------------------------------------------------------------
+
+
+def test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside(moved: Target) -> None:
+    (moved.outside / "victim").write_bytes(b"x" * 12_345)
+    (moved.own / "backups" / "20200101T000000Z-0000").symlink_to(moved.outside)
+    rows = moved.run("backups", "--json").json()["backups"]
+    assert [row["bytes"] for row in rows if row["id"] == "20200101T000000Z-0000"] == [0]
+
+
+def test_a_backup_nested_a_thousand_directories_deep_is_listed(moved: Target) -> None:
+    path = backup_of(moved) / "/".join(["d"] * 1_100)
+    subprocess.run(["mkdir", "-p", path], check=True)  # Python's own would not go so deep
+    try:
+        (path / "file").write_bytes(b"x" * 12_345)
+        [row] = moved.run("backups", "--json").json()["backups"]
+        assert row["bytes"] > 12_345
+    finally:
+        subprocess.run(["rm", "-r", backup_of(moved) / "d"], check=True)

@@ -1,0 +1,219 @@
+"""A file system that is full, has no room for another file, or can't be written to at all.
+
+All of them are real: small file systems in memory, made for the test and seen by it alone.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.crash.bench import Bench, must
+from tests.crash.conftest import Record, proven
+from tests.crash.fork import Ended, Job
+from tests.crash.interruptions import KINDS
+from tests.crash.sweep import FAILED, REFUSED, UNSETTLED, Tally, break_off, settled, truthful
+from tests.hostile import hooks
+from tests.hostile.gaps import gaps_of, plain, sweep
+from tests.hostile.surroundings import remount, tmpfs
+from tests.support.tree import Tree, diff, snapshot
+
+__all__ = ["proven"]
+
+pytestmark = [pytest.mark.limits, pytest.mark.timeout(300)]
+
+USE_UP = {"fill": hooks.use_up_bytes, "exhaust": hooks.use_up_files}
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system that is soon full."""
+    with tmpfs(tmp_path / "disk", "size=3m,nr_inodes=300") as made:
+        yield made
+
+
+def filler(bench: Bench) -> Path:
+    return bench.live.parent / "filler"
+
+
+def make_room(bench: Bench) -> None:
+    shutil.rmtree(filler(bench), ignore_errors=True)
+
+
+def everything(bench: Bench) -> Tree:
+    return snapshot(bench.live)
+
+
+# -- full ------------------------------------------------------------------------------------
+
+
+def judged_full(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
+    """What the exit code promises holds; what is left to `recover` it settles, given room."""
+    problems = [] if filler(bench).exists() else ["the disk was not full"]
+    if ended.exit == UNSETTLED:
+        problems += plain(bench.recovery.run())
+    make_room(bench)
+    end, more = truthful(bench, before, ended)
+    return end, problems + more
+
+
+def full_from_each_change_on(
+    bench: Bench, what: str, sabotage: Sequence[str] = (), every: int = 1
+) -> Tally:
+    """What frees room is left out: full before it is full before the next call, and worse then."""
+    freeing = ("os.remove", "os.rmdir")
+    gaps = [
+        gap for gap in gaps_of(bench, sabotage) if gap.changes_something and gap.call not in freeing
+    ]
+    assert len(gaps) > 30
+    kind, _, spare = what.partition(" ")
+    more = [str(filler(bench)), spare or "0"]
+    return sweep(bench, gaps[::every], lambda n: [kind, str(n), "", *more], judged_full, sabotage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("what", "command"),
+    [("fill", "move"), ("exhaust", "move"), ("fill 4096", "restore"), ("exhaust 1", "restore")],
+)
+def test_full_from_any_call_on_it_is_as_before_or_as_after(
+    disk: Path, what: str, command: str, proven: Record
+) -> None:
+    bench = Bench(disk, "merge", command)
+    tally = full_from_each_change_on(bench, what, every=1 if command == "move" else 2)
+    proven(f"a full disk ({what}): {command} (merge)", tally)
+    assert tally.ends["exit 1, before"] > 5
+    assert tally.ends["exit 0, after"] > 5  # once all is staged, no more room is needed
+
+
+@pytest.mark.slow
+def test_the_sweep_sees_what_a_full_disk_can_do(disk: Path) -> None:
+    """The control: without a journal nobody takes back what was done."""
+    tally = full_from_each_change_on(Bench(disk, "merge"), "fill", ["without_journal"], every=4)
+    assert len(tally.bad) > 2
+
+
+@pytest.mark.parametrize("what", USE_UP)
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_a_disk_that_is_full_from_the_start_is_refused(disk: Path, what: str, command: str) -> None:
+    bench = Bench(disk, "move", command)
+    before = bench.reset()
+    USE_UP[what](str(filler(bench)))
+    ended = bench.job().run()
+    assert ended.exit == REFUSED, ended
+    assert str(bench.state.home) in ended.err
+    assert "df -h" in ended.err
+    assert diff(before, everything(bench), mtimes="all", inodes="all") == []
+    make_room(bench)
+    must(bench.job())
+    assert bench.judge(before).outcome == "after"
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("what", USE_UP)
+def test_a_recovery_on_a_full_disk_settles_or_says_that_it_did_not(
+    disk: Path, kind: str, what: str
+) -> None:
+    bench = Bench(disk, "merge")
+    before = break_off(bench, kind)
+    USE_UP[what](str(filler(bench)))
+    ended = bench.recovery.run()
+    make_room(bench)
+    assert ended.exit in (0, UNSETTLED), ended
+    assert plain(ended) == []
+    if ended.exit == 0:
+        assert bench.judge(before).outcome == "before"
+    assert settled(bench, before) == ("before", [])
+
+
+# -- what works without writing --------------------------------------------------------------
+
+LOOKS = (["list"], ["doctor"], ["verify"], ["backups"], ["restore", "--dry-run"])
+
+
+def answers(bench: Bench) -> list[tuple[int, str]]:
+    """What the commands say that only look."""
+    looks = [[*map(str, look)] for look in LOOKS]
+    if bench.command == "move":
+        looks = [*looks[:-1], ["--dry-run", *bench.scenario.args]]
+    ended = [Job(bench.state, look).run() for look in looks]
+    assert [end for end in ended if end.err] == []
+    return [(end.exit, end.out) for end in ended]
+
+
+@pytest.mark.parametrize("trouble", [*USE_UP, "ro"])
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_looking_needs_no_room_and_no_right_to_write(
+    disk: Path, trouble: str, command: str
+) -> None:
+    bench = Bench(disk, "move", command)
+    before = bench.reset()
+    expected = answers(bench)
+    if trouble == "ro":
+        remount(disk, "ro")
+    else:
+        USE_UP[trouble](str(filler(bench)))
+    assert answers(bench) == expected
+    assert {code for code, _ in expected} <= {0, 1}  # 1 is doctor, who found something
+    assert diff(before, everything(bench), mtimes="all", inodes="all") == []
+
+
+# -- read-only -------------------------------------------------------------------------------
+
+
+def test_on_a_read_only_file_system_a_move_is_refused_and_leaves_no_trace(disk: Path) -> None:
+    bench = Bench(disk, "move")
+    before = bench.reset()
+    remount(disk, "ro")
+    read_only(bench.job(), bench, before, REFUSED)
+    remount(disk, "rw")
+    must(bench.job())
+    assert bench.judge(before).outcome == "after"
+
+
+def test_on_a_read_only_file_system_nothing_is_restored_or_pruned(disk: Path) -> None:
+    bench = Bench(disk, "move", "restore")
+    before = bench.reset()
+    remount(disk, "ro")
+    read_only(bench.job(), bench, before, REFUSED)
+    read_only(Job(bench.state, ["backups", "--prune", "--keep", "0"]), bench, before, FAILED)
+    remount(disk, "rw")
+    must(bench.job())
+    assert bench.judge(before).outcome == "after"
+
+
+def read_only(job: Job, bench: Bench, before: Tree, code: int) -> None:
+    ended = job.run()
+    assert ended.exit == code, ended
+    assert plain(ended) == []
+    assert str(bench.state.home) in ended.err
+    assert "read-only file system" in ended.err.lower()
+    assert diff(before, everything(bench), mtimes="all", inodes="all") == []
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_recovery_waits_until_it_can_write_again(disk: Path, kind: str) -> None:
+    bench = Bench(disk, "merge")
+    before = break_off(bench, kind)
+    left = everything(bench)
+    remount(disk, "ro")
+    ended = bench.recovery.run()
+    assert ended.exit == UNSETTLED, ended
+    assert plain(ended) == []
+    assert "ccmove recover" in ended.err
+    assert diff(left, everything(bench), mtimes="all", inodes="all") == []
+    remount(disk, "rw")
+    assert settled(bench, before) == ("before", [])
+
+
+def test_nothing_to_settle_is_no_failure_on_a_read_only_file_system(disk: Path) -> None:
+    bench = Bench(disk, "move", "restore")
+    bench.reset()
+    remount(disk, "ro")
+    ended = bench.recovery.run()
+    assert ended.exit == 0, ended

@@ -1,0 +1,108 @@
+"""A history of a gigabyte, and a line that alone is longer than any prompt."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.conftest import on_disk
+from tests.hostile.attack import Target, make_target
+from tests.support.run import ccmove_command, clean_environment
+from tests.support.state import StateBuilder
+
+__all__ = ["on_disk"]
+
+MIB = 1 << 20
+LONGEST_LINE = 64 * MIB
+MOST_MEMORY = 117 * MIB
+MOST_FOR_A_LINE = 6 * LONGEST_LINE  # a line is looked at as a whole, or not at all
+GIGABYTE = 1_000_000_000
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def target(on_disk: Path) -> Target:
+    """Not in memory, which may be short of gigabytes; and removed at once."""
+    free = os.statvfs(on_disk)
+    assert free.f_bavail * free.f_frsize > 4 * GIGABYTE, "needs 4 GB of disk"
+    return make_target(StateBuilder(on_disk / "root"))
+
+
+def line(project: Path, text: str) -> bytes:
+    return json.dumps({"display": text, "project": str(project)}).encode() + b"\n"
+
+
+def huge(target: Target, project: Path) -> Iterator[bytes]:
+    """A gigabyte; one line in about a thousand is the project's."""
+    other = line(target.state.code / "other", "x" * 200)
+    block = other * 1_000 + line(project, "a prompt")
+    block *= max(1, 4 * MIB // len(block))
+    for _ in range(GIGABYTE // len(block) + 1):
+        yield block
+
+
+def holds(path: Path, pieces: Iterator[bytes]) -> bool:
+    """Whether the file is just these pieces."""
+    with path.open("rb") as file:
+        same = all(file.read(len(piece)) == piece for piece in pieces)
+        return same and not file.read(1)
+
+
+def peak_of(target: Target, *args: str | Path) -> int:
+    """Run ccmove as a program of its own, which must end well; the most memory that it had."""
+    child = subprocess.Popen(
+        ccmove_command(*args), env=clean_environment(target.state), stdout=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0
+    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+@pytest.mark.limits
+@pytest.mark.skipif(
+    "limits" not in os.environ.get("CCMOVE_REQUIRED_MARKERS", ""),
+    reason="moving a gigabyte takes a while: CCMOVE_REQUIRED_MARKERS=limits does it",
+)
+def test_a_history_of_a_gigabyte_moves_and_comes_back_in_little_memory(target: Target) -> None:
+    with target.state.history.open("wb") as file:
+        file.writelines(huge(target, target.old))
+    assert peak_of(target, target.old, target.new) < MOST_MEMORY
+    assert holds(target.state.history, huge(target, target.new))
+    assert peak_of(target, "restore") < MOST_MEMORY
+    assert holds(target.state.history, huge(target, target.old))
+
+
+def test_the_measure_sees_a_program_that_reads_it_whole(target: Target) -> None:
+    """The control of the limit above."""
+    target.state.history.write_bytes(b"x" * MOST_MEMORY)
+    program = f"open({str(target.state.history)!r}, 'rb').read()"
+    child = subprocess.Popen([sys.executable, "-c", program])
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert used.ru_maxrss * (1 if sys.platform == "darwin" else 1024) > MOST_MEMORY
+
+
+@pytest.mark.parametrize("last", [b"", b"\n"], ids=["at the end of the file", "in the middle"])
+def test_a_line_that_is_too_long_to_be_a_prompt_stays_as_it_is(target: Target, last: bytes) -> None:
+    """Even though it names the project; what stands before and after it moves."""
+    small = line(target.old, "a prompt")
+    long = line(target.old, "y" * (LONGEST_LINE + MIB))[:-1]
+    after = line(target.old, "one more") if last else b""
+    target.state.history.write_bytes(small + long + last + after)
+    peak = peak_of(target, target.old, target.new)
+    moved = [
+        piece.replace(str(target.old).encode(), str(target.new).encode())
+        for piece in (small, after)
+    ]
+    assert target.state.history.read_bytes() == moved[0] + long + last + moved[1]
+    assert peak < MOST_FOR_A_LINE
+    assert peak_of(target, "restore") < MOST_FOR_A_LINE
+    assert target.state.history.read_bytes() == small + long + last + after

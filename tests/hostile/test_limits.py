@@ -1,0 +1,108 @@
+"""Limits that the system sets: the size of a file, the number of open files, a quota."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash.bench import Bench
+from tests.crash.calls import Point
+from tests.crash.conftest import Record, in_memory, proven
+from tests.crash.sweep import Tally, fail, fail_recovery, recovery_points, sweep, truthful
+from tests.hostile.attack import Target, checked
+from tests.hostile.gaps import plain
+from tests.hostile.surroundings import under_shell
+from tests.support.run import run_child
+
+__all__ = ["in_memory", "proven"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+def limited(bench: Bench, kind: str, limits: list[int], *sabotage: str) -> Tally:
+    """Run it with each of the limits; what the exit code promises holds."""
+    tally = Tally()
+    for limit in limits:
+        before = bench.reset()
+        ended = bench.job([f"{kind}={limit}", *sabotage]).run()
+        end, problems = truthful(bench, before, ended)
+        tally.add(f"{kind} {limit}: {ended}", end, [*plain(ended), *problems])
+    return tally
+
+
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_a_limit_on_the_size_of_files_never_ends_a_run_half_way(
+    command: str, in_memory: Path, proven: Record
+) -> None:
+    """From less than a message takes to more than the largest file that is written."""
+    bench = Bench(in_memory, "merge", command)
+    limits = [*range(100, 1_000, 150), *range(1_000, 9_000, 500), 20_000]
+    tally = limited(bench, "file_size_limit", limits)
+    proven(f"a limit on the size of files: {command} (merge)", tally)
+    assert tally.ends["exit 1, before"] > 3
+    assert tally.ends["exit 0, after"] > 0
+
+
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_a_limit_on_the_number_of_open_files_never_ends_a_run_half_way(
+    command: str, in_memory: Path, proven: Record
+) -> None:
+    bench = Bench(in_memory, "merge", command)
+    tally = limited(bench, "open_files_limit", [*range(4, 24), 30, 40])
+    proven(f"a limit on open files: {command} (merge)", tally)
+    assert tally.ends["exit 1, before"] > 0
+    assert tally.ends["exit 0, after"] > 0
+
+
+def test_the_sweep_sees_what_a_limit_can_do(in_memory: Path) -> None:
+    """The control: without a journal nobody takes back what was done."""
+    bench = Bench(in_memory, "merge")
+    assert limited(bench, "file_size_limit", [1_000, 2_500], "without_journal").bad
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [("ulimit -f 0", "File too large"), ("ulimit -n 6", "Too many open files")],
+)
+def test_a_real_process_says_which_limit_is_in_the_way(
+    target: Target, setting: str, reason: str
+) -> None:
+    target.remember()
+    done = checked(run_child(under_shell(setting, target.old, target.new), state=target.state))
+    assert done.exit == 1, done
+    assert reason in done.err
+    target.nothing_changed()
+    target.nothing_left_over()
+    assert target.move().exit == 0
+
+
+# -- a quota -----------------------------------------------------------------------------------
+
+# What may need room: these say EDQUOT when there is none left for this user.
+_NEEDS_ROOM = ("openat", "write", "mkdirat", "linkat", "renameat", "renameat2")
+
+
+def needs_room(point: Point) -> bool:
+    return point.name in _NEEDS_ROOM and not point.where.endswith(("/out", "/err"))
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_a_quota_that_is_used_up_at_any_call_is_reported_and_all_is_as_it_was(
+    command: str, in_memory: Path, proven: Record
+) -> None:
+    bench = Bench(in_memory, "move", command)
+    points = [point for point in bench.points if needs_room(point)]
+    tally = sweep(points, lambda point: fail(bench, point, "EDQUOT"))
+    proven(f"failed with EDQUOT: {command} (move)", tally)
+    assert tally.ends["exit 1, before"] > 20
+
+
+@pytest.mark.crash
+def test_a_quota_in_the_way_of_a_recovery_is_reported(in_memory: Path, proven: Record) -> None:
+    bench, kind = Bench(in_memory, "move"), "all changed"
+    points = [point for point in recovery_points(bench, kind) if needs_room(point)]
+    tally = sweep(points, lambda point: fail_recovery(bench, kind, point, "EDQUOT"))
+    proven("failed with EDQUOT: recovery of a move (move)", tally)
+    assert tally.tried > 5
