@@ -1,0 +1,1 @@
+"""Fuzzing of what reads bytes that others chose; see README.md here."""

@@ -1,0 +1,79 @@
+"""Bugs to plant, for each target: the kept inputs must find them, and so must a short fuzzing.
+
+Each takes `setattr`, or something that also takes the change back.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ccmove import edits, encoding, history, jsonspan, manifest, pathmap
+
+Patch = Callable[[Any, str, Any], None]
+Bug = Callable[[Patch], None]
+
+
+def _prefix(path: str, parent: str) -> str | None:
+    """Without the look at where a component ends."""
+    return path[len(parent) :] if path.startswith(parent) else None
+
+
+def _first_projects(lines: list[bytes]) -> list[str] | None:
+    """Without the look at what else the lines hold."""
+    found = [re.search(rb'"project":"([^"\\]*)"', line) for line in lines]
+    return [match[1].decode("utf-8", "replace") for match in found if match]
+
+
+def _part_of_a_line(read: history.Read, position: int, size: int) -> bytes:
+    return read(position, min(history.BLOCK, size - position))
+
+
+_read = manifest.Spelling.read
+
+
+def _with_dots(self: manifest.Spelling, text: object) -> Path:
+    """Without the look for `..` in what begins with `$C/`."""
+    spelled = str(text)
+    return self.state / spelled[3:] if spelled.startswith("$C/") else _read(self, text)
+
+
+def _any_place(self: manifest.Spelling, text: object, _place: str) -> Path:
+    return self.read(text)
+
+
+BUGS: dict[str, dict[str, Bug]] = {
+    "spans": {
+        "a carriage return is no blank": lambda patch: patch(
+            jsonspan, "_BLANK", re.compile(r"[ \t\n]*")
+        ),
+        "a comma stays behind": lambda patch: patch(edits, "_fitting", lambda piece, _: piece),
+        "a place is off by one": lambda patch: patch(edits, "bisect_left", bisect_right),
+    },
+    "history": {
+        "the first project counts": lambda patch: patch(history, "_projects_of", _first_projects),
+        "a block may end in a line": lambda patch: patch(history, "_whole_lines", _part_of_a_line),
+        "no escape is looked at": lambda patch: patch(history, "_PLAIN_ESCAPE", re.compile(b"$^")),
+    },
+    "manifests": {
+        "a path may lead up again": lambda patch: patch(manifest.Spelling, "read", _with_dots),
+        "any file may be rewritten": lambda patch: patch(
+            manifest.Spelling, "read_rewritten", _any_place
+        ),
+        "a name may be a path": lambda patch: patch(manifest, "_name", manifest._text),
+        "an edit may hold anything": lambda patch: patch(
+            manifest, "_json_text", lambda *_, **__: None
+        ),
+    },
+    "paths": {
+        "part of a name counts": lambda patch: patch(pathmap, "tail_below", _prefix),
+        "names are cut a unit later": lambda patch: patch(encoding, "LONGEST_NAME", 201),
+        "a name may go on": lambda patch: patch(pathmap, "_ENDS", ""),
+        "separators are those of NEW": lambda patch: patch(
+            pathmap, "_join", lambda path, old, new: new + path[len(old) :]
+        ),
+    },
+}

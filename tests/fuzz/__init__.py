@@ -1,0 +1,1 @@
+"""The inputs that fuzzing left behind."""
