@@ -1,0 +1,126 @@
+"""`python -m tests.mutants.run [MODULE...]`: which small faults in a module does no test notice?
+
+mutmut changes one thing at a time (an operator, a number, a text, an argument) and runs the tests
+that come through the changed function. Every mutant must be killed, or explained in
+`explained.toml`; one that runs into the time limit counts as killed only if it is explained there.
+Then come those of `by_hand.toml`.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# The quickest tests that are about the module: what survives them survives.
+TESTS = {
+    "encoding": ["tests/unit/test_encoding.py", "tests/property/test_paths.py"],
+    "pathmap": ["tests/unit/test_pathmap.py", "tests/property/test_paths.py"],
+    "jsonspan": ["tests/unit/test_jsonspan.py", "tests/property/test_jsonspan.py"],
+    "rewriter": ["tests/unit/test_rewriter.py", "tests/property/test_rewriter.py"],
+    "planner": ["tests/unit/test_planner.py"],
+    "journal": ["tests/unit/test_journal.py"],
+    "backup": ["tests/unit/test_backup.py"],
+}
+PYTEST = ["-p", "tests.mutants.plugin", "-p", "no:cacheprovider"]
+
+
+def try_module(module: str) -> None:
+    """Make the mutants of one module and run the tests on each."""
+    from mutmut.__main__ import cli
+    from mutmut.configuration import config
+    from mutmut.workers import isolation
+
+    # A limit of processor time is enough. mutmut's second one goes by the clock: on a busy machine
+    # it ends mutants that are only slow, and maybe the next process that has the same number.
+    isolation.register_timeout = lambda **_: None
+    config().timeout_constant, config().timeout_multiplier = 5.0, 1.0
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # an endless loop may fill memory
+    shutil.rmtree("mutants", ignore_errors=True)
+    config().only_mutate = [f"ccmove/{module}.py"]
+    config().pytest_add_cli_args = PYTEST
+    config().pytest_add_cli_args_test_selection = TESTS[module]
+    cli(["run", "--max-children", "1"], standalone_mode=False)
+
+
+def outcome(module: str) -> bool:
+    """Say how the mutants of the module ended; whether each was killed or is explained."""
+    from mutmut.mutation.data import SourceFileMutationData
+    from mutmut.mutation.diff_apply import get_diff_for_mutant
+    from mutmut.stats import status_by_exit_code
+
+    data = SourceFileMutationData(path=Path(f"ccmove/{module}.py"))
+    data.load()
+    reasons = explained(module)
+    unused = set(reasons)
+    counts: Counter[str] = Counter()
+    for mutant, code in data.exit_code_by_key.items():
+        status = status_by_exit_code[code]
+        if status != "killed":
+            diff = get_diff_for_mutant(mutant)
+            if changed_lines(diff) not in reasons:
+                print(f"\n{mutant}: {status}\n{diff}")
+                status += ", not explained"
+            unused.discard(changed_lines(diff))
+        counts[status] += 1
+    for was, becomes in sorted(unused):
+        print(f"\nexplained, but killed or gone:\n-{was}\n+{becomes}")
+    killed, total = counts["killed"] + counts["timeout"], counts.total()
+    print(f"\n{module}: {total} mutants, {killed / total:.1%} killed; {dict(counts)}")
+    return killed + counts["survived"] == total
+
+
+def try_by_hand(module: str) -> bool:
+    """Try what mutmut leaves out, each in a copy of the sources; whether all were killed."""
+    source = Path(f"ccmove/{module}.py")
+    copy = Path("mutants") / source
+    entries = tomllib.loads((HERE / "by_hand.toml").read_text()).get(module, [])
+    killed, total = 0, 0
+    for entry in entries:
+        text = source.read_text()
+        assert text.count(entry["was"]) == 1, f"{source} does not hold once: {entry['was']}"
+        for becomes in entry["becomes"]:
+            copy.write_text(text.replace(entry["was"], becomes))
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", "-xq", *PYTEST, *TESTS[module]],
+                cwd="mutants",
+                capture_output=True,
+            )
+            total += 1
+            killed += done.returncode == 1
+            if done.returncode != 1:
+                print(f"\nby hand, {done.returncode}:\n-{entry['was']}\n+{becomes}")
+    print(f"{module}, by hand: {total} mutants, {killed} killed")
+    return killed == total
+
+
+def explained(module: str) -> set[tuple[str, str]]:
+    """The mutants of the module that have a reason: (what was there, what became of it)."""
+    entries = tomllib.loads((HERE / "explained.toml").read_text()).get(module, [])
+    return {(entry["was"], becomes) for entry in entries for becomes in entry["becomes"]}
+
+
+def changed_lines(diff: str) -> tuple[str, str]:
+    """What a diff takes away and what it puts there."""
+    lines = diff.splitlines()[2:]
+    was, becomes = (" ".join(line[1:].strip() for line in lines if line[0] == c) for c in "-+")
+    return was, becomes
+
+
+def main(modules: list[str]) -> int:
+    if len(modules) == 1:
+        module = modules[0]
+        try_module(module)
+        good = [outcome(module), try_by_hand(module)]
+        return 0 if all(good) else 1
+    command = [sys.executable, "-m", "tests.mutants.run"]
+    return max(subprocess.run([*command, module]).returncode for module in modules)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] or list(TESTS)))
