@@ -7,12 +7,15 @@ READY  := $(VENV)/.ready
 JOBS   ?= logical
 PYTEST_ARGS ?=
 CLIENT ?=
+RUNS   ?= 1000000
+TARGET ?=
+MODULE ?=
 
 # Nothing is written to the home directory, not even pip's cache.
 export PIP_NO_CACHE_DIR := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help venv demo test check format test-client bench man picture clean
+.PHONY: help venv demo test check format test-client bench fuzz mutants man picture clean
 
 help:
 	@echo "make demo         the whole cycle on a made-up state in a temporary directory"
@@ -20,7 +23,9 @@ help:
 	@echo "make check        ruff and mypy"
 	@echo "make format       let ruff mend what it can"
 	@echo "make test-client  tests against the real client (CLIENT=version for one version)"
+	@echo "make mutants      does some test notice each small fault? (MODULE=name for one module)"
 	@echo "make bench        measure"
+	@echo "make fuzz         a million inputs for each parser (RUNS=..., TARGET=... for one of them)"
 	@echo "make man          write the manual page anew from the command line's own help"
 	@echo "make picture      write the README's picture anew from a run of the demo"
 	@echo "make clean        remove what the other targets made"
@@ -40,8 +45,9 @@ $(READY): pyproject.toml
 demo: $(READY)
 	$(BIN)/ccmove demo
 
+# One by one: some tests take a minute, and nobody should wait for one worker with a row of them.
 test: $(READY)
-	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 $(PYTEST_ARGS)
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -56,8 +62,20 @@ test-client: $(READY)
 	scripts/install-clients $(CLIENT)
 	CLIENT='$(CLIENT)' $(BIN)/python -m pytest tests/client -m client -n $(JOBS) $(PYTEST_ARGS)
 
+mutants: $(READY)
+	$(BIN)/python -m pip install --quiet --group mutants
+	$(BIN)/python -m tests.mutants.run $(MODULE)
+
 bench: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" benchmarks/run
+
+# atheris is not among the others, since it can't be had everywhere.
+$(VENV)/.fuzz: $(READY)
+	$(BIN)/python -m pip install --quiet --group fuzz
+	@touch $@
+
+fuzz: $(VENV)/.fuzz
+	$(BIN)/python fuzz/run $(TARGET) --runs $(RUNS)
 
 man: $(READY)
 	$(BIN)/python man/make.py > man/ccmove.1.new
@@ -67,4 +85,4 @@ picture: $(READY)
 	$(BIN)/python docs/picture.py docs
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) mutants dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
