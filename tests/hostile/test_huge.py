@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from tests.crash.conftest import on_disk
 from tests.hostile.attack import Target, make_target
-from tests.support.run import ccmove_command, clean_environment
+from tests.support.run import ccmove_command, peak_memory
 from tests.support.state import StateBuilder
 
 __all__ = ["on_disk"]
@@ -57,13 +56,7 @@ def holds(path: Path, pieces: Iterator[bytes]) -> bool:
 
 def peak_of(target: Target, *args: str | Path) -> int:
     """Run ccmove as a program of its own, which must end well; the most memory that it had."""
-    child = subprocess.Popen(
-        ccmove_command(*args), env=clean_environment(target.state), stdout=subprocess.DEVNULL
-    )
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    assert child.returncode == 0
-    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return peak_memory(ccmove_command(*args), state=target.state)
 
 
 @pytest.mark.limits
@@ -83,11 +76,13 @@ def test_a_history_of_a_gigabyte_moves_and_comes_back_in_little_memory(target: T
 def test_the_measure_sees_a_program_that_reads_it_whole(target: Target) -> None:
     """The control of the limit above."""
     target.state.history.write_bytes(b"x" * MOST_MEMORY)
-    program = f"open({str(target.state.history)!r}, 'rb').read()"
-    child = subprocess.Popen([sys.executable, "-c", program])
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    assert used.ru_maxrss * (1 if sys.platform == "darwin" else 1024) > MOST_MEMORY
+    reads_it = f"open({str(target.state.history)!r}, 'rb').read()"
+    assert peak_memory([sys.executable, "-c", reads_it], state=target.state) > MOST_MEMORY
+
+
+def test_the_measure_does_not_see_the_memory_of_the_tests(target: Target) -> None:
+    ours = b"x" * MOST_MEMORY
+    assert peak_memory([sys.executable, "-c", ""], state=target.state) < len(ours) / 2
 
 
 @pytest.mark.parametrize("last", [b"", b"\n"], ids=["at the end of the file", "in the middle"])

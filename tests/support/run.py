@@ -91,3 +91,22 @@ def run_ccmove(
 
 def _text(output: bytes) -> str:
     return output.decode("utf-8", "surrogateescape")
+
+
+# A child begins with the peak of the process that started it, so a small one stands in between.
+_MEASURING = """
+import os, sys
+child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, used = os.wait4(child, 0)
+print(used.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+sys.exit(os.waitstatus_to_exitcode(status) != 0)
+"""
+
+
+def peak_memory(argv: Sequence[str], *, state: StateBuilder) -> int:
+    """The most memory that a program had, in bytes; it must end well."""
+    measured = run_child(
+        [sys.executable, "-I", "-S", "-c", _MEASURING, *argv], state=state, timeout=240
+    )
+    assert measured.exit == 0, measured
+    return int(measured.out.splitlines()[-1])
