@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ccmove import history
+from ccmove.background import BackgroundHash
 from ccmove.jsonspan import NotJsonError
 from ccmove.layout import Layout
 from ccmove.manifest import Manifest, SavedFile, sha256_of
@@ -20,7 +21,7 @@ from ccmove.wayback import WayBack, way_back
 def reversed_history(
     layout: Layout, manifest: Manifest, file: SavedFile, path: Path, warnings: list[str]
 ) -> HistoryChange | None:
-    """The history with the run taken back; None when there is nothing to take back."""
+    """The history with the run taken back; None when it is gone."""
     assert file.before is not None
     assert file.saved is not None
     fd = open_regular(path)
@@ -49,27 +50,29 @@ def pointed_back(path: Path, back: WayBack) -> HistoryChange | None:
         return None
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        found = history.scan(reader(fd), seen.size, back)
+        hashed = BackgroundHash()
+        found = history.scan(reader(fd), seen.size, back, see=hashed.update)
     finally:
         os.close(fd)
-    return HistoryChange(path, (HistoryPart(path, found),), seen) if found.lines else None
+    return HistoryChange(path, (HistoryPart(path, found),), seen, hashed=hashed)
 
 
 def _line_by_line(
     read: history.Read, seen: Fingerprint, path: Path, written: Written
-) -> HistoryChange | None:
+) -> HistoryChange:
     """Lines that the run wrote get their old values back; lines that came since are mapped back."""
     backward = PathMap(written.back.moves)
     result = history.Scan(size=seen.size)
+    hashed = BackgroundHash()
     done = 0
-    for at in history.scan(read, seen.size, backward).starts:
+    for at in history.scan(read, seen.size, backward, see=hashed.update).starts:
         if at < done:
             continue  # the same line again: it names its project twice
         start, line = _line_around(read, at, seen.size)
         done = start + len(line)
         for value, raw in written.values_before(line, history.project_values(line, backward)):
             result.add_raw(start + value.start, start + value.end, raw)
-    return HistoryChange(path, (HistoryPart(path, result),), seen) if result.lines else None
+    return HistoryChange(path, (HistoryPart(path, result),), seen, hashed=hashed)
 
 
 class Written:

@@ -106,6 +106,10 @@ class HistoryChange(NamedTuple):
     def lines(self) -> int:
         return sum(part.scan.lines for part in self.parts)
 
+    @property
+    def changes_anything(self) -> bool:
+        return self.lines > 0 or any(part.file != self.path for part in self.parts)
+
 
 class LeftAlone(NamedTuple):
     """Something that names OLD and stays as it is."""
@@ -129,6 +133,7 @@ class Plan(NamedTuple):
     undoes: str | None = None  # the backup that a restore takes back
     notes: tuple[str, ...] = ()  # why each directory is taken or left, for -v
     folders: tuple[tuple[str, str], ...] = ()  # folders that are renamed as well
+    kept_history: HistoryChange | None = None  # one with nothing to change in it
 
     @property
     def changes_anything(self) -> bool:

@@ -81,17 +81,19 @@ def plan_move(
     planned = {file.path: file.after for file in files if file.after is not None}
     left += Search(state, paths, request, places, planned, landed).everything()
     projects = tuple(relocator.moves)
+    changes_prompts = prompts is not None and prompts.changes_anything
     return Plan(
         "move",
         paths,
         projects,
         tuple(placer.future.steps),
         tuple(_with_its_end(file, landed) for file in files),
-        prompts if prompts is not None and prompts.lines else None,
+        prompts if changes_prompts else None,
         (*_transcripts_left(layout, projects), *left),
         tuple(_warnings(prompts)),
         notes=tuple(found.notes),
         folders=folders,
+        kept_history=None if changes_prompts else prompts,
     )
 
 

@@ -47,17 +47,19 @@ def plan_restore(layout: Layout, manifest: Manifest, displaced: Path) -> Plan:
             changes += _restore_file(layout, manifest, file, retreat)
     retreat.plan()
     history = _restore_history(layout, manifest, back, retreat.warnings)
+    changes_history = history is not None and history.changes_anything
     plan = Plan(
         "restore",
         back,
         tuple(_reversed_project(move) for move in manifest.projects),
         tuple(retreat.steps),
         (*changes, *retreat.placer.changes()),
-        history,
+        history if changes_history else None,
         (),
         tuple(retreat.warnings),
         undoes=manifest.id,
         folders=tuple((new, old) for old, new in manifest.folders),
+        kept_history=None if changes_history else history,
     )
     if not plan.changes_anything and retreat.warnings:
         raise RefusedError(

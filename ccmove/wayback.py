@@ -14,10 +14,10 @@ from pathlib import Path
 from ccmove import history
 from ccmove.jsonspan import NotJsonError, parse
 from ccmove.layout import Layout
-from ccmove.manifest import Manifest
+from ccmove.manifest import Content, Manifest, sha256_of
 from ccmove.pathmap import PathMap
 from ccmove.plan import landings
-from ccmove.state import open_regular, read_document, reader
+from ccmove.state import history_file, open_regular, read_document, reader
 
 
 class WayBack(PathMap):
@@ -88,14 +88,26 @@ def _saved_paths(layout: Layout, manifest: Manifest) -> Iterator[str]:
             yield from _paths_of_history(saved, both)
         elif file.saved is not None and file.place == "config":
             yield from _paths_of_config(saved)
+    if manifest.kept_history is not None:
+        yield from _paths_of_kept_history(layout, manifest.kept_history, both)
 
 
-def _paths_of_history(saved: Path, paths: PathMap) -> Iterator[str]:
+def _paths_of_kept_history(layout: Layout, kept: Content, paths: PathMap) -> Iterator[str]:
+    """Of the history itself, as long as it has only grown since."""
+    path = history_file(layout)
+    try:
+        if sha256_of(path, kept.size) == kept.sha256:
+            yield from _paths_of_history(path, paths, kept.size)
+    except FileNotFoundError:
+        return
+
+
+def _paths_of_history(saved: Path, paths: PathMap, size: int | None = None) -> Iterator[str]:
     fd = open_regular(saved)
     if fd is None:
         return
     try:
-        found = history.scan(reader(fd), os.fstat(fd).st_size, paths)
+        found = history.scan(reader(fd), os.fstat(fd).st_size if size is None else size, paths)
     finally:
         os.close(fd)
     yield from (before for before, _ in found.counts)

@@ -179,12 +179,16 @@ class Life(RuleBasedStateMachine):
         return [json.loads(line) for line in self.state.history.read_bytes().splitlines()]
 
     def _moved(self, line: dict[str, Any], old: str, new: str) -> dict[str, Any]:
-        """The line as it must be after a move: its project mapped, all else as it was."""
-        old, new = str(self.state.code / old), str(self.state.code / new)
-        project = line["project"]
-        if project == old or project.startswith(old + "/"):
-            return {**line, "project": new + project[len(old) :]}
-        return line
+        """The line as it must be after a move: its project mapped, all else as it was.
+
+        What is in a NEW below OLD is in place already.
+        """
+        before, after = self.state.code / old, self.state.code / new
+        project = Path(line["project"])
+        in_place = after.is_relative_to(before) and project.is_relative_to(after)
+        if in_place or not project.is_relative_to(before):
+            return line
+        return {**line, "project": str(after / project.relative_to(before))}
 
     def _differences(self, before: Tree) -> list[str]:
         return diff(before, snapshot(self.state.root), ignore=[OWN])

@@ -64,6 +64,11 @@ def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(moved: Ta
     assert moved.run("restore").exit == 0
 
 
+def test_a_manifest_of_an_earlier_version_is_restored(moved: Target) -> None:
+    forge(moved, lambda record: record.pop("kept_history"))
+    assert moved.run("restore").exit == 0
+
+
 # -- every value of the wrong kind ---------------------------------------------------------------
 
 WRONG: list[object] = [None, True, -1, 1.5, HUGE, "x", [], {}, [[]], "\0", "../x"]
@@ -132,6 +137,10 @@ WRONG_KINDS: dict[str, Change] = {
     "digits of another script": lambda r: r.update(undoes="٢٠٢٠٠١٠١T000000Z-0000"),
     "an ID with a line end": lambda r: r.update(undoes="20200101T000000Z-0000\n"),
     "an ID of no day": lambda r: r.update(undoes="20209901T000000Z-0000"),
+    "a kept history that is a text": lambda r: r.update(kept_history="x"),
+    "a kept history without a hash": lambda r: r.update(
+        kept_history={"sha256": None, "size": 1, "mode": 0o600, "mtime_ns": 0}
+    ),
 }
 
 

@@ -442,6 +442,52 @@ def test_prompts_that_came_since_follow_even_if_there_were_none_before(
     assert projects_of(state) == [old.path]
 
 
+def test_prompts_that_were_at_the_new_path_already_stay_there_if_none_moved(
+    bench: Bench, new: Path
+) -> None:
+    """Such a history the run does not change; whose lines they are is known all the same."""
+    state = bench.state
+    new.mkdir()
+    old = state.project("old", prompts=0)
+    state.add_prompt(new, "before")
+    history, before = state.history.read_bytes(), bench.tree()
+    bench.ok(old.path, new)
+    assert state.history.read_bytes() == history
+    undone = bench.restore()
+    bench.expect(before)
+    again = bench.restore(undone["backup"])
+    assert state.history.read_bytes() == history
+    state.add_prompt("other", "since")
+    bench.restore(again["backup"])
+    assert projects_of(state) == [str(new), str(state.code / "other")]
+
+
+def test_undoing_a_restore_leaves_prompts_that_were_at_the_old_path(
+    bench: Bench, new: Path
+) -> None:
+    state = bench.state
+    new.mkdir()
+    old = state.project("old", prompts=0)
+    bench.ok(old.path, new)
+    state.add_prompt(old.path, "still in the old folder")
+    undone = bench.restore()
+    bench.restore(undone["backup"])
+    assert projects_of(state) == [old.path]
+
+
+def test_prompts_go_back_if_the_history_was_swept_since(bench: Bench, new: Path) -> None:
+    """Then nothing tells the lines from before the move from those since."""
+    state = bench.state
+    new.mkdir()
+    old = state.project("old", prompts=0)
+    state.add_prompt("other", "before")
+    bench.ok(old.path, new)
+    state.history.write_bytes(b"")
+    state.add_prompt(new, "since")
+    bench.restore()
+    assert projects_of(state) == [old.path]
+
+
 def test_settings_in_a_folder_that_was_renamed_back_are_undone_there(
     bench: Bench, state: StateBuilder, new: Path
 ) -> None:
