@@ -11,22 +11,27 @@ import queue
 import threading
 from collections.abc import Callable
 
-WORTH_A_THREAD = 1 << 20
+WORTH_A_THREAD = 1 << 18
 
 
 class Background:
     """Gives blocks to a function, in order, on another thread; what it raises is raised by `wait`.
 
-    Only a few blocks wait at a time, so that memory stays small.
+    Only a few blocks wait at a time, so that memory stays small. Until the first one that is
+    `worth` a thread there is none.
     """
 
-    def __init__(self, work: Callable[[bytes], None]) -> None:
+    def __init__(self, work: Callable[[bytes], None], worth: int = WORTH_A_THREAD) -> None:
         self._work = work
+        self._worth = worth
         self._blocks: queue.Queue[bytes | None] = queue.Queue(maxsize=4)
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
     def put(self, block: bytes) -> None:
+        if self._thread is None and len(block) < self._worth:
+            self._do(block)
+            return
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, daemon=True)
             self._thread.start()
@@ -34,12 +39,14 @@ class Background:
 
     def _run(self) -> None:
         while (block := self._blocks.get()) is not None:
-            if self._error is not None:
-                continue  # whoever puts blocks must not wait for ever
-            try:
+            self._do(block)  # after an error too: whoever puts blocks must not wait for ever
+
+    def _do(self, block: bytes) -> None:
+        try:
+            if self._error is None:
                 self._work(block)
-            except BaseException as error:
-                self._error = error
+        except BaseException as error:
+            self._error = error
 
     def wait(self) -> None:
         """Until all that was put is done; more may follow."""
@@ -71,9 +78,7 @@ class BackgroundHash:
 
 
 def hashing(data: bytes) -> Callable[[], str]:
-    """Begins to hash; what is returned waits for the result. A small one is not worth a thread."""
-    if len(data) < WORTH_A_THREAD:
-        return hashlib.sha256(data).hexdigest
+    """Begins to hash; what is returned waits for the result."""
     begun = BackgroundHash()
     begun.update(data)
     return begun.hexdigest

@@ -94,7 +94,7 @@ def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None
 
 def _write_pieces(fd: int, pieces: Iterable[bytes]) -> None:
     """Write them all; of a large file the disk has the first part before the last is made."""
-    flushing = Background(lambda _: fsync(fd))
+    flushing = Background(lambda _: fsync(fd), worth=0)
     waiting = 0
     try:
         for piece in pieces:

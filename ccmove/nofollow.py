@@ -1,7 +1,8 @@
 """Open files and directories without following any link, not even one put there a moment ago.
 
-Every directory on the way is opened relative to the one before it, so there is no gap between
-looking at a path and using it. A link in the way is an OSError with ELOOP and its full path.
+A directory is opened first and then asked for its path, or reached step by step, each relative
+to the one before: either way there is no gap between looking at a path and using it. A link in
+the way is an OSError with ELOOP and its full path.
 """
 
 from __future__ import annotations
@@ -22,6 +23,38 @@ _ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | _NO_LINK
 @contextlib.contextmanager
 def directory(path: Path) -> Iterator[int]:
     """A descriptor of a directory; an error of what is done with it names its full path."""
+    fd = _at_once(path)
+    if fd is None:
+        fd = _step_by_step(path)
+    try:
+        yield fd
+    except OSError as error:
+        _complete(error, path)
+        raise
+    finally:
+        os.close(fd)
+
+
+def _at_once(path: Path) -> int | None:
+    """The directory, if the system tells of it that it is the one with this very path.
+
+    A link on the way would show in that path, and so would a rename; then, and where the system
+    does not tell, the steps say what is in the way. They take two calls for each part of the path.
+    """
+    try:
+        fd = os.open(path, _INSIDE)
+    except OSError:
+        return None
+    try:
+        if os.readlink(f"/proc/self/fd/{fd}") == str(path):
+            return fd
+    except OSError:
+        pass
+    os.close(fd)
+    return None
+
+
+def _step_by_step(path: Path) -> int:
     last = len(path.parts)
     fd = os.open(path.anchor, _ON_THE_WAY if last > 1 else _INSIDE)
     try:
@@ -29,12 +62,11 @@ def directory(path: Path) -> Iterator[int]:
             deeper = _enter(fd, path.parts[:depth], _INSIDE if depth == last else _ON_THE_WAY)
             os.close(fd)
             fd = deeper
-        yield fd
     except OSError as error:
+        os.close(fd)
         _complete(error, path)
         raise
-    finally:
-        os.close(fd)
+    return fd
 
 
 def open_file(path: Path, flags: int, mode: int = 0o600) -> int:

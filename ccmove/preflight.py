@@ -52,14 +52,17 @@ def refuse_links(layout: Layout, plan: Plan) -> None:
 
 
 def _directories(layout: Layout, plan: Plan) -> Iterator[Path]:
-    """Every directory of the state on the way to what the plan touches, outermost first."""
+    """Every directory of the state on the way to what the plan touches, the outer ones first."""
     touched = [change.path for change in plan.files]
     touched += [path for step in plan.steps for path in (step.path, step.target) if path]
-    for path in touched:
-        above = [place for place in path.parents if layout.config_dir in place.parents]
-        yield from reversed(above)
-        if path.parent == layout.projects:  # deeper down a link may be moved as what it is
-            yield path
+    for parent in dict.fromkeys(path.parent for path in touched):
+        if parent.is_relative_to(layout.config_dir):
+            place = layout.config_dir
+            for name in parent.relative_to(layout.config_dir).parts:
+                place /= name
+                yield place
+    # Deeper down a link may be moved as what it is.
+    yield from (path for path in touched if path.parent == layout.projects)
 
 
 def preflight(layout: Layout, plan: Plan) -> None:

@@ -57,6 +57,8 @@ class Call:
         pairs = [] if self.name in _BY_DESCRIPTOR else _PATH.findall(self.arguments)
         if not pairs and (found := _DESCRIPTOR.match(self.arguments)):
             return (found[1],)
+        if self.name == "readlink":
+            del pairs[1:]  # the second is what it found
         return tuple(os.path.join(base or "/", name) for base, name in pairs)
 
     @property

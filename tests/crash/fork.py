@@ -72,8 +72,9 @@ def _ask(line: str) -> str:
 
 @cache
 def _server() -> subprocess.Popen[str]:
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw") or "0"
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.crash.forkserver"],
+        [sys.executable, "-m", "tests.crash.forkserver", worker],
         cwd=ROOT,
         env={"PATH": os.environ.get("PATH", os.defpath), "HOME": os.devnull,
              "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8"},

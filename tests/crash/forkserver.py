@@ -14,6 +14,7 @@ import importlib
 import json
 import os
 import pkgutil
+import select
 import signal
 import subprocess
 import sys
@@ -47,6 +48,14 @@ def leave_the_process_table_out() -> None:
     from ccmove import live
 
     sabotage.replace(live, "_claude_processes", lambda: iter(()))
+
+
+def stay_on_one_core(number: int) -> None:
+    """strace and the child that it holds take turns thousands of times, and on one core each of
+    these takes a fifth of the time that it takes to wake another one."""
+    if sys.platform == "linux":
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[number % len(cores)]})
 
 
 def serve(request: dict[str, Any], scratch: Path) -> dict[str, Any]:
@@ -99,7 +108,7 @@ def run_child(request: dict[str, Any], files: dict[str, Path], ready: int, gate:
     try:
         _become(request, files)
         os.close(ready)
-        os.read(gate, 1)
+        select.select([gate], [], [])  # not `read`, whose calls are counted
         os.close(gate)
         if request["hook"]:
             name, *words = request["hook"]
@@ -148,6 +157,7 @@ def _text(file: Path) -> str:
 
 
 def main() -> None:
+    stay_on_one_core(int(sys.argv[1]))
     preload()
     leave_the_process_table_out()
     gc.freeze()  # a collection in a child would touch, and so copy, every page of its parent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,17 @@ from ccmove.background import WORTH_A_THREAD, Background, BackgroundHash, hashin
 BLOCKS = [bytes([number]) * 1000 for number in range(100)]
 
 
+@pytest.fixture(params=[0, 1000, 1001], ids=["all on a thread", "just so", "all at once"])
+def worth(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
 @pytest.mark.parametrize("waits", [1, 7, len(BLOCKS)])
-def test_blocks_are_worked_on_in_order_and_more_may_follow_after_waiting(waits: int) -> None:
+def test_blocks_are_worked_on_in_order_and_more_may_follow_after_waiting(
+    waits: int, worth: int
+) -> None:
     seen: list[bytes] = []
-    work = Background(seen.append)
+    work = Background(seen.append, worth)
     for number, block in enumerate(BLOCKS, 1):
         work.put(block)
         if number % waits == 0:
@@ -28,7 +36,24 @@ def test_blocks_are_worked_on_in_order_and_more_may_follow_after_waiting(waits: 
     assert seen == BLOCKS
 
 
-def test_the_first_error_is_raised_and_nobody_waits_for_ever() -> None:
+@pytest.mark.parametrize("size", [0, 999, 1000])
+def test_only_a_large_block_is_worth_a_thread_and_what_follows_it_keeps_the_order(
+    size: int,
+) -> None:
+    threads: list[tuple[int, bool]] = []
+
+    def note(block: bytes) -> None:
+        threads.append((len(block), threading.current_thread() is threading.main_thread()))
+
+    work = Background(note, 1000)
+    for length in (1, size, 2):
+        work.put(b"x" * length)
+    work.wait()
+    here = size < 1000
+    assert threads == [(1, True), (size, here), (2, here)]
+
+
+def test_the_first_error_is_raised_and_nobody_waits_for_ever(worth: int) -> None:
     seen: list[bytes] = []
 
     def fail_at_the_third(block: bytes) -> None:
@@ -36,7 +61,7 @@ def test_the_first_error_is_raised_and_nobody_waits_for_ever() -> None:
         if len(seen) == 3:
             raise ValueError("the third")
 
-    work = Background(fail_at_the_third)
+    work = Background(fail_at_the_third, worth)
     for block in BLOCKS:  # many more than may wait at a time
         work.put(block)
     with pytest.raises(ValueError, match="the third"):
