@@ -7,51 +7,53 @@ is enough.
 from __future__ import annotations
 
 import hashlib
+import os
 import queue
 import threading
 from collections.abc import Callable
 
 WORTH_A_THREAD = 1 << 18
+_BLOCK = 1 << 18
+
+Job = Callable[[], None]
 
 
 class Background:
-    """Gives blocks to a function, in order, on another thread; what it raises is raised by `wait`.
+    """Does jobs in order on another thread; what one of them raises is raised by `wait`.
 
-    Only a few blocks wait at a time, so that memory stays small. Until the first one that is
-    `worth` a thread there is none.
+    Only a few jobs wait at a time, so that what they hold stays small. A small job is done at once
+    while there is no thread.
     """
 
-    def __init__(self, work: Callable[[bytes], None], worth: int = WORTH_A_THREAD) -> None:
-        self._work = work
-        self._worth = worth
-        self._blocks: queue.Queue[bytes | None] = queue.Queue(maxsize=4)
+    def __init__(self) -> None:
+        self._jobs: queue.Queue[Job | None] = queue.Queue(maxsize=4)
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
-    def put(self, block: bytes) -> None:
-        if self._thread is None and len(block) < self._worth:
-            self._do(block)
+    def do(self, job: Job, size: int = WORTH_A_THREAD) -> None:
+        if self._thread is None and size < WORTH_A_THREAD:
+            self._try(job)
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, daemon=True)
             self._thread.start()
-        self._blocks.put(block)
+        self._jobs.put(job)
 
     def _run(self) -> None:
-        while (block := self._blocks.get()) is not None:
-            self._do(block)  # after an error too: whoever puts blocks must not wait for ever
+        while (job := self._jobs.get()) is not None:
+            self._try(job)  # none after an error, but whoever brings more must not wait for ever
 
-    def _do(self, block: bytes) -> None:
+    def _try(self, job: Job) -> None:
         try:
             if self._error is None:
-                self._work(block)
+                job()
         except BaseException as error:
             self._error = error
 
     def wait(self) -> None:
-        """Until all that was put is done; more may follow."""
+        """Until all is done; more may follow."""
         if self._thread is not None:
-            self._blocks.put(None)
+            self._jobs.put(None)
             self._thread.join()
             self._thread = None
         if self._error is not None:
@@ -63,10 +65,29 @@ class BackgroundHash:
 
     def __init__(self, begun: BackgroundHash | None = None) -> None:
         self._digest = begun.digest() if begun is not None else hashlib.sha256()
-        self._hashing = Background(self._digest.update)
+        self._hashing = Background()
 
     def update(self, block: bytes) -> None:
-        self._hashing.put(block)
+        self._hashing.do(lambda: self._digest.update(block), len(block))
+
+    def read(self, fd: int, size: int) -> None:
+        """Of the first bytes of a file; its descriptor may be closed meanwhile."""
+        own = os.dup(fd)
+        self._hashing.do(lambda: self._read(own, size), size)
+
+    def _read(self, fd: int, size: int) -> None:
+        """Through one and the same small buffer: fresh memory takes longer than reading."""
+        block = memoryview(bytearray(min(_BLOCK, size)))
+        position = 0
+        try:
+            while position < size:
+                length = os.preadv(fd, [block[: size - position]], position)
+                if not length:
+                    break  # it has shrunk; whoever compares sizes will notice
+                self._digest.update(block[:length])
+                position += length
+        finally:
+            os.close(fd)
 
     def digest(self) -> hashlib._Hash:
         """A copy of the hash of everything so far; more may follow."""

@@ -94,14 +94,14 @@ def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None
 
 def _write_pieces(fd: int, pieces: Iterable[bytes]) -> None:
     """Write them all; of a large file the disk has the first part before the last is made."""
-    flushing = Background(lambda _: fsync(fd), worth=0)
+    flushing = Background()
     waiting = 0
     try:
         for piece in pieces:
             write_all(fd, piece)
             waiting += len(piece)
             if waiting >= FLUSHED_EARLY:
-                flushing.put(b"")
+                flushing.do(lambda: fsync(fd))
                 waiting = 0
     finally:
         flushing.wait()  # also when it fails: the descriptor is closed next

@@ -9,24 +9,26 @@ ends at `\\n` only; one that is not a JSON object in valid UTF-8 stays as it is.
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from ccmove.jsonspan import NotJsonError, parse, quote
 from ccmove.pathmap import PathMap
 
 BLOCK = 512 << 10  # larger ones cost more in fresh memory than they save in calls
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over
+NEWLINE = ord("\n")
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")  # printable ASCII that JSON.stringify never escapes
 _ESCAPE = re.compile(rb"\\[/u]")
 _PLAIN_ESCAPE = re.compile(rb"\\(?:/|u00[2-7])")  # the only escapes in which plain text is spelled
-
+_ESCAPED_LETTER = re.compile(rb"\\u00[2-7]")  # of ASCII; in other escapes no key is spelled
 
 Line = tuple[int, int, int]  # in a block: where it begins, where OLD stands in it, where it ends
 
@@ -71,19 +73,51 @@ class Scan:
         if move is None:
             move = self._moves[before] = (len(self.replacements), after)
             self.replacements.append(encoded(after))
-        self._add(start, end, move[0])
+        self.starts.append(start)
+        self.ends.append(end)
+        self.which.append(move[0])
 
     def add_raw(self, start: int, end: int, raw: bytes) -> None:
         """One span that gets these bytes; for lines that were found by other means."""
         if raw not in self._known:
             self._known[raw] = len(self.replacements)
             self.replacements.append(raw)
-        self._add(start, end, self._known[raw])
-
-    def _add(self, start: int, end: int, place: int) -> None:
         self.starts.append(start)
         self.ends.append(end)
-        self.which.append(place)
+        self.which.append(self._known[raw])
+
+    def extend(self, rest: Scan) -> None:
+        """Go on with what was found from here on."""
+        place = [0] * len(rest.replacements)
+        for before, (old_place, after) in rest._moves.items():
+            if before not in self._moves:
+                self._moves[before] = (len(self.replacements), after)
+                self.replacements.append(rest.replacements[old_place])
+            place[old_place] = self._moves[before][0]
+        self.starts += rest.starts
+        self.ends += rest.ends
+        same = place == [*range(len(place))]
+        self.which.extend(rest.which if same else map(place.__getitem__, rest.which))
+        self.size = rest.size
+        self.unreadable += rest.unreadable
+        self.too_long += rest.too_long
+
+    def dump(self, file: IO[bytes]) -> None:
+        """For another process of the same program."""
+        numbers = (len(self.starts), self.size, self.unreadable, self.too_long)
+        marshal.dump((numbers, self.replacements, self._moves), file)
+        for spans in (self.starts, self.ends, self.which):
+            spans.tofile(file)
+
+    @classmethod
+    def load(cls, file: IO[bytes]) -> Scan:
+        """What was dumped; EOFError when some of it is missing."""
+        found = cls()
+        numbers, found.replacements, found._moves = marshal.load(file)
+        length, found.size, found.unreadable, found.too_long = numbers
+        for spans in (found.starts, found.ends, found.which):
+            spans.fromfile(file, length)
+        return found
 
     def grown_by(self) -> int:
         """How many bytes larger the file is after the move."""
@@ -123,48 +157,46 @@ def scan(
     paths: PathMap,
     start: int = 0,
     tick: Callable[[int], None] | None = None,
-    see: Callable[[bytes], None] | None = None,
 ) -> Scan:
     """Look at the bytes from `start` to `size`; the last line may lack its newline.
 
-    `tick` is told how many bytes were looked at; `see` is shown all of them in order, in blocks
-    that are never large, whatever the lines.
+    `tick` is told how many bytes were looked at.
     """
     found = Scan(size=start)
     finder = _Finder(paths)
     inside_long_line = False
     while found.size < size:
-        block = _whole_lines(read, found.size, size)
-        if not block:
+        block, end = _whole_lines(read, found.size, size)
+        if not end:
             break  # the file has shrunk meanwhile; whoever compares sizes will notice
-        if see:
-            for first in range(0, len(block), BLOCK):  # who sees them may keep a few
-                see(block[first : first + BLOCK])
-        first = (block.find(b"\n") + 1 or len(block)) if inside_long_line else 0
-        ends_line = block.endswith(b"\n") or found.size + len(block) >= size
+        first = (block.find(b"\n", 0, end) + 1 or end) if inside_long_line else 0
+        ends_line = block[end - 1] == NEWLINE or found.size + end >= size
         if ends_line:
-            finder.search(block[first:] if first else block, found.size + first, found)
+            finder.search(block, first, end, found)
         elif not inside_long_line:
             found.too_long += 1
         inside_long_line = not ends_line
-        found.size += len(block)
+        found.size += end
         if tick:
             tick(found.size - start)
     return found
 
 
-def _whole_lines(read: Read, position: int, size: int) -> bytes:
-    """A block that ends with a line or the file; a part of a line when that is too long."""
+def _whole_lines(read: Read, position: int, size: int) -> tuple[bytes, int]:
+    """A block and where in it the last whole line ends; a part of a line when that is too long.
+
+    What follows is read again with the next block, which takes less than a copy without it.
+    """
     length = min(BLOCK, LONGEST_LINE)
     while True:
         block = read(position, min(length, size - position))
         newline = block.rfind(b"\n")
         if position + len(block) >= size:
-            return block
+            return block, len(block)
         if newline >= 0:
-            return block[: newline + 1]
+            return block, newline + 1
         if len(block) < length or length == LONGEST_LINE:
-            return block
+            return block, len(block)
         length = min(2 * length, LONGEST_LINE)
 
 
@@ -177,16 +209,17 @@ class _Finder:
         self._escape = escapes_for(self.needles)
         self._moves: dict[str, tuple[bytes, str | None]] = {}  # path -> its spelling, new path
 
-    def search(self, block: bytes, offset: int, found: Scan) -> None:
-        """Add what moves in a block of whole lines that begins at `offset` in the file."""
+    def search(self, block: bytes, first: int, last: int, found: Scan) -> None:
+        """Add what moves in the whole lines block[first:last]; `found.size` is its offset."""
+        offset = found.size
         usual: list[Line] = []  # not looked at yet
         end = -1
-        for spot in self._spots(block):
+        for spot in self._spots(block, first, last):
             if spot < end:
                 continue  # in a line that was seen already
-            start = block.rfind(b"\n", 0, spot) + 1
-            end = block.find(b"\n", spot)
-            end = len(block) if end < 0 else end
+            start = block.rfind(b"\n", first, spot) + 1 or first
+            end = block.find(b"\n", spot, last)
+            end = last if end < 0 else end
             if block[spot - 11 : spot] == b'"project":"' and end - start < BLOCK:
                 usual.append((start, spot, end))
             else:
@@ -229,11 +262,13 @@ class _Finder:
             self._moves[path] = encoded(path), self.paths.map(path)
         return self._moves[path]
 
-    def _spots(self, block: bytes) -> list[int]:
-        """Where in a block a path of the map may be spelled, in order."""
-        spots = [spot for needle in self.needles for spot in _value_starts(block, needle)]
-        if b"\\" in block:
-            spots += [match.start() for match in self._escape.finditer(block)]
+    def _spots(self, block: bytes, first: int, last: int) -> list[int]:
+        """Where in a part of a block a path of the map may be spelled, in order."""
+        spots: list[int] = []
+        for needle in self.needles:
+            spots += _value_starts(block, needle, first, last)
+        if block.find(b"\\", first, last) >= 0:
+            spots += [match.start() for match in self._escape.finditer(block, first, last)]
         spots.sort()
         return spots
 
@@ -257,13 +292,14 @@ class _Finder:
 def _projects_of(lines: list[bytes]) -> list[str] | None:
     """The `project` of each line, or None when one of them may not be as it seems.
 
-    Each has `"project"` at least once. Without `\\u` a key has only one spelling, so if that is
-    the only one, it is the name of the member. Between the lines stands a word that none of them
-    can know: torn lines that make up for each other, or two values in a line, would misplace it.
+    Each has `"project"` at least once. Without escaped letters a key has only one spelling, so if
+    that is the only one, it is the name of the member. Between the lines stands a word that none
+    of them can know: torn lines that make up for each other, or two values in a line, would
+    misplace it.
     """
     word = os.urandom(16).hex()
     together = f',"{word}",'.encode().join(lines)
-    if together.count(b'"project"') != len(lines) or b"\\u" in together:
+    if together.count(b'"project"') != len(lines) or _ESCAPED_LETTER.search(together):
         return None
     try:
         text = f"[{together.decode()}]"
@@ -279,19 +315,23 @@ def _projects_of(lines: list[bytes]) -> list[str] | None:
     return strings if len(strings) == len(lines) else None
 
 
-def _value_starts(block: bytes, needle: bytes) -> Iterator[int]:
+def _value_starts(block: bytes, needle: bytes, first: int, last: int) -> Iterator[int]:
     """Where a string may begin with the needle: not in `/code/app-docker`, nor inside a prompt.
 
     The string may be torn off behind it. Of a Windows path the needle is the last component
     alone, which may stand anywhere.
     """
     is_whole = needle.startswith(b"/")
-    at = block.find(needle)
+    if is_whole:
+        needle = b'"' + needle
+    at = block.find(needle, first, last)
     while at >= 0:
         end = at + len(needle)
-        if not is_whole or (block[at - 1 : at] == b'"' and block[end : end + 1] in b'"/\\\n'):
+        if not is_whole:
             yield at
-        at = block.find(needle, end)
+        elif block[end : end + 1] in b'"/\\\n':
+            yield at + 1
+        at = block.find(needle, end, last)
 
 
 def _no_constant(name: str) -> None:

@@ -38,7 +38,10 @@ def reversed_history(
             keep = file.before.mtime_ns if seen.size == file.after.size else None
             parts = (HistoryPart(saved, untouched), HistoryPart(path, tail, file.after.size))
             return HistoryChange(path, parts, seen, keep)
-        return _line_by_line(reader(fd), seen, path, Written(saved, manifest.paths, back))
+        hashed = BackgroundHash()
+        hashed.read(fd, seen.size)
+        change = _line_by_line(reader(fd), seen, path, Written(saved, manifest.paths, back))
+        return change._replace(hashed=hashed)
     finally:
         os.close(fd)
 
@@ -51,7 +54,8 @@ def pointed_back(path: Path, back: WayBack) -> HistoryChange | None:
     try:
         seen = Fingerprint.of(os.fstat(fd))
         hashed = BackgroundHash()
-        found = history.scan(reader(fd), seen.size, back, see=hashed.update)
+        hashed.read(fd, seen.size)
+        found = history.scan(reader(fd), seen.size, back)
     finally:
         os.close(fd)
     return HistoryChange(path, (HistoryPart(path, found),), seen, hashed=hashed)
@@ -63,16 +67,15 @@ def _line_by_line(
     """Lines that the run wrote get their old values back; lines that came since are mapped back."""
     backward = PathMap(written.back.moves)
     result = history.Scan(size=seen.size)
-    hashed = BackgroundHash()
     done = 0
-    for at in history.scan(read, seen.size, backward, see=hashed.update).starts:
+    for at in history.scan(read, seen.size, backward).starts:
         if at < done:
             continue  # the same line again: it names its project twice
         start, line = _line_around(read, at, seen.size)
         done = start + len(line)
         for value, raw in written.values_before(line, history.project_values(line, backward)):
             result.add_raw(start + value.start, start + value.end, raw)
-    return HistoryChange(path, (HistoryPart(path, result),), seen, hashed=hashed)
+    return HistoryChange(path, (HistoryPart(path, result),), seen)
 
 
 class Written:

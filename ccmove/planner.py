@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
-from ccmove import history
 from ccmove.background import BackgroundHash
 from ccmove.config import Excerpt, config_change
 from ccmove.edits import Edit, apply
 from ccmove.errors import RefusedError
 from ccmove.folders import rename_folders
 from ccmove.future import Future, ignores_case
+from ccmove.halves import scan_file
 from ccmove.layout import Layout
 from ccmove.mentions import Search
 from ccmove.ownership import Ledger, find_portions
@@ -39,7 +40,6 @@ from ccmove.state import (
     State,
     history_file,
     open_regular,
-    reader,
 )
 from ccmove.typed import again
 
@@ -118,7 +118,8 @@ def _history(state: State, paths: PathMap, tick: Tick | None) -> HistoryChange |
     try:
         seen = Fingerprint.of(os.fstat(fd))
         hashed = BackgroundHash()
-        found = history.scan(reader(fd), seen.size, paths, tick=tick, see=hashed.update)
+        begin_to_hash = partial(hashed.read, fd, seen.size)
+        found = scan_file(fd, seen.size, paths, tick, meanwhile=begin_to_hash)
     finally:
         os.close(fd)
     return HistoryChange(path, (HistoryPart(path, found),), seen, hashed=hashed)

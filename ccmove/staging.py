@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from ccmove import files, history
@@ -62,11 +63,11 @@ class StagedHistory:
                 raise _not_as_planned(f"it differs after byte {position}")
             position += len(piece)
 
-        comparing = Background(compare)
+        comparing = Background()
         try:
             for piece in pieces:
                 yield piece
-                comparing.put(piece)
+                comparing.do(partial(compare, piece), len(piece))
             comparing.wait()
         finally:
             if fd >= 0:

@@ -28,8 +28,9 @@ def _first_projects(lines: list[bytes]) -> list[str] | None:
     return [match[1].decode("utf-8", "replace") for match in found if match]
 
 
-def _part_of_a_line(read: history.Read, position: int, size: int) -> bytes:
-    return read(position, min(history.BLOCK, size - position))
+def _part_of_a_line(read: history.Read, position: int, size: int) -> tuple[bytes, int]:
+    block = read(position, min(history.BLOCK, size - position))
+    return block, len(block)
 
 
 _read = manifest.Spelling.read

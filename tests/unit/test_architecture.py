@@ -18,7 +18,18 @@ PACKAGE = Path(__file__).parents[2] / "ccmove"
 # show and find, come above all of these and are free among themselves.
 ORDER = [
     *("printable", "shell", "errors", "typed", "background", "nofollow", "encoding", "pathmap"),
-    *("jsonspan", "edits", "rewriter", "alike", "history", "config", "layout", "state", "live"),
+    *(
+        "jsonspan",
+        "edits",
+        "rewriter",
+        "alike",
+        "history",
+        "config",
+        "layout",
+        "state",
+        "halves",
+        "live",
+    ),
     *("plan", "future", "ownership", "drafts", "placing", "arrange", "relocate", "places"),
     *("worktrees", "mentions", "manifest", "folders", "planner", "files", "journal", "backup"),
     *("wayback", "history_back", "retreat", "reversal", "verifier", "locks", "preflight"),

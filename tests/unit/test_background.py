@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,57 +17,53 @@ from ccmove.background import WORTH_A_THREAD, Background, BackgroundHash, hashin
 BLOCKS = [bytes([number]) * 1000 for number in range(100)]
 
 
-@pytest.fixture(params=[0, 1000, 1001], ids=["all on a thread", "just so", "all at once"])
-def worth(request: pytest.FixtureRequest) -> int:
+@pytest.fixture(params=[0, WORTH_A_THREAD - 1, WORTH_A_THREAD], ids=["small", "less", "large"])
+def size(request: pytest.FixtureRequest) -> int:
+    """What the jobs are said to be: small ones are done at once."""
     return int(request.param)
 
 
-@pytest.mark.parametrize("waits", [1, 7, len(BLOCKS)])
-def test_blocks_are_worked_on_in_order_and_more_may_follow_after_waiting(
-    waits: int, worth: int
-) -> None:
-    seen: list[bytes] = []
-    work = Background(seen.append, worth)
-    for number, block in enumerate(BLOCKS, 1):
-        work.put(block)
+@pytest.mark.parametrize("waits", [1, 7, 100])
+def test_jobs_are_done_in_order_and_more_may_follow_after_waiting(waits: int, size: int) -> None:
+    seen: list[int] = []
+    work = Background()
+    for number in range(100):
+        work.do(partial(seen.append, number), size)
         if number % waits == 0:
             work.wait()
-            assert seen == BLOCKS[:number]
+            assert seen == [*range(number + 1)]
     work.wait()
-    assert seen == BLOCKS
+    assert seen == [*range(100)]
 
 
-@pytest.mark.parametrize("size", [0, 999, 1000])
-def test_only_a_large_block_is_worth_a_thread_and_what_follows_it_keeps_the_order(
-    size: int,
-) -> None:
+def test_only_a_large_job_is_worth_a_thread_and_what_follows_it_keeps_the_order(size: int) -> None:
     threads: list[tuple[int, bool]] = []
 
-    def note(block: bytes) -> None:
-        threads.append((len(block), threading.current_thread() is threading.main_thread()))
+    def note(number: int) -> None:
+        threads.append((number, threading.current_thread() is threading.main_thread()))
 
-    work = Background(note, 1000)
-    for length in (1, size, 2):
-        work.put(b"x" * length)
+    work = Background()
+    for number, length in enumerate((1, size, 2)):
+        work.do(partial(note, number), length)
     work.wait()
-    here = size < 1000
-    assert threads == [(1, True), (size, here), (2, here)]
+    here = size < WORTH_A_THREAD
+    assert threads == [(0, True), (1, here), (2, here)]
 
 
-def test_the_first_error_is_raised_and_nobody_waits_for_ever(worth: int) -> None:
-    seen: list[bytes] = []
+def test_the_first_error_is_raised_and_nobody_waits_for_ever(size: int) -> None:
+    seen: list[int] = []
 
-    def fail_at_the_third(block: bytes) -> None:
-        seen.append(block)
-        if len(seen) == 3:
+    def fail_at_the_third(number: int) -> None:
+        seen.append(number)
+        if number == 2:
             raise ValueError("the third")
 
-    work = Background(fail_at_the_third, worth)
-    for block in BLOCKS:  # many more than may wait at a time
-        work.put(block)
+    work = Background()
+    for number in range(100):  # many more than may wait at a time
+        work.do(partial(fail_at_the_third, number), size)
     with pytest.raises(ValueError, match="the third"):
         work.wait()
-    assert seen == BLOCKS[:3]
+    assert seen == [0, 1, 2]
 
 
 def test_a_hash_can_be_asked_for_and_gone_on_with() -> None:
@@ -79,6 +76,36 @@ def test_a_hash_can_be_asked_for_and_gone_on_with() -> None:
         other.update(block)
     assert other.hexdigest() == hashlib.sha256(b"".join(BLOCKS)).hexdigest()
     assert hashed.hexdigest() == hashlib.sha256(b"".join(BLOCKS[:50])).hexdigest()
+
+
+@pytest.mark.parametrize("size", [0, 1, WORTH_A_THREAD - 1, WORTH_A_THREAD, 3 * WORTH_A_THREAD + 7])
+def test_a_file_is_hashed_up_to_a_size_and_may_be_closed_meanwhile(
+    tmp_path: Path, size: int
+) -> None:
+    data = os.urandom(size)
+    (tmp_path / "file").write_bytes(data + b"what came since")
+    with (tmp_path / "file").open("rb") as file:
+        hashed = BackgroundHash()
+        hashed.read(file.fileno(), size)
+    hashed.update(b"more")
+    assert hashed.hexdigest() == hashlib.sha256(data + b"more").hexdigest()
+
+
+def test_a_file_that_has_shrunk_is_hashed_as_far_as_it_goes(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"short")
+    with (tmp_path / "file").open("rb") as file:
+        hashed = BackgroundHash()
+        hashed.read(file.fileno(), WORTH_A_THREAD)
+    assert hashed.hexdigest() == hashlib.sha256(b"short").hexdigest()
+
+
+def test_a_file_that_can_t_be_read_is_an_error_and_not_a_hash(tmp_path: Path) -> None:
+    hashed = BackgroundHash()
+    fd = os.open(tmp_path, os.O_RDONLY)
+    hashed.read(fd, 1)
+    os.close(fd)
+    with pytest.raises(IsADirectoryError):
+        hashed.hexdigest()
 
 
 def test_an_early_flush_that_fails_fails_the_file(

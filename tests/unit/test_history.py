@@ -183,14 +183,3 @@ def test_a_span_that_was_found_by_other_means_is_replaced_too() -> None:
     found.add_raw(at, at + len(b'"/srv/x"'), b'"/y"')
     pieces = history.rewritten(lambda o, n: data[o : o + n], found)
     assert b"".join(pieces) == line(OLD) + line("/y")
-
-
-def test_everything_is_seen_once_in_order_and_in_small_blocks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(history, "BLOCK", 100)
-    data = b'{"a":1}\n' * 50 + b"x" * 1000 + b"\n" + b'{"b":2}\n' * 50
-    seen: list[bytes] = []
-    history.scan(lambda at, length: data[at : at + length], len(data), PATHS, see=seen.append)
-    assert b"".join(seen) == data
-    assert max(map(len, seen)) == 100

@@ -1,0 +1,226 @@
+"""A large history is looked at by two processes, and what they find is what one would find."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from ccmove import halves, history
+from ccmove.halves import scan_file
+from ccmove.history import Scan, scan
+from ccmove.pathmap import PathMap
+from ccmove.state import reader
+from tests.support.oddlines import stringify
+
+OLD, NEW = "/code/app", "/code/new"
+PATHS = PathMap(((OLD, NEW),))
+HERE = os.getpid()
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere one process does it")
+
+
+def line(project: str, **more: Any) -> bytes:
+    return stringify({"display": "x", "project": project, **more}) + b"\n"
+
+
+FIRST = line(OLD) * 5 + line("/other") + line(f"{OLD}/a") + line(OLD)[:-9] + b"\n"
+SECOND = line(f"{OLD}/b") + line(OLD) * 7 + line(f"{OLD}/a") + line(OLD)[:-5] + b"\n"
+
+
+@pytest.fixture
+def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Every size is worth a process; the processes that were made."""
+    made: list[int] = []
+    fork = os.fork
+
+    def counted() -> int:
+        child = fork()
+        if child:
+            made.append(child)
+        return child
+
+    monkeypatch.setattr(os, "fork", counted)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(halves, "WORTH_A_PROCESS", 1)
+    return made
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[[bytes], int]]:
+    fds: list[int] = []
+
+    def open_it(data: bytes) -> int:
+        (tmp_path / "history").write_bytes(data)
+        fds.append(os.open(tmp_path / "history", os.O_RDONLY))
+        return fds[-1]
+
+    yield open_it
+    for fd in fds:
+        os.close(fd)
+
+
+def everything(found: Scan) -> tuple[object, ...]:
+    """Each span with its replacement, and all the counts."""
+    spans = zip(found.starts, found.ends, found.which, strict=True)
+    replaced = [(start, end, found.replacements[place]) for start, end, place in spans]
+    counts = sorted(found.counts.items())
+    return replaced, counts, found.size, found.unreadable, found.too_long, found.grown_by()
+
+
+def agrees(data: bytes, fd: int) -> None:
+    alone = scan(reader(fd), len(data), PATHS)
+    assert everything(scan_file(fd, len(data), PATHS)) == everything(alone)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        FIRST + SECOND,
+        FIRST * 3 + SECOND,  # the middle is in the first
+        SECOND + FIRST * 3,
+        FIRST + SECOND[:-1],  # without the last newline
+        line("/other") * 9 + line(OLD),
+        line(OLD) + line("/other") * 9,
+        b"\n" * 50,
+    ],
+)
+def test_two_find_what_one_finds(
+    data: bytes, forks: list[int], opened: Callable[[bytes], int]
+) -> None:
+    agrees(data, opened(data))
+    assert len(forks) == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"x", line(OLD)[:-1], line(OLD), b"x\n" + line(OLD)])
+def test_where_no_line_begins_in_the_second_half_one_does_it(
+    data: bytes, forks: list[int], opened: Callable[[bytes], int]
+) -> None:
+    agrees(data, opened(data))
+    assert forks == []
+
+
+def test_a_line_that_is_too_long_may_stand_in_the_middle(
+    forks: list[int], opened: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "BLOCK", 64)
+    monkeypatch.setattr(history, "LONGEST_LINE", 300)
+    data = FIRST + line(OLD, long="y" * 200_000) + SECOND
+    agrees(data, opened(data))
+    assert len(forks) == 1
+
+
+def in_the_other_process(trouble: Callable[[], object]) -> Callable[..., Any]:
+    def look(*args: Any, **options: Any) -> Scan:
+        if os.getpid() != HERE:
+            trouble()
+        return scan(*args, **options)
+
+    return look
+
+
+TROUBLES: dict[str, Callable[[], object]] = {
+    "it fails": lambda: 1 // 0,
+    "it is killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "it is interrupted": lambda: signal.raise_signal(signal.SIGINT),
+    "it ends": lambda: os._exit(0),
+}
+
+
+@pytest.mark.parametrize("what", TROUBLES)
+def test_whatever_happens_to_the_other_one(
+    what: str,
+    forks: list[int],
+    opened: Callable[[bytes], int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(halves, "scan", in_the_other_process(TROUBLES[what]))
+    data = FIRST + SECOND
+    agrees(data, opened(data))
+    assert len(forks) == 1
+    with pytest.raises(ChildProcessError):  # nobody is left to be waited for
+        os.waitpid(forks[0], os.WNOHANG)
+
+
+@pytest.mark.parametrize("length", [0, 1, 30, 90, 200])
+def test_half_an_answer_is_none(
+    length: int,
+    forks: list[int],
+    opened: Callable[[bytes], int],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    dump = Scan.dump
+
+    def cut(self: Scan, file: IO[bytes]) -> None:
+        with (tmp_path / "answer").open("w+b") as whole:
+            dump(self, whole)
+            whole.seek(0)
+            file.write(whole.read()[:length])
+
+    monkeypatch.setattr(Scan, "dump", cut)
+    data = FIRST + SECOND
+    agrees(data, opened(data))
+    assert len(forks) == 1
+
+
+def test_an_answer_about_a_file_that_has_shrunk_is_none(
+    forks: list[int], opened: Callable[[bytes], int]
+) -> None:
+    """As when one process does it: whoever compares sizes will notice."""
+    data = FIRST + SECOND
+    fd = opened(data)
+    assert scan_file(fd, len(data) + 50, PATHS).size == len(data)
+    assert len(forks) == 1
+
+
+@pytest.mark.parametrize("missing", ["pipe", "fork"])
+def test_without_a_process_or_a_pipe_one_does_it(
+    missing: str, forks: list[int], opened: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> None:
+        raise OSError("no more")
+
+    monkeypatch.setattr(os, missing, none)
+    data = FIRST + SECOND
+    fd = opened(data)
+    before = os.listdir("/proc/self/fd")
+    agrees(data, fd)
+    assert os.listdir("/proc/self/fd") == before
+    assert forks == []
+
+
+def test_one_core_or_a_small_file_needs_one(
+    forks: list[int], opened: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = FIRST + SECOND
+    fd = opened(data)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    agrees(data, fd)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(halves, "WORTH_A_PROCESS", len(data) + 1)
+    agrees(data, fd)
+    assert forks == []
+    monkeypatch.setattr(halves, "WORTH_A_PROCESS", len(data))
+    agrees(data, fd)
+    assert len(forks) == 1
+
+
+def test_progress_counts_the_whole_file(
+    forks: list[int], opened: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "BLOCK", 64)
+    data = FIRST + SECOND
+    seen: list[int] = []
+    order: list[str] = []
+    meanwhile = lambda: order.append(f"{len(forks)} made, {len(seen)} seen")  # noqa: E731
+    scan_file(opened(data), len(data), PATHS, seen.append, meanwhile)
+    assert seen == sorted(seen)
+    assert len(seen) > 5
+    assert seen[-1] == len(data)
+    assert order == ["1 made, 0 seen"]
