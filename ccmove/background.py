@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 
 WORTH_A_THREAD = 1 << 18
-_BLOCK = 1 << 18
+_BLOCK = 1 << 20
 
 Job = Callable[[], None]
 
