@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable
 
@@ -17,6 +18,7 @@ from ccmove.pathmap import PathMap
 from ccmove.state import reader
 
 WORTH_A_PROCESS = 16 << 20  # bytes; below that a process costs what it saves
+_INTERRUPTIONS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 def scan_file(
@@ -71,15 +73,19 @@ class _Other:
     def begin(cls, fd: int, size: int, paths: PathMap, start: int) -> _Other | None:
         """None when there can be no more processes or descriptors."""
         ends: tuple[int, ...] = ()
+        # The other one is never interrupted: it would take back what is not its own to take back.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTIONS)
         try:
             reading, writing = ends = os.pipe()
             process = os.fork()
+            if process == 0:
+                _look(fd, size, paths, start, writing)
         except OSError:
             for end in ends:
                 os.close(end)
             return None
-        if process == 0:
-            _look(fd, size, paths, start, writing)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(writing)
         return cls(process, reading, size)
 
@@ -90,16 +96,16 @@ class _Other:
                 found = Scan.load(pipe)
             except (EOFError, ValueError, TypeError):
                 found = None
-        _, status = os.waitpid(self._process, 0)
-        return found if found is not None and status == 0 and found.size == self._size else None
+        # Where a parent does not care for its children, the system has forgotten it by now.
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._process, 0)
+        return found if found is not None and found.size == self._size else None
 
 
 def _look(fd: int, size: int, paths: PathMap, start: int, writing: int) -> None:
     """In the other process. Never returns, and runs nothing of what this one runs at its end."""
-    status = 1
     with contextlib.suppress(BaseException):
         found = scan(reader(fd), size, paths, start)
         with os.fdopen(writing, "wb") as pipe:
             found.dump(pipe)
-        status = 0
-    os._exit(status)
+    os._exit(0)

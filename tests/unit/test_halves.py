@@ -127,7 +127,6 @@ def in_the_other_process(trouble: Callable[[], object]) -> Callable[..., Any]:
 TROUBLES: dict[str, Callable[[], object]] = {
     "it fails": lambda: 1 // 0,
     "it is killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
-    "it is interrupted": lambda: signal.raise_signal(signal.SIGINT),
     "it ends": lambda: os._exit(0),
 }
 
@@ -145,6 +144,51 @@ def test_whatever_happens_to_the_other_one(
     assert len(forks) == 1
     with pytest.raises(ChildProcessError):  # nobody is left to be waited for
         os.waitpid(forks[0], os.WNOHANG)
+
+
+@pytest.mark.parametrize("blocked", [True, False], ids=["as it is", "control"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_other_one_is_not_interrupted_and_this_one_is(
+    number: signal.Signals,
+    blocked: bool,
+    forks: list[int],
+    opened: Callable[[bytes], int],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """It shares all that this one has begun, and would end that."""
+    came: list[int] = []
+
+    def interrupted() -> None:
+        signal.raise_signal(number)
+        (tmp_path / "came").write_bytes(bytes(came))
+
+    if not blocked:
+        monkeypatch.setattr(halves, "_INTERRUPTIONS", set())
+    monkeypatch.setattr(halves, "scan", in_the_other_process(interrupted))
+    before = signal.signal(number, lambda number, _: came.append(number))
+    try:
+        data = FIRST + SECOND
+        agrees(data, opened(data))
+        assert (tmp_path / "came").read_bytes() == (b"" if blocked else bytes([number]))
+        signal.raise_signal(number)
+        assert came == [number]
+    finally:
+        signal.signal(number, before)
+    assert len(forks) == 1
+
+
+def test_a_parent_that_does_not_care_for_its_children(
+    forks: list[int], opened: Callable[[bytes], int]
+) -> None:
+    """Then there is nobody to wait for: whether the answer is whole tells enough."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        data = FIRST + SECOND
+        agrees(data, opened(data))
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert len(forks) == 1
 
 
 @pytest.mark.parametrize("length", [0, 1, 30, 90, 200])
