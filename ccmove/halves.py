@@ -34,13 +34,15 @@ def scan_file(
     threads should not make another.
     """
     middle = _middle(fd, size)
-    other = _Other.begin(fd, size, paths, middle) if middle < size else None
-    if meanwhile:
-        meanwhile()
     half = (lambda done: tick(done * size // middle)) if tick else None
-    found = scan(reader(fd), middle, paths, tick=half)
+    with _Other() as other:
+        if middle < size:
+            other.begin(fd, size, paths, middle)
+        if meanwhile:
+            meanwhile()
+        found = scan(reader(fd), middle, paths, tick=half)
+        rest = other.answer(size)
     if middle < size:
-        rest = other.answer() if other else None
         found.extend(rest or scan(reader(fd), size, paths, middle))
     return found
 
@@ -62,49 +64,63 @@ def _middle(fd: int, size: int) -> int:
 
 
 class _Other:
-    """A process that looks at the bytes from `start` to `size`."""
+    """The other process, if it could be had; it does not outlive the work on this half."""
 
-    def __init__(self, process: int, pipe: int, size: int) -> None:
-        self._process = process
-        self._pipe = pipe
-        self._size = size
+    def __init__(self) -> None:
+        self._process = 0
+        self._ends: tuple[int, ...] = ()  # of the pipe, the reading one first
 
-    @classmethod
-    def begin(cls, fd: int, size: int, paths: PathMap, start: int) -> _Other | None:
-        """None when there can be no more processes or descriptors."""
-        ends: tuple[int, ...] = ()
-        # The other one is never interrupted: it would take back what is not its own to take back.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTIONS)
+    def __enter__(self) -> _Other:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Whatever happened here: it is gone, and so is the pipe."""
+        for end in self._ends:
+            os.close(end)
+        # Where a parent does not care for its children, the system has forgotten it by now.
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            if self._process:
+                os.kill(self._process, signal.SIGKILL)
+                os.waitpid(self._process, 0)
+
+    def begin(self, fd: int, size: int, paths: PathMap, start: int) -> None:
+        """Let it look at the bytes from `start` to `size`."""
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         try:
-            reading, writing = ends = os.pipe()
-            process = os.fork()
-            if process == 0:
-                _look(fd, size, paths, start, writing)
+            # It is never interrupted: it would take back what is not its own to take back.
+            signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTIONS)
+            self._ends = os.pipe()
+            self._process = os.fork()
+            if not self._process:
+                _look(fd, size, paths, start, self._ends[1])
         except OSError:
-            for end in ends:
-                os.close(end)
-            return None
+            return  # no more processes, or no more descriptors
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        os.close(writing)
-        return cls(process, reading, size)
 
-    def answer(self) -> Scan | None:
-        """What it found; None when it did not come to its end."""
-        with os.fdopen(self._pipe, "rb") as pipe:
+    def answer(self, size: int) -> Scan | None:
+        """What it found up to `size`; None when it did not come to its end."""
+        if not self._process:
+            return None
+        reading, writing = self._ends
+        self._ends = (reading,)
+        os.close(writing)
+        with os.fdopen(reading, "rb", closefd=False) as pipe:
             try:
                 found = Scan.load(pipe)
             except (EOFError, ValueError, TypeError):
-                found = None
-        # Where a parent does not care for its children, the system has forgotten it by now.
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self._process, 0)
-        return found if found is not None and found.size == self._size else None
+                return None
+        return found if found.size == size else None
 
 
 def _look(fd: int, size: int, paths: PathMap, start: int, writing: int) -> None:
     """In the other process. Never returns, and runs nothing of what this one runs at its end."""
     with contextlib.suppress(BaseException):
+        # It must not hold a lock or a terminal, nor the end of the pipe that tells it to end.
+        for name in os.listdir("/proc/self/fd"):
+            if int(name) not in (fd, writing):
+                with contextlib.suppress(OSError):
+                    os.close(int(name))
         found = scan(reader(fd), size, paths, start)
         with os.fdopen(writing, "wb") as pipe:
             found.dump(pipe)

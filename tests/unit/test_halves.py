@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -176,6 +179,88 @@ def test_the_other_one_is_not_interrupted_and_this_one_is(
     finally:
         signal.signal(number, before)
     assert len(forks) == 1
+
+
+BIG = line(OLD) * 20_000  # the answer about it is larger than a pipe holds
+
+
+@pytest.mark.parametrize("where", ["meanwhile", "tick"])
+def test_when_this_one_is_interrupted_the_other_one_ends(
+    where: str, forks: list[int], opened: Callable[[bytes], int]
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    fd = opened(BIG)
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(KeyboardInterrupt):
+        scan_file(fd, len(BIG), PATHS, **{where: interrupt})
+    assert os.listdir("/proc/self/fd") == before
+    with pytest.raises(ProcessLookupError):
+        os.kill(forks[0], 0)
+
+
+def test_an_interrupt_at_the_very_fork_leaves_nothing(
+    forks: list[int], opened: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes when signals are let in again, behind the fork."""
+    fork = os.fork
+
+    def interrupted() -> int:
+        child = fork()
+        if child:
+            signal.raise_signal(signal.SIGINT)
+        return child
+
+    monkeypatch.setattr(os, "fork", interrupted)
+    fd = opened(BIG)
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(KeyboardInterrupt):
+        scan_file(fd, len(BIG), PATHS)
+    assert os.listdir("/proc/self/fd") == before
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with pytest.raises(ProcessLookupError):
+        os.kill(forks[0], 0)
+
+
+PARENT = """
+import fcntl, os, sys, time
+from ccmove import halves
+from ccmove.pathmap import PathMap
+halves.WORTH_A_PROCESS = 1
+os.sched_getaffinity = lambda _: {0, 1}
+history, lock = sys.argv[1:]
+held = os.open(lock, os.O_RDWR | os.O_CREAT)
+fcntl.flock(held, fcntl.LOCK_EX)
+fd = os.open(history, os.O_RDONLY)
+fork = os.fork
+def told():
+    child = fork()
+    if child:
+        print(child, flush=True)
+    return child
+os.fork = told
+paths = PathMap((("/code/app", "/code/new"),))
+halves.scan_file(fd, os.fstat(fd).st_size, paths, meanwhile=lambda: time.sleep(60))
+"""
+
+
+def test_when_this_one_is_killed_the_other_one_ends_and_holds_no_lock(tmp_path: Path) -> None:
+    """Nor the pipe that somebody waits at for the output to end."""
+    (tmp_path / "history").write_bytes(BIG)
+    argv = [sys.executable, "-c", PARENT, tmp_path / "history", tmp_path / "lock"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        other = int(parent.stdout.readline())
+        parent.kill()
+        assert parent.stdout.read() == ""  # only ends when nobody holds it
+    lock = os.open(tmp_path / "lock", os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(lock)
+    until = time.monotonic() + 20
+    while Path(f"/proc/{other}").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{other}").exists()
 
 
 def test_a_parent_that_does_not_care_for_its_children(
