@@ -22,7 +22,7 @@ class Background:
     """Does jobs in order on another thread; what one of them raises is raised by `wait`.
 
     Only a few jobs wait at a time, so that what they hold stays small. A small job is done at once
-    while there is no thread.
+    while there is no thread, and every job where none can be had.
     """
 
     def __init__(self) -> None:
@@ -31,24 +31,31 @@ class Background:
         self._error: BaseException | None = None
 
     def do(self, job: Job, size: int = WORTH_A_THREAD) -> None:
-        if self._thread is None and size < WORTH_A_THREAD:
-            self._try(job)
-            return
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, daemon=True)
-            self._thread.start()
-        self._jobs.put(job)
+        if self._thread is None and size >= WORTH_A_THREAD:
+            self._thread = self._started()
+        if self._thread is not None:
+            self._jobs.put(job)
+        elif self._error is None:
+            try:
+                job()
+            except Exception as error:  # Ctrl-C does not wait
+                self._error = error
+
+    def _started(self) -> threading.Thread | None:
+        thread = threading.Thread(target=self._run, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads
+            return None
+        return thread
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
-            self._try(job)  # none after an error, but whoever brings more must not wait for ever
-
-    def _try(self, job: Job) -> None:
-        try:
-            if self._error is None:
-                job()
-        except BaseException as error:
-            self._error = error
+            try:
+                if self._error is None:  # else whoever brings more must not wait for ever
+                    job()
+            except BaseException as error:
+                self._error = error
 
     def wait(self) -> None:
         """Until all is done; more may follow."""

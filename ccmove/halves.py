@@ -12,10 +12,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from ccmove.history import Scan, scan
 from ccmove.pathmap import PathMap
-from ccmove.state import reader
+from ccmove.state import open_regular, reader
 
 WORTH_A_PROCESS = 16 << 20  # bytes; below that a process costs what it saves
 _INTERRUPTIONS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
@@ -45,6 +46,18 @@ def scan_file(
     if middle < size:
         found.extend(rest or scan(reader(fd), size, paths, middle))
     return found
+
+
+def paths_in(file: Path, paths: PathMap) -> tuple[str, ...]:
+    """Every path that `paths` moves and a history names; none when there is no such file."""
+    fd = open_regular(file)
+    if fd is None:
+        return ()
+    try:
+        found = scan_file(fd, os.fstat(fd).st_size, paths)
+    finally:
+        os.close(fd)
+    return tuple(before for before, _ in found.counts)
 
 
 def _middle(fd: int, size: int) -> int:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ccmove import history
-from ccmove.background import BackgroundHash
 from ccmove.jsonspan import NotJsonError
 from ccmove.layout import Layout
 from ccmove.manifest import Manifest, SavedFile, sha256_of
@@ -38,10 +37,7 @@ def reversed_history(
             keep = file.before.mtime_ns if seen.size == file.after.size else None
             parts = (HistoryPart(saved, untouched), HistoryPart(path, tail, file.after.size))
             return HistoryChange(path, parts, seen, keep)
-        hashed = BackgroundHash()
-        hashed.read(fd, seen.size)
-        change = _line_by_line(reader(fd), seen, path, Written(saved, manifest.paths, back))
-        return change._replace(hashed=hashed)
+        return _line_by_line(reader(fd), seen, path, Written(saved, manifest.paths, back))
     finally:
         os.close(fd)
 
@@ -53,12 +49,10 @@ def pointed_back(path: Path, back: WayBack) -> HistoryChange | None:
         return None
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        hashed = BackgroundHash()
-        hashed.read(fd, seen.size)
         found = history.scan(reader(fd), seen.size, back)
     finally:
         os.close(fd)
-    return HistoryChange(path, (HistoryPart(path, found),), seen, hashed=hashed)
+    return HistoryChange(path, (HistoryPart(path, found),), seen)
 
 
 def _line_by_line(

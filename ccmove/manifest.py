@@ -83,7 +83,7 @@ class Manifest(NamedTuple):
     inodes: tuple[int, ...] = ()  # of what each step renames, 0 for the others
     files: tuple[SavedFile, ...] = ()
     folders: tuple[tuple[str, str], ...] = ()
-    kept_history: Content | None = None  # one in which the run had nothing to change
+    native: tuple[str, ...] = ()  # at NEW, in a history in which the run had nothing to change
 
     @property
     def paths(self) -> PathMap:
@@ -233,7 +233,6 @@ def to_json(manifest: Manifest, layout: Layout) -> dict[str, Any]:
         "projects": [move._asdict() for move in manifest.projects],
         "steps": [_step_to_json(step, spelling) for step in manifest.steps],
         "files": [_file_to_json(file, spelling) for file in manifest.files],
-        "kept_history": manifest.kept_history._asdict() if manifest.kept_history else None,
     }
     record["checksum"] = _checksum(record)
     return record
@@ -282,7 +281,6 @@ def _manifest(record: dict[str, Any], layout: Layout) -> Manifest:
     spelling = Spelling(layout, [path for pair in (*moves, *folders) for path in pair])
     steps = tuple(_step(row, spelling) for row in record["steps"])
     inodes = tuple(_number(number) for number in record["inodes"])
-    kept = record.get("kept_history")  # which earlier versions did not write
     if len(inodes) != len(steps):
         raise ValueError(f"{len(steps)} steps, but {len(inodes)} inodes")
     return Manifest(
@@ -297,7 +295,7 @@ def _manifest(record: dict[str, Any], layout: Layout) -> Manifest:
         inodes,
         tuple(_saved_file(row, spelling) for row in record["files"]),
         folders,
-        _content(kept) if kept is not None else None,
+        tuple(_text(path) for path in record.get("native", ())),  # not in earlier versions
     )
 
 

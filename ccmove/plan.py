@@ -133,7 +133,7 @@ class Plan(NamedTuple):
     undoes: str | None = None  # the backup that a restore takes back
     notes: tuple[str, ...] = ()  # why each directory is taken or left, for -v
     folders: tuple[tuple[str, str], ...] = ()  # folders that are renamed as well
-    kept_history: HistoryChange | None = None  # one with nothing to change in it
+    native: tuple[str, ...] = ()  # paths at NEW in a history with nothing to change in it
 
     @property
     def changes_anything(self) -> bool:

@@ -13,7 +13,7 @@ from ccmove.edits import Edit, apply
 from ccmove.errors import RefusedError
 from ccmove.folders import rename_folders
 from ccmove.future import Future, ignores_case
-from ccmove.halves import scan_file
+from ccmove.halves import paths_in, scan_file
 from ccmove.layout import Layout
 from ccmove.mentions import Search
 from ccmove.ownership import Ledger, find_portions
@@ -93,7 +93,7 @@ def plan_move(
         tuple(_warnings(prompts)),
         notes=tuple(found.notes),
         folders=folders,
-        kept_history=None if changes_prompts else prompts,
+        native=() if changes_prompts else paths_in(history_file(layout), paths.reversed()),
     )
 
 

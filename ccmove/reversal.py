@@ -22,6 +22,7 @@ from ccmove.config import PROJECTS, config_change
 from ccmove.drafts import listed_again, without_entries
 from ccmove.edits import Edit
 from ccmove.errors import NothingKnownError, RefusedError, StaleLookError
+from ccmove.halves import paths_in
 from ccmove.history_back import pointed_back
 from ccmove.history_back import reversed_history as reversed_history
 from ccmove.jsonspan import NotJsonError, find, parse, show
@@ -31,7 +32,7 @@ from ccmove.pathmap import PathMap
 from ccmove.plan import FileChange, HistoryChange, Plan, ProjectMove
 from ccmove.retreat import Retreat
 from ccmove.rewriter import NameMap
-from ccmove.state import Document, open_regular, read_document
+from ccmove.state import Document, history_file, open_regular, read_document
 from ccmove.typed import look_at
 from ccmove.wayback import WayBack, way_back
 
@@ -59,7 +60,7 @@ def plan_restore(layout: Layout, manifest: Manifest, displaced: Path) -> Plan:
         tuple(retreat.warnings),
         undoes=manifest.id,
         folders=tuple((new, old) for old, new in manifest.folders),
-        kept_history=None if changes_history else history,
+        native=() if changes_history else paths_in(history_file(layout), manifest.paths),
     )
     if not plan.changes_anything and retreat.warnings:
         raise RefusedError(
@@ -100,7 +101,7 @@ def _restore_history(
     for file in manifest.files:
         if file.is_history:
             return reversed_history(layout, manifest, file, file.ends, warnings)
-    return pointed_back(Path(os.path.realpath(layout.history)), back)
+    return pointed_back(history_file(layout), back)
 
 
 # -- files -----------------------------------------------------------------------------------

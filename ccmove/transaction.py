@@ -158,12 +158,6 @@ def _refuse(problems: list[str]) -> None:
 # -- the run ---------------------------------------------------------------------------
 
 
-def _content_of(history: HistoryChange) -> Content:
-    """By which a later run tells what stands in the history today."""
-    assert history.hashed is not None
-    return Content(history.hashed.hexdigest(), history.seen.size)
-
-
 def final(change: FileChange | HistoryChange) -> Path:
     """Where a change is in the end. One file may leave the place where another is made, so
     that only this tells them apart."""
@@ -344,7 +338,7 @@ class Run:
             tuple(self._renamed_inodes()),
             tuple(self._saved_file(change) for change in self._changes()),
             plan.folders,
-            _content_of(plan.kept_history) if plan.kept_history is not None else None,
+            plan.native,
         )
 
     def _renamed_inodes(self) -> Iterator[int]:

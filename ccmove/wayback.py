@@ -7,17 +7,16 @@ it, or if it lies below one that was brought; where NEW was nobody's before, all
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ccmove import history
+from ccmove.halves import paths_in
 from ccmove.jsonspan import NotJsonError, parse
 from ccmove.layout import Layout
-from ccmove.manifest import Content, Manifest, sha256_of
+from ccmove.manifest import Manifest
 from ccmove.pathmap import PathMap
 from ccmove.plan import landings
-from ccmove.state import history_file, open_regular, read_document, reader
+from ccmove.state import read_document
 
 
 class WayBack(PathMap):
@@ -59,10 +58,12 @@ def _upwards(path: str) -> Iterator[str]:
 def way_back(layout: Layout, manifest: Manifest) -> WayBack:
     """The way back for this run, from what it saved."""
     forward, backward = manifest.paths, manifest.paths.reversed()
-    known = {*_saved_paths(layout, manifest), *(move.path for move in manifest.projects)}
+    known = {*_saved_paths(layout, manifest), *manifest.native}
+    known |= {move.path for move in manifest.projects}
     native = {path for path in known if backward.covers(path) and not forward.covers(path)}
     native |= _joined(layout, manifest)
     brought = {new for path in known if (new := forward.map(path)) is not None}
+    brought = brought or {new for _, new in forward.moves}  # known from some other file
     return WayBack(backward.moves, frozenset(native), frozenset(brought))
 
 
@@ -85,32 +86,9 @@ def _saved_paths(layout: Layout, manifest: Manifest) -> Iterator[str]:
     for file in manifest.files:
         saved = layout.backups / manifest.id / (file.saved or "")
         if file.saved is not None and file.is_history:
-            yield from _paths_of_history(saved, both)
+            yield from paths_in(saved, both)
         elif file.saved is not None and file.place == "config":
             yield from _paths_of_config(saved)
-    if manifest.kept_history is not None:
-        yield from _paths_of_kept_history(layout, manifest.kept_history, both)
-
-
-def _paths_of_kept_history(layout: Layout, kept: Content, paths: PathMap) -> Iterator[str]:
-    """Of the history itself, as long as it has only grown since."""
-    path = history_file(layout)
-    try:
-        if sha256_of(path, kept.size) == kept.sha256:
-            yield from _paths_of_history(path, paths, kept.size)
-    except FileNotFoundError:
-        return
-
-
-def _paths_of_history(saved: Path, paths: PathMap, size: int | None = None) -> Iterator[str]:
-    fd = open_regular(saved)
-    if fd is None:
-        return
-    try:
-        found = history.scan(reader(fd), os.fstat(fd).st_size if size is None else size, paths)
-    finally:
-        os.close(fd)
-    yield from (before for before, _ in found.counts)
 
 
 def _paths_of_config(saved: Path) -> Iterator[str]:

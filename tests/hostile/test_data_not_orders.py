@@ -65,7 +65,7 @@ def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(moved: Ta
 
 
 def test_a_manifest_of_an_earlier_version_is_restored(moved: Target) -> None:
-    forge(moved, lambda record: record.pop("kept_history"))
+    forge(moved, lambda record: record.pop("native"))
     assert moved.run("restore").exit == 0
 
 
@@ -137,10 +137,8 @@ WRONG_KINDS: dict[str, Change] = {
     "digits of another script": lambda r: r.update(undoes="٢٠٢٠٠١٠١T000000Z-0000"),
     "an ID with a line end": lambda r: r.update(undoes="20200101T000000Z-0000\n"),
     "an ID of no day": lambda r: r.update(undoes="20209901T000000Z-0000"),
-    "a kept history that is a text": lambda r: r.update(kept_history="x"),
-    "a kept history without a hash": lambda r: r.update(
-        kept_history={"sha256": None, "size": 1, "mode": 0o600, "mtime_ns": 0}
-    ),
+    "a native path that is a number": lambda r: r.update(native=[7]),
+    "native paths that are none": lambda r: r.update(native=None),
 }
 
 

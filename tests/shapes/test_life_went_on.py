@@ -475,17 +475,54 @@ def test_undoing_a_restore_leaves_prompts_that_were_at_the_old_path(
     assert projects_of(state) == [old.path]
 
 
-def test_prompts_go_back_if_the_history_was_swept_since(bench: Bench, new: Path) -> None:
-    """Then nothing tells the lines from before the move from those since."""
+@pytest.mark.parametrize("since", ["another move", "a sweep"])
+def test_that_is_known_whatever_the_history_went_through(
+    bench: Bench, new: Path, since: str
+) -> None:
+    state = bench.state
+    new.mkdir()
+    old, other = state.project("old", prompts=0), state.project("other", prompts=1)
+    state.add_prompt(new, "before")
+    moved = bench.ok(old.path, new)
+    if since == "another move":
+        (state.code / "another").mkdir()
+        bench.ok(other.path, state.code / "another")
+    else:
+        state.history.write_bytes(state.history.read_bytes().split(b"\n", 1)[1])
+    history = state.history.read_bytes()
+    bench.restore(moved["backup"])
+    assert state.history.read_bytes() == history
+
+
+def test_one_prompt_below_the_new_path_keeps_only_what_is_there(bench: Bench, new: Path) -> None:
+    """Nothing but the list of plugins knows the old path."""
+    state = bench.state
+    new.mkdir()
+    old = state.code / "old"
+    plugins = state.config_dir / "plugins/installed_plugins.json"
+    plugins.parent.mkdir()
+    plugins.write_text(json.dumps({"plugins": {"a@b": [{"projectPath": str(old)}]}}))
+    state.add_prompt(new / "sub", "before")
+    bench.ok(old, new)
+    for path in (new, new / "deep", new / "sub/deeper"):
+        state.add_prompt(path, "since")
+    bench.restore()
+    assert projects_of(state) == [f"{new}/sub", str(old), f"{old}/deep", f"{new}/sub/deeper"]
+
+
+def test_a_history_that_became_a_link_out_of_the_state_is_not_followed(
+    bench: Bench, new: Path
+) -> None:
     state = bench.state
     new.mkdir()
     old = state.project("old", prompts=0)
-    state.add_prompt("other", "before")
+    state.history.unlink(missing_ok=True)
     bench.ok(old.path, new)
-    state.history.write_bytes(b"")
     state.add_prompt(new, "since")
-    bench.restore()
-    assert projects_of(state) == [old.path]
+    outside = state.root / "history-elsewhere.jsonl"
+    state.history.rename(outside)
+    state.history.symlink_to(outside)
+    bench.refused("restore")
 
 
 def test_settings_in_a_folder_that_was_renamed_back_are_undone_there(

@@ -118,20 +118,18 @@ class TestAPlainMove:
         assert part.scan.counts == {(app.path, str(state.code / "new")): 3}
         assert plan.history.hashed is not None
         assert plan.history.hashed.hexdigest() == sha256(state.history.read_bytes()).hexdigest()
-        assert plan.kept_history is None
+        assert plan.native == ()
 
     def test_a_history_without_the_path_is_not_changed(
         self, layout: Layout, state: StateBuilder
     ) -> None:
         state.project("my-app", prompts=0)
         state.add_prompt("other", "hello")
+        state.add_prompt("new", "there already")
+        state.add_prompt("new/deep", "and below")
         plan = plan_move(layout, request(state), Ledger())
         assert plan.history is None
-        assert plan.kept_history is not None
-        assert plan.kept_history.seen == Fingerprint.of(state.history.stat())
-        assert plan.kept_history.hashed is not None
-        whole = sha256(state.history.read_bytes()).hexdigest()
-        assert plan.kept_history.hashed.hexdigest() == whole
+        assert sorted(plan.native) == [str(state.code / "new"), str(state.code / "new/deep")]
 
     def test_there_may_be_no_history_and_no_config(
         self, layout: Layout, state: StateBuilder, app: ProjectHandle
