@@ -21,7 +21,7 @@ from ccmove.edits import Edit
 from ccmove.errors import RefusedError
 from ccmove.jsonspan import loads, parse
 from ccmove.layout import PROJECT_FILES, Layout
-from ccmove.pathmap import PathMap
+from ccmove.pathmap import PathMap, is_root
 from ccmove.plan import PARKED, ProjectMove, Step
 from ccmove.state import (
     ALIASES,
@@ -341,9 +341,9 @@ def _moves(rows: object) -> tuple[tuple[str, str], ...]:
 
 
 def _moved_path(value: object) -> str:
-    """A path that can be moved: everything would lie in `/`, and in nothing at all."""
+    """A path that can be moved."""
     path = _text(value)
-    if not path.strip("/") or "\0" in path:
+    if is_root(path) or "\0" in path:
         raise ValueError(f"{path!r} can't be moved")
     return path
 

@@ -15,6 +15,7 @@ Move = tuple[str, str]
 
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _SEPARATORS = re.compile(r"[\\/]+")
+_ROOT = re.compile(r"(?:[A-Za-z]:)?[\\/]*")
 
 
 def client_spelling(path: str) -> str:
@@ -25,6 +26,11 @@ def client_spelling(path: str) -> str:
 def is_windows(path: str) -> bool:
     """Whether `path` is spelled the Windows way (`C:\\x`, `C:/x`, `\\\\server\\share`)."""
     return path[:1] != "/" and _WINDOWS.match(path) is not None
+
+
+def is_root(path: str) -> bool:
+    """Whether everything would lie in `path`: `/`, a drive, or nothing at all."""
+    return _ROOT.fullmatch(path) is not None
 
 
 class PathMap:

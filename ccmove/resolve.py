@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ccmove import shell
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
-from ccmove.pathmap import client_spelling, is_windows, tail_below
+from ccmove.pathmap import client_spelling, is_root, is_windows, tail_below
 from ccmove.state import State
 from ccmove.typed import again
 
@@ -91,8 +91,10 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
             "UTF-8: there is nothing to move",
             f"rename the folder as you like: {shell.join(['mv', pair.old, pair.new])}",
         )
-    if pair.old == "/" or pair.new == "/":
-        raise RefusedError("/ is not a project", "ccmove OLD NEW")
+    for path in (pair.old, pair.new):
+        if is_root(path):
+            spelled = path or "\\\\"  # of which nothing is left without its separators
+            raise RefusedError(f"{spelled} is not a project", "ccmove OLD NEW")
     if move_folder and tail_below(pair.new, pair.old):
         raise RefusedError(
             f"{pair.new} lies inside {pair.old}, which can't be moved into itself",

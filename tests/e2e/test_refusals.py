@@ -57,6 +57,15 @@ def test_a_folder_can_not_move_into_itself(known: StateBuilder) -> None:
     assert "itself" in done.err
 
 
+@pytest.mark.parametrize("root", ["/", "C:\\", "c:/", "\\\\"])
+def test_a_root_is_not_a_project(known: StateBuilder, root: str) -> None:
+    _, new = folders(known, "new")
+    for pair in ((root, new), (new, root)):
+        done = run_ccmove("--skip-path-check", *pair, state=known, timeout=20)
+        assert done.exit == 4
+        assert "is not a project" in done.err
+
+
 def test_an_unknown_old_names_the_nearest_known_path(known: StateBuilder) -> None:
     _, new = folders(known, "new")
     done = run_ccmove(known.code / "my-ap", new, state=known)

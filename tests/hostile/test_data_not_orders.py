@@ -132,6 +132,7 @@ WRONG_KINDS: dict[str, Change] = {
     "moves that are words": lambda r: r.update(moves=["ab"]),
     "a move of nothing": lambda r: r["moves"].append(["", "/x"]),
     "a move of everything": lambda r: r["moves"].append(["/", "/x"]),
+    "a move of a drive": lambda r: r["moves"].append(["C:\\", "/x"]),
     "a move of a NUL": lambda r: r["moves"].append(["/a\0b", "/x"]),
     "moves of three": lambda r: r["moves"][0].append("/x"),
     "digits of another script": lambda r: r.update(undoes="٢٠٢٠٠١٠١T000000Z-0000"),

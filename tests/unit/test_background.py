@@ -66,6 +66,25 @@ def test_the_first_error_is_raised_and_nobody_waits_for_ever(size: int) -> None:
     assert seen == [0, 1, 2]
 
 
+def test_where_no_thread_can_be_had_the_work_is_done_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none)
+    data = bytes(3 * WORTH_A_THREAD)
+    assert hashing(data)() == hashlib.sha256(data).hexdigest()
+
+
+def test_ctrl_c_does_not_wait() -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Background().do(interrupted, 0)
+
+
 def test_a_hash_can_be_asked_for_and_gone_on_with() -> None:
     hashed = BackgroundHash()
     for block in BLOCKS[:50]:

@@ -7,7 +7,14 @@ import string
 
 import pytest
 
-from ccmove.pathmap import PathMap, client_spelling, is_named_in, is_windows, tail_below
+from ccmove.pathmap import (
+    PathMap,
+    client_spelling,
+    is_named_in,
+    is_root,
+    is_windows,
+    tail_below,
+)
 
 APP = PathMap((("/code/app", "/code/new"),))
 
@@ -50,6 +57,16 @@ def test_a_path_in_the_move_is_mapped(path: str, expected: str) -> None:
 def test_a_path_that_only_looks_alike_is_not_mapped(path: str) -> None:
     assert APP.map(path) is None
     assert not APP.covers(path)
+
+
+@pytest.mark.parametrize("path", ["", "/", "//", "C:", "c:\\", "Z:/", "C:\\/", "\\", "\\\\"])
+def test_everything_lies_in_a_root(path: str) -> None:
+    assert is_root(path)
+
+
+@pytest.mark.parametrize("path", ["/a", "C:\\a", "C:/a", "CC:", "é:", "a", "\\\\server", "/:", ":"])
+def test_not_everything_lies_in_a_path_with_a_name(path: str) -> None:
+    assert not is_root(path)
 
 
 def test_the_longest_old_wins_in_any_order() -> None:
