@@ -28,9 +28,12 @@ class Background:
     def __init__(self) -> None:
         self._jobs: queue.Queue[Job | None] = queue.Queue(maxsize=4)
         self._thread: threading.Thread | None = None
+        self._ends = False  # the thread, once it has done what it has
         self._error: BaseException | None = None
 
     def do(self, job: Job, size: int = WORTH_A_THREAD) -> None:
+        if self._ends:
+            self._join()
         if self._thread is None and size >= WORTH_A_THREAD:
             self._thread = self._started()
         if self._thread is not None:
@@ -57,14 +60,23 @@ class Background:
             except BaseException as error:
                 self._error = error
 
+    def end(self) -> None:
+        """Nobody need wait: the thread ends when all is done. More may follow."""
+        if self._thread is not None and not self._ends:
+            self._jobs.put(None)
+            self._ends = True
+
     def wait(self) -> None:
         """Until all is done; more may follow."""
-        if self._thread is not None:
-            self._jobs.put(None)
-            self._thread.join()
-            self._thread = None
+        self.end()
+        self._join()
         if self._error is not None:
             raise self._error
+
+    def _join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+        self._thread, self._ends = None, False
 
 
 class BackgroundHash:
@@ -81,6 +93,7 @@ class BackgroundHash:
         """Of the first bytes of a file; its descriptor may be closed meanwhile."""
         own = os.dup(fd)
         self._hashing.do(lambda: self._read(own, size), size)
+        self._hashing.end()  # the hash may never be asked for
 
     def _read(self, fd: int, size: int) -> None:
         """Through one and the same small buffer: fresh memory takes longer than reading."""

@@ -18,7 +18,12 @@ from ccmove.wayback import WayBack, way_back
 
 
 def reversed_history(
-    layout: Layout, manifest: Manifest, file: SavedFile, path: Path, warnings: list[str]
+    layout: Layout,
+    manifest: Manifest,
+    file: SavedFile,
+    path: Path,
+    warnings: list[str],
+    back: WayBack | None = None,
 ) -> HistoryChange | None:
     """The history with the run taken back; None when it is gone."""
     assert file.before is not None
@@ -28,7 +33,7 @@ def reversed_history(
         warnings.append(f"{path} is gone; its old content is in the backup")
         return None
     saved = layout.backups / manifest.id / file.saved
-    back = way_back(layout, manifest)
+    back = back or way_back(layout, manifest)
     try:
         seen = Fingerprint.of(os.fstat(fd))
         if seen.size >= file.after.size and sha256_of(path, file.after.size) == file.after.sha256:

@@ -45,7 +45,7 @@ def plan_restore(layout: Layout, manifest: Manifest, displaced: Path) -> Plan:
     changes: list[FileChange] = []
     for file in manifest.files:
         if not file.is_history:
-            changes += _restore_file(layout, manifest, file, retreat)
+            changes += _restore_file(layout, manifest, file, retreat, back)
     retreat.plan()
     history = _restore_history(layout, manifest, back, retreat.warnings)
     changes_history = history is not None and history.changes_anything
@@ -100,7 +100,7 @@ def _restore_history(
 ) -> HistoryChange | None:
     for file in manifest.files:
         if file.is_history:
-            return reversed_history(layout, manifest, file, file.ends, warnings)
+            return reversed_history(layout, manifest, file, file.ends, warnings, back)
     return pointed_back(history_file(layout), back)
 
 
@@ -108,7 +108,7 @@ def _restore_history(
 
 
 def _restore_file(
-    layout: Layout, manifest: Manifest, file: SavedFile, retreat: Retreat
+    layout: Layout, manifest: Manifest, file: SavedFile, retreat: Retreat, back: WayBack
 ) -> list[FileChange]:
     """The change of a file that stays where it is; others are drafts of the retreat."""
     document = _found(manifest, file)
@@ -118,7 +118,7 @@ def _restore_file(
     if file.before is None:
         _take_away(file, document, retreat)
         return []
-    after, lost, keep_times = reversed_content(layout, manifest, file, document.data)
+    after, lost, keep_times = reversed_content(layout, manifest, file, document.data, back)
     retreat.warnings += [f"{file.ends}: {what} was changed since and stays" for what in lost]
     if after == document.data:
         return []
@@ -228,9 +228,16 @@ def recorded(layout: Layout, manifest: Manifest, file: SavedFile) -> Recorded | 
 
 
 def reversed_content(
-    layout: Layout, manifest: Manifest, file: SavedFile, current: bytes
+    layout: Layout,
+    manifest: Manifest,
+    file: SavedFile,
+    current: bytes,
+    back: WayBack | None = None,
 ) -> tuple[bytes, list[str], int | None]:
-    """What the file is to hold, what could not be undone, and the mtime to give back."""
+    """What the file is to hold, what could not be undone, and the mtime to give back.
+
+    To find the way `back` takes a look at the whole saved history, so who knows it says so.
+    """
     assert file.before is not None
     assert file.saved is not None
     now = sha256(current)
@@ -248,7 +255,7 @@ def reversed_content(
     lost: list[str] = []
     text = current.decode("utf-8", "surrogateescape")
     try:
-        back = way_back(layout, manifest)
+        back = back or way_back(layout, manifest)
         if file.place == "config":
             text = _undo_config(text, known, back, lost)
         elif file.place == "index":

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import threading
+import time
 from functools import partial
 from pathlib import Path
 
@@ -64,6 +65,18 @@ def test_the_first_error_is_raised_and_nobody_waits_for_ever(size: int) -> None:
     with pytest.raises(ValueError, match="the third"):
         work.wait()
     assert seen == [0, 1, 2]
+
+
+def test_a_hash_that_nobody_asks_for_leaves_no_thread(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(2 * WORTH_A_THREAD))
+    before = threading.active_count()
+    with (tmp_path / "file").open("rb") as file:
+        for _ in range(20):
+            BackgroundHash().read(file.fileno(), 2 * WORTH_A_THREAD)
+    until = time.monotonic() + 20
+    while threading.active_count() > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert threading.active_count() == before
 
 
 def test_where_no_thread_can_be_had_the_work_is_done_at_once(
