@@ -8,8 +8,8 @@ Its contract, which a system-call trace can check:
   Our own directories are flushed before the journal changes, which is what builds on them. The
   names of staged files and of the client's locks need not survive a power cut.
 - Nothing is renamed over something else, except a staged file over the one it replaces.
-- Parents are opened component by component without following links, and every call works
-  relative to that descriptor: a link put there by someone else leads to an error, not astray.
+- Parents are opened without following links (`nofollow`), and every call works relative to that
+  descriptor: a link put there by someone else leads to an error, not astray.
 
 Limits: a file system that lies about fsync can't be helped. Where a directory can't be flushed
 (some network file systems say EINVAL), the change itself is still atomic.

@@ -90,11 +90,12 @@ class _Other:
         """Whatever happened here: it is gone, and so is the pipe."""
         for end in self._ends:
             os.close(end)
-        # Where a parent does not care for its children, the system has forgotten it by now.
-        with contextlib.suppress(ProcessLookupError, ChildProcessError):
-            if self._process:
-                os.kill(self._process, signal.SIGKILL)
-                os.waitpid(self._process, 0)
+        if self._process:
+            # Where a parent does not care for its children, the system forgets one that has ended.
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                if os.waitpid(self._process, os.WNOHANG) == (0, 0):  # it is alive, and still ours
+                    os.kill(self._process, signal.SIGKILL)
+                    os.waitpid(self._process, 0)
 
     def begin(self, fd: int, size: int, paths: PathMap, start: int) -> None:
         """Let it look at the bytes from `start` to `size`."""
