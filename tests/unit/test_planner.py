@@ -109,6 +109,7 @@ class TestAPlainMove:
     def test_the_history_comes_with_where_it_changes(
         self, layout: Layout, state: StateBuilder, app: ProjectHandle
     ) -> None:
+        state.add_prompt("new", "there already")
         plan = plan_move(layout, request(state), Ledger())
         assert plan.history is not None
         assert plan.history.path == state.history
