@@ -25,7 +25,7 @@ def reversed_history(
     warnings: list[str],
     back: WayBack | None = None,
 ) -> HistoryChange | None:
-    """The history with the run taken back; None when it is gone."""
+    """The history with the run taken back; None when there is nothing to take back."""
     assert file.before is not None
     assert file.saved is not None
     fd = open_regular(path)
@@ -57,12 +57,12 @@ def pointed_back(path: Path, back: WayBack) -> HistoryChange | None:
         found = history.scan(reader(fd), seen.size, back)
     finally:
         os.close(fd)
-    return HistoryChange(path, (HistoryPart(path, found),), seen)
+    return HistoryChange(path, (HistoryPart(path, found),), seen) if found.lines else None
 
 
 def _line_by_line(
     read: history.Read, seen: Fingerprint, path: Path, written: Written
-) -> HistoryChange:
+) -> HistoryChange | None:
     """Lines that the run wrote get their old values back; lines that came since are mapped back."""
     backward = PathMap(written.back.moves)
     result = history.Scan(size=seen.size)
@@ -74,7 +74,7 @@ def _line_by_line(
         done = start + len(line)
         for value, raw in written.values_before(line, history.project_values(line, backward)):
             result.add_raw(start + value.start, start + value.end, raw)
-    return HistoryChange(path, (HistoryPart(path, result),), seen)
+    return HistoryChange(path, (HistoryPart(path, result),), seen) if result.lines else None
 
 
 class Written:

@@ -106,10 +106,6 @@ class HistoryChange(NamedTuple):
     def lines(self) -> int:
         return sum(part.scan.lines for part in self.parts)
 
-    @property
-    def changes_anything(self) -> bool:
-        return self.lines > 0 or any(part.file != self.path for part in self.parts)
-
 
 class LeftAlone(NamedTuple):
     """Something that names OLD and stays as it is."""

@@ -81,7 +81,7 @@ def plan_move(
     planned = {file.path: file.after for file in files if file.after is not None}
     left += Search(state, paths, request, places, planned, landed).everything()
     projects = tuple(relocator.moves)
-    changes_prompts = prompts is not None and prompts.changes_anything
+    changes_prompts = prompts is not None and prompts.lines > 0
     return Plan(
         "move",
         paths,

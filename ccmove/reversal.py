@@ -48,19 +48,18 @@ def plan_restore(layout: Layout, manifest: Manifest, displaced: Path) -> Plan:
             changes += _restore_file(layout, manifest, file, retreat, back)
     retreat.plan()
     history = _restore_history(layout, manifest, back, retreat.warnings)
-    changes_history = history is not None and history.changes_anything
     plan = Plan(
         "restore",
         back,
         tuple(_reversed_project(move) for move in manifest.projects),
         tuple(retreat.steps),
         (*changes, *retreat.placer.changes()),
-        history if changes_history else None,
+        history,
         (),
         tuple(retreat.warnings),
         undoes=manifest.id,
         folders=tuple((new, old) for old, new in manifest.folders),
-        native=() if changes_history else paths_in(history_file(layout), manifest.paths),
+        native=paths_in(history_file(layout), manifest.paths) if history is None else (),
     )
     if not plan.changes_anything and retreat.warnings:
         raise RefusedError(
