@@ -17,7 +17,11 @@ from tests.support.state import StateBuilder
 home_guard.install()
 
 hypothesis.settings.register_profile(
-    "ccmove", deadline=None, print_blob=True, derandomize=bool(os.environ.get("CI"))
+    "ccmove",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],  # says more of the machine than of us
+    print_blob=True,
+    derandomize=bool(os.environ.get("CI")),
 )
 hypothesis.settings.load_profile("ccmove")
 

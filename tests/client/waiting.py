@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(look: Callable[[], T], what: str, seconds: float = 40) -> T:
+def wait_until(look: Callable[[], T], what: str, seconds: float = 90) -> T:
     """The first true answer of `look`; AssertionError naming `what` when time is up."""
     end = time.monotonic() + seconds
     while not (answer := look()):

@@ -95,5 +95,5 @@ def _stop(server: subprocess.Popen[str]) -> None:
     assert server.stdin is not None
     assert server.stdout is not None
     server.stdin.close()
-    server.wait(timeout=10)
+    server.wait(timeout=60)
     server.stdout.close()

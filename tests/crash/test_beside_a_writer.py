@@ -53,7 +53,7 @@ def writer(state: StateBuilder, *projects: str) -> Iterator[Writer]:
     try:
         yield writing
     finally:
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=100)
     writing.written.update(json.loads(out))
 
 

@@ -61,7 +61,7 @@ def test_a_folder_can_not_move_into_itself(known: StateBuilder) -> None:
 def test_a_root_is_not_a_project(known: StateBuilder, root: str) -> None:
     _, new = folders(known, "new")
     for pair in ((root, new), (new, root)):
-        done = run_ccmove("--skip-path-check", *pair, state=known, timeout=20)
+        done = run_ccmove("--skip-path-check", *pair, state=known)
         assert done.exit == 4
         assert "is not a project" in done.err
 

@@ -108,7 +108,7 @@ def test_arrow_keys_choose_in_the_real_command(state: StateBuilder) -> None:
 def until(controller: int, marker: str) -> str:
     """Read the screen until the marker was shown and everything went quiet."""
     text = ""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while marker not in text and time.monotonic() < deadline:
         try:
             block = os.read(controller, 65536)

@@ -62,7 +62,7 @@ def run_on_terminal(
     )
     os.close(child)
     raw = _everything(parent)
-    return Screen(process.wait(timeout=60), raw.decode("utf-8", "replace"))
+    return Screen(process.wait(timeout=100), raw.decode("utf-8", "replace"))
 
 
 def _everything(fd: int) -> bytes:

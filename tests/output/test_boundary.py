@@ -140,7 +140,7 @@ def test_ctrl_c_ends_with_130_and_says_that_nothing_changed(
     assert child.stderr is not None
     assert child.stderr.readline() == "ready\n"
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=100)
     assert child.returncode == 130
     if option:
         assert json.loads(out)["error"] == "interrupted; everything is as it was"

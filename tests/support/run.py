@@ -57,7 +57,7 @@ def run_child(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     input: str | bytes | None = None,  # noqa: A002 - subprocess's own word for it
-    timeout: float = 60,
+    timeout: float = 120,
 ) -> Completed:
     """Run `argv` in `state`'s clean environment (plus `env`), without a shell."""
     given = input.encode("utf-8", "surrogateescape") if isinstance(input, str) else input
@@ -79,7 +79,7 @@ def run_ccmove(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     input: str | bytes | None = None,  # noqa: A002 - subprocess's own word for it
-    timeout: float = 60,
+    timeout: float = 120,
 ) -> Completed:
     """Run `ccmove ARGS`; a traceback fails the test at once, since no user may ever see one."""
     done = run_child(

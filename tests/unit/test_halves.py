@@ -259,7 +259,7 @@ def test_when_this_one_is_killed_the_other_one_ends_and_holds_no_lock(tmp_path: 
 
 
 def comes_true(what: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not what() and time.monotonic() < until:
         time.sleep(0.05)
     return what()

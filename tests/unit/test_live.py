@@ -45,7 +45,7 @@ def claude(state: StateBuilder) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _wait_for_name(pid: int) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while Path(f"/proc/{pid}/comm").read_text().strip() != "claude":
         assert time.monotonic() < deadline
         time.sleep(0.01)

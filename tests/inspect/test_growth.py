@@ -1,0 +1,135 @@
+"""The work of looking through a state grows with its size, and no faster.
+
+Counted in calls, not in seconds: those depend on the machine and on what else it does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.support.run import run_ccmove, run_child
+from tests.support.state import StateBuilder, encoded_name
+
+PROJECTS = 2_000
+TRANSCRIPTS = 5_000
+FEW = 400
+DOUBLED_AT_MOST = 2.2  # work that grows with the square of the size would be near 4
+
+# Runs its arguments as `python -m` would, and says how many calls were made, whatever the end.
+_COUNTING = """
+import cProfile, os, pstats, runpy, sys
+profile, leave = cProfile.Profile(), os._exit
+def end(code):
+    profile.disable()
+    print(pstats.Stats(profile).total_calls, file=sys.stderr, flush=True)
+    sys.stdout.flush()
+    leave(code)
+os._exit = end
+sys.argv = sys.argv[1:]
+profile.enable()
+try:
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+except SystemExit as how:
+    end(how.code or 0)
+end(0)
+"""
+
+_SQUARE = """
+import os
+names = os.listdir(os.path.expanduser("~/.claude/projects"))
+for one in names:
+    for other in names:
+        one.startswith(other)
+"""
+
+
+def fill(state: StateBuilder, projects: int) -> StateBuilder:
+    """Every other folder exists; two or three sessions each, ten prompts a project."""
+    config = state.config()
+    prompts = []
+    for number in range(projects):
+        path = state.code / f"team-{number % 40}" / f"project-{number}"
+        if number % 2:
+            path.mkdir(parents=True)
+        config["projects"][str(path)] = {"hasTrustDialogAccepted": True, "allowedTools": []}
+        directory = state.projects / encoded_name(str(path))
+        directory.mkdir()
+        for session in range(2 + number % 2):
+            identifier = str(uuid.UUID(int=number * 10 + session, version=4))
+            write_transcript(directory / f"{identifier}.jsonl", str(path), identifier)
+            prompts += [prompt(str(path), identifier)] * 4
+    state.write_config(config)
+    state.history.write_text("".join(prompts))
+    return state
+
+
+def write_transcript(file: Path, cwd: str, session: str) -> None:
+    tool = {"type": "tool_use", "input": {"file_path": f"{cwd}/src/main.py"}}
+    record = {"type": "assistant", "cwd": cwd, "sessionId": session, "message": {"content": [tool]}}
+    line = json.dumps(record, separators=(",", ":")) + "\n"
+    file.write_text(line * 20)
+    os.utime(file, (1_780_000_000, 1_780_000_000))
+
+
+def prompt(path: str, session: str) -> str:
+    entry = {"display": "go on", "timestamp": 1780000000000, "project": path, "sessionId": session}
+    return json.dumps(entry) + "\n"
+
+
+def calls(command: Sequence[str], state: StateBuilder, expected: int) -> int:
+    """How many calls a module of Python makes with these arguments, until it ends."""
+    argv = [sys.executable, "-c", _COUNTING, *command]
+    done = run_child(argv, state=state, env={"PYTHONPATH": str(state.root)}, timeout=240)
+    assert done.exit == expected, done
+    return int(done.err.splitlines()[-1])
+
+
+@pytest.fixture
+def once(tmp_path: Path) -> StateBuilder:
+    """A state with some projects."""
+    return fill(StateBuilder(tmp_path / "once"), FEW)
+
+
+@pytest.fixture
+def twice(tmp_path: Path) -> StateBuilder:
+    """A state with twice as many."""
+    return fill(StateBuilder(tmp_path / "twice"), 2 * FEW)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "expected"), [("list", 0), ("doctor", 1), ("verify", 1)])
+def test_twice_the_projects_are_twice_the_work(
+    command: str, expected: int, once: StateBuilder, twice: StateBuilder
+) -> None:
+    asked = ["ccmove", command, "--json"]
+    grew = calls(asked, twice, expected) / calls(asked, once, expected)
+    assert 1.2 < grew < DOUBLED_AT_MOST
+
+
+def test_control_work_that_grows_with_the_square_is_noticed(
+    once: StateBuilder, twice: StateBuilder
+) -> None:
+    for state in (once, twice):
+        (state.root / "square.py").write_text(_SQUARE)
+    assert calls(["square"], twice, 0) / calls(["square"], once, 0) > DOUBLED_AT_MOST
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_two_thousand_projects_are_all_looked_at(state: StateBuilder) -> None:
+    fill(state, PROJECTS)
+    assert len(list(state.projects.glob("*/*.jsonl"))) == TRANSCRIPTS
+    listed, examined, verified = (
+        run_ccmove(command, "--json", state=state, timeout=240).json()
+        for command in ("list", "doctor", "verify")
+    )
+    assert len(listed["projects"]) == len(verified["paths"]) == PROJECTS
+    assert examined["projects"] == PROJECTS
+    assert len(examined["findings"]) == len(verified["failures"]) == PROJECTS // 2
