@@ -16,12 +16,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, overload
 
 from ccmove.edits import Edit, set_raw
 from ccmove.jsonspan import byte_values, parse, quote, show
 from ccmove.pathmap import PathMap, is_windows
 from ccmove.rewriter import NameMap, Spot, walk
+from ccmove.types import Any, NamedTuple, overload
 
 Record = dict[str, Any]
 CHUNK = 1 << 16

@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 from ccmove.commands.move import MoveOptions
 from ccmove.commands.move import move as do_move
@@ -25,6 +24,7 @@ from ccmove.layout import Layout, find_layout
 from ccmove.resolve import Pair, resolve_pair
 from ccmove.result import Result
 from ccmove.transaction import Progress
+from ccmove.types import Any
 
 DEFAULTS = MoveOptions()
 

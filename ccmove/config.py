@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ccmove import edits as make
 from ccmove.edits import Edit
@@ -13,6 +12,7 @@ from ccmove.history import escapes_for, needles_of
 from ccmove.jsonspan import Node, Pointer, canonical, parse, parse_at, quote, show
 from ccmove.pathmap import PathMap
 from ccmove.rewriter import Mapper, moved, new_names, string_edits, walk
+from ccmove.types import NamedTuple
 
 PROJECTS = "projects"
 REPOS = "githubRepoPaths"

@@ -11,12 +11,12 @@ import time
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ccmove import files
 from ccmove.encoding import encode
 from ccmove.files import Attributes
 from ccmove.layout import Layout
+from ccmove.types import Any
 
 FIRST_MOMENT = 1_780_000_000_000_000_000  # nanoseconds; all times of the demo follow from it
 MINUTE = 60_000_000_000

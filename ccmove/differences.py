@@ -7,12 +7,12 @@ texts are compared: objects and arrays side by side, so that a renamed key is on
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from ccmove.edits import Edit
 from ccmove.jsonspan import Node, NotJsonError, Pointer, parse, show
 from ccmove.plan import FileChange
 from ccmove.printable import plural, size
+from ccmove.types import NamedTuple
 
 
 class Difference(NamedTuple):

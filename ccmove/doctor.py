@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ccmove import shell
 from ccmove.doctor_directories import directory_findings
@@ -21,6 +20,7 @@ from ccmove.layout import Layout
 from ccmove.newhome import Candidate, HomeFinder, Tick
 from ccmove.printable import plural, size
 from ccmove.survey import Survey
+from ccmove.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ccmove.commands.restore import Backup

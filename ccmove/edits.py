@@ -19,9 +19,9 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
 
 from ccmove.jsonspan import Node, NotJsonError, Pointer, canonical, find, loads, parse, quote
+from ccmove.types import Any, NamedTuple
 
 _COMMA = re.compile(r"[ \t\n\r]*,")
 

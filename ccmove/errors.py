@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Self
 
 from ccmove import shell
+from ccmove.types import Self
 
 
 class CcmoveError(Exception):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+
+from ccmove.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import click

@@ -15,10 +15,10 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import IO, Any, NamedTuple
 
 from ccmove.jsonspan import NotJsonError, parse, quote
 from ccmove.pathmap import PathMap
+from ccmove.types import IO, Any, NamedTuple
 
 BLOCK = 512 << 10  # larger ones cost more in fresh memory than they save in calls
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over

@@ -6,7 +6,8 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
-from typing import Any
+
+from ccmove.types import Any
 
 
 class TerminatedError(KeyboardInterrupt):

@@ -6,7 +6,6 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from ccmove import files, shell
 from ccmove.errors import UnsettledError
@@ -22,6 +21,7 @@ from ccmove.manifest import (
 )
 from ccmove.nofollow import is_there
 from ccmove.state import read_document
+from ccmove.types import NamedTuple
 
 
 class Journal(NamedTuple):

@@ -16,7 +16,8 @@ import re
 from collections.abc import Callable, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 from json.encoder import encode_basestring
-from typing import Any
+
+from ccmove.types import Any
 
 Pointer = tuple[str | int, ...]
 Scan = Callable[[str, int], tuple[Any, int]]  # (text, start) -> value and end

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ccmove.errors import CcmoveError, describe
 from ccmove.jsonspan import NotJsonError, loads
 from ccmove.layout import Layout
 from ccmove.pathmap import is_windows
 from ccmove.state import State, read_document
+from ccmove.types import Any
 
 MOST_MENTIONS = 40
 LATEST = 1e14  # milliseconds; no real moment lies beyond

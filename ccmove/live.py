@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from ccmove.errors import CcmoveError, LinkError
 from ccmove.layout import Layout
 from ccmove.pathmap import client_spelling, tail_below
 from ccmove.state import names_in, read_document
+from ccmove.types import NamedTuple
 
 LARGEST_RECORD = 1 << 20
 LINUX = sys.platform.startswith("linux")  # a name, so that type checkers look at both ways

@@ -14,7 +14,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
 
 from ccmove.alike import Alike, differing_values
 from ccmove.edits import Edit
@@ -31,6 +30,7 @@ from ccmove.state import (
     open_regular,
     read_document,
 )
+from ccmove.types import Any, NamedTuple
 
 SCHEMA = 1
 LARGEST_MANIFEST = 64 << 20

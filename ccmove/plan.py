@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from ccmove.background import BackgroundHash
 from ccmove.edits import Edit
@@ -15,6 +14,7 @@ from ccmove.history import Scan
 from ccmove.jsonspan import Node
 from ccmove.pathmap import PathMap
 from ccmove.state import Fingerprint
+from ccmove.types import NamedTuple
 
 PARKED = ".ccmove-parked-"  # begins the name of a folder that steps aside for another
 

@@ -13,9 +13,9 @@ import sys
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import IO, TYPE_CHECKING, Any
 
 from ccmove.printable import printable
+from ccmove.types import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import rich.console

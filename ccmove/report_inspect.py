@@ -6,7 +6,6 @@ import datetime
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import IO, TYPE_CHECKING, Any
 
 from ccmove.ask import Asker, NoAnswerError
 from ccmove.findings import KINDS, Choice, Finding
@@ -15,6 +14,7 @@ from ccmove.printable import plural, printable, size
 from ccmove.report import Line, Printer, cells, shortened
 from ccmove.result import SCHEMA
 from ccmove.survey import Project, Tick
+from ccmove.types import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import rich.progress

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ccmove.differences import Difference, differences
 from ccmove.jsonspan import Pointer
@@ -14,6 +13,7 @@ from ccmove.plan import FileChange, Plan, ProjectMove
 from ccmove.printable import plural, printable, size
 from ccmove.report import Line, Piece, Printer, show_failure, with_command
 from ccmove.result import Result, counts
+from ccmove.types import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from ccmove.commands.restore import Backup

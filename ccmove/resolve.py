@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ccmove import shell
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.pathmap import client_spelling, is_root, is_windows, tail_below
 from ccmove.state import State
 from ccmove.typed import again
+from ccmove.types import NamedTuple
 
 
 class Pair(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Any, NamedTuple
 
 from ccmove import shell
 from ccmove.differences import differences, number_of_differences
@@ -12,6 +11,7 @@ from ccmove.errors import CcmoveError
 from ccmove.history import Scan
 from ccmove.layout import Layout
 from ccmove.plan import Plan
+from ccmove.types import Any, NamedTuple
 
 SCHEMA = 1
 Rewrite = tuple[str, str, int]  # before, after, number of lines

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from ccmove import edits as make
 from ccmove.edits import Edit
 from ccmove.jsonspan import Node, Pointer, parse, parse_at, quote
 from ccmove.pathmap import PathMap
+from ccmove.types import NamedTuple
 
 Mapper = Callable[[str], str | None]
 

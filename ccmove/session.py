@@ -12,11 +12,11 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
 
 from ccmove import shell
 from ccmove.errors import CcmoveError, UnsettledError
 from ccmove.typed import again
+from ccmove.types import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from ccmove.commands.move import MoveOptions

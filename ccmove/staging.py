@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from ccmove import files, history
@@ -34,8 +34,12 @@ class StagedHistory:
         self._now = change.seen
         self._mode = 0o600
         self._size = 0
-        self._sha_before = BackgroundHash(change.hashed)
         self._sha_after = BackgroundHash()
+
+    @cached_property
+    def _sha_before(self) -> BackgroundHash:
+        """Not asked for before it is needed: the planner's hash may still be under way."""
+        return BackgroundHash(self.change.hashed)
 
     def write(self, attributes: Attributes, tick: Tick | None) -> None:
         """Stage the whole of it; every piece is read back, and the size must be as planned."""
@@ -75,11 +79,12 @@ class StagedHistory:
 
     def _pieces(self) -> Iterator[bytes]:
         change = self.change
-        if change.hashed is not None:
-            yield from history_pieces(change)
-            return
-        for block in _blocks(change.path, change.seen.size):
-            self._sha_before.update(block)
+        if change.hashed is None:
+            fd = _open(change.path)
+            try:
+                self._sha_before.read(fd, change.seen.size)
+            finally:
+                os.close(fd)
         yield from history_pieces(change)
 
     def _counted(self, pieces: Iterable[bytes], tick: Tick | None) -> Iterator[bytes]:
@@ -155,13 +160,3 @@ def _open(path: Path) -> int:
     if fd is None:
         raise StaleLookError(f"{path} is gone", "run the command again")
     return fd
-
-
-def _blocks(path: Path, size: int) -> Iterator[bytes]:
-    fd = _open(path)
-    try:
-        read = reader(fd)
-        for offset in range(0, size, history.BLOCK):
-            yield read(offset, min(history.BLOCK, size - offset))
-    finally:
-        os.close(fd)

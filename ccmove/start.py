@@ -10,7 +10,6 @@ import gc
 import io
 import os
 import sys
-from typing import NoReturn
 
 from ccmove import typed
 from ccmove.session import (
@@ -23,6 +22,7 @@ from ccmove.session import (
     give_up_on_stdout,
     unprinted,
 )
+from ccmove.types import NoReturn
 
 COMMANDS = {
     "move", "restore", "recover", "backups", "demo", "list", "doctor", "verify", "completion",

@@ -14,7 +14,6 @@ import stat
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from ccmove import history, nofollow, shell
 from ccmove.config import is_opened
@@ -24,6 +23,7 @@ from ccmove.jsonspan import Node, NotJsonError, byte_values, outline, parse
 from ccmove.layout import Layout
 from ccmove.printable import size as readable
 from ccmove.rewriter import parse_index
+from ccmove.types import Any, NamedTuple
 
 TRANSCRIPT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PEEK = 65536  # the client looks at this much of a transcript's head and tail, and so do we

@@ -27,7 +27,6 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from ccmove import backup, files, journal, manifest, nofollow, verifier
 from ccmove.background import hashing
@@ -42,6 +41,7 @@ from ccmove.plan import FileChange, HistoryChange, Plan, origin_of
 from ccmove.preflight import preflight, refuse_foreign_state
 from ccmove.staging import StagedHistory
 from ccmove.state import Fingerprint
+from ccmove.types import NamedTuple
 
 MakePlan = Callable[[Path], Plan]
 Progress = Callable[[str, int, int], None]  # what, bytes done, bytes in all

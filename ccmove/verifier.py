@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from ccmove.alike import Alike
 from ccmove.config import is_opened
@@ -20,6 +19,7 @@ from ccmove.jsonspan import Node, NotJsonError, Pointer, loads, outline, unquote
 from ccmove.manifest import sha256_of
 from ccmove.plan import FileChange, Plan, landings
 from ccmove.state import open_regular, read_document
+from ccmove.types import Any, NamedTuple
 
 MOST_SHOWN = 20
 PIECE = 1 << 16

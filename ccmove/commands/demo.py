@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ccmove import files
 from ccmove.commands.move import MoveOptions, move
@@ -26,6 +25,7 @@ from ccmove.interrupts import interrupts_ignored, termination_as_interrupt
 from ccmove.pathmap import is_named_in
 from ccmove.resolve import resolve_pair
 from ccmove.result import SCHEMA, Result
+from ccmove.types import Any
 
 Traces = dict[str, tuple[int, int, str]]  # file -> inode, mtime, hash
 

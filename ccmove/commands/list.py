@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ccmove.layout import Layout
 from ccmove.listed import Problem
 from ccmove.pathmap import tail_below
 from ccmove.survey import Project, Tick, look
+from ccmove.types import Any
 
 SORTS: dict[str, Callable[[Project], Any]] = {
     "path": lambda project: (project.path is None, project.path, project.directories),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from ccmove import transaction, worktrees
 from ccmove.backup import read_ledger
@@ -20,6 +19,7 @@ from ccmove.resolve import Pair, check_pairs, nothing_known, resolve_pair
 from ccmove.result import Result
 from ccmove.state import State
 from ccmove.typed import again
+from ccmove.types import NamedTuple
 
 
 class MoveOptions(NamedTuple):

@@ -7,7 +7,6 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 from ccmove import backup, files, history, shell, transaction, worktrees
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
@@ -25,6 +24,7 @@ from ccmove.reversal import plan_restore
 from ccmove.settling import settle
 from ccmove.state import open_regular, reader, refuse_link
 from ccmove.typed import again
+from ccmove.types import NamedTuple
 
 
 def restore(

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[2] / "ccmove"
 # From the bottom up: a module may import only what stands before it. The commands, and what they
 # show and find, come above all of these and are free among themselves.
 ORDER = [
-    *("printable", "shell", "errors", "typed", "background", "nofollow", "encoding", "pathmap"),
+    *("types", "printable", "shell", "errors", "typed", "background", "nofollow", "encoding", "pathmap"),
     *(
         "jsonspan",
         "edits",
@@ -131,7 +131,7 @@ def test_help_and_version_load_nothing_heavy() -> None:
 
 def test_a_plain_move_loads_nothing_that_it_does_not_need(state: StateBuilder) -> None:
     """Each of these takes about as long to load as a small move takes to plan."""
-    needless = {"click", "inspect", "dataclasses", "filelock", "deepdiff", "psutil", "rich"}
+    needless = {"click", "typing", "dataclasses", "filelock", "deepdiff", "psutil", "rich"}
     old, new = state.project("my-app").path, state.code / "new-app"
     new.mkdir(parents=True)
     loaded = loaded_by(old, str(new), state=state)
