@@ -80,10 +80,10 @@ class Background:
 
 
 class BackgroundHash:
-    """SHA-256 of blocks; one that was begun elsewhere can be gone on with."""
+    """SHA-256 of blocks, or of the beginning of a file."""
 
-    def __init__(self, begun: BackgroundHash | None = None) -> None:
-        self._digest = begun.digest() if begun is not None else hashlib.sha256()
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
         self._hashing = Background()
 
     def update(self, block: bytes) -> None:
@@ -109,13 +109,10 @@ class BackgroundHash:
         finally:
             os.close(fd)
 
-    def digest(self) -> hashlib._Hash:
-        """A copy of the hash of everything so far; more may follow."""
-        self._hashing.wait()
-        return self._digest.copy()
-
     def hexdigest(self) -> str:
-        return self.digest().hexdigest()
+        """The hash of everything so far; more may follow."""
+        self._hashing.wait()
+        return self._digest.hexdigest()
 
 
 def hashing(data: bytes) -> Callable[[], str]:

@@ -18,7 +18,8 @@ from ccmove.history import Scan, scan
 from ccmove.pathmap import PathMap
 from ccmove.state import open_regular, reader
 
-WORTH_A_PROCESS = 16 << 20  # bytes; below that a process costs what it saves
+WORTH_A_PROCESS = 4 << 20  # bytes; below that a process costs what it saves
+_LARGEST_KEPT = 30 << 20
 _INTERRUPTIONS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
@@ -27,20 +28,17 @@ def scan_file(
     size: int,
     paths: PathMap,
     tick: Callable[[int], None] | None = None,
-    meanwhile: Callable[[], None] | None = None,
 ) -> Scan:
     """Look at the first `size` bytes of a file, as `history.scan` does.
 
-    `meanwhile` is called when the other process, if there is one, is on its way: a process with
-    threads should not make another.
+    While this process has no threads yet: one that has should not make another process.
     """
+    _keep_freed_memory()
     middle = _middle(fd, size)
     half = (lambda done: tick(done * size // middle)) if tick else None
     with _Other() as other:
         if middle < size:
             other.begin(fd, size, paths, middle)
-        if meanwhile:
-            meanwhile()
         found = scan(reader(fd), middle, paths, tick=half)
         rest = other.answer(size)
     if middle < size:
@@ -58,6 +56,16 @@ def paths_in(file: Path, paths: PathMap) -> tuple[str, ...]:
     finally:
         os.close(fd)
     return tuple(before for before, _ in found.counts)
+
+
+def _keep_freed_memory() -> None:
+    """Blocks of a file come into memory that others have left, which takes half the time.
+
+    The GNU C library gives a large block back to the system when it is freed, and gets fresh
+    pages for the next one. Once a larger one was freed, it keeps such blocks; nothing is written
+    into this one, so that it takes up no room.
+    """
+    bytes(_LARGEST_KEPT)
 
 
 def _middle(fd: int, size: int) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import marshal
-import os
 import re
 from array import array
 from collections import Counter
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterator
 
 from ccmove.jsonspan import NotJsonError, parse, quote
 from ccmove.pathmap import PathMap
-from ccmove.types import IO, Any, NamedTuple
+from ccmove.types import IO, NamedTuple
 
 BLOCK = 512 << 10  # larger ones cost more in fresh memory than they save in calls
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over
@@ -28,9 +27,13 @@ Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at t
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")  # printable ASCII that JSON.stringify never escapes
 _ESCAPE = re.compile(rb"\\[/u]")
 _PLAIN_ESCAPE = re.compile(rb"\\(?:/|u00[2-7])")  # the only escapes in which plain text is spelled
-_ESCAPED_LETTER = re.compile(rb"\\u00[2-7]")  # of ASCII; in other escapes no key is spelled
 
-Line = tuple[int, int, int]  # in a block: where it begins, where OLD stands in it, where it ends
+# A line as the client writes it, without pastes; valid JSON if it is UTF-8.
+_TEXT = rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*+'
+_USUAL_LINE = re.compile(
+    rb'\{"display":"%(text)b","pastedContents":\{\},"timestamp":[1-9][0-9]{0,15}+,'
+    rb'"project":("%(text)b")(?:,"sessionId":"%(text)b")?+\}\r?+(?:\n|\Z)' % {b"text": _TEXT}
+)
 
 
 class Value(NamedTuple):
@@ -207,47 +210,37 @@ class _Finder:
         self.paths = paths
         self.needles = needles_of(paths)
         self._escape = escapes_for(self.needles)
-        self._moves: dict[str, tuple[bytes, str | None]] = {}  # path -> its spelling, new path
+        self._moves: dict[bytes, tuple[str, str | None]] = {}  # spelling -> path, new path
 
     def search(self, block: bytes, first: int, last: int, found: Scan) -> None:
         """Add what moves in the whole lines block[first:last]; `found.size` is its offset."""
-        offset = found.size
-        usual: list[Line] = []  # not looked at yet
-        end = -1
+        end = first
         for spot in self._spots(block, first, last):
             if spot < end:
                 continue  # in a line that was seen already
             start = block.rfind(b"\n", first, spot) + 1 or first
-            end = block.find(b"\n", spot, last)
+            usual = _USUAL_LINE.match(block, start, last)
+            end = usual.end() if usual else block.find(b"\n", spot, last)
             end = last if end < 0 else end
-            if block[spot - 11 : spot] == b'"project":"' and end - start < BLOCK:
-                usual.append((start, spot, end))
+            if usual and _is_utf8(block[start:end]):
+                self._add(usual, found)
             else:
-                self._look_at_all(block, offset, usual, found)
-                usual.clear()
-                self._look_at(block[start:end], offset + start, found)
-        self._look_at_all(block, offset, usual, found)
+                self._look_at(block[start:end], found.size + start, found)
 
-    def _look_at_all(self, block: bytes, offset: int, lines: list[Line], found: Scan) -> None:
-        """Lines that seem to be in the client's spelling; parsed all at once, they take half."""
-        if not lines:
-            return
-        projects = _projects_of([block[start:end] for start, _, end in lines])
-        if projects is None and len(lines) > 1:  # some line is not as usual
-            half = len(lines) // 2
-            self._look_at_all(block, offset, lines[:half], found)
-            self._look_at_all(block, offset, lines[half:], found)
-            return
-        for (start, spot, end), project in zip(lines, projects or [""], strict=True):
-            spelling, after = self._move(project)
-            if not block.startswith(spelling, spot - 1):
-                self._look_at(block[start:end], offset + start, found)
-            elif after is not None:
-                at = offset + spot - 1
-                found.add(at, at + len(spelling), project, after)
+    def _add(self, line: re.Match[bytes], found: Scan) -> None:
+        """A line in the client's own form: its path moves, or not."""
+        spelling = line[1]
+        move = self._moves.get(spelling)
+        if move is None:
+            path = json.loads(spelling)
+            move = self._moves[spelling] = path, self.paths.map(path)
+        before, after = move
+        if after is not None:
+            at = found.size + line.start(1)
+            found.add(at, at + len(spelling), before, after)
 
     def _look_at(self, line: bytes, offset: int, found: Scan) -> None:
-        """One line, in any spelling."""
+        """One line, in any form and spelling."""
         try:
             value = self.value(line)
         except (NotJsonError, UnicodeDecodeError):
@@ -256,11 +249,6 @@ class _Finder:
         if value is not None:
             start, end, before, after = value
             found.add(offset + start, offset + end, before, after)
-
-    def _move(self, path: str) -> tuple[bytes, str | None]:
-        if path not in self._moves:
-            self._moves[path] = encoded(path), self.paths.map(path)
-        return self._moves[path]
 
     def _spots(self, block: bytes, first: int, last: int) -> list[int]:
         """Where in a part of a block a path of the map may be spelled, in order."""
@@ -289,33 +277,15 @@ class _Finder:
         return Value(start, end, item.value, after)
 
 
-def _projects_of(lines: list[bytes]) -> list[str] | None:
-    """The `project` of each line, or None when one of them may not be as it seems.
-
-    Each has `"project"` at least once. Without escaped letters a key has only one spelling, so if
-    that is the only one, it is the name of the member. Between the lines stands a word that none
-    of them can know: torn lines that make up for each other, or two values in a line, would
-    misplace it.
-    """
-    word = os.urandom(16).hex()
-    together = f',"{word}",'.encode().join(lines)
-    if together.count(b'"project"') != len(lines) or _ESCAPED_LETTER.search(together):
-        return None
+def _is_utf8(line: bytes) -> bool:
     try:
-        text = f"[{together.decode()}]"
-        records, end = _scan_once(text, 0)
-    except (ValueError, StopIteration, RecursionError):  # UTF-8, JSON, numbers without end
-        return None
-    if end != len(text):  # a line that goes on behind a bracket of its own has ended the list
-        return None
-    if len(records) != 2 * len(lines) - 1 or records[1::2] != [word] * (len(lines) - 1):
-        return None
-    found = [record.get("project") for record in records[::2] if type(record) is dict]
-    strings = [project for project in found if type(project) is str]
-    return strings if len(strings) == len(lines) else None
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
-def _value_starts(block: bytes, needle: bytes, first: int, last: int) -> Iterator[int]:
+def _value_starts(block: bytes, needle: bytes, first: int, last: int) -> list[int]:
     """Where a string may begin with the needle: not in `/code/app-docker`, nor inside a prompt.
 
     The string may be torn off behind it. Of a Windows path the needle is the last component
@@ -324,23 +294,17 @@ def _value_starts(block: bytes, needle: bytes, first: int, last: int) -> Iterato
     is_whole = needle.startswith(b"/")
     if is_whole:
         needle = b'"' + needle
+    length = len(needle)
+    spots = []
     at = block.find(needle, first, last)
     while at >= 0:
-        end = at + len(needle)
+        end = at + length
         if not is_whole:
-            yield at
+            spots.append(at)
         elif block[end : end + 1] in b'"/\\\n':
-            yield at + 1
+            spots.append(at + 1)
         at = block.find(needle, end, last)
-
-
-def _no_constant(name: str) -> None:
-    raise NotJsonError(f"{name} is not JSON")
-
-
-_scan_once: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(
-    parse_constant=_no_constant
-).scan_once  # type: ignore[attr-defined]  # not in typeshed
+    return spots
 
 
 def project_values(line: bytes, paths: PathMap) -> list[Value]:

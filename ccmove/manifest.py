@@ -476,8 +476,8 @@ def _replaced(
     return differing_values(document.text, after.decode("utf-8", "surrogateescape"))
 
 
-_LEAD = re.compile(r'[ \t\n\r]*,[ \t\n\r]*(?:("(?:[^"\\]|\\.)*")[ \t\n\r]*:[ \t\n\r]*)?')
-_TAIL = re.compile(r"(?:[ \t\n\r]*,)?")
+_LEAD = r'[ \t\n\r]*,[ \t\n\r]*(?:("(?:[^"\\]|\\.)*")[ \t\n\r]*:[ \t\n\r]*)?'
+_TAIL = r"(?:[ \t\n\r]*,)?"
 
 
 def _edit(row: list[Any]) -> Edit:
@@ -521,8 +521,8 @@ def _bytes(value: object) -> str:
 
 def _check_around(token: str | int, lead: str, tail: str) -> None:
     """What stood around a removed item: commas and blanks, and its own name if it had one."""
-    found = _LEAD.fullmatch(_bytes(lead))
-    if found is None or not _TAIL.fullmatch(tail):
+    found = re.fullmatch(_LEAD, _bytes(lead))
+    if found is None or not re.fullmatch(_TAIL, tail):
         raise ValueError(f"{lead!r} and {tail!r} do not stand around a value")
     name = loads(found[1]) if found[1] is not None else None
     if name != (token if isinstance(token, str) else None):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ccmove.background import BackgroundHash
 from ccmove.edits import Edit
 from ccmove.history import Scan
 from ccmove.jsonspan import Node
@@ -100,7 +99,6 @@ class HistoryChange(NamedTuple):
     parts: tuple[HistoryPart, ...]
     seen: Fingerprint  # of the history itself; what it grows by afterwards is carried over
     keep_times: int | None = None
-    hashed: BackgroundHash | None = None  # the history as it was seen, if that was done on the way
 
     @property
     def lines(self) -> int:

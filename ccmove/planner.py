@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
-from ccmove.background import BackgroundHash
 from ccmove.config import Excerpt, config_change
 from ccmove.edits import Edit, apply
 from ccmove.errors import RefusedError
@@ -117,12 +115,10 @@ def _history(state: State, paths: PathMap, tick: Tick | None) -> HistoryChange |
         return None
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        hashed = BackgroundHash()
-        begin_to_hash = partial(hashed.read, fd, seen.size)
-        found = scan_file(fd, seen.size, paths, tick, meanwhile=begin_to_hash)
+        found = scan_file(fd, seen.size, paths, tick)
     finally:
         os.close(fd)
-    return HistoryChange(path, (HistoryPart(path, found),), seen, hashed=hashed)
+    return HistoryChange(path, (HistoryPart(path, found),), seen)
 
 
 def _prompt_paths(prompts: HistoryChange | None) -> Iterator[str]:

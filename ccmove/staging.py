@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial
 from pathlib import Path
 
 from ccmove import files, history
-from ccmove.background import Background, BackgroundHash
+from ccmove.background import BackgroundHash
 from ccmove.errors import CcmoveError, StaleLookError
 from ccmove.files import Attributes
 from ccmove.manifest import Content
@@ -34,22 +33,26 @@ class StagedHistory:
         self._now = change.seen
         self._mode = 0o600
         self._size = 0
+        self._sha_before = BackgroundHash()
         self._sha_after = BackgroundHash()
-
-    @cached_property
-    def _sha_before(self) -> BackgroundHash:
-        """Not asked for before it is needed: the planner's hash may still be under way."""
-        return BackgroundHash(self.change.hashed)
 
     def write(self, attributes: Attributes, tick: Tick | None) -> None:
         """Stage the whole of it; every piece is read back, and the size must be as planned."""
-        pieces = self._read_back(self._counted(self._pieces(), tick))
+        self._hash_before()
+        pieces = self._read_back(self._counted(history_pieces(self.change), tick))
         self.inode = files.write_new(self.staged, pieces, attributes)
         self._mode = attributes.mode
         self._size = os.lstat(self.staged).st_size
         planned = sum(part.scan.new_size(part.start) for part in self.change.parts)
         if self._size != planned:
             raise _not_as_planned(f"{self._size} bytes instead of {planned}")
+
+    def _hash_before(self) -> None:
+        fd = _open(self.change.path)
+        try:
+            self._sha_before.read(fd, self.change.seen.size)
+        finally:
+            os.close(fd)
 
     def _read_back(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Compare each piece with what the file holds once it is written.
@@ -58,34 +61,17 @@ class StagedHistory:
         """
         position = 0
         fd = -1
-
-        def compare(piece: bytes) -> None:
-            nonlocal position, fd
-            if fd < 0:
-                fd = _open(self.staged)
-            if reader(fd)(position, len(piece)) != piece:
-                raise _not_as_planned(f"it differs after byte {position}")
-            position += len(piece)
-
-        comparing = Background()
         try:
             for piece in pieces:
                 yield piece
-                comparing.do(partial(compare, piece), len(piece))
-            comparing.wait()
+                if fd < 0:
+                    fd = _open(self.staged)
+                if reader(fd)(position, len(piece)) != piece:
+                    raise _not_as_planned(f"it differs after byte {position}")
+                position += len(piece)
         finally:
             if fd >= 0:
                 os.close(fd)
-
-    def _pieces(self) -> Iterator[bytes]:
-        change = self.change
-        if change.hashed is None:
-            fd = _open(change.path)
-            try:
-                self._sha_before.read(fd, change.seen.size)
-            finally:
-                os.close(fd)
-        yield from history_pieces(change)
 
     def _counted(self, pieces: Iterable[bytes], tick: Tick | None) -> Iterator[bytes]:
         total = sum(part.scan.size - part.start for part in self.change.parts)

@@ -49,6 +49,7 @@ PATHS = (
     "\ud83d",
 )
 NAMES = ("project", "project", "display", "Project", "pro\\ject", "sessionId")
+TIMES = (1780000061003, 1780000061003, 0, -1, 10**20, 1.5)
 BLOCKS = (4 << 20, 4 << 20, 5, 13, 40, 100)  # smaller ones take longer and say no more
 LONGEST_LINES = (64 << 20, 64 << 20, 64 << 20, 20, 60, 130)
 ENDS = (b"\n", b"\n", b"\r\n", b"", b"\n\n")
@@ -124,9 +125,14 @@ def _lines(source: Source) -> bytes:
 
 
 def _usual(source: Source) -> bytes:
-    """As the client writes it."""
-    record = {"display": text(source, PATHS), "project": text(source, PATHS), "sessionId": SESSION}
-    return stringify(record)
+    """As the client writes it, now and before it knew sessions."""
+    record = {
+        "display": text(source, PATHS),
+        "pastedContents": {},
+        "timestamp": source.pick(TIMES),
+        "project": text(source, PATHS),
+    }
+    return stringify(record | {"sessionId": SESSION} if source.yes() else record)
 
 
 def _object(source: Source) -> bytes:

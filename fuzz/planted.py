@@ -22,10 +22,8 @@ def _prefix(path: str, parent: str) -> str | None:
     return path[len(parent) :] if path.startswith(parent) else None
 
 
-def _first_projects(lines: list[bytes]) -> list[str] | None:
-    """Without the look at what else the lines hold."""
-    found = [re.search(rb'"project":"([^"\\]*)"', line) for line in lines]
-    return [match[1].decode("utf-8", "replace") for match in found if match]
+# Without a look at what else the line holds.
+_ANY_LINE = re.compile(rb'[^\n]*?"project":("[^"\\]*+")[^\n]*+(?:\n|\Z)')
 
 
 def _part_of_a_line(read: history.Read, position: int, size: int) -> tuple[bytes, int]:
@@ -55,7 +53,8 @@ BUGS: dict[str, dict[str, Bug]] = {
         "a place is off by one": lambda patch: patch(edits, "bisect_left", bisect_right),
     },
     "history": {
-        "the first project counts": lambda patch: patch(history, "_projects_of", _first_projects),
+        "the first project counts": lambda patch: patch(history, "_USUAL_LINE", _ANY_LINE),
+        "any bytes are text": lambda patch: patch(history, "_is_utf8", lambda _: True),
         "a block may end in a line": lambda patch: patch(history, "_whole_lines", _part_of_a_line),
         "no escape is looked at": lambda patch: patch(history, "_PLAIN_ESCAPE", re.compile(b"$^")),
     },

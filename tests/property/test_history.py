@@ -31,8 +31,40 @@ PLAIN_LINES = PATHS.map(lambda path: stringify({"display": path, "project": path
 JSON_LINES = OBJECTS.map(
     lambda text: text.encode("utf-8", "surrogatepass").replace(b"\n", b" ") + b"\n"
 )
+CLIENT_LINES = st.builds(
+    lambda display, path, ends: (
+        stringify(
+            {
+                "display": display,
+                "pastedContents": {},
+                "timestamp": 1780000061003,
+                "project": path,
+                "sessionId": SESSION,
+            }
+        )
+        + ends
+    ),
+    st.one_of(TEXTS, PATHS),
+    PATHS,
+    st.sampled_from([b"\n", b"\n", b"\r\n", b" \n", b""]),
+)
 TORN_LINES = st.builds(lambda line, cut: line[:cut], PLAIN_LINES, st.integers(0, 80))
-LINES = st.one_of(PLAIN_LINES, ODD_LINES, JSON_LINES, TORN_LINES, st.binary(max_size=20))
+SPOILED_LINES = st.builds(  # the client's, but for a few bytes somewhere
+    lambda line, at, gone, put: line[:at] + put + line[at + gone :],
+    CLIENT_LINES,
+    st.integers(0, 200),
+    st.integers(0, 3),
+    st.one_of(st.binary(max_size=2), st.sampled_from([b'"', b"0", b"\\", b"\\u", b"\x7f", b","])),
+)
+LINES = st.one_of(
+    PLAIN_LINES,
+    CLIENT_LINES,
+    SPOILED_LINES,
+    ODD_LINES,
+    JSON_LINES,
+    TORN_LINES,
+    st.binary(max_size=20),
+)
 HISTORIES = st.lists(LINES, max_size=12).map(b"".join)
 BLOCKS = st.sampled_from([1, 2, 3, 7, 16, 50, 100, 4 << 20])
 

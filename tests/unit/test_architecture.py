@@ -17,7 +17,17 @@ PACKAGE = Path(__file__).parents[2] / "ccmove"
 # From the bottom up: a module may import only what stands before it. The commands, and what they
 # show and find, come above all of these and are free among themselves.
 ORDER = [
-    *("types", "printable", "shell", "errors", "typed", "background", "nofollow", "encoding", "pathmap"),
+    *(
+        "types",
+        "printable",
+        "shell",
+        "errors",
+        "typed",
+        "background",
+        "nofollow",
+        "encoding",
+        "pathmap",
+    ),
     *(
         "jsonspan",
         "edits",
