@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -363,3 +364,24 @@ def test_progress_counts_the_whole_file(
     assert len(seen) > 5
     assert seen[-1] == len(data)
     assert len(forks) == 1
+
+
+FRESH_PAGES = """
+import resource, sys
+from ccmove import halves
+if sys.argv[1] == "kept":
+    halves._keep_freed_memory()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    blocks = [b"x" * (512 << 10) for _ in range(8)]
+    del blocks
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the GNU C library's way")
+def test_freed_blocks_are_used_again() -> None:
+    def fresh_pages(how: str) -> int:
+        return int(subprocess.check_output([sys.executable, "-c", FRESH_PAGES, how]))
+
+    assert fresh_pages("kept") * 4 < fresh_pages("not")
