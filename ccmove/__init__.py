@@ -1,6 +1,6 @@
 """Move Claude Code's state when a project folder was renamed."""
 
-from ccmove.types import TYPE_CHECKING, Any
+from ccmove.lighttyping import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 

@@ -19,9 +19,9 @@ from functools import cached_property
 
 from ccmove.edits import Edit, set_raw
 from ccmove.jsonspan import byte_values, parse, quote, show
+from ccmove.lighttyping import Any, NamedTuple, overload
 from ccmove.pathmap import PathMap, is_windows
 from ccmove.rewriter import NameMap, Spot, walk
-from ccmove.types import Any, NamedTuple, overload
 
 Record = dict[str, Any]
 CHUNK = 1 << 16

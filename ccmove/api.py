@@ -21,10 +21,10 @@ from functools import cached_property
 from ccmove.commands.move import MoveOptions
 from ccmove.commands.move import move as do_move
 from ccmove.layout import Layout, find_layout
+from ccmove.lighttyping import Any
 from ccmove.resolve import Pair, resolve_pair
 from ccmove.result import Result
 from ccmove.transaction import Progress
-from ccmove.types import Any
 
 DEFAULTS = MoveOptions()
 

@@ -93,7 +93,7 @@ class BackgroundHash:
         """Of the first bytes of a file; its descriptor may be closed meanwhile."""
         own = os.dup(fd)
         self._hashing.do(lambda: self._read(own, size), size)
-        self._hashing.end()  # the hash may never be asked for
+        self.end()
 
     def _read(self, fd: int, size: int) -> None:
         """Through one and the same small buffer: fresh memory takes longer than reading."""
@@ -108,6 +108,10 @@ class BackgroundHash:
                 position += length
         finally:
             os.close(fd)
+
+    def end(self) -> None:
+        """Nobody need ask for the hash: no thread stays behind. More may follow."""
+        self._hashing.end()
 
     def hexdigest(self) -> str:
         """The hash of everything so far; more may follow."""

@@ -10,9 +10,9 @@ from ccmove import edits as make
 from ccmove.edits import Edit
 from ccmove.history import escapes_for, needles_of
 from ccmove.jsonspan import Node, Pointer, canonical, parse, parse_at, quote, show
+from ccmove.lighttyping import NamedTuple
 from ccmove.pathmap import PathMap
 from ccmove.rewriter import Mapper, moved, new_names, string_edits, walk
-from ccmove.types import NamedTuple
 
 PROJECTS = "projects"
 REPOS = "githubRepoPaths"

@@ -16,7 +16,7 @@ from ccmove import files
 from ccmove.encoding import encode
 from ccmove.files import Attributes
 from ccmove.layout import Layout
-from ccmove.types import Any
+from ccmove.lighttyping import Any
 
 FIRST_MOMENT = 1_780_000_000_000_000_000  # nanoseconds; all times of the demo follow from it
 MINUTE = 60_000_000_000

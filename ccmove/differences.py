@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from ccmove.edits import Edit
 from ccmove.jsonspan import Node, NotJsonError, Pointer, parse, show
+from ccmove.lighttyping import NamedTuple
 from ccmove.plan import FileChange
 from ccmove.printable import plural, size
-from ccmove.types import NamedTuple
 
 
 class Difference(NamedTuple):

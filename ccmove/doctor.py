@@ -17,10 +17,10 @@ from ccmove.errors import UnsettledError
 from ccmove.findings import KINDS, Choice, CommandLine, Finding
 from ccmove.journal import read_journal
 from ccmove.layout import Layout
+from ccmove.lighttyping import TYPE_CHECKING
 from ccmove.newhome import Candidate, HomeFinder, Tick
 from ccmove.printable import plural, size
 from ccmove.survey import Survey
-from ccmove.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ccmove.commands.restore import Backup

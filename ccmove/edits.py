@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from ccmove.jsonspan import Node, NotJsonError, Pointer, canonical, find, loads, parse, quote
-from ccmove.types import Any, NamedTuple
+from ccmove.lighttyping import Any, NamedTuple
 
 _COMMA = re.compile(r"[ \t\n\r]*,")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ccmove import shell
-from ccmove.types import Self
+from ccmove.lighttyping import Self
 
 
 class CcmoveError(Exception):

@@ -26,8 +26,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ccmove.background import Background
+from ccmove.lighttyping import NamedTuple
 from ccmove.nofollow import directory, open_file
-from ccmove.types import NamedTuple
 
 LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 FLUSHED_EARLY = 16 << 20

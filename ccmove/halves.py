@@ -11,6 +11,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,10 +30,7 @@ def scan_file(
     paths: PathMap,
     tick: Callable[[int], None] | None = None,
 ) -> Scan:
-    """Look at the first `size` bytes of a file, as `history.scan` does.
-
-    While this process has no threads yet: one that has should not make another process.
-    """
+    """Look at the first `size` bytes of a file, as `history.scan` does."""
     _keep_freed_memory()
     middle = _middle(fd, size)
     half = (lambda done: tick(done * size // middle)) if tick else None
@@ -69,8 +67,10 @@ def _keep_freed_memory() -> None:
 
 
 def _middle(fd: int, size: int) -> int:
-    """Where a line begins in the middle of a large file; else its end."""
+    """Where a line begins in the middle of a large file; its end where one process is enough."""
     if size < WORTH_A_PROCESS or sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2:
+        return size
+    if threading.active_count() > 1:  # whoever has threads should not make a process
         return size
     position = size // 2
     while position < size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from ccmove.types import TYPE_CHECKING
+from ccmove.lighttyping import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import click

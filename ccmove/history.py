@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from ccmove.jsonspan import NotJsonError, parse, quote
+from ccmove.lighttyping import IO, NamedTuple
 from ccmove.pathmap import PathMap
-from ccmove.types import IO, NamedTuple
 
 BLOCK = 512 << 10  # larger ones cost more in fresh memory than they save in calls
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over
@@ -28,12 +28,14 @@ _PLAIN = re.compile(rb"[ !#-\[\]-~]*")  # printable ASCII that JSON.stringify ne
 _ESCAPE = re.compile(rb"\\[/u]")
 _PLAIN_ESCAPE = re.compile(rb"\\(?:/|u00[2-7])")  # the only escapes in which plain text is spelled
 
-# A line as the client writes it, without pastes; valid JSON if it is UTF-8.
-_TEXT = rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*+'
+# A line as the client writes it, without pastes; valid JSON if it is UTF-8. Not possessive, which
+# some versions of Python 3.11 get wrong; for each escape it takes memory, so not for long lines.
+_TEXT = rb'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*)*'
 _USUAL_LINE = re.compile(
-    rb'\{"display":"%(text)b","pastedContents":\{\},"timestamp":[1-9][0-9]{0,15}+,'
-    rb'"project":("%(text)b")(?:,"sessionId":"%(text)b")?+\}\r?+(?:\n|\Z)' % {b"text": _TEXT}
+    rb'\{"display":"%(text)b","pastedContents":\{\},"timestamp":[1-9][0-9]{0,15},'
+    rb'"project":("%(text)b")(?:,"sessionId":"%(text)b")?\}\r?\Z' % {b"text": _TEXT}
 )
+_LONGEST_USUAL = 64 << 10
 
 
 class Value(NamedTuple):
@@ -219,9 +221,9 @@ class _Finder:
             if spot < end:
                 continue  # in a line that was seen already
             start = block.rfind(b"\n", first, spot) + 1 or first
-            usual = _USUAL_LINE.match(block, start, last)
-            end = usual.end() if usual else block.find(b"\n", spot, last)
+            end = block.find(b"\n", spot, last)
             end = last if end < 0 else end
+            usual = end - start < _LONGEST_USUAL and _USUAL_LINE.match(block, start, end)
             if usual and _is_utf8(block[start:end]):
                 self._add(usual, found)
             else:

@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 
-from ccmove.types import Any
+from ccmove.lighttyping import Any
 
 
 class TerminatedError(KeyboardInterrupt):

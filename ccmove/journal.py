@@ -10,6 +10,7 @@ from pathlib import Path
 from ccmove import files, shell
 from ccmove.errors import UnsettledError
 from ccmove.layout import Layout
+from ccmove.lighttyping import NamedTuple
 from ccmove.manifest import (
     LARGEST_MANIFEST,
     SCHEMA,
@@ -21,7 +22,6 @@ from ccmove.manifest import (
 )
 from ccmove.nofollow import is_there
 from ccmove.state import read_document
-from ccmove.types import NamedTuple
 
 
 class Journal(NamedTuple):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 from json.encoder import encode_basestring
 
-from ccmove.types import Any
+from ccmove.lighttyping import Any
 
 Pointer = tuple[str | int, ...]
 Scan = Callable[[str, int], tuple[Any, int]]  # (text, start) -> value and end

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from ccmove.lighttyping import NamedTuple
 from ccmove.nofollow import is_there
-from ccmove.types import NamedTuple
 
 # The client's files in a project's own folder that may hold paths.
 PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")

@@ -17,9 +17,9 @@ from pathlib import Path
 from ccmove.errors import CcmoveError, describe
 from ccmove.jsonspan import NotJsonError, loads
 from ccmove.layout import Layout
+from ccmove.lighttyping import Any
 from ccmove.pathmap import is_windows
 from ccmove.state import State, read_document
-from ccmove.types import Any
 
 MOST_MENTIONS = 40
 LATEST = 1e14  # milliseconds; no real moment lies beyond

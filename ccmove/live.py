@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ccmove.errors import CcmoveError, LinkError
 from ccmove.layout import Layout
+from ccmove.lighttyping import NamedTuple
 from ccmove.pathmap import client_spelling, tail_below
 from ccmove.state import names_in, read_document
-from ccmove.types import NamedTuple
 
 LARGEST_RECORD = 1 << 20
 LINUX = sys.platform.startswith("linux")  # a name, so that type checkers look at both ways

@@ -20,6 +20,7 @@ from ccmove.edits import Edit
 from ccmove.errors import RefusedError
 from ccmove.jsonspan import loads, parse
 from ccmove.layout import PROJECT_FILES, Layout
+from ccmove.lighttyping import Any, NamedTuple
 from ccmove.pathmap import PathMap, is_root
 from ccmove.plan import PARKED, ProjectMove, Step
 from ccmove.state import (
@@ -30,7 +31,6 @@ from ccmove.state import (
     open_regular,
     read_document,
 )
-from ccmove.types import Any, NamedTuple
 
 SCHEMA = 1
 LARGEST_MANIFEST = 64 << 20

@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator
 from ccmove import shell
 from ccmove.encoding import LONGEST_NAME, encode, may_be_name_of, possible_names, sieve
 from ccmove.future import ignores_case
+from ccmove.lighttyping import NamedTuple
 from ccmove.pathmap import PathMap, is_windows
 from ccmove.plan import LeftAlone
 from ccmove.printable import plural
 from ccmove.state import INDEX, MEMORY, Item, ProjectDirectory, State
-from ccmove.types import NamedTuple
 
 _SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from ccmove.edits import Edit
 from ccmove.history import Scan
 from ccmove.jsonspan import Node
+from ccmove.lighttyping import NamedTuple
 from ccmove.pathmap import PathMap
 from ccmove.state import Fingerprint
-from ccmove.types import NamedTuple
 
 PARKED = ".ccmove-parked-"  # begins the name of a folder that steps aside for another
 

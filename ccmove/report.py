@@ -14,8 +14,8 @@ import time
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from ccmove.lighttyping import IO, TYPE_CHECKING, Any
 from ccmove.printable import printable
-from ccmove.types import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import rich.console

@@ -9,12 +9,12 @@ from itertools import groupby
 
 from ccmove.ask import Asker, NoAnswerError
 from ccmove.findings import KINDS, Choice, Finding
+from ccmove.lighttyping import IO, TYPE_CHECKING, Any
 from ccmove.newhome import Candidate
 from ccmove.printable import plural, printable, size
 from ccmove.report import Line, Printer, cells, shortened
 from ccmove.result import SCHEMA
 from ccmove.survey import Project, Tick
-from ccmove.types import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import rich.progress

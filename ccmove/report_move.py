@@ -9,11 +9,11 @@ from pathlib import Path
 
 from ccmove.differences import Difference, differences
 from ccmove.jsonspan import Pointer
+from ccmove.lighttyping import TYPE_CHECKING, Any, NamedTuple
 from ccmove.plan import FileChange, Plan, ProjectMove
 from ccmove.printable import plural, printable, size
 from ccmove.report import Line, Piece, Printer, show_failure, with_command
 from ccmove.result import Result, counts
-from ccmove.types import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from ccmove.commands.restore import Backup

@@ -10,8 +10,8 @@ from ccmove.differences import differences, number_of_differences
 from ccmove.errors import CcmoveError
 from ccmove.history import Scan
 from ccmove.layout import Layout
+from ccmove.lighttyping import Any, NamedTuple
 from ccmove.plan import Plan
-from ccmove.types import Any, NamedTuple
 
 SCHEMA = 1
 Rewrite = tuple[str, str, int]  # before, after, number of lines

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from ccmove import edits as make
 from ccmove.edits import Edit
 from ccmove.jsonspan import Node, Pointer, parse, parse_at, quote
+from ccmove.lighttyping import NamedTuple
 from ccmove.pathmap import PathMap
-from ccmove.types import NamedTuple
 
 Mapper = Callable[[str], str | None]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from ccmove import shell
 from ccmove.errors import CcmoveError, UnsettledError
+from ccmove.lighttyping import TYPE_CHECKING, Any, TextIO
 from ccmove.typed import again
-from ccmove.types import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from ccmove.commands.move import MoveOptions

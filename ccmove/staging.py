@@ -40,7 +40,10 @@ class StagedHistory:
         """Stage the whole of it; every piece is read back, and the size must be as planned."""
         self._hash_before()
         pieces = self._read_back(self._counted(history_pieces(self.change), tick))
-        self.inode = files.write_new(self.staged, pieces, attributes)
+        try:
+            self.inode = files.write_new(self.staged, pieces, attributes)
+        finally:
+            self._sha_after.end()
         self._mode = attributes.mode
         self._size = os.lstat(self.staged).st_size
         planned = sum(part.scan.new_size(part.start) for part in self.change.parts)

@@ -12,6 +12,7 @@ import os
 import sys
 
 from ccmove import typed
+from ccmove.lighttyping import NoReturn
 from ccmove.session import (
     COMPLETE_VARIABLE,
     DEBUG,
@@ -22,7 +23,6 @@ from ccmove.session import (
     give_up_on_stdout,
     unprinted,
 )
-from ccmove.types import NoReturn
 
 COMMANDS = {
     "move", "restore", "recover", "backups", "demo", "list", "doctor", "verify", "completion",

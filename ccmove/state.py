@@ -21,9 +21,9 @@ from ccmove.encoding import LONGEST_NAME, may_be_name_of, possible_names, uncut
 from ccmove.errors import LinkError, RefusedError, StaleLookError
 from ccmove.jsonspan import Node, NotJsonError, byte_values, outline, parse
 from ccmove.layout import Layout
+from ccmove.lighttyping import Any, NamedTuple
 from ccmove.printable import size as readable
 from ccmove.rewriter import parse_index
-from ccmove.types import Any, NamedTuple
 
 TRANSCRIPT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PEEK = 65536  # the client looks at this much of a transcript's head and tail, and so do we

@@ -35,13 +35,13 @@ from ccmove.files import Attributes
 from ccmove.interrupts import interrupts_ignored, termination_as_interrupt
 from ccmove.journal import Journal
 from ccmove.layout import Layout
+from ccmove.lighttyping import NamedTuple
 from ccmove.locks import ClientLocks, new_mark, own_lock
 from ccmove.manifest import Content, Manifest, SavedFile
 from ccmove.plan import FileChange, HistoryChange, Plan, origin_of
 from ccmove.preflight import preflight, refuse_foreign_state
 from ccmove.staging import StagedHistory
 from ccmove.state import Fingerprint
-from ccmove.types import NamedTuple
 
 MakePlan = Callable[[Path], Plan]
 Progress = Callable[[str, int, int], None]  # what, bytes done, bytes in all

@@ -16,10 +16,10 @@ from ccmove.alike import Alike
 from ccmove.config import is_opened
 from ccmove.edits import Edit
 from ccmove.jsonspan import Node, NotJsonError, Pointer, loads, outline, unquote
+from ccmove.lighttyping import Any, NamedTuple
 from ccmove.manifest import sha256_of
 from ccmove.plan import FileChange, Plan, landings
 from ccmove.state import open_regular, read_document
-from ccmove.types import Any, NamedTuple
 
 MOST_SHOWN = 20
 PIECE = 1 << 16

@@ -23,7 +23,7 @@ def _prefix(path: str, parent: str) -> str | None:
 
 
 # Without a look at what else the line holds.
-_ANY_LINE = re.compile(rb'[^\n]*?"project":("[^"\\]*+")[^\n]*+(?:\n|\Z)')
+_ANY_LINE = re.compile(rb'[^\n]*?"project":("[^"\\]*")[^\n]*\Z')
 
 
 def _part_of_a_line(read: history.Read, position: int, size: int) -> tuple[bytes, int]:

@@ -22,10 +22,10 @@ from ccmove.demo_state import DemoHome
 from ccmove.errors import CcmoveError
 from ccmove.findings import CommandLine
 from ccmove.interrupts import interrupts_ignored, termination_as_interrupt
+from ccmove.lighttyping import Any
 from ccmove.pathmap import is_named_in
 from ccmove.resolve import resolve_pair
 from ccmove.result import SCHEMA, Result
-from ccmove.types import Any
 
 Traces = dict[str, tuple[int, int, str]]  # file -> inode, mtime, hash
 

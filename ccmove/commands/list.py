@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ccmove.layout import Layout
+from ccmove.lighttyping import Any
 from ccmove.listed import Problem
 from ccmove.pathmap import tail_below
 from ccmove.survey import Project, Tick, look
-from ccmove.types import Any
 
 SORTS: dict[str, Callable[[Project], Any]] = {
     "path": lambda project: (project.path is None, project.path, project.directories),

@@ -11,6 +11,7 @@ from ccmove.backup import read_ledger
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.journal import read_journal
 from ccmove.layout import Layout, size_of
+from ccmove.lighttyping import NamedTuple
 from ccmove.live import LiveSession, live_sessions
 from ccmove.plan import Plan, Request
 from ccmove.planner import plan_move
@@ -19,7 +20,6 @@ from ccmove.resolve import Pair, check_pairs, nothing_known, resolve_pair
 from ccmove.result import Result
 from ccmove.state import State
 from ccmove.typed import again
-from ccmove.types import NamedTuple
 
 
 class MoveOptions(NamedTuple):

@@ -13,6 +13,7 @@ from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.interrupts import termination_as_interrupt
 from ccmove.journal import was_interrupted
 from ccmove.layout import Layout
+from ccmove.lighttyping import NamedTuple
 from ccmove.live import live_sessions
 from ccmove.locks import own_lock
 from ccmove.manifest import ID_PATTERN, Manifest
@@ -24,7 +25,6 @@ from ccmove.reversal import plan_restore
 from ccmove.settling import settle
 from ccmove.state import open_regular, reader, refuse_link
 from ccmove.typed import again
-from ccmove.types import NamedTuple
 
 
 def restore(

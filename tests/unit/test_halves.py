@@ -8,6 +8,7 @@ import platform
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -51,6 +52,7 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(os, "fork", counted)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr(halves, "WORTH_A_PROCESS", 1)
     return made
 
@@ -334,6 +336,15 @@ def test_without_a_process_or_a_pipe_one_does_it(
     before = os.listdir("/proc/self/fd")
     agrees(data, fd)
     assert os.listdir("/proc/self/fd") == before
+    assert forks == []
+
+
+def test_who_has_threads_makes_no_process(
+    forks: list[int], opened: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = FIRST + SECOND
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    agrees(data, opened(data))
     assert forks == []
 
 

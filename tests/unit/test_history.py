@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import tracemalloc
+from unittest import mock
 
 import pytest
 
 from ccmove import history
 from ccmove.jsonspan import NotJsonError
 from ccmove.pathmap import PathMap
+from tests.support.history_oracle import moved_history
 from tests.support.oddlines import kind_names, odd_line, stringify
 from tests.support.state import StateBuilder
 
@@ -47,7 +51,6 @@ class TestOddLines:
 
     @pytest.mark.parametrize("rest", [b"]", b"] x", b"],", b"],[1"])
     def test_a_line_that_goes_on_behind_a_bracket_stays(self, rest: bytes) -> None:
-        """The usual lines are parsed as one list, which must not end in one of them."""
         usual, torn = line(OLD), line(OLD)[:-1] + rest + b"\n"
         for data in (torn, usual + torn, torn + usual, usual + torn + usual):
             moved = data.replace(usual, line(NEW))
@@ -81,6 +84,70 @@ class TestOddLines:
     def test_a_number_of_ten_thousand_digits_is_only_a_number(self) -> None:
         long = b'{"x":' + b"9" * 10_000 + b',"project":"%s"}\n'
         assert history.rewrite(long % OLD.encode(), PATHS) == long % NEW.encode()
+
+
+class TestTheClientsOwnForm:
+    """Lines that look like the client's are known by a pattern, which must not know more."""
+
+    MEMBERS = ("display", "project", "sessionId")
+
+    def line(self, **spelled: str) -> bytes:
+        display, project, session = (
+            spelled.get(name, usual)
+            for name, usual in zip(self.MEMBERS, ("fix it", OLD, SESSION), strict=True)
+        )
+        return (
+            f'{{"display":"{display}","pastedContents":{{}},"timestamp":1780000061003,'
+            f'"project":"{project}","sessionId":"{session}"}}\n'
+        ).encode("utf-8", "surrogateescape")
+
+    @pytest.mark.parametrize("name", MEMBERS)
+    def test_every_short_text_of_quotes_and_escapes_is_read_as_json_is(self, name: str) -> None:
+        """Python 3.11.2 had a fault that took `\\u` without digits for an escape."""
+        texts = ["".join(t) for n in range(6) for t in itertools.product('\\u"0z', repeat=n)]
+        start = f"{OLD}/" if name == "project" else ""
+        data = b"".join(self.line(**{name: start + text}) for text in texts)
+        assert history.rewrite(data, PATHS) == moved_history(data, PATHS.map)
+
+    @pytest.mark.parametrize("name", MEMBERS)
+    @pytest.mark.parametrize("text", ["\udcff", "caf\udcc3", "\x1f", "\t", "\\x", '"', "\\ud83"])
+    def test_what_is_no_text_leaves_the_line_as_it_is(self, name: str, text: str) -> None:
+        spoiled = self.line(**{name: f"{OLD}/{text}"})
+        assert history.rewrite(spoiled + self.line(), PATHS) == spoiled + self.line(project=NEW)
+        assert scan(spoiled).unreadable == 1
+
+    @pytest.mark.parametrize(
+        "text", ["\x7f", "é", "🚀", "\\ud83d", "\\ud83d\\ude80", "\\u0000", "\\/"]
+    )
+    def test_any_text_may_stand_there(self, text: str) -> None:
+        moved = self.line(display=text, project=NEW)
+        assert history.rewrite(self.line(display=text), PATHS) == moved
+
+    @pytest.mark.parametrize("number", ["01", "+1", "1.", "", "0x1", "1 2", "-"])
+    def test_what_is_no_number_leaves_the_line_as_it_is(self, number: str) -> None:
+        spoiled = self.line().replace(b"1780000061003", number.encode())
+        assert history.rewrite(spoiled, PATHS) == spoiled
+
+    def test_length_makes_no_difference(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        limit = history._LONGEST_USUAL
+        looked_at = mock.Mock(wraps=history.parse)
+        monkeypatch.setattr(history, "parse", looked_at)
+        for length in (limit - 200, limit - 1, limit, limit + 1, 3 * history.BLOCK):
+            display = "x" * (length - len(self.line(display="")) + 1)
+            long = self.line(display=display)
+            assert history.rewrite(long, PATHS) == self.line(display=display, project=NEW)
+        assert looked_at.call_count == 3  # only the shorter ones are known by the pattern
+
+    def test_many_escapes_need_no_memory_to_speak_of(self) -> None:
+        """For each of them the pattern would remember a way back."""
+        line = self.line(display="\\n" * 2_000_000)
+        tracemalloc.start()
+        try:
+            assert scan(line).lines == 1
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 10 * len(line)
 
 
 class TestWhichPaths:

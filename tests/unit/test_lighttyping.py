@@ -1,4 +1,4 @@
-"""The named tuples of `ccmove.types` are what typing's are, as far as they are used."""
+"""The named tuples of `ccmove.lighttyping` are what typing's are, as far as they are used."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import typing
 
 import pytest
 
-from ccmove import types
+from ccmove import lighttyping
 
 
-class Light(types.NamedTuple):
+class Light(lighttyping.NamedTuple):
     """With a docstring."""
 
     path: str
@@ -33,7 +33,7 @@ class Usual(typing.NamedTuple):
     kept: tuple[str, ...] = ()
 
 
-class Empty(types.NamedTuple):
+class Empty(lighttyping.NamedTuple):
     """No fields at all."""
 
 

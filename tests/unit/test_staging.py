@@ -1,0 +1,73 @@
+"""Staging a history: both hashes are right, and whatever fails, no thread stays behind."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ccmove import files
+from ccmove.files import Attributes
+from ccmove.layout import Layout
+from ccmove.plan import Request
+from ccmove.planner import Ledger, plan_move
+from ccmove.staging import StagedHistory
+from tests.support.state import StateBuilder
+
+
+@pytest.fixture
+def staged(state: StateBuilder) -> StagedHistory:
+    """A history of some megabytes that is to be staged."""
+    project = state.project("my-app", sessions=1, prompts=5)
+    line = state.history.read_bytes()
+    state.history.write_bytes(line * (3_000_000 // len(line)))
+    new = state.code / "new-app"
+    new.mkdir(parents=True)
+    moves = ((project.path, str(new)),)
+    layout = Layout(state.config_dir, state.config_file, state.home)
+    plan = plan_move(layout, Request(moves, moves), Ledger())
+    assert plan.history is not None
+    return StagedHistory(plan.history, state.config_dir / "staged", plan.paths)
+
+
+def hashes(staged: StagedHistory) -> tuple[str, str]:
+    before, after = staged.contents()
+    return before.sha256, after.sha256
+
+
+def of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_both_hashes_are_those_of_the_files_also_when_the_history_grows(
+    staged: StagedHistory, state: StateBuilder
+) -> None:
+    staged.write(Attributes(), None)
+    assert hashes(staged) == (of(state.history), of(staged.staged))
+    with state.history.open("ab") as history:
+        history.write(state.history.read_bytes()[: state.history.read_bytes().index(b"\n") + 1])
+    assert staged.carry_over(None)
+    assert hashes(staged) == (of(state.history), of(staged.staged))
+
+
+def test_what_was_not_written_as_planned_is_noticed_and_no_thread_stays(
+    staged: StagedHistory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = threading.active_count()
+    write_all = files.write_all
+
+    def spoiled(fd: int, data: bytes) -> None:
+        write_all(fd, data)
+        os.pwrite(fd, b"?", 2_000_000)
+
+    monkeypatch.setattr(files, "write_all", spoiled)
+    with pytest.raises(Exception, match="it differs after byte"):
+        staged.write(Attributes(), None)
+    until = time.monotonic() + 60
+    while threading.active_count() > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert threading.active_count() == before
