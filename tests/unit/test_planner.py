@@ -129,6 +129,12 @@ class TestAPlainMove:
         assert plan.history is None
         assert sorted(plan.native) == [str(state.code / "new"), str(state.code / "new/deep")]
 
+    def test_one_prompt_is_a_change(self, layout: Layout, state: StateBuilder) -> None:
+        state.project("my-app", prompts=1)
+        plan = plan_move(layout, request(state), Ledger())
+        assert plan.history is not None
+        assert plan.history.lines == 1
+
     def test_there_may_be_no_history_and_no_config(
         self, layout: Layout, state: StateBuilder, app: ProjectHandle
     ) -> None:
