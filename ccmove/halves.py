@@ -19,7 +19,7 @@ from ccmove.history import Scan, scan
 from ccmove.pathmap import PathMap
 from ccmove.state import open_regular, reader
 
-WORTH_A_PROCESS = 4 << 20  # bytes; below that a process costs what it saves
+WORTH_A_PROCESS = 16 << 20  # bytes; below that a process costs what it saves
 _LARGEST_KEPT = 30 << 20
 _INTERRUPTIONS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
