@@ -12,6 +12,7 @@ import json
 import marshal
 import re
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -321,27 +322,27 @@ def project_values(line: bytes, paths: PathMap) -> list[Value]:
 def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
     """The bytes of `start`..`found.size` with every span replaced, in large pieces."""
     position = start
-    spans = zip(found.starts, found.ends, found.which, strict=True)
-    span = next(spans, None)
+    first = 0
     while position < found.size:
         end = min(position + BLOCK, found.size)
-        inside = []
-        while span is not None and span[0] < end:
-            inside.append(span)
-            end = max(end, span[1])
-            span = next(spans, None)
-        yield _spliced(read(position, end - position), position, inside, found.replacements)
-        position = end
+        last = bisect_left(found.starts, end, first)
+        if last > first:
+            end = max(end, found.ends[last - 1])
+        yield _spliced(read(position, end - position), position, found, first, last)
+        first, position = last, end
 
 
-def _spliced(
-    block: bytes, offset: int, spans: list[tuple[int, int, int]], replacements: list[bytes]
-) -> bytes:
+def _spliced(block: bytes, offset: int, found: Scan, first: int, last: int) -> bytes:
+    """The block, which begins at `offset`, with these spans replaced."""
+    if first == last:
+        return block
     view = memoryview(block)
     pieces: list[bytes | memoryview] = []
     position = 0
-    for start, end, which in spans:
-        pieces += (view[position : start - offset], replacements[which])
+    columns = (column[first:last] for column in (found.starts, found.ends, found.which))
+    for start, end, which in zip(*columns, strict=True):
+        pieces.append(view[position : start - offset])
+        pieces.append(found.replacements[which])
         position = end - offset
     pieces.append(view[position:])
     return b"".join(pieces)
