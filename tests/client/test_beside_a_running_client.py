@@ -6,6 +6,7 @@ import pytest
 
 from tests.client import CLIENT_TEST, with_clients
 from tests.client.driver import Desk, new_prompt
+from tests.client.waiting import wait_until
 
 pytestmark = [*CLIENT_TEST, pytest.mark.usefixtures("terminal")]
 
@@ -40,8 +41,9 @@ def test_a_session_that_is_open_in_old_is_named_and_the_move_refused(desk: Desk)
 
     with desk.screen(old) as screen:
         screen.say(prompt)
+        before = wait_until(lambda: desk.transcripts_with(prompt), "the transcript")
+        wait_until(lambda: desk.prompts() == [(str(old), prompt)], "the prompt in the history")
         old.rename(new)
-        before = desk.transcripts()
         refused = desk.ccmove(old, new)
 
         assert refused.exit == 4, (refused.out, refused.err)
