@@ -1,13 +1,16 @@
 """Move Claude Code's state when a project folder was renamed."""
 
-from ccmove.lighttyping import TYPE_CHECKING, Any
+from __future__ import annotations
 
 __version__ = "0.1.0"
 
 # Versions of the client that the tests drive; tests/client/versions.txt holds the same.
 TESTED_WITH = ("2.1.325", "2.1.92", "2.1.23")
 
+TYPE_CHECKING = False  # as typing has it; loading that would take longer than loading this
 if TYPE_CHECKING:
+    from typing import Any
+
     from ccmove.api import Move, apply, find_state, plan_move, restore
     from ccmove.errors import CcmoveError, NothingKnownError, RefusedError
     from ccmove.result import Result
