@@ -1,4 +1,4 @@
-"""What this package needs of typing, which takes longer to load than planning a move.
+"""What this package needs of typing, which took longer to load than any other module of a move.
 
 A type checker sees typing's own. At run time annotations are never looked at, and a named tuple
 takes no time to define: for one of typing's the interpreter compiles a function and every

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ccmove.locks import WAIT, ClientLocks
+from ccmove.locks import ClientLocks
 from tests.crash.bench import Bench, must
 from tests.crash.sweep import REFUSED, UNSETTLED, break_off
 
@@ -49,7 +49,7 @@ def test_a_stale_lock_is_taken_over_at_once(lock: str, in_memory: Path) -> None:
     os.utime(left, (long_ago, long_ago))
     started = time.monotonic()
     must(bench.job())
-    assert time.monotonic() - started < WAIT
+    assert time.monotonic() - started < 5
     assert bench.judge(before).outcome == "after"
 
 
@@ -64,7 +64,7 @@ def test_a_lock_that_is_held_is_waited_for_and_never_removed(lock: str, in_memor
         inode = path.stat().st_ino
         started = time.monotonic()
         ended = bench.job().run()
-        assert WAIT - 1 < time.monotonic() - started < 3 * WAIT
+        assert 14 < time.monotonic() - started < 25
         assert path.stat().st_ino == inode
     assert ended.exit == REFUSED
     assert str(path) in ended.err
@@ -93,7 +93,7 @@ def test_locks_that_a_killed_run_of_ours_left_are_known_at_once(by: str, in_memo
         assert (bench.state.home / lock).is_dir()
     started = time.monotonic()
     must(bench.recovery if by == "recover" else bench.job())
-    assert time.monotonic() - started < WAIT
+    assert time.monotonic() - started < 5
     assert bench.judge(before).outcome == ("before" if by == "recover" else "after")
 
 

@@ -6,7 +6,6 @@ import errno
 import hashlib
 import os
 import threading
-import time
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from ccmove import files
 from ccmove.background import WORTH_A_THREAD, Background, BackgroundHash, hashing
+from tests.support import threads
 
 BLOCKS = [bytes([number]) * 1000 for number in range(100)]
 
@@ -73,10 +73,7 @@ def test_a_hash_that_nobody_asks_for_leaves_no_thread(tmp_path: Path) -> None:
     with (tmp_path / "file").open("rb") as file:
         for _ in range(20):
             BackgroundHash().read(file.fileno(), 2 * WORTH_A_THREAD)
-    until = time.monotonic() + 60
-    while threading.active_count() > before and time.monotonic() < until:
-        time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threads.come_down_to(before)
 
 
 def test_where_no_thread_can_be_had_the_work_is_done_at_once(

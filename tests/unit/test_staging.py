@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from ccmove.layout import Layout
 from ccmove.plan import Request
 from ccmove.planner import Ledger, plan_move
 from ccmove.staging import StagedHistory
+from tests.support import threads
 from tests.support.state import StateBuilder
 
 
@@ -67,7 +67,4 @@ def test_what_was_not_written_as_planned_is_noticed_and_no_thread_stays(
     monkeypatch.setattr(files, "write_all", spoiled)
     with pytest.raises(Exception, match="it differs after byte"):
         staged.write(Attributes(), None)
-    until = time.monotonic() + 60
-    while threading.active_count() > before and time.monotonic() < until:
-        time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threads.come_down_to(before)
