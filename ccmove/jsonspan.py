@@ -136,6 +136,15 @@ def parse_at(
         raise NotJsonError(str(error)) from None
 
 
+def member_at(text: str, start: int) -> tuple[Node, Node]:
+    """The key and the value of the member that begins at `start`; the value is only passed over."""
+    key = parse_at(text, start)
+    colon = _COLON.match(text, key.end)
+    if colon is None or not isinstance(key.value, str):
+        raise _unexpected(start)
+    return key, parse_at(text, colon.end(), lambda _: False, _skip)
+
+
 def loads(text: str) -> Any:
     """The value of `text`, with numbers as they are spelled; NotJsonError when there is none."""
     try:

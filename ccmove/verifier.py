@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ccmove.alike import Alike
-from ccmove.config import is_opened
+from ccmove.config import PROJECTS, is_opened
 from ccmove.edits import Edit
-from ccmove.jsonspan import Node, NotJsonError, Pointer, loads, outline, unquote
+from ccmove.jsonspan import Node, NotJsonError, Pointer, loads, member_at, outline, unquote
 from ccmove.lighttyping import Any, NamedTuple
 from ccmove.manifest import sha256_of
 from ccmove.plan import FileChange, Plan, landings
@@ -23,6 +23,7 @@ from ccmove.state import open_regular, read_document
 
 MOST_SHOWN = 20
 PIECE = 1 << 16
+_SEPARATORS = b" \t\n\r,"
 
 
 class Trace(NamedTuple):
@@ -141,8 +142,7 @@ def check_file(change: FileChange, path: Path, *, full: bool = False) -> list[st
         return []
     if not full and _explains(change.edits, change.before, after, change.outline):
         return []
-    one, other = (data.decode("utf-8", "surrogateescape") for data in (change.before, after))
-    problems = json_problems(one, other, change.edits, full=full)
+    problems = json_problems(_text(change.before), _text(after), change.edits, full=full)
     return [f"{path}: {problem}" for problem in problems][:MOST_SHOWN]
 
 
@@ -153,53 +153,121 @@ def _explains(edits: Sequence[Edit], before: bytes, after: bytes, root: Node | N
     """
     if isinstance(edits, Alike):
         return edits.explain(after)
-    touched = _touched(edits)
-    renamed = {e.pointer: (*e.pointer[:-1], _plain(e.after)) for e in edits if e.kind == "key"}
     try:
-        expected = _folded(before, root or outline(before, is_opened), touched)
-        new_places = {renamed.get(pointer, pointer) for pointer in touched}
-        found = _folded(after, outline(after, is_opened), new_places)
-    except NotJsonError:
+        return _Comparison(edits, before, after).is_as_planned(root or outline(before, is_opened))
+    except (NotJsonError, IndexError):  # or it ends too early
         return False
-    _make(edits, expected)
-    return bool(expected == found)
 
 
-def _touched(edits: Iterable[Edit]) -> set[Pointer]:
-    """Where values must be looked into; a member that only gets another name is not one of them."""
-    touched: set[Pointer] = {()}
-    for edit in edits:
-        inside = edit.pointer[:-1] if edit.kind == "key" else edit.pointer
-        touched.update((inside[:1], inside[:2]))
-    return touched
+class _Member(NamedTuple):
+    """A member of the old text that edits name."""
+
+    place: Pointer
+    key: Node
+    item: Node
+    counts: bool  # of repeated keys the last, as the client reads it
 
 
-class _Raw:
-    """A value that nothing is to touch, as it is spelled: large ones are compared, not parsed."""
+class _Comparison:
+    """Goes from one member that edits name to the next, in the old and the new text at once.
 
-    def __init__(self, data: bytes, node: Node) -> None:
-        self.data = data
-        self.node = node
+    Such a member is compared by value. What stands between two of them must be spelled as
+    before, and is not parsed, however much it is; only beside a removed member a comma goes.
+    """
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Raw) and self._spelling() == other._spelling()
+    def __init__(self, edits: Sequence[Edit], before: bytes, after: bytes) -> None:
+        self.edits = edits
+        self.before = before
+        self.after = after
+        self.position = 0  # in the new text
+        self.named = {edit.pointer[:depth] for edit in edits for depth in (1, 2)}
+        self.removed = {edit.pointer for edit in edits if edit.kind == "remove"}
+        self.renamed = {edit.pointer: _plain(edit.after) for edit in edits if edit.kind == "key"}
+        inside = {e.pointer[:-1] if e.kind == "key" else e.pointer for e in edits}
+        self.parsed = {pointer[:depth] for pointer in inside for depth in (1, 2)}
 
-    __hash__ = None  # type: ignore[assignment]
+    def is_as_planned(self, root: Node) -> bool:
+        if any(is_opened(edit.pointer) for edit in self.edits):
+            return False
+        members = [*self._members(root, ())]
+        planned = self._planned(members)
+        text = self.after.decode("latin-1")  # bytes for characters, as `outline` has it
+        was = 0
+        beside_removed = False
+        for member in members:
+            is_removed = member.place in self.removed
+            between = self.before[was : member.key.start]
+            if not self._pass(between, beside_removed, is_removed):
+                return False
+            if not is_removed and not self._meet(member, planned, text):
+                return False
+            was, beside_removed = member.item.end, is_removed
+        rest = self.before[was:]
+        ends = self._pass(rest, beside_removed) and self.position == len(self.after)
+        return ends and planned in ({}, {PROJECTS: {}})  # else something planned is missing
 
-    def _spelling(self) -> bytes:
-        return self.data[self.node.start : self.node.end]
+    def _members(self, node: Node, pointer: Pointer) -> Iterator[_Member]:
+        """In their order; of an opened one those inside."""
+        last = {key.value: number for number, key in enumerate(node.keys)}
+        for number, (key, item) in enumerate(node.members()):
+            place = (*pointer, key.value)
+            if place not in self.named:
+                continue
+            counts = last[key.value] == number
+            if counts and item.opened == "{" and is_opened(place):
+                yield from self._members(item, place)
+            else:
+                yield _Member(place, key, item, counts)
 
+    def _planned(self, members: Iterable[_Member]) -> dict[Any, Any]:
+        """What the members will be; one that only gets another name as it is spelled."""
+        planned: dict[Any, Any] = {}
+        for place, _, item, counts in members:
+            if counts:
+                parent = planned
+                for token in place[:-1]:
+                    parent = parent.setdefault(token, {})
+                raw = self.before[item.start : item.end]
+                parent[place[-1]] = loads(_text(raw)) if place in self.parsed else raw
+        _make(self.edits, planned)
+        return planned
 
-def _folded(data: bytes, node: Node, touched: set[Pointer], pointer: Pointer = ()) -> Any:
-    """The value of JSON text, parsed only where it is touched."""
-    if node.opened == "{" and is_opened(pointer):
-        return {
-            key.value: _folded(data, item, touched, (*pointer, key.value))
-            for key, item in node.members()
-        }
-    if pointer in touched:
-        return loads(data[node.start : node.end].decode("utf-8", "surrogateescape"))
-    return _Raw(data, node)
+    def _pass(self, between: bytes, after_removed: bool, before_removed: bool = False) -> bool:
+        """What stands between two members; beside one that is gone there may be no comma."""
+        if before_removed:
+            between = between.rstrip(_SEPARATORS)
+        if after_removed:
+            between = between.lstrip(_SEPARATORS)
+            if (between or not before_removed) and not self._separate(between):
+                return False
+        is_same = self.after.startswith(between, self.position)
+        self.position += len(between)
+        return is_same
+
+    def _separate(self, following: bytes) -> bool:
+        """Pass what is left between the members beside a removed one: a comma if there are two."""
+        start, end = self.position, self.position
+        while self.after[end] in _SEPARATORS:
+            end += 1
+        self.position = end
+        alone = self.after[start - 1] == ord("{") or following.startswith(b"}")
+        return self.after.count(b",", start, end) == (0 if alone else 1)
+
+    def _meet(self, member: _Member, planned: dict[Any, Any], text: str) -> bool:
+        """Whether the member that comes next is the one that was planned."""
+        key, item = member_at(text, self.position)
+        self.position = item.end
+        name = self.renamed.get(member.place, member.place[-1])
+        if name != unquote(_text(self.after[key.start : key.end])):
+            return False
+        raw = self.after[item.start : item.end]
+        if not member.counts:
+            return raw == self.before[member.item.start : member.item.end]
+        among = _follow(planned, member.place[:-1])
+        if name not in among:
+            return False
+        value = among.pop(name)
+        return bool(value == (raw if isinstance(value, bytes) else loads(_text(raw))))
 
 
 def _holds(path: Path, data: bytes) -> bool:
@@ -316,8 +384,12 @@ def _differences(expected: Any, found: Any) -> Iterator[str]:
         yield f"  {line}"
 
 
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
 def _value(data: bytes) -> Any:
-    text = data.decode("utf-8", "surrogateescape")
+    text = _text(data)
     try:
         return loads(text)
     except NotJsonError:
