@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 
 from ccmove import edits as make
 from ccmove.edits import Edit
@@ -47,22 +47,54 @@ def config_change(text: str, paths: PathMap) -> ConfigChange:
 
 
 class Excerpt:
-    """The config file without the values that a move has nothing to do with.
+    """The config file without the members that a move has nothing to do with.
 
-    Old clients kept prompts in it: it may be large, and what concerns a move is little. In the
-    place of each value that is left out stands a mark, so that it can be put back.
+    It knows every project, and old clients kept prompts in it: it may be large, and what concerns
+    a move is little. Members that follow each other and are left out become one, which is a mark,
+    so that they can be put back.
     """
 
     def __init__(self, data: bytes, root: Node, paths: PathMap) -> None:
         self.data = data
-        self.left_out = [(n.start, n.end) for n in _unconcerned(data, root, paths)]
+        self.root = root
+        self.paths = paths
+        self.left_out: list[tuple[int, int]] = []
+        self._signs = _signs(data, paths)
+        self._places: list[int] = []  # which member of `projects` each one here was
+        self._leave_out(root, {PROJECTS, REPOS})
         kept = b"".join(self._kept())
         self._mark = b"left out"
         while self._mark in kept or any(self._mark.decode() in new for _, new in paths.moves):
             self._mark += b"."
-        marks = [b'"%b %d"' % (self._mark, number) for number in range(len(self.left_out))]
+        marks = [b'"%b %d":0' % (self._mark, number) for number in range(len(self.left_out))]
         pieces = [piece for pair in zip(self._kept(), [*marks, b""], strict=True) for piece in pair]
         self.text = b"".join(pieces).decode("utf-8", "surrogateescape")
+
+    def _leave_out(self, node: Node, concerned: set[str]) -> list[int]:
+        """Leave out members that can neither change nor name a path; which are there then."""
+        concerned |= self._signed(node)
+        places = []
+        is_left_out = False
+        for number, (key, item) in enumerate(node.members()):
+            was_left_out = is_left_out
+            is_left_out = key.value not in concerned and not self.paths.covers(key.value)
+            if was_left_out and is_left_out:
+                self.left_out[-1] = (self.left_out[-1][0], item.end)
+                continue
+            places.append(number)
+            if is_left_out:
+                self.left_out.append((key.start, item.end))
+            elif key.value == PROJECTS and node is self.root:
+                new_keys = {new for old in item.keys if (new := self.paths.map(old.value))}
+                self._places = self._leave_out(item, new_keys)
+        return places
+
+    def _signed(self, node: Node) -> set[str]:
+        """The keys of members with a sign of a path; of repeated ones all stay: the last counts."""
+        starts = [key.start for key in node.keys]
+        inside = [sign for sign in self._signs if starts and starts[0] < sign < node.end]
+        numbers = {bisect_right(starts, sign) - 1 for sign in inside}
+        return {node.keys[number].value for number in numbers}
 
     def _kept(self) -> Iterator[bytes]:
         position = 0
@@ -71,9 +103,18 @@ class Excerpt:
             position = end
         yield self.data[position:]
 
+    def placed(self, edits: Iterable[Edit]) -> tuple[Edit, ...]:
+        """The edits as those of the whole file: with the places that members have there."""
+        return tuple(
+            edit._replace(place=self._places[edit.place])
+            if edit.place >= 0 and edit.pointer[:-1] == (PROJECTS,)
+            else edit
+            for edit in edits
+        )
+
     def completed(self, text: str) -> bytes:
         """The whole file, with what was made of the excerpt."""
-        mark = rb'"%b ([0-9]+)"' % re.escape(self._mark)
+        mark = rb'"%b ([0-9]+)":0' % re.escape(self._mark)
         pieces: list[bytes | memoryview] = []
         pieces += re.split(mark, text.encode("utf-8", "surrogateescape"))
         if [int(number) for number in pieces[1::2]] != list(range(len(self.left_out))):
@@ -81,21 +122,6 @@ class Excerpt:
         whole = memoryview(self.data)
         pieces[1::2] = [whole[start:end] for start, end in self.left_out]
         return b"".join(pieces)
-
-
-def _unconcerned(data: bytes, root: Node, paths: PathMap) -> Iterator[Node]:
-    """The values that can neither change nor name a path of the move, in their order."""
-    signs = _signs(data, paths)
-    for key, item in root.members():
-        inside = list(item.members()) if key.value == PROJECTS else []
-        new_keys = {paths.map(project.value) for project, _ in inside}
-        for name, node in inside or [(key, item)]:
-            concerned = name.value in new_keys or paths.covers(name.value)
-            if concerned or name.value == REPOS or (name is key and key.value == PROJECTS):
-                continue
-            first = bisect_left(signs, node.start)
-            if first == len(signs) or signs[first] >= node.end:
-                yield node
 
 
 def _signs(data: bytes, paths: PathMap) -> list[int]:

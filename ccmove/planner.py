@@ -156,7 +156,7 @@ def _documents(
         change = config_change(excerpt.text, paths)
         if change.edits:
             after = excerpt.completed(apply(excerpt.text, change.edits))
-            file = _rewritten(state.config, after, change.edits, "config")
+            file = _rewritten(state.config, after, excerpt.placed(change.edits), "config")
             files.append(file._replace(outline=state.config_root))
         left += [_mention(layout, at, value) for at, value in change.mentions]
     others = other_documents(layout, request, folders, paths, relocator.names, left)
