@@ -17,6 +17,7 @@ from ccmove.jsonspan import (
     canonical,
     find,
     loads,
+    member_at,
     outline,
     parse,
     parse_at,
@@ -293,6 +294,35 @@ class TestOutline:
         data = b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b', "b": 1}'
         root = outline(data, lambda pointer: not pointer)
         assert [data[item.start : item.end][:2] for item in root.items] == [b"[[", b"1"]
+
+
+class TestMemberAt:
+    @pytest.mark.parametrize(
+        ("text", "key", "value"),
+        [
+            ('{"a":1}', '"a"', "1"),
+            ('{ "a" :\t[1, "x"] , "b": 2}', '"a"', '[1, "x"]'),
+            ('{"a\\"\\u0041": {"c": {}}, "b"', '"a\\"\\u0041"', '{"c": {}}'),
+            ('{"": "x"', '""', '"x"'),
+        ],
+    )
+    def test_the_key_and_the_value_have_their_places(self, text: str, key: str, value: str) -> None:
+        name, item = member_at(text, text.index('"'))
+        assert text[name.start : name.end] == key
+        assert name.value == json.loads(key)
+        assert text[item.start : item.end] == value
+        assert (item.value, item.opened) == (None, "")
+
+    def test_what_is_nested_deeply_is_passed_over(self) -> None:
+        text = '"a": ' + "[" * 5000 + "]" * 5000 + ", 1"
+        assert member_at(text, 0)[1].end == len(text) - 3
+
+    @pytest.mark.parametrize(
+        "text", ['"a"', '"a" 1', '"a":', '"a": }', "1: 2", "a: 1", "", '"a', "[]:1"]
+    )
+    def test_what_is_no_member_is_refused(self, text: str) -> None:
+        with pytest.raises(NotJsonError):
+            member_at(text, 0)
 
 
 class TestByteValues:
