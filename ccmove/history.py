@@ -75,22 +75,27 @@ class Scan:
 
     def add(self, start: int, end: int, before: str, after: str) -> None:
         """The value at this span of the file moves."""
+        self.add_span(start, end, self.place(before, after))
+
+    def place(self, before: str, after: str) -> int:
+        """Which replacement the values get that name the path `before`."""
         move = self._moves.get(before)
         if move is None:
             move = self._moves[before] = (len(self.replacements), after)
             self.replacements.append(encoded(after))
+        return move[0]
+
+    def add_span(self, start: int, end: int, place: int) -> None:
         self.starts.append(start)
         self.ends.append(end)
-        self.which.append(move[0])
+        self.which.append(place)
 
     def add_raw(self, start: int, end: int, raw: bytes) -> None:
         """One span that gets these bytes; for lines that were found by other means."""
         if raw not in self._known:
             self._known[raw] = len(self.replacements)
             self.replacements.append(raw)
-        self.starts.append(start)
-        self.ends.append(end)
-        self.which.append(self._known[raw])
+        self.add_span(start, end, self._known[raw])
 
     def extend(self, rest: Scan) -> None:
         """Go on with what was found from here on."""
@@ -169,7 +174,7 @@ def scan(
     `tick` is told how many bytes were looked at.
     """
     found = Scan(size=start)
-    finder = _Finder(paths)
+    finder = _Finder(paths, found)
     inside_long_line = False
     while found.size < size:
         block, end = _whole_lines(read, found.size, size)
@@ -178,7 +183,7 @@ def scan(
         first = (block.find(b"\n", 0, end) + 1 or end) if inside_long_line else 0
         ends_line = block[end - 1] == NEWLINE or found.size + end >= size
         if ends_line:
-            finder.search(block, first, end, found)
+            finder.search(block, first, end)
         elif not inside_long_line:
             found.too_long += 1
         inside_long_line = not ends_line
@@ -209,15 +214,17 @@ def _whole_lines(read: Read, position: int, size: int) -> tuple[bytes, int]:
 class _Finder:
     """Finds the values that one map moves."""
 
-    def __init__(self, paths: PathMap) -> None:
+    def __init__(self, paths: PathMap, found: Scan) -> None:
         self.paths = paths
+        self.found = found
         self.needles = needles_of(paths)
         self._escape = escapes_for(self.needles)
-        self._moves: dict[bytes, tuple[str, str | None]] = {}  # spelling -> path, new path
+        self._places: dict[bytes, int | None] = {}  # which replacement a spelling gets
 
-    def search(self, block: bytes, first: int, last: int, found: Scan) -> None:
-        """Add what moves in the whole lines block[first:last]; `found.size` is its offset."""
+    def search(self, block: bytes, first: int, last: int) -> None:
+        """Add what moves in the whole lines block[first:last]; it begins at `found.size`."""
         end = first
+        offset = self.found.size
         for spot in self._spots(block, first, last):
             if spot < end:
                 continue  # in a line that was seen already
@@ -226,32 +233,32 @@ class _Finder:
             end = last if end < 0 else end
             usual = end - start < _LONGEST_USUAL and _USUAL_LINE.match(block, start, end)
             if usual and _is_utf8(block[start:end]):
-                self._add(usual, found)
+                self._add(usual, offset)
             else:
-                self._look_at(block[start:end], found.size + start, found)
+                self._look_at(block[start:end], offset + start)
 
-    def _add(self, line: re.Match[bytes], found: Scan) -> None:
+    def _add(self, line: re.Match[bytes], offset: int) -> None:
         """A line in the client's own form: its path moves, or not."""
         spelling = line[1]
-        move = self._moves.get(spelling)
-        if move is None:
+        if spelling not in self._places:
             path = json.loads(spelling)
-            move = self._moves[spelling] = path, self.paths.map(path)
-        before, after = move
-        if after is not None:
-            at = found.size + line.start(1)
-            found.add(at, at + len(spelling), before, after)
+            after = self.paths.map(path)
+            self._places[spelling] = None if after is None else self.found.place(path, after)
+        place = self._places[spelling]
+        if place is not None:
+            at = offset + line.start(1)
+            self.found.add_span(at, at + len(spelling), place)
 
-    def _look_at(self, line: bytes, offset: int, found: Scan) -> None:
+    def _look_at(self, line: bytes, offset: int) -> None:
         """One line, in any form and spelling."""
         try:
             value = self.value(line)
         except (NotJsonError, UnicodeDecodeError):
-            found.unreadable += any(needle in line for needle in self.needles)
+            self.found.unreadable += any(needle in line for needle in self.needles)
             return
         if value is not None:
             start, end, before, after = value
-            found.add(offset + start, offset + end, before, after)
+            self.found.add(offset + start, offset + end, before, after)
 
     def _spots(self, block: bytes, first: int, last: int) -> list[int]:
         """Where in a part of a block a path of the map may be spelled, in order."""
@@ -312,7 +319,7 @@ def _value_starts(block: bytes, needle: bytes, first: int, last: int) -> list[in
 
 def project_values(line: bytes, paths: PathMap) -> list[Value]:
     """The `project` of a line if it moves, else nothing; raises on what is no JSON text."""
-    value = _Finder(paths).value(line)
+    value = _Finder(paths, Scan()).value(line)
     return [value] if value is not None else []
 
 
