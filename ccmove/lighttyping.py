@@ -42,6 +42,8 @@ else:
                 values = _completed(cls, values, named)
             return tuple.__new__(cls, values)
 
+        _make = classmethod(tuple.__new__)  # of all values in order, which are not counted
+
         def __getnewargs__(self):
             return tuple(self)
 

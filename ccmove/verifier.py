@@ -55,17 +55,13 @@ def snapshot(
     traces: Traces = {}
     for path in landed:
         if path not in folders | rewritten:
-            traces[path] = dict(_traces_below(os.fspath(path), left_out, full, tick))
+            top = os.fspath(path)
+            found = traces[path] = {}
+            for file, facts in _files_below(top, left_out):
+                found[file[len(top) :]] = _trace(file, facts, full)
+                if tick:
+                    tick(facts.st_size)
     return traces
-
-
-def _traces_below(
-    top: str, left_out: set[str], full: bool, tick: Callable[[int], None] | None
-) -> Iterator[tuple[str, Trace]]:
-    for path, found in _files_below(top, left_out):
-        yield path[len(top) :], _trace(path, found, full)
-        if tick:
-            tick(found.st_size)
 
 
 def _files_below(top: str, left_out: set[str]) -> Iterator[tuple[str, os.stat_result]]:
@@ -88,7 +84,8 @@ def _files_below(top: str, left_out: set[str]) -> Iterator[tuple[str, os.stat_re
 
 def _trace(path: str, found: os.stat_result, full: bool) -> Trace:
     hashed = sha256_of(Path(path)) if full and stat.S_ISREG(found.st_mode) else None
-    return Trace(found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, hashed)
+    facts = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, hashed)
+    return Trace._make(facts)  # there may be thousands
 
 
 def check(plan: Plan, traces: Traces, *, full: bool) -> list[str]:

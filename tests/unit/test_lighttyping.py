@@ -57,6 +57,8 @@ def test_values_are_given_by_place_by_name_or_by_default(
     assert hash(light) == hash(usual)
     assert (light.path, light.size, light.kept) == tuple(usual)
     assert light._asdict() == usual._asdict()
+    assert Light._make(iter(usual)) == light
+    assert type(Light._make(usual)) is Light
     assert list(light._asdict()) == list(usual._asdict())
     assert repr(light) == repr(usual).replace("Usual", "Light")
 
