@@ -15,10 +15,9 @@ from ccmove.indexcheck import Truth, index_faults
 from ccmove.jsonspan import NotJsonError
 from ccmove.mend import KeepOne, SetAside, TrueIndex, Unite, is_start_of, same_content
 from ccmove.printable import plural, size
-from ccmove.state import ALIASES, INDEX, MEMORY, read_document
+from ccmove.state import ALIASES, INDEX, MEMORY, SESSION_ID, read_document
 from ccmove.survey import Directory, Survey, folder_exists, is_session
 
-SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
 MOST_LINES = 5
 

@@ -36,7 +36,6 @@ GROUPS = {
 }
 # Looked at elsewhere, or written anew by whoever it belongs to.
 PASSED_OVER = ("ccmove", "daemon.lock", "history.jsonl", "ide", "jobs", "projects", "sessions")
-SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FOLDER_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json")
 
 
@@ -82,8 +81,8 @@ class Search:
         olds = [old for old, _, _ in self.folders] + [old for old, _ in self.paths.moves]
         names = {name for old in olds for name in possible_names(old)}
         for name in self.state.directory_names:
-            match = re.fullmatch(r"(.*)\.[0-9a-f]{16}", name)
-            if match and match[1] in names:
+            start, _, end = name.rpartition(".")
+            if start in names and re.fullmatch("[0-9a-f]{16}", end):
                 what = "connector downloads; the name is made from the old path"
                 yield LeftAlone(str(self.state.layout.projects / name), what)
 
@@ -111,9 +110,9 @@ class Search:
 
     def _notes_of_projects(self) -> Iterator[LeftAlone]:
         """Memory and whatever else lies beside the sessions of a project."""
-        for name, entries in self.state.entry_names.items():
+        for name, entries in self.state.beside_sessions.items():
             for entry in entries:
-                if entry.endswith(".jsonl") or SESSION.match(entry) or entry in (INDEX, ALIASES):
+                if entry in (INDEX, ALIASES):
                     continue
                 for path in _files_below(self.state.layout.projects / name / entry):
                     yield from self._look(path, "Claude's notes")

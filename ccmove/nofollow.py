@@ -99,15 +99,6 @@ def listdir(path: Path) -> list[str]:
         return os.listdir(fd)
 
 
-def listdir_in(parent: int, directory: Path, name: str) -> list[str]:
-    """The names in a directory of `directory`, which is open already as `parent`."""
-    fd = _enter(parent, (*directory.parts, name), _INSIDE)
-    try:
-        return os.listdir(fd)
-    finally:
-        os.close(fd)
-
-
 def _enter(parent: int, parts: tuple[str, ...], flags: int) -> int:
     name = parts[-1]
     try:

@@ -10,7 +10,6 @@ some other place (it was moved here) belongs to the directory it lies in.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 
 from ccmove import shell
@@ -20,9 +19,7 @@ from ccmove.lighttyping import NamedTuple
 from ccmove.pathmap import PathMap, is_windows
 from ccmove.plan import LeftAlone
 from ccmove.printable import plural
-from ccmove.state import INDEX, MEMORY, Item, ProjectDirectory, State
-
-_SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+from ccmove.state import INDEX, MEMORY, SESSION_ID, Item, ProjectDirectory, State
 
 
 class Ledger:
@@ -88,7 +85,7 @@ def _refuse_links(state: State, paths: PathMap, listed: Iterable[str]) -> None:
 
 def session_of(name: str) -> str:
     """The session that an entry belongs to: `<id>.jsonl`, the folder `<id>`, `<id>.jsonl.…`."""
-    match = _SESSION.match(name)
+    match = SESSION_ID.match(name)
     return match.group() if match else name.removesuffix(".jsonl")
 
 

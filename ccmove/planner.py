@@ -9,9 +9,10 @@ from pathlib import Path
 from ccmove.config import Excerpt, config_change
 from ccmove.edits import Edit, apply
 from ccmove.errors import RefusedError
+from ccmove.firstlook import FirstLook
 from ccmove.folders import rename_folders
 from ccmove.future import Future, ignores_case
-from ccmove.halves import paths_in, scan_file
+from ccmove.halves import paths_in
 from ccmove.layout import Layout
 from ccmove.mentions import Search
 from ccmove.ownership import Ledger, find_portions
@@ -55,11 +56,13 @@ def plan_move(
 
     `displaced` is where a run sets aside what loses in a merge; a preview needs no such place.
     """
-    state = State(layout)
+    first_look = FirstLook()
+    state = State(layout, first_look.names)
     paths = PathMap(request.moves)
     if request.only:
         paths = PathMap(request.moves, _nested(state, paths, ledger))
-    prompts = _history(state, paths, tick)
+    _ = state.config_paths  # read before the answer of a first look is waited for
+    prompts = _history(layout, paths, first_look, tick)
     found = find_portions(state, paths, _prompt_paths(prompts), ledger)
     placer = Placer(
         layout.projects,
@@ -108,14 +111,16 @@ def _nested(state: State, paths: PathMap, ledger: Ledger) -> frozenset[str]:
 # -- history -----------------------------------------------------------------------------------
 
 
-def _history(state: State, paths: PathMap, tick: Tick | None) -> HistoryChange | None:
-    path = history_file(state.layout)
+def _history(
+    layout: Layout, paths: PathMap, first_look: FirstLook, tick: Tick | None
+) -> HistoryChange | None:
+    path = history_file(layout)
     fd = open_regular(path)
     if fd is None:
         return None
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        found = scan_file(fd, seen.size, paths, tick)
+        found = first_look.scan(fd, seen, paths, tick)
     finally:
         os.close(fd)
     return HistoryChange(path, (HistoryPart(path, found),), seen)

@@ -76,13 +76,15 @@ class Session:
             self._progress = Progress(printer.err)
         return self._progress
 
-    def move(self, pairs: list[Pair], options: MoveOptions, *, dry_run: bool) -> Result:
+    def move(
+        self, pairs: list[Pair], options: MoveOptions | None = None, *, dry_run: bool = False
+    ) -> Result:
         """A move, or its preview; what is known of it is kept should it fail."""
-        from ccmove.api import Move, apply, find_state
+        from ccmove.api import DEFAULTS, Move, apply, find_state
 
         self.moves = tuple(pair.real for pair in pairs)
         self.layout = find_state(self.config_dir)
-        asked = Move(self.layout, pairs, options, self.progress())
+        asked = Move(self.layout, pairs, options or DEFAULTS, self.progress())
         return asked.preview if dry_run else apply(asked)
 
     def run(self, work: Callable[[Session], Any], show: Show | None = None) -> int:

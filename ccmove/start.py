@@ -11,8 +11,8 @@ import io
 import os
 import sys
 
-from ccmove import typed
-from ccmove.lighttyping import NoReturn
+from ccmove import ahead, typed
+from ccmove.lighttyping import IO, NoReturn
 from ccmove.session import (
     COMPLETE_VARIABLE,
     DEBUG,
@@ -84,10 +84,17 @@ def is_plain_move(given: list[str]) -> bool:
 
 
 def _plain_move(old: str, new: str) -> int:
-    from ccmove.commands.move import MoveOptions
-    from ccmove.resolve import resolve_pair
+    def look_ahead(pipe: IO[bytes]) -> None:
+        from ccmove.firstlook import look
+        from ccmove.layout import find_layout
+        from ccmove.resolve import resolve_pair
+
+        look(find_layout(None, os.environ), resolve_pair(old, new).real, pipe)
 
     def work(session: Session) -> object:
-        return session.move([resolve_pair(old, new)], MoveOptions(), dry_run=False)
+        with ahead.looking(look_ahead):
+            from ccmove.resolve import resolve_pair
+
+            return session.move([resolve_pair(old, new)])
 
     return Session().run(work)

@@ -10,8 +10,9 @@ import contextlib
 import errno
 import json
 import os
+import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -32,6 +33,7 @@ LARGEST_DOCUMENT = 1 << 30
 INDEX = "sessions-index.json"
 ALIASES = ".session-aliases"
 MEMORY = "memory"
+SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Fingerprint(NamedTuple):
@@ -154,8 +156,8 @@ def recorded_path(path: Path) -> str | None:
 def _recorded(fd: int) -> tuple[str | None, int]:
     """The same for an open file, which is closed then; and its size."""
     try:
-        size = os.fstat(fd).st_size
         head = os.pread(fd, FIRST_PEEK, 0)
+        size = os.fstat(fd).st_size if len(head) == FIRST_PEEK else len(head)
         tail = head if size <= len(head) else os.pread(fd, PEEK, max(0, size - PEEK))
         relocated = _last_relocation(tail)
         path = _first_cwd(head) if relocated is None else relocated
@@ -209,6 +211,11 @@ def _string_at(line: bytes, key: str) -> str | None:
 # -- project directories ---------------------------------------------------------------
 
 
+def is_of_a_session(name: str) -> bool:
+    """Whether an entry of a project directory is a transcript, or the folder of a session."""
+    return name.endswith(".jsonl") or SESSION_ID.match(name) is not None
+
+
 class Item(NamedTuple):
     """One entry of a project directory; a transcript also has the path it names."""
 
@@ -260,7 +267,7 @@ def read_directory(path: Path) -> ProjectDirectory:
                 transcript = _open_in(fd, entry.name)
                 if transcript is not None:
                     named, size = _recorded(transcript)
-            items.append(Item(entry.name, is_dir, named, size))
+            items.append(Item._make((entry.name, is_dir, named, size)))
     items.sort(key=lambda item: item.name)
     index = _index(path / INDEX)
     paths = index_paths(index) if index is not None else frozenset()
@@ -307,8 +314,9 @@ def _utf8(latin: str) -> str:
 class State:
     """What one look at a config directory found; parts are read when first asked for."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, listed: Callable[[], dict[str, list[str]]] = dict) -> None:
         self.layout = layout
+        self._listed = listed  # what is known already of `beside_sessions`
 
     @cached_property
     def directory_names(self) -> tuple[str, ...]:
@@ -335,21 +343,27 @@ class State:
             ) from None
 
     @cached_property
-    def entry_names(self) -> dict[str, list[str]]:
-        """For every project directory the names in it."""
-        projects = self.layout.projects
+    def beside_sessions(self) -> dict[str, list[str]]:
+        """For every project directory what lies in it beside transcripts and sessions' folders.
+
+        Listed by their paths, which takes half the time of a way that can follow no link: none of
+        them was one a moment ago, and whatever is listed here is opened in that way.
+        """
+        projects = str(self.layout.projects)
+        listed = self._listed()
         found: dict[str, list[str]] = {}
-        if not self.directory_names:
-            return found
-        with links_refused(), nofollow.directory(projects) as parent:
-            for name in self.directory_names:
-                with contextlib.suppress(FileNotFoundError):  # it went meanwhile
-                    found[name] = sorted(nofollow.listdir_in(parent, projects, name))
+        for name in self.directory_names:
+            if name in listed:
+                found[name] = listed[name]
+                continue
+            with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+                entries = os.listdir(f"{projects}/{name}")
+                found[name] = sorted(entry for entry in entries if not is_of_a_session(entry))
         return found
 
     def directories_with(self, entry: str) -> list[Path]:
-        """The project directories in which there is such an entry."""
-        found = (name for name, entries in self.entry_names.items() if entry in entries)
+        """The project directories in which there is such an entry beside the sessions."""
+        found = (name for name, entries in self.beside_sessions.items() if entry in entries)
         return [self.layout.projects / name for name in found]
 
     def refuse_links_named(self, names: Iterable[str]) -> None:

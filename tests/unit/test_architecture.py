@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).parents[2] / "ccmove"
 # show and find, come above all of these and are free among themselves.
 ORDER = [
     *("lighttyping", "printable", "shell", "errors", "typed", "background", "nofollow"),
+    *("otherprocess", "ahead"),
     *("encoding", "pathmap"),
     *(
         "jsonspan",
@@ -29,6 +30,7 @@ ORDER = [
         "layout",
         "state",
         "halves",
+        "firstlook",
         "live",
     ),
     *("plan", "future", "ownership", "drafts", "placing", "arrange", "relocate", "places"),

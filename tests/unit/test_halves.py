@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import pytest
 
-from ccmove import halves, history
+from ccmove import halves, history, otherprocess
 from ccmove.halves import scan_file
 from ccmove.history import Scan, scan
 from ccmove.pathmap import PathMap
@@ -170,7 +170,7 @@ def test_the_other_one_is_not_interrupted_and_this_one_is(
         (tmp_path / "came").write_bytes(bytes(came))
 
     if not blocked:
-        monkeypatch.setattr(halves, "_INTERRUPTIONS", set())
+        monkeypatch.setattr(otherprocess, "_INTERRUPTIONS", set())
     monkeypatch.setattr(halves, "scan", in_the_other_process(interrupted))
     before = signal.signal(number, lambda number, _: came.append(number))
     try:
@@ -381,7 +381,7 @@ FRESH_PAGES = """
 import resource, sys
 from ccmove import halves
 if sys.argv[1] == "kept":
-    halves._keep_freed_memory()
+    halves.keep_freed_memory()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(20):
     blocks = [b"x" * (512 << 10) for _ in range(8)]

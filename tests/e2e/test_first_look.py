@@ -1,0 +1,104 @@
+"""On a state with much in it another process looks ahead, and all comes out as without it."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.support import tree
+from tests.support.run import Completed, run_ccmove, run_child
+from tests.support.state import StateBuilder, encoded_name
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no other one")
+
+COUNTING = """
+import os, sys
+from ccmove.start import main
+os.sched_getaffinity = lambda _: {0, 1}
+made = []
+fork = os.fork
+def counted():
+    child = fork()
+    if child:
+        made.append(child)
+    return child
+os.fork = counted
+try:
+    main(sys.argv[1:])
+finally:
+    sys.stderr.write(f"forks: {len(made)}")
+    try:
+        os.wait()
+    except ChildProcessError:
+        pass
+    else:
+        sys.stderr.write(" and one is left")
+"""
+
+
+@pytest.fixture
+def large(state: StateBuilder) -> StateBuilder:
+    """More than two megabytes of prompts, and more than two hundred projects."""
+    old = state.code / "my-app"
+    state.project(old, sessions=3, index=True)
+    state.project(old / "web", sessions=1)
+    for number in range(220):
+        state.project(f"other-{number}", sessions=1, subagents=False, prompts=1)
+    state.project("notes", memory={"MEMORY.md": f"built like {old}\n"})
+    aliases = state.project("aliases").directory / ".session-aliases"
+    aliases.write_text(f"menu={old}\n")
+    block = state.history.read_bytes()
+    state.history.write_bytes(block * (1 + (2 << 20) // len(block)))
+    (state.code / "new-app").mkdir(parents=True)
+    return state
+
+
+def counted(state: StateBuilder, *words: str) -> Completed:
+    command = [sys.executable, "-c", COUNTING, *words, "my-app", "new-app"]
+    return run_child(command, state=state, cwd=state.code)
+
+
+def test_the_usual_call_and_the_long_one_have_the_same_result(large: StateBuilder) -> None:
+    before = tree.snapshot(large.home)
+    usual = counted(large)
+    assert (usual.exit, usual.err) == (0, "forks: 1")
+    moved = tree.snapshot(large.home)
+    assert large.history.read_bytes().count(b"my-app") == 0
+    assert run_ccmove("restore", state=large).exit == 0
+    ours = [".claude/ccmove"]
+    assert tree.diff(before, tree.snapshot(large.home), ignore=ours) == []
+    long = counted(large, "move")
+    assert (long.exit, long.err) == (0, "forks: 0")  # the control
+    assert tree.diff(moved, tree.snapshot(large.home), ignore=ours) == []
+    assert "left alone" in usual.out
+    assert usual.out.splitlines()[:-1] == long.out.splitlines()[:-1]  # the last names the backup
+
+
+def test_a_small_state_is_looked_at_by_one_process(state: StateBuilder) -> None:
+    state.project("my-app")
+    (state.code / "new-app").mkdir(parents=True)
+    assert counted(state).err == "forks: 0"
+
+
+def test_a_refusal_leaves_no_process_behind(large: StateBuilder) -> None:
+    (large.code / "my-app").mkdir()  # so both exist
+    before = tree.snapshot(large.home)
+    refused = counted(large)
+    assert refused.exit == 4
+    assert refused.err.endswith("forks: 1")
+    assert tree.diff(before, tree.snapshot(large.home), mtimes="all", inodes="all") == []
+
+
+def test_a_link_in_the_place_of_the_history_leads_the_other_one_nowhere(
+    large: StateBuilder,
+) -> None:
+    """It is refused as ever: what the other process meets is not for it to say."""
+    outside = large.root / "outside.jsonl"
+    large.history.rename(outside)
+    large.history.symlink_to(outside)
+    refused = counted(large)
+    assert refused.exit == 4
+    assert "symbolic link" in refused.err
+    assert outside.exists()
+    assert not (large.projects / encoded_name(str(large.code / "new-app"))).exists()
