@@ -26,8 +26,8 @@ def looking(look: Callable[[IO[bytes]], None]) -> Iterator[None]:
         return
     with OtherProcess() as other:
         other.begin(look)
-        _under_way.append(other)
         try:
+            _under_way.append(other)
             yield
         finally:
             _under_way.clear()

@@ -63,8 +63,9 @@ class Excerpt:
         self._places: list[int] = []  # which member of `projects` each one here was
         self._leave_out(root, {PROJECTS, REPOS})
         kept = b"".join(self._kept())
+        keys = [key.value for node in (root, *root.items) for key in node.keys]
         self._mark = b"left out"
-        while self._mark in kept or any(self._mark.decode() in new for _, new in paths.moves):
+        while self._mark in kept or any(key.startswith(self._mark.decode()) for key in keys):
             self._mark += b"."
         marks = [b'"%b %d":0' % (self._mark, number) for number in range(len(self.left_out))]
         pieces = [piece for pair in zip(self._kept(), [*marks, b""], strict=True) for piece in pair]
@@ -72,7 +73,7 @@ class Excerpt:
 
     def _leave_out(self, node: Node, concerned: set[str]) -> list[int]:
         """Leave out members that can neither change nor name a path; which are there then."""
-        concerned |= self._signed(node)
+        concerned = concerned | self._signed(node)
         places = []
         is_left_out = False
         for number, (key, item) in enumerate(node.members()):

@@ -2,17 +2,20 @@
 
 Before a move knows what to do, it goes through the history and looks into every project directory.
 Of a large history the other process searches so much that both end at the same time. What it found
-counts only for the first plan, and of the history only if that is still the file that was searched.
+counts only while the history is the file that was searched, and nothing has come to a directory or
+gone from it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import marshal
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
-from ccmove import ahead
+from ccmove import ahead, nofollow
 from ccmove.halves import keep_freed_memory, line_from, scan_file
 from ccmove.history import Scan, scan
 from ccmove.layout import Layout
@@ -22,13 +25,15 @@ from ccmove.state import Fingerprint, State, history_file, open_regular, reader
 
 HEAD_START = 16 << 20  # bytes of a history that are searched before this process is ready
 
-Names = dict[str, list[str]]  # as State.beside_sessions has them
+SETTLED = 1_000_000_000  # ns; a directory may change again without a later mtime, but not so late
+
+Stamp = tuple[int, int]  # inode and mtime of a directory
 
 
 class Answer(NamedTuple):
     """What the other process found, and where."""
 
-    names: Names
+    names: dict[str, tuple[Stamp, list[str]]]  # State.beside_sessions, with stamps from before
     history: Fingerprint | None
     moves: tuple[Move, ...]  # what was searched for
     found: Scan
@@ -37,7 +42,7 @@ class Answer(NamedTuple):
 def look(layout: Layout, move: Move, pipe: IO[bytes]) -> None:
     """In the other process."""
     paths = PathMap((move,))
-    names = State(layout).beside_sessions if ahead.has_many(str(layout.projects)) else {}
+    names = _listed(layout) if ahead.has_many(str(layout.projects)) else {}
     seen, found = None, Scan()
     fd = open_regular(history_file(layout))
     if fd is not None:
@@ -46,6 +51,29 @@ def look(layout: Layout, move: Move, pipe: IO[bytes]) -> None:
         found = scan(reader(fd), _beginning(fd, seen.size), paths)
     marshal.dump((names, None if seen is None else tuple(seen), paths.moves), pipe)
     found.dump(pipe)
+
+
+def _listed(layout: Layout) -> dict[str, tuple[Stamp, list[str]]]:
+    state = State(layout)
+    settled = time.time_ns() - SETTLED
+    stamps = _stamps(layout, state.directory_names)
+    found = state.beside_sessions
+    return {
+        name: (stamp, found[name])
+        for name, stamp in stamps.items()
+        if name in found and stamp[1] < settled
+    }
+
+
+def _stamps(layout: Layout, names: Iterable[str]) -> dict[str, Stamp]:
+    """What changes with every name that comes or goes, of those that are there."""
+    found: dict[str, Stamp] = {}
+    with nofollow.directory(layout.projects) as projects:
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                now = os.lstat(name, dir_fd=projects)
+                found[name] = (now.st_ino, now.st_mtime_ns)
+    return found
 
 
 def _beginning(fd: int, size: int) -> int:
@@ -60,7 +88,8 @@ def _load(pipe: IO[bytes]) -> Answer:
 class FirstLook:
     """The answer of the other process, if there is one, for who asks first."""
 
-    def __init__(self) -> None:
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
         self._other = ahead.taken()
 
     @cached_property
@@ -68,9 +97,14 @@ class FirstLook:
         answer: Answer | None = self._other.answer(_load) if self._other is not None else None
         return answer
 
-    def names(self) -> Names:
-        """What lies beside the sessions, of project directories that were looked into."""
-        return self._answer.names if self._answer is not None else {}
+    def names(self) -> dict[str, list[str]]:
+        """What lies beside the sessions, of project directories that are as they were."""
+        known = self._answer.names if self._answer is not None else {}
+        try:
+            now = _stamps(self._layout, known) if known else {}
+        except OSError:
+            return {}  # whoever lists them again will say why
+        return {name: names for name, (was, names) in known.items() if now.get(name) == was}
 
     def scan(
         self, fd: int, seen: Fingerprint, paths: PathMap, tick: Callable[[int], None] | None = None

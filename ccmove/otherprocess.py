@@ -36,15 +36,20 @@ class OtherProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
         """Whatever happened here: it is gone, and so is the pipe."""
-        for end in self._ends:
+        ends, self._ends = self._ends, ()
+        for end in ends:
             os.close(end)
-        if self._process:
+        process, self._process = self._process, 0
+        if process:
             # Where a parent does not care for its children, the system forgets one that has ended.
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                if os.waitpid(self._process, os.WNOHANG) == (0, 0):  # it is alive, and still ours
-                    os.kill(self._process, signal.SIGKILL)
-                    os.waitpid(self._process, 0)
+                if os.waitpid(process, os.WNOHANG) == (0, 0):  # it is alive, and still ours
+                    os.kill(process, signal.SIGKILL)
+                    os.waitpid(process, 0)
 
     def begin(self, look: Callable[[IO[bytes]], object], *kept: int) -> None:
         """Let it look, and write what it finds; it has only those descriptors that are kept."""
@@ -62,23 +67,26 @@ class OtherProcess:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def answer(self, load: Callable[[IO[bytes]], Any]) -> Any:
-        """What `load` makes of the answer; None when the process did not come to its end."""
+        """What `load` makes of the answer; None when there is none. The process is gone then."""
         if not self._process:
             return None
         reading, writing = self._ends
         self._ends = (reading,)
         os.close(writing)
-        with os.fdopen(reading, "rb", closefd=False) as pipe:
-            try:
+        try:
+            with os.fdopen(reading, "rb", closefd=False) as pipe:
                 return load(pipe)
-            except (EOFError, ValueError, TypeError):
-                return None
+        except (EOFError, ValueError, TypeError):
+            return None
+        finally:
+            self.end()
 
 
 def _look(look: Callable[[IO[bytes]], object], kept: tuple[int, ...], writing: int) -> None:
     """In the other process. Never returns, and runs nothing of what this one runs at its end."""
     with contextlib.suppress(BaseException):
-        # It must not hold a lock or a terminal, nor the end of the pipe that tells it to end.
+        # It must not hold a lock or a terminal, nor keep its own pipe open for reading: once nobody
+        # reads any more, writing into it fails, and it ends.
         for name in os.listdir("/proc/self/fd"):
             if int(name) not in (*kept, writing):
                 with contextlib.suppress(OSError):

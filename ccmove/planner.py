@@ -56,7 +56,7 @@ def plan_move(
 
     `displaced` is where a run sets aside what loses in a merge; a preview needs no such place.
     """
-    first_look = FirstLook()
+    first_look = FirstLook(layout)
     state = State(layout, first_look.names)
     paths = PathMap(request.moves)
     if request.only:

@@ -347,7 +347,7 @@ class State:
         """For every project directory what lies in it beside transcripts and sessions' folders.
 
         Listed by their paths, which takes half the time of a way that can follow no link: none of
-        them was one a moment ago, and whatever is listed here is opened in that way.
+        them was one a moment ago, and whatever is in them is opened in that way.
         """
         projects = str(self.layout.projects)
         listed = self._listed()

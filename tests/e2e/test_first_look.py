@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
@@ -51,6 +52,8 @@ def large(state: StateBuilder) -> StateBuilder:
     block = state.history.read_bytes()
     state.history.write_bytes(block * (1 + (2 << 20) // len(block)))
     (state.code / "new-app").mkdir(parents=True)
+    for directory in state.projects.iterdir():
+        os.utime(directory, (1_700_000_000, 1_700_000_000))
     return state
 
 

@@ -55,6 +55,7 @@ def bare(edits: tuple[Edit, ...]) -> list[Edit]:
 @example(b'{"tip": "see /a\\u000ab there"}', PathMap((("/a\nb", "/x"),)))
 @example(b'{"tip": "see \\u002fa there"}', PathMap((("/a", "/x"),)))
 @example(b'{"projects": {"/b": {}, "/b": "/a", "/b": 1}}', PathMap((("/a", "/x"),)))
+@example(b'{"projects": {"left o\\u0075t 0": "in /a", "/b": 1}}', PathMap((("/a", "/x"),)))
 def test_an_excerpt_tells_all_that_the_whole_file_tells(data: bytes, paths: PathMap) -> None:
     text = data.decode("utf-8", "surrogateescape")
     whole = config_change(text, paths)

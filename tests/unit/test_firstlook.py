@@ -20,7 +20,7 @@ from ccmove.pathmap import PathMap
 from ccmove.plan import Plan, Request
 from ccmove.planner import plan_move
 from ccmove.state import Fingerprint, State, reader
-from tests.support.state import StateBuilder
+from tests.support.state import StateBuilder, encoded_name
 from tests.unit.test_halves import everything
 
 HERE = os.getpid()
@@ -38,6 +38,8 @@ def layout(state: StateBuilder, monkeypatch: pytest.MonkeyPatch) -> Layout:
     state.odd_history("app", 60)
     aliases = state.project("third").directory / ".session-aliases"
     aliases.write_text(f"x={state.code / 'app'}\n")
+    for directory in state.projects.iterdir():
+        os.utime(directory, (1_700_000_000, 1_700_000_000))
     return find_layout(None, {})
 
 
@@ -121,7 +123,7 @@ def test_both_together_find_what_one_finds(
     monkeypatch.setattr(firstlook, "HEAD_START", head_start)
     size = layout.history.stat().st_size
     with ahead.looking(lambda pipe: look(layout, move, pipe)):
-        found = scanned(layout, FirstLook(), PathMap((move,)))
+        found = scanned(layout, FirstLook(layout), PathMap((move,)))
     assert everything(found) == everything(alone(layout, PathMap((move,))))
     assert found.lines > 40
     assert len(forks) == 1
@@ -134,9 +136,13 @@ def test_both_together_find_what_one_finds(
 
 @pytest.mark.parametrize("what", ["grown", "replaced", "rewritten", "touched", "gone"])
 def test_a_history_that_is_another_one_now_is_searched_again(
-    what: str, looked: Layout, move: tuple[str, str], own_scans: list[tuple[int, int]]
+    what: str,
+    layout: Layout,
+    looked: Layout,
+    move: tuple[str, str],
+    own_scans: list[tuple[int, int]],
 ) -> None:
-    first_look = FirstLook()
+    first_look = FirstLook(layout)
     assert first_look.names()  # so it has answered
     file = looked.history
     data = file.read_bytes()
@@ -159,49 +165,91 @@ def test_a_history_that_is_another_one_now_is_searched_again(
 
 
 def test_what_was_searched_for_another_move_does_not_count(
-    looked: Layout, state: StateBuilder, own_scans: list[tuple[int, int]]
+    layout: Layout, looked: Layout, state: StateBuilder, own_scans: list[tuple[int, int]]
 ) -> None:
     """As when nothing is known about the real path, and the path as typed is tried."""
     paths = PathMap(((str(state.code / "other"), str(state.code / "x")),))
-    found = scanned(looked, FirstLook(), paths)
+    found = scanned(looked, FirstLook(layout), paths)
     assert everything(found) == everything(alone(looked, paths))
     assert found.lines == 40
     assert sum(end - start for start, end in own_scans) == looked.history.stat().st_size
 
 
 def test_projects_that_stay_are_not_known_in_advance(
-    looked: Layout, state: StateBuilder, move: tuple[str, str]
+    layout: Layout, looked: Layout, state: StateBuilder, move: tuple[str, str]
 ) -> None:
     state.project("app/inside", prompts=9)
     paths = PathMap((move,), frozenset({str(state.code / "app/inside")}))
-    assert everything(scanned(looked, FirstLook(), paths)) == everything(alone(looked, paths))
+    assert everything(scanned(looked, FirstLook(layout), paths)) == everything(alone(looked, paths))
 
 
-def test_the_answer_counts_once(looked: Layout) -> None:
+def test_the_answer_counts_once(layout: Layout, looked: Layout) -> None:
     """Who plans again wants to know what has changed."""
-    assert FirstLook().names() == State(looked).beside_sessions
-    assert FirstLook().names() == {}
+    assert FirstLook(layout).names() == State(looked).beside_sessions
+    assert FirstLook(layout).names() == {}
 
 
 def test_directories_that_came_later_are_listed_and_those_that_went_are_not(
-    looked: Layout, state: StateBuilder
+    layout: Layout, looked: Layout, state: StateBuilder
 ) -> None:
-    first_look = FirstLook()
+    first_look = FirstLook(layout)
     before = first_look.names()
     later = state.project("later", memory={"MEMORY.md": "x"}).name
-    gone = state.project("other").directory
+    gone = state.projects / encoded_name(str(state.code / "other"))
     gone.rename(state.root / "elsewhere")
-    listed = State(looked, lambda: before).beside_sessions
+    assert gone.name in before
+    assert first_look.names() == {name: before[name] for name in before if name != gone.name}
+    listed = State(looked, first_look.names).beside_sessions
     assert listed == State(looked).beside_sessions
     assert listed[later] == ["memory"]
-    assert gone.name in before
     assert gone.name not in listed
 
 
-def test_what_was_listed_is_not_listed_again(
-    looked: Layout, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("what", ["came", "went", "replaced", "touched"])
+def test_a_directory_that_has_changed_since_is_listed_again(
+    what: str, layout: Layout, looked: Layout, move: tuple[str, str], state: StateBuilder
 ) -> None:
-    names = FirstLook().names()
+    """As when an interrupted run is taken back first, and files are where they were again."""
+    first_look = FirstLook(layout)
+    scanned(looked, first_look, PathMap((move,)))  # so it has answered
+    directory = state.projects / encoded_name(str(state.code / "third"))
+    if what == "came":
+        (directory / "notes.md").write_text("x")
+    elif what == "went":
+        (directory / ".session-aliases").unlink()
+    elif what == "replaced":
+        directory.rename(state.root / "elsewhere")
+        directory.mkdir()
+        os.utime(directory, (1_700_000_000, 1_700_000_000))
+    else:
+        os.utime(directory)
+    names = first_look.names()
+    assert directory.name not in names
+    assert len(names) == 2
+    assert State(looked, lambda: names).beside_sessions == State(looked).beside_sessions
+
+
+def test_a_directory_that_may_still_be_changing_is_not_known_in_advance(
+    layout: Layout, move: tuple[str, str], forks: list[int], state: StateBuilder
+) -> None:
+    """What comes a moment later may leave it with the very same date."""
+    os.utime(state.projects / encoded_name(str(state.code / "third")))
+    with ahead.looking(lambda pipe: look(layout, move, pipe)):
+        assert len(FirstLook(layout).names()) == 2
+    assert len(forks) == 1
+
+
+def test_without_the_directories_nothing_is_known(layout: Layout, looked: Layout) -> None:
+    first_look = FirstLook(layout)
+    assert first_look.names()
+    looked.projects.rename(looked.config_dir / "elsewhere")
+    assert first_look.names() == {}
+
+
+def test_what_was_listed_is_not_listed_again(
+    layout: Layout, looked: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = FirstLook(layout).names()
     listed: list[object] = []
     monkeypatch.setattr(os, "listdir", listed.append)
     assert State(looked, lambda: names).beside_sessions == names
@@ -271,7 +319,7 @@ def test_a_plan_is_the_same_with_and_without_a_first_look(
 def test_a_state_without_a_history(layout: Layout, move: tuple[str, str], forks: list[int]) -> None:
     layout.history.unlink()
     with ahead.looking(lambda pipe: look(layout, move, pipe)):
-        first_look = FirstLook()
+        first_look = FirstLook(layout)
         assert first_look.names() == State(layout).beside_sessions
         assert shown(plan(layout, move))[2] is None
     assert len(forks) == 1
@@ -329,16 +377,16 @@ def test_few_directories_are_not_listed_in_advance(
 ) -> None:
     monkeypatch.setattr(ahead, "MANY", 1000)
     with ahead.looking(lambda pipe: look(layout, move, pipe)):
-        assert FirstLook().names() == {}
+        assert FirstLook(layout).names() == {}
     assert len(forks) == 1
 
 
 def test_progress_counts_the_whole_history(
-    looked: Layout, move: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    layout: Layout, looked: Layout, move: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history, "BLOCK", 256)
     seen: list[int] = []
-    scanned(looked, FirstLook(), PathMap((move,)), tick=seen.append)
+    scanned(looked, FirstLook(layout), PathMap((move,)), tick=seen.append)
     assert seen == sorted(seen)
     assert len(seen) > 5
     assert seen[-1] == looked.history.stat().st_size
