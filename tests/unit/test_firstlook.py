@@ -316,6 +316,24 @@ def test_a_plan_is_the_same_with_and_without_a_first_look(
     assert any(left.what.startswith("Claude's notes") for left in plan(looked, move).left_alone)
 
 
+def test_a_plan_lists_no_directory_that_was_listed_ahead(
+    looked: Layout, move: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listdir = os.listdir
+    listed: list[str] = []
+
+    def noted(path: Any = ".") -> list[str]:
+        listed.append(str(path))
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", noted)
+    inside = f"{looked.projects}/"
+    plan(looked, move)
+    assert [path for path in listed if path.startswith(inside)] == []
+    plan(looked, move)
+    assert len([path for path in listed if path.startswith(inside)]) == 3  # the control
+
+
 def test_a_state_without_a_history(layout: Layout, move: tuple[str, str], forks: list[int]) -> None:
     layout.history.unlink()
     with ahead.looking(lambda pipe: look(layout, move, pipe)):
