@@ -1,4 +1,4 @@
-"""While this process still loads its modules, another one takes the first look.
+"""While this process still loads its modules, another one begins to search a large history.
 
 This module comes first, so it loads next to nothing: the other process loads what it needs itself.
 """
@@ -12,16 +12,15 @@ from collections.abc import Callable, Iterator
 from ccmove.lighttyping import IO
 from ccmove.otherprocess import OtherProcess, is_worth_it
 
-LARGE = 2 << 20  # bytes of a history
-MANY = 200  # project directories
+LARGE = 2 << 20  # bytes
 
 _under_way: list[OtherProcess] = []  # one at most
 
 
 @contextlib.contextmanager
 def looking(look: Callable[[IO[bytes]], None]) -> Iterator[None]:
-    """Let another process `look`, if there is much to look at, and go on meanwhile."""
-    if not _is_much() or not is_worth_it():
+    """Let another process `look`, if the history is large, and go on meanwhile."""
+    if not _is_large() or not is_worth_it():
         yield
         return
     with OtherProcess() as other:
@@ -33,20 +32,11 @@ def looking(look: Callable[[IO[bytes]], None]) -> Iterator[None]:
             _under_way.clear()
 
 
-def _is_much() -> bool:
-    """A first guess: where the state really is takes longer to find out."""
+def _is_large() -> bool:
+    """A first guess: where the history really is takes longer to find out."""
     config_dir = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
     try:
-        is_large = os.stat(os.path.join(config_dir, "history.jsonl")).st_size >= LARGE
-    except (OSError, ValueError):
-        is_large = False
-    return is_large or has_many(os.path.join(config_dir, "projects"))
-
-
-def has_many(projects: str) -> bool:
-    """Whether there are many project directories; most file systems count them as links."""
-    try:
-        return os.stat(projects).st_nlink > MANY
+        return os.stat(os.path.join(config_dir, "history.jsonl")).st_size >= LARGE
     except (OSError, ValueError):
         return False
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ccmove.config import Excerpt, config_change
 from ccmove.edits import Edit, apply
 from ccmove.errors import RefusedError
-from ccmove.firstlook import FirstLook
+from ccmove.firstlook import scan_history
 from ccmove.folders import rename_folders
 from ccmove.future import Future, ignores_case
 from ccmove.halves import paths_in
@@ -56,13 +56,11 @@ def plan_move(
 
     `displaced` is where a run sets aside what loses in a merge; a preview needs no such place.
     """
-    first_look = FirstLook(layout)
-    state = State(layout, first_look.names)
+    state = State(layout)
     paths = PathMap(request.moves)
     if request.only:
         paths = PathMap(request.moves, _nested(state, paths, ledger))
-    _ = state.config_paths  # read before the answer of a first look is waited for
-    prompts = _history(layout, paths, first_look, tick)
+    prompts = _history(layout, paths, tick)
     found = find_portions(state, paths, _prompt_paths(prompts), ledger)
     placer = Placer(
         layout.projects,
@@ -111,16 +109,14 @@ def _nested(state: State, paths: PathMap, ledger: Ledger) -> frozenset[str]:
 # -- history -----------------------------------------------------------------------------------
 
 
-def _history(
-    layout: Layout, paths: PathMap, first_look: FirstLook, tick: Tick | None
-) -> HistoryChange | None:
+def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> HistoryChange | None:
     path = history_file(layout)
     fd = open_regular(path)
     if fd is None:
         return None
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        found = first_look.scan(fd, seen, paths, tick)
+        found = scan_history(fd, seen, paths, tick)
     finally:
         os.close(fd)
     return HistoryChange(path, (HistoryPart(path, found),), seen)

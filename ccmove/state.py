@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -314,9 +314,8 @@ def _utf8(latin: str) -> str:
 class State:
     """What one look at a config directory found; parts are read when first asked for."""
 
-    def __init__(self, layout: Layout, listed: Callable[[], dict[str, list[str]]] = dict) -> None:
+    def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self._listed = listed  # what is known already of `beside_sessions`
 
     @cached_property
     def directory_names(self) -> tuple[str, ...]:
@@ -350,12 +349,8 @@ class State:
         them was one a moment ago, and whatever is in them is opened in that way.
         """
         projects = str(self.layout.projects)
-        listed = self._listed()
         found: dict[str, list[str]] = {}
         for name in self.directory_names:
-            if name in listed:
-                found[name] = listed[name]
-                continue
             with contextlib.suppress(FileNotFoundError):  # it went meanwhile
                 entries = os.listdir(f"{projects}/{name}")
                 found[name] = sorted(entry for entry in entries if not is_of_a_session(entry))

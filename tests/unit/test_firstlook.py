@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import threading
@@ -13,14 +14,14 @@ from typing import IO, Any
 import pytest
 
 from ccmove import ahead, firstlook, history
-from ccmove.firstlook import FirstLook, look
+from ccmove.firstlook import look, scan_history
 from ccmove.layout import Layout, find_layout
 from ccmove.ownership import Ledger
 from ccmove.pathmap import PathMap
 from ccmove.plan import Plan, Request
 from ccmove.planner import plan_move
-from ccmove.state import Fingerprint, State, reader
-from tests.support.state import StateBuilder, encoded_name
+from ccmove.state import Fingerprint, reader
+from tests.support.state import StateBuilder
 from tests.unit.test_halves import everything
 
 HERE = os.getpid()
@@ -36,10 +37,6 @@ def layout(state: StateBuilder, monkeypatch: pytest.MonkeyPatch) -> Layout:
     state.project("app", prompts=40)
     state.project("other", prompts=40, memory={"MEMORY.md": f"as in {state.code / 'app'}\n"})
     state.odd_history("app", 60)
-    aliases = state.project("third").directory / ".session-aliases"
-    aliases.write_text(f"x={state.code / 'app'}\n")
-    for directory in state.projects.iterdir():
-        os.utime(directory, (1_700_000_000, 1_700_000_000))
     return find_layout(None, {})
 
 
@@ -59,7 +56,6 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr(ahead, "LARGE", 1)
-    monkeypatch.setattr(ahead, "MANY", 1)
     monkeypatch.setattr(firstlook, "HEAD_START", 0)
     return made
 
@@ -79,10 +75,10 @@ def looked(layout: Layout, move: tuple[str, str], forks: list[int]) -> Iterator[
         os.waitpid(forks[0], os.WNOHANG)
 
 
-def scanned(layout: Layout, first_look: FirstLook, paths: PathMap, **more: Any) -> history.Scan:
+def scanned(layout: Layout, paths: PathMap, **more: Any) -> history.Scan:
     fd = os.open(layout.history, os.O_RDONLY)
     try:
-        return first_look.scan(fd, Fingerprint.of(os.fstat(fd)), paths, **more)
+        return scan_history(fd, Fingerprint.of(os.fstat(fd)), paths, **more)
     finally:
         os.close(fd)
 
@@ -123,7 +119,7 @@ def test_both_together_find_what_one_finds(
     monkeypatch.setattr(firstlook, "HEAD_START", head_start)
     size = layout.history.stat().st_size
     with ahead.looking(lambda pipe: look(layout, move, pipe)):
-        found = scanned(layout, FirstLook(layout), PathMap((move,)))
+        found = scanned(layout, PathMap((move,)))
     assert everything(found) == everything(alone(layout, PathMap((move,))))
     assert found.lines > 40
     assert len(forks) == 1
@@ -142,8 +138,8 @@ def test_a_history_that_is_another_one_now_is_searched_again(
     move: tuple[str, str],
     own_scans: list[tuple[int, int]],
 ) -> None:
-    first_look = FirstLook(layout)
-    assert first_look.names()  # so it has answered
+    (other,) = ahead._under_way
+    assert select.select([other._ends[0]], [], [], 60)[0], "it has answered"
     file = looked.history
     data = file.read_bytes()
     if what == "grown":
@@ -159,7 +155,7 @@ def test_a_history_that_is_another_one_now_is_searched_again(
         file.unlink()
         file.write_bytes(b"")
     paths = PathMap((move,))
-    assert everything(scanned(looked, first_look, paths)) == everything(alone(looked, paths))
+    assert everything(scanned(looked, paths)) == everything(alone(looked, paths))
     size = file.stat().st_size
     assert sum(end - start for start, end in own_scans) == size
 
@@ -169,7 +165,7 @@ def test_what_was_searched_for_another_move_does_not_count(
 ) -> None:
     """As when nothing is known about the real path, and the path as typed is tried."""
     paths = PathMap(((str(state.code / "other"), str(state.code / "x")),))
-    found = scanned(looked, FirstLook(layout), paths)
+    found = scanned(looked, paths)
     assert everything(found) == everything(alone(looked, paths))
     assert found.lines == 40
     assert sum(end - start for start, end in own_scans) == looked.history.stat().st_size
@@ -180,80 +176,7 @@ def test_projects_that_stay_are_not_known_in_advance(
 ) -> None:
     state.project("app/inside", prompts=9)
     paths = PathMap((move,), frozenset({str(state.code / "app/inside")}))
-    assert everything(scanned(looked, FirstLook(layout), paths)) == everything(alone(looked, paths))
-
-
-def test_the_answer_counts_once(layout: Layout, looked: Layout) -> None:
-    """Who plans again wants to know what has changed."""
-    assert FirstLook(layout).names() == State(looked).beside_sessions
-    assert FirstLook(layout).names() == {}
-
-
-def test_directories_that_came_later_are_listed_and_those_that_went_are_not(
-    layout: Layout, looked: Layout, state: StateBuilder
-) -> None:
-    first_look = FirstLook(layout)
-    before = first_look.names()
-    later = state.project("later", memory={"MEMORY.md": "x"}).name
-    gone = state.projects / encoded_name(str(state.code / "other"))
-    gone.rename(state.root / "elsewhere")
-    assert gone.name in before
-    assert first_look.names() == {name: before[name] for name in before if name != gone.name}
-    listed = State(looked, first_look.names).beside_sessions
-    assert listed == State(looked).beside_sessions
-    assert listed[later] == ["memory"]
-    assert gone.name not in listed
-
-
-@pytest.mark.parametrize("what", ["came", "went", "replaced", "touched"])
-def test_a_directory_that_has_changed_since_is_listed_again(
-    what: str, layout: Layout, looked: Layout, move: tuple[str, str], state: StateBuilder
-) -> None:
-    """As when an interrupted run is taken back first, and files are where they were again."""
-    first_look = FirstLook(layout)
-    scanned(looked, first_look, PathMap((move,)))  # so it has answered
-    directory = state.projects / encoded_name(str(state.code / "third"))
-    if what == "came":
-        (directory / "notes.md").write_text("x")
-    elif what == "went":
-        (directory / ".session-aliases").unlink()
-    elif what == "replaced":
-        directory.rename(state.root / "elsewhere")
-        directory.mkdir()
-        os.utime(directory, (1_700_000_000, 1_700_000_000))
-    else:
-        os.utime(directory)
-    names = first_look.names()
-    assert directory.name not in names
-    assert len(names) == 2
-    assert State(looked, lambda: names).beside_sessions == State(looked).beside_sessions
-
-
-def test_a_directory_that_may_still_be_changing_is_not_known_in_advance(
-    layout: Layout, move: tuple[str, str], forks: list[int], state: StateBuilder
-) -> None:
-    """What comes a moment later may leave it with the very same date."""
-    os.utime(state.projects / encoded_name(str(state.code / "third")))
-    with ahead.looking(lambda pipe: look(layout, move, pipe)):
-        assert len(FirstLook(layout).names()) == 2
-    assert len(forks) == 1
-
-
-def test_without_the_directories_nothing_is_known(layout: Layout, looked: Layout) -> None:
-    first_look = FirstLook(layout)
-    assert first_look.names()
-    looked.projects.rename(looked.config_dir / "elsewhere")
-    assert first_look.names() == {}
-
-
-def test_what_was_listed_is_not_listed_again(
-    layout: Layout, looked: Layout, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = FirstLook(layout).names()
-    listed: list[object] = []
-    monkeypatch.setattr(os, "listdir", listed.append)
-    assert State(looked, lambda: names).beside_sessions == names
-    assert listed == []
+    assert everything(scanned(looked, paths)) == everything(alone(looked, paths))
 
 
 def in_the_other_process(trouble: Callable[[], object]) -> Callable[..., Any]:
@@ -316,30 +239,19 @@ def test_a_plan_is_the_same_with_and_without_a_first_look(
     assert any(left.what.startswith("Claude's notes") for left in plan(looked, move).left_alone)
 
 
-def test_a_plan_lists_no_directory_that_was_listed_ahead(
-    looked: Layout, move: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+def test_a_history_that_is_gone_when_it_is_to_be_searched(
+    layout: Layout, move: tuple[str, str], forks: list[int]
 ) -> None:
-    listdir = os.listdir
-    listed: list[str] = []
+    def look_too_late(pipe: IO[bytes]) -> None:
+        layout.history.unlink()
+        look(layout, move, pipe)
 
-    def noted(path: Any = ".") -> list[str]:
-        listed.append(str(path))
-        return listdir(path)
-
-    monkeypatch.setattr(os, "listdir", noted)
-    inside = f"{looked.projects}/"
-    plan(looked, move)
-    assert [path for path in listed if path.startswith(inside)] == []
-    plan(looked, move)
-    assert len([path for path in listed if path.startswith(inside)]) == 3  # the control
-
-
-def test_a_state_without_a_history(layout: Layout, move: tuple[str, str], forks: list[int]) -> None:
-    layout.history.unlink()
-    with ahead.looking(lambda pipe: look(layout, move, pipe)):
-        first_look = FirstLook(layout)
-        assert first_look.names() == State(layout).beside_sessions
-        assert shown(plan(layout, move))[2] is None
+    with ahead.looking(look_too_late):
+        (other,) = ahead._under_way
+        os.close(other._ends[1])  # so that its end can be seen
+        other._ends = (other._ends[0], os.open(os.devnull, os.O_RDONLY))
+        assert select.select([other._ends[0]], [], [], 60)[0], "it has ended"
+        assert plan(layout, move).history is None
     assert len(forks) == 1
 
 
@@ -347,7 +259,7 @@ def nothing(pipe: IO[bytes]) -> None:
     """A look that finds nothing."""
 
 
-def begins(monkeypatch: pytest.MonkeyPatch, forks: list[int]) -> bool:
+def begins(forks: list[int]) -> bool:
     before = len(forks)
     with ahead.looking(nothing):
         pass
@@ -355,48 +267,32 @@ def begins(monkeypatch: pytest.MonkeyPatch, forks: list[int]) -> bool:
     return len(forks) > before
 
 
-def test_only_much_is_looked_at_in_advance(
+def test_only_a_large_history_is_searched_in_advance(
     layout: Layout, forks: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    size, directories = layout.history.stat().st_size, len(os.listdir(layout.projects))
-    assert begins(monkeypatch, forks)
-    monkeypatch.setattr(ahead, "MANY", 100)
+    size = layout.history.stat().st_size
     monkeypatch.setattr(ahead, "LARGE", size)
-    assert begins(monkeypatch, forks)
+    assert begins(forks)
     monkeypatch.setattr(ahead, "LARGE", size + 1)
-    assert not begins(monkeypatch, forks)
-    if layout.projects.stat().st_nlink == directories + 2:  # as most file systems have it
-        monkeypatch.setattr(ahead, "MANY", directories + 1)
-        assert begins(monkeypatch, forks)
-        monkeypatch.setattr(ahead, "MANY", directories + 2)
-        assert not begins(monkeypatch, forks)
+    assert not begins(forks)
     monkeypatch.setattr(ahead, "LARGE", 1)
     for strange in (tmp_path / "none", "\0"):
         monkeypatch.setattr(os, "environ", {"CLAUDE_CONFIG_DIR": str(strange)})
-        assert not begins(monkeypatch, forks)
+        assert not begins(forks)
     monkeypatch.setattr(os, "environ", {"CLAUDE_CONFIG_DIR": str(layout.config_dir)})
-    assert begins(monkeypatch, forks)
+    assert begins(forks)
 
 
 def test_without_another_core_or_beside_threads_there_is_no_other_process(
     layout: Layout, forks: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
-    assert not begins(monkeypatch, forks)
+    assert not begins(forks)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(threading, "active_count", lambda: 2)
-    assert not begins(monkeypatch, forks)
+    assert not begins(forks)
     monkeypatch.delitem(sys.modules, "threading")  # then nobody can have any
-    assert begins(monkeypatch, forks)
-
-
-def test_few_directories_are_not_listed_in_advance(
-    layout: Layout, move: tuple[str, str], forks: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ahead, "MANY", 1000)
-    with ahead.looking(lambda pipe: look(layout, move, pipe)):
-        assert FirstLook(layout).names() == {}
-    assert len(forks) == 1
+    assert begins(forks)
 
 
 def test_progress_counts_the_whole_history(
@@ -404,7 +300,7 @@ def test_progress_counts_the_whole_history(
 ) -> None:
     monkeypatch.setattr(history, "BLOCK", 256)
     seen: list[int] = []
-    scanned(looked, FirstLook(layout), PathMap((move,)), tick=seen.append)
+    scanned(looked, PathMap((move,)), tick=seen.append)
     assert seen == sorted(seen)
     assert len(seen) > 5
     assert seen[-1] == looked.history.stat().st_size
