@@ -43,13 +43,13 @@ class OtherProcess:
         ends, self._ends = self._ends, ()
         for end in ends:
             os.close(end)
-        process, self._process = self._process, 0
-        if process:
+        if self._process:
             # Where a parent does not care for its children, the system forgets one that has ended.
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                if os.waitpid(process, os.WNOHANG) == (0, 0):  # it is alive, and still ours
-                    os.kill(process, signal.SIGKILL)
-                    os.waitpid(process, 0)
+                if os.waitpid(self._process, os.WNOHANG) == (0, 0):  # it is alive, and still ours
+                    os.kill(self._process, signal.SIGKILL)
+                    os.waitpid(self._process, 0)
+            self._process = 0
 
     def begin(self, look: Callable[[IO[bytes]], object], *kept: int) -> None:
         """Let it look, and write what it finds; it has only those descriptors that are kept."""
