@@ -189,18 +189,18 @@ class _Comparison:
         members = [*self._members(root, ())]
         planned = self._planned(members)
         text = self.after.decode("latin-1")  # bytes for characters, as `outline` has it
+        whole = memoryview(self.before)
         was = 0
         beside_removed = False
         for member in members:
             is_removed = member.place in self.removed
-            between = self.before[was : member.key.start]
+            between = whole[was : member.key.start]
             if not self._pass(between, beside_removed, is_removed):
                 return False
             if not is_removed and not self._meet(member, planned, text):
                 return False
             was, beside_removed = member.item.end, is_removed
-        rest = self.before[was:]
-        ends = self._pass(rest, beside_removed) and self.position == len(self.after)
+        ends = self._pass(whole[was:], beside_removed) and self.position == len(self.after)
         return ends and planned in ({}, {PROJECTS: {}})  # else something planned is missing
 
     def _members(self, node: Node, pointer: Pointer) -> Iterator[_Member]:
@@ -229,13 +229,13 @@ class _Comparison:
         _make(self.edits, planned)
         return planned
 
-    def _pass(self, between: bytes, after_removed: bool, before_removed: bool = False) -> bool:
+    def _pass(self, between: memoryview, after_removed: bool, before_removed: bool = False) -> bool:
         """What stands between two members; beside one that is gone there may be no comma."""
         if before_removed:
-            between = between.rstrip(_SEPARATORS)
+            between = between[: len(bytes(between).rstrip(_SEPARATORS))]
         if after_removed:
-            between = between.lstrip(_SEPARATORS)
-            if (between or not before_removed) and not self._separate(between):
+            between = between[len(between) - len(bytes(between).lstrip(_SEPARATORS)) :]
+            if (between or not before_removed) and not self._separate(bytes(between[:1])):
                 return False
         is_same = self.after.startswith(between, self.position)
         self.position += len(between)
@@ -247,7 +247,7 @@ class _Comparison:
         while self.after[end] in _SEPARATORS:
             end += 1
         self.position = end
-        alone = self.after[start - 1] == ord("{") or following.startswith(b"}")
+        alone = self.after[start - 1] == ord("{") or following == b"}"
         return self.after.count(b",", start, end) == (0 if alone else 1)
 
     def _meet(self, member: _Member, planned: dict[Any, Any], text: str) -> bool:
