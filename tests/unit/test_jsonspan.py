@@ -324,6 +324,10 @@ class TestMemberAt:
         with pytest.raises(NotJsonError):
             member_at(text, 0)
 
+    def test_the_refusal_says_where(self) -> None:
+        with pytest.raises(NotJsonError, match="at character 1$"):
+            member_at('{"a" 1}', 1)
+
 
 class TestByteValues:
     """Values far sooner, in Latin-1; None where that would not be the whole truth."""
