@@ -325,7 +325,7 @@ class TestMemberAt:
             member_at(text, 0)
 
     def test_the_refusal_says_where(self) -> None:
-        with pytest.raises(NotJsonError, match="at character 1$"):
+        with pytest.raises(NotJsonError, match=r"at character 1$"):
             member_at('{"a" 1}', 1)
 
 
