@@ -23,7 +23,7 @@ TESTS = {
     "pathmap": ["tests/unit/test_pathmap.py", "tests/property/test_paths.py"],
     "jsonspan": ["tests/unit/test_jsonspan.py", "tests/property/test_jsonspan.py"],
     "rewriter": ["tests/unit/test_rewriter.py", "tests/property/test_rewriter.py"],
-    "planner": ["tests/unit/test_planner.py", "tests/unit/test_firstlook.py"],
+    "planner": ["tests/unit/test_planner.py"],
     "journal": ["tests/unit/test_journal.py"],
     "backup": ["tests/unit/test_backup.py"],
 }
