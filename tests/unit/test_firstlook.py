@@ -41,23 +41,11 @@ def layout(state: StateBuilder, monkeypatch: pytest.MonkeyPatch) -> Layout:
 
 
 @pytest.fixture
-def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def forks(forks: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Everything is worth a look in advance; the processes that were made."""
-    made: list[int] = []
-    fork = os.fork
-
-    def counted() -> int:
-        child = fork()
-        if child:
-            made.append(child)
-        return child
-
-    monkeypatch.setattr(os, "fork", counted)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr(ahead, "LARGE", 1)
     monkeypatch.setattr(firstlook, "HEAD_START", 0)
-    return made
+    return forks
 
 
 @pytest.fixture

@@ -39,22 +39,10 @@ SECOND = line(f"{OLD}/b") + line(OLD) * 7 + line(f"{OLD}/a") + line(OLD)[:-5] + 
 
 
 @pytest.fixture
-def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def forks(forks: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Every size is worth a process; the processes that were made."""
-    made: list[int] = []
-    fork = os.fork
-
-    def counted() -> int:
-        child = fork()
-        if child:
-            made.append(child)
-        return child
-
-    monkeypatch.setattr(os, "fork", counted)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr(halves, "WORTH_A_PROCESS", 1)
-    return made
+    return forks
 
 
 @pytest.fixture
