@@ -29,12 +29,15 @@ _PLAIN = re.compile(rb"[ !#-\[\]-~]*")  # printable ASCII that JSON.stringify ne
 _ESCAPE = re.compile(rb"\\[/u]")
 _PLAIN_ESCAPE = re.compile(rb"\\(?:/|u00[2-7])")  # the only escapes in which plain text is spelled
 
-# A line as the client writes it, without pastes; valid JSON if it is UTF-8. Not possessive, which
-# some versions of Python 3.11 get wrong; for each escape it takes memory, so not for long lines.
+# A line as the client writes it; valid JSON if it is UTF-8. Not possessive, which some versions of
+# Python 3.11 get wrong; for each escape it takes memory, so not for long lines.
 _TEXT = rb'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*)*'
+_NUMBER = rb"[1-9][0-9]{0,15}"
+_PASTE = rb'"[0-9]+":\{"id":%b(?:,"[A-Za-z]+":"%b")*\}' % (_NUMBER, _TEXT)
 _USUAL_LINE = re.compile(
-    rb'\{"display":"%(text)b","pastedContents":\{\},"timestamp":[1-9][0-9]{0,15},'
-    rb'"project":("%(text)b")(?:,"sessionId":"%(text)b")?\}\r?\Z' % {b"text": _TEXT}
+    rb'\{"display":"%(text)b","pastedContents":\{(?:%(paste)b(?:,(?=")|(?=\})))*\},'
+    rb'"timestamp":%(number)b,"project":("%(text)b")(?:,"sessionId":"[0-9a-f-]*")?\}\r?\Z'
+    % {b"text": _TEXT, b"number": _NUMBER, b"paste": _PASTE}
 )
 _LONGEST_USUAL = 64 << 10
 
@@ -230,24 +233,26 @@ class _Finder:
                 continue  # in a line that was seen already
             start = block.rfind(b"\n", first, spot) + 1 or first
             end = block.find(b"\n", spot, last)
-            end = last if end < 0 else end
-            usual = end - start < _LONGEST_USUAL and _USUAL_LINE.match(block, start, end)
-            if usual and _is_utf8(block[start:end]):
-                self._add(usual, offset)
-            else:
-                self._look_at(block[start:end], offset + start)
+            if end < 0:
+                end = last
+            line = block[start:end]
+            usual = _USUAL_LINE.match(line) if end - start < _LONGEST_USUAL else None
+            if usual is None or not _is_utf8(line):
+                self._look_at(line, offset + start)
+                continue
+            spelling = usual[1]
+            if spelling not in self._places:
+                self._places[spelling] = self._place(spelling)
+            place = self._places[spelling]
+            if place is not None:
+                at = offset + start + usual.start(1)
+                self.found.add_span(at, at + len(spelling), place)
 
-    def _add(self, line: re.Match[bytes], offset: int) -> None:
-        """A line in the client's own form: its path moves, or not."""
-        spelling = line[1]
-        if spelling not in self._places:
-            path = json.loads(spelling)
-            after = self.paths.map(path)
-            self._places[spelling] = None if after is None else self.found.place(path, after)
-        place = self._places[spelling]
-        if place is not None:
-            at = offset + line.start(1)
-            self.found.add_span(at, at + len(spelling), place)
+    def _place(self, spelling: bytes) -> int | None:
+        """Which replacement a path in this spelling gets; None when it does not move."""
+        path = json.loads(spelling)
+        after = self.paths.map(path)
+        return None if after is None else self.found.place(path, after)
 
     def _look_at(self, line: bytes, offset: int) -> None:
         """One line, in any form and spelling."""

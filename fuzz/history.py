@@ -128,11 +128,16 @@ def _usual(source: Source) -> bytes:
     """As the client writes it, now and before it knew sessions."""
     record = {
         "display": text(source, PATHS),
-        "pastedContents": {},
+        "pastedContents": {str(n): _paste(source, n) for n in range(source.below(3))},
         "timestamp": source.pick(TIMES),
         "project": text(source, PATHS),
     }
     return stringify(record | {"sessionId": SESSION} if source.yes() else record)
+
+
+def _paste(source: Source, number: int) -> dict[str, object]:
+    names = ("type", "content", "project")[: source.below(4)]
+    return {"id": number} | {name: text(source, PATHS) for name in names}
 
 
 def _object(source: Source) -> bytes:

@@ -31,12 +31,20 @@ PLAIN_LINES = PATHS.map(lambda path: stringify({"display": path, "project": path
 JSON_LINES = OBJECTS.map(
     lambda text: text.encode("utf-8", "surrogatepass").replace(b"\n", b" ") + b"\n"
 )
+PASTES = st.dictionaries(
+    st.sampled_from(["1", "22", "x"]),
+    st.fixed_dictionaries(
+        {"id": st.integers(-1, 23)},
+        optional={"type": st.just("text"), "content": TEXTS, "project": PATHS, "size": st.none()},
+    ),
+    max_size=3,
+)
 CLIENT_LINES = st.builds(
-    lambda display, path, ends: (
+    lambda display, pastes, path, ends: (
         stringify(
             {
                 "display": display,
-                "pastedContents": {},
+                "pastedContents": pastes,
                 "timestamp": 1780000061003,
                 "project": path,
                 "sessionId": SESSION,
@@ -45,6 +53,7 @@ CLIENT_LINES = st.builds(
         + ends
     ),
     st.one_of(TEXTS, PATHS),
+    PASTES,
     PATHS,
     st.sampled_from([b"\n", b"\n", b"\r\n", b" \n", b""]),
 )
@@ -52,7 +61,7 @@ TORN_LINES = st.builds(lambda line, cut: line[:cut], PLAIN_LINES, st.integers(0,
 SPOILED_LINES = st.builds(  # the client's, but for a few bytes somewhere
     lambda line, at, gone, put: line[:at] + put + line[at + gone :],
     CLIENT_LINES,
-    st.integers(0, 200),
+    st.integers(0, 300),
     st.integers(0, 3),
     st.one_of(st.binary(max_size=2), st.sampled_from([b'"', b"0", b"\\", b"\\u", b"\x7f", b","])),
 )

@@ -89,15 +89,17 @@ class TestOddLines:
 class TestTheClientsOwnForm:
     """Lines that look like the client's are known by a pattern, which must not know more."""
 
-    MEMBERS = ("display", "project", "sessionId")
+    MEMBERS = ("display", "content", "project", "sessionId")
 
-    def line(self, **spelled: str) -> bytes:
-        display, project, session = (
+    def line(self, *, pastes: str | None = None, **spelled: str) -> bytes:
+        display, content, project, session = (
             spelled.get(name, usual)
-            for name, usual in zip(self.MEMBERS, ("fix it", OLD, SESSION), strict=True)
+            for name, usual in zip(self.MEMBERS, ("fix it", "it", OLD, SESSION), strict=True)
         )
+        if pastes is None:
+            pastes = f'"1":{{"id":1,"type":"text","content":"{content}"}}'
         return (
-            f'{{"display":"{display}","pastedContents":{{}},"timestamp":1780000061003,'
+            f'{{"display":"{display}","pastedContents":{{{pastes}}},"timestamp":1780000061003,'
             f'"project":"{project}","sessionId":"{session}"}}\n'
         ).encode("utf-8", "surrogateescape")
 
@@ -127,6 +129,26 @@ class TestTheClientsOwnForm:
     def test_what_is_no_number_leaves_the_line_as_it_is(self, number: str) -> None:
         spoiled = self.line().replace(b"1780000061003", number.encode())
         assert history.rewrite(spoiled, PATHS) == spoiled
+
+    @pytest.mark.parametrize("members", ['"id":1', '"id":23,"type":"text","contentHash":"0a"'])
+    def test_pastes_are_known_by_the_pattern(
+        self, members: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(history, "parse", mock.Mock(side_effect=AssertionError))
+        for pastes in ("", f'"1":{{{members}}}', f'"1":{{{members}}},"22":{{{members}}}'):
+            moved = self.line(pastes=pastes, project=NEW)
+            assert history.rewrite(self.line(pastes=pastes), PATHS) == moved
+
+    def test_whatever_stands_for_pastes_is_read_as_json_is(self) -> None:
+        pieces = ('"1":{"id":1}', f'"2":{{"id":2,"project":"{OLD}"}}', ",", "{", "}", '"id"', "0")
+        rows = ["".join(row) for n in range(5) for row in itertools.product(pieces, repeat=n)]
+        data = b"".join(self.line(pastes=pastes) for pastes in rows)
+        assert history.rewrite(data, PATHS) == moved_history(data, PATHS.map)
+
+    @pytest.mark.parametrize("number", ["01", "+1", "", "1 2", "-", '"1"'])
+    def test_a_paste_has_a_number(self, number: str) -> None:
+        data = self.line(pastes=f'"1":{{"id":{number},"type":"text"}}')
+        assert history.rewrite(data, PATHS) == moved_history(data, PATHS.map)
 
     def test_length_makes_no_difference(self, monkeypatch: pytest.MonkeyPatch) -> None:
         limit = history._LONGEST_USUAL
