@@ -92,10 +92,10 @@ def _start_of(pid: int) -> str | None:
 def _stat_fields(pid: int) -> list[str]:
     """The fields of /proc/<pid>/stat from the third on; the second may hold anything."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        text = _read(f"/proc/{pid}/stat")
     except OSError:
         return []
-    return text.rpartition(")")[2].split()
+    return text.rpartition(b")")[2].decode("ascii", "replace").split()
 
 
 def _ancestors(pid: int) -> Iterator[int]:
@@ -118,9 +118,9 @@ def _claude_processes() -> Iterator[tuple[int, str, None]]:
         if not name.isdigit():
             continue
         try:
-            if Path(f"/proc/{name}/comm").read_bytes().strip() not in (b"claude", b"node"):
+            if _read(f"/proc/{name}/comm").strip() not in (b"claude", b"node"):
                 continue
-            command = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")
+            command = _read(f"/proc/{name}/cmdline").split(b"\0")
             if _is_claude(command):
                 yield int(name), _folder_of(name), None
         except OSError:
@@ -168,6 +168,15 @@ def desktop_app_is_running() -> bool:
 
 def _comm(name: str) -> bytes:
     try:
-        return Path(f"/proc/{name}/comm").read_bytes().strip() if name.isdigit() else b""
+        return _read(f"/proc/{name}/comm").strip() if name.isdigit() else b""
     except OSError:
         return b""
+
+
+def _read(path: str) -> bytes:
+    """The beginning of what the system tells of a process; there may be hundreds of them."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(fd, 1 << 16)
+    finally:
+        os.close(fd)
