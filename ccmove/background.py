@@ -12,8 +12,9 @@ import queue
 import threading
 from collections.abc import Callable
 
+from ccmove.opening import add_file
+
 WORTH_A_THREAD = 1 << 18
-_BLOCK = 1 << 20
 
 Job = Callable[[], None]
 
@@ -96,16 +97,8 @@ class BackgroundHash:
         self.end()
 
     def _read(self, fd: int, size: int) -> None:
-        """Through one and the same small buffer: fresh memory takes longer than reading."""
-        block = memoryview(bytearray(min(_BLOCK, size)))
-        position = 0
         try:
-            while position < size:
-                length = os.preadv(fd, [block[: size - position]], position)
-                if not length:
-                    break  # it has shrunk; whoever compares sizes will notice
-                self._digest.update(block[:length])
-                position += length
+            add_file(self._digest, fd, size)
         finally:
             os.close(fd)
 

@@ -1,4 +1,7 @@
-"""A large history is searched by two processes, each one half."""
+"""A large history is searched by two processes, one from each end, until they meet.
+
+So neither waits for the other, however busy the machine is.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +10,76 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ccmove.history import Scan, scan
-from ccmove.otherprocess import OtherProcess, is_worth_it
+from ccmove.lighttyping import IO
+from ccmove.opening import open_regular, reader
+from ccmove.otherprocess import OtherProcess, is_worth_it, send
 from ccmove.pathmap import PathMap
-from ccmove.state import open_regular, reader
 
 WORTH_A_PROCESS = 16 << 20  # bytes; below that a process costs what it saves
+PART = 1 << 20  # so much is searched at a time
 _LARGEST_KEPT = 30 << 20
 
+Tick = Callable[[int], None]
 
-def scan_file(
-    fd: int,
-    size: int,
-    paths: PathMap,
-    tick: Callable[[int], None] | None = None,
-) -> Scan:
+
+def scan_file(fd: int, size: int, paths: PathMap, tick: Tick | None = None) -> Scan:
     """Look at the first `size` bytes of a file, as `history.scan` does."""
     keep_freed_memory()
-    is_large = size >= WORTH_A_PROCESS and is_worth_it()
-    middle = line_from(fd, size // 2, size) if is_large else size
-    half = (lambda done: tick(done * size // middle)) if tick else None
     with OtherProcess() as other:
-        if middle < size:
-            other.begin(lambda pipe: scan(reader(fd), size, paths, middle).dump(pipe), fd)
-        found = scan(reader(fd), middle, paths, tick=half)
-        rest = other.answer(Scan.load)
-    if middle < size:
-        is_whole = rest is not None and rest.size == size
-        found.extend(rest if is_whole else scan(reader(fd), size, paths, middle))
-    return found
+        if size >= WORTH_A_PROCESS and is_worth_it():
+            other.begin(lambda pipe: search(fd, size, paths, pipe), fd)
+        return scan_with(other, fd, size, paths, tick)[0]
+
+
+def search(fd: int, size: int, paths: PathMap, pipe: IO[bytes]) -> None:
+    """In the other process: from the beginning, part by part."""
+    position = 0
+    while position < size:
+        end = line_from(fd, position + PART, size)
+        found = scan(reader(fd), end, paths, position)
+        send(pipe, found.packed())
+        if found.size < end:
+            break  # the file has shrunk meanwhile
+        position = end
+
+
+def scan_with(
+    other: OtherProcess, fd: int, size: int, paths: PathMap, tick: Tick | None = None
+) -> tuple[Scan, str | None]:
+    """Search from the end as far back as the other process has not come.
+
+    Beside what was found comes the hash of the whole, if the other process has sent one.
+    """
+    if not other.is_there:
+        return scan(reader(fd), size, paths, tick=tick), None
+    found = Scan()  # from the beginning, by the other one
+    own: list[Scan] = []  # from the end
+    begins, sha256 = size, None
+    while found.size < begins:
+        message = other.receive(0)
+        if isinstance(message, str):
+            sha256 = message
+        elif message is not None and message[0] <= begins:
+            found.extend(Scan.unpacked(message))
+        else:  # it has sent nothing, or has met what was searched here
+            end, begins = begins, _part_before(fd, found.size, begins)
+            own.append(scan(reader(fd), end, paths, begins))
+        if tick:
+            tick(size - max(0, begins - found.size))
+    for part in reversed(own):
+        found.extend(part)
+    return found, sha256
+
+
+def _part_before(fd: int, first: int, end: int) -> int:
+    """Where the last part of first..end begins: with a line, and `first` does."""
+    length = PART
+    while end - length > first:
+        begins = line_from(fd, end - length, end)
+        if begins < end:
+            return begins
+        length *= 2  # a long line
+    return first
 
 
 def paths_in(file: Path, paths: PathMap) -> tuple[str, ...]:

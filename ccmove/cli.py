@@ -11,7 +11,8 @@ import click
 
 from ccmove import TESTED_WITH, __version__, shell
 from ccmove.errors import UsageError
-from ccmove.session import COMPLETE_VARIABLE, Session, fail, give_up_on_stdout
+from ccmove.session import Session, fail, give_up_on_stdout
+from ccmove.start import COMPLETE_VARIABLE
 
 SHELLS = ["bash", "zsh", "fish"]
 VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict", "--sort", "--search"}

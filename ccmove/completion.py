@@ -25,7 +25,7 @@ from ccmove.encoding import possible_names
 from ccmove.layout import Layout, find_layout, size_of
 from ccmove.listed import read_lists
 from ccmove.printable import printable
-from ccmove.session import COMPLETE_VARIABLE
+from ccmove.start import COMPLETE_VARIABLE
 from ccmove.state import State, recorded_path
 from ccmove.survey import folder_exists
 

@@ -187,6 +187,11 @@ def _is_case_change(old_parent: int, old: str, new_parent: int, new: str) -> boo
     return stat.S_ISDIR(one.st_mode) and (one.st_ino, one.st_dev) == (other.st_ino, other.st_dev)
 
 
+def get_ready() -> None:
+    """Load what a rename needs, which takes longer than the rename."""
+    import ctypes  # noqa: F401
+
+
 def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
     """The system's rename that refuses to replace, returning an errno; None where there is none."""
     name, flag = ("renameatx_np", 4) if sys.platform == "darwin" else ("renameat2", 1)

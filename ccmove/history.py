@@ -9,7 +9,6 @@ ends at `\\n` only; one that is not a JSON object in valid UTF-8 stays as it is.
 from __future__ import annotations
 
 import json
-import marshal
 import re
 from array import array
 from bisect import bisect_left
@@ -17,10 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from ccmove.jsonspan import NotJsonError, parse, quote
-from ccmove.lighttyping import IO, NamedTuple
+from ccmove.lighttyping import Any, NamedTuple
 from ccmove.pathmap import PathMap
 
 BLOCK = 512 << 10  # half or four times as much measured no faster
+PIECE = 2  # blocks that are written at once
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over
 NEWLINE = ord("\n")
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
@@ -116,21 +116,19 @@ class Scan:
         self.unreadable += rest.unreadable
         self.too_long += rest.too_long
 
-    def dump(self, file: IO[bytes]) -> None:
-        """For another process of the same program."""
-        numbers = (len(self.starts), self.size, self.unreadable, self.too_long)
-        marshal.dump((numbers, self.replacements, self._moves), file)
-        for spans in (self.starts, self.ends, self.which):
-            spans.tofile(file)
+    def packed(self) -> tuple[Any, ...]:
+        """For another process of the same program, in values that marshal knows; `size` first."""
+        spans = (self.starts, self.ends, self.which)
+        numbers = (self.size, self.unreadable, self.too_long)
+        return (*numbers, self.replacements, self._moves, *(part.tobytes() for part in spans))
 
     @classmethod
-    def load(cls, file: IO[bytes]) -> Scan:
-        """What was dumped; EOFError when some of it is missing."""
+    def unpacked(cls, packed: tuple[Any, ...]) -> Scan:
         found = cls()
-        numbers, found.replacements, found._moves = marshal.load(file)
-        length, found.size, found.unreadable, found.too_long = numbers
-        for spans in (found.starts, found.ends, found.which):
-            spans.fromfile(file, length)
+        found.size, found.unreadable, found.too_long, *rest = packed
+        found.replacements, found._moves, *spans = rest
+        for part, data in zip((found.starts, found.ends, found.which), spans, strict=True):
+            part.frombytes(data)
         return found
 
     def grown_by(self) -> int:
@@ -336,7 +334,7 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
     position = start
     first = 0
     while position < found.size:
-        end = min(position + BLOCK, found.size)
+        end = min(position + PIECE * BLOCK, found.size)
         last = bisect_left(found.starts, end, first)
         if last > first:
             end = max(end, found.ends[last - 1])

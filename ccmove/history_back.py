@@ -11,9 +11,9 @@ from ccmove import history
 from ccmove.jsonspan import NotJsonError
 from ccmove.layout import Layout
 from ccmove.manifest import Manifest, SavedFile, sha256_of
+from ccmove.opening import Fingerprint, open_regular, reader
 from ccmove.pathmap import PathMap
 from ccmove.plan import HistoryChange, HistoryPart
-from ccmove.state import Fingerprint, open_regular, reader
 from ccmove.wayback import WayBack, way_back
 
 

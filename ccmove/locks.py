@@ -21,7 +21,7 @@ from pathlib import Path
 from ccmove import files
 from ccmove.errors import RefusedError
 from ccmove.layout import Layout
-from ccmove.state import links_refused
+from ccmove.opening import links_refused
 
 STALE_AFTER = 10.0
 REFRESH_EVERY = 3.0

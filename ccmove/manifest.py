@@ -21,16 +21,10 @@ from ccmove.errors import RefusedError
 from ccmove.jsonspan import loads, parse
 from ccmove.layout import PROJECT_FILES, Layout
 from ccmove.lighttyping import Any, NamedTuple
+from ccmove.opening import add_file, open_regular
 from ccmove.pathmap import PathMap, is_root
 from ccmove.plan import PARKED, ProjectMove, Step
-from ccmove.state import (
-    ALIASES,
-    INDEX,
-    LARGEST_DOCUMENT,
-    MEMORY,
-    open_regular,
-    read_document,
-)
+from ccmove.state import ALIASES, INDEX, LARGEST_DOCUMENT, MEMORY, read_document
 
 SCHEMA = 1
 LARGEST_MANIFEST = 64 << 20
@@ -100,11 +94,10 @@ def sha256_of(path: Path, size: int | None = None) -> str:
     if fd is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     digest = hashlib.sha256()
-    with open(fd, "rb") as file:
-        left = os.fstat(fd).st_size if size is None else size
-        while left > 0 and (block := file.read(min(left, 1 << 20))):
-            digest.update(block)
-            left -= len(block)
+    try:
+        add_file(digest, fd, os.fstat(fd).st_size if size is None else size)
+    finally:
+        os.close(fd)
     return digest.hexdigest()
 
 

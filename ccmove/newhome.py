@@ -26,8 +26,8 @@ from ccmove.catalogue import SEARCH_DEPTH, Catalogue, Folder
 from ccmove.encoding import uncut
 from ccmove.errors import CcmoveError
 from ccmove.history import encoded
+from ccmove.opening import open_regular
 from ccmove.pathmap import tail_below
-from ccmove.state import open_regular
 from ccmove.survey import Project, Survey, ancestors, folders_named
 
 Tick = Callable[[int, int], None]

@@ -8,13 +8,16 @@ process reads for itself.
 from __future__ import annotations
 
 import contextlib
+import marshal
 import os
+import select
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ccmove.lighttyping import IO, Any
 
+_LENGTH = 8  # bytes that tell how long a message is
 _INTERRUPTIONS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
@@ -66,20 +69,75 @@ class OtherProcess:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
-    def answer(self, load: Callable[[IO[bytes]], Any]) -> Any:
-        """What `load` makes of the answer; None when there is none. The process is gone then."""
-        if not self._process:
-            return None
-        reading, writing = self._ends
-        self._ends = (reading,)
-        os.close(writing)
+    @property
+    def is_there(self) -> bool:
+        """Whether it may still send something."""
+        return self._process != 0
+
+    def answer(self) -> Any:
+        """The one thing that it sends; None when there is none. The process is gone then."""
         try:
-            with os.fdopen(reading, "rb", closefd=False) as pipe:
-                return load(pipe)
-        except (EOFError, ValueError, TypeError):
-            return None
+            return self.receive()
         finally:
             self.end()
+
+    def receive(self, patience: int | None = None) -> Any:
+        """What it has sent next; None when nothing came in time, or nothing will come any more.
+
+        `patience` is in milliseconds, and without end by default.
+        """
+        if not self._process:
+            return None
+        reading, *writing = self._ends
+        self._ends = (reading,)
+        for end in writing:
+            os.close(end)
+        if patience is not None and not _comes_something(reading, patience):
+            return None
+        try:
+            length = int.from_bytes(_exactly(reading, _LENGTH), "little")
+            return marshal.loads(_exactly(reading, length))
+        except (EOFError, ValueError, TypeError):
+            self.end()
+            return None
+
+
+def send(pipe: IO[bytes], value: Any) -> None:
+    """In the other process: made of what marshal knows, numbers, strings, tuples and the like."""
+    data = marshal.dumps(value)
+    pipe.write(len(data).to_bytes(_LENGTH, "little") + data)
+    pipe.flush()
+
+
+def _comes_something(fd: int, patience: int) -> bool:
+    waiting = select.poll()
+    waiting.register(fd, select.POLLIN)
+    return bool(waiting.poll(patience))
+
+
+def _exactly(fd: int, length: int) -> bytes:
+    pieces = []
+    while length:
+        piece = os.read(fd, min(length, 1 << 20))
+        if not piece:
+            raise EOFError
+        pieces.append(piece)
+        length -= len(piece)
+    return b"".join(pieces)
+
+
+def in_halves(
+    items: Sequence[Any], work: Callable[[Sequence[Any]], list[Any]], worth_it: int, *kept: int
+) -> list[Any]:
+    """What `work` makes of the items, one of each; of so many another process takes one half."""
+    if len(items) < worth_it or not is_worth_it():
+        return work(items)
+    mine, others = items[: len(items) // 2], items[len(items) // 2 :]
+    with OtherProcess() as other:
+        other.begin(lambda pipe: send(pipe, work(others)), *kept)
+        made = work(mine)
+        rest = other.answer()
+    return made + (rest if isinstance(rest, list) else work(others))
 
 
 def _look(look: Callable[[IO[bytes]], object], kept: tuple[int, ...], writing: int) -> None:

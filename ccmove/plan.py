@@ -12,8 +12,8 @@ from ccmove.edits import Edit
 from ccmove.history import Scan
 from ccmove.jsonspan import Node
 from ccmove.lighttyping import NamedTuple
+from ccmove.opening import Fingerprint
 from ccmove.pathmap import PathMap
-from ccmove.state import Fingerprint
 
 PARKED = ".ccmove-parked-"  # begins the name of a folder that steps aside for another
 
@@ -99,6 +99,7 @@ class HistoryChange(NamedTuple):
     parts: tuple[HistoryPart, ...]
     seen: Fingerprint  # of the history itself; what it grows by afterwards is carried over
     keep_times: int | None = None
+    sha256: str | None = None  # of what was seen, where it is known already
 
     @property
     def lines(self) -> int:

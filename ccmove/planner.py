@@ -6,15 +6,16 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ccmove.bothends import paths_in
 from ccmove.config import Excerpt, config_change
 from ccmove.edits import Edit, apply
 from ccmove.errors import RefusedError
 from ccmove.firstlook import scan_history
 from ccmove.folders import rename_folders
 from ccmove.future import Future, ignores_case
-from ccmove.halves import paths_in
 from ccmove.layout import Layout
 from ccmove.mentions import Search
+from ccmove.opening import Fingerprint, history_file, open_regular
 from ccmove.ownership import Ledger, find_portions
 from ccmove.pathmap import PathMap, tail_below
 from ccmove.places import Folder, moved_folders, other_documents
@@ -32,14 +33,7 @@ from ccmove.plan import (
 )
 from ccmove.printable import plural
 from ccmove.relocate import Relocator
-from ccmove.state import (
-    ALIASES,
-    Document,
-    Fingerprint,
-    State,
-    history_file,
-    open_regular,
-)
+from ccmove.state import ALIASES, Document, State
 from ccmove.typed import again
 
 Tick = Callable[[int], None]
@@ -57,6 +51,14 @@ def plan_move(
     `displaced` is where a run sets aside what loses in a merge; a preview needs no such place.
     """
     state = State(layout)
+    with state.listing():
+        return _plan(state, request, ledger, displaced, tick)
+
+
+def _plan(
+    state: State, request: Request, ledger: Ledger, displaced: Path | None, tick: Tick | None
+) -> Plan:
+    layout = state.layout
     paths = PathMap(request.moves)
     if request.only:
         paths = PathMap(request.moves, _nested(state, paths, ledger))
@@ -116,10 +118,10 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> HistoryChange
         return None
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        found = scan_history(fd, seen, paths, tick)
+        found, sha256 = scan_history(fd, seen, paths, tick)
     finally:
         os.close(fd)
-    return HistoryChange(path, (HistoryPart(path, found),), seen)
+    return HistoryChange(path, (HistoryPart(path, found),), seen, sha256=sha256)
 
 
 def _prompt_paths(prompts: HistoryChange | None) -> Iterator[str]:

@@ -11,9 +11,9 @@ from ccmove import shell
 from ccmove.errors import RefusedError
 from ccmove.layout import Layout
 from ccmove.nofollow import is_there
+from ccmove.opening import refuse_link
 from ccmove.plan import Plan
 from ccmove.printable import size as amount
-from ccmove.state import refuse_link
 from ccmove.typed import again, look_at
 
 ROOM_TO_SPARE = 1 << 20

@@ -251,14 +251,14 @@ def complain(message: str) -> None:
         sys.stderr.write(f"ccmove: {printable(message)}\n")
 
 
-_COMMAND = re.compile(
+_COMMAND = (
     r"(?P<words>(?:.*?: )?)(?P<command>(?:ccmove|git|mv|ls|mkdir|chmod|df|CCMOVE_DEBUG=1) .*)"
 )
 
 
 def with_command(hint: str) -> Line:
     """The command that ends a hint stands out, and is never broken, so that it can be copied."""
-    match = _COMMAND.fullmatch(hint)
+    match = re.fullmatch(_COMMAND, hint)
     if match is None:
         return [("", hint)]
     return [("", match["words"]), ("command", match["command"])]

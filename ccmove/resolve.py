@@ -7,10 +7,12 @@ from collections.abc import Iterable
 
 from ccmove import shell
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
-from ccmove.lighttyping import NamedTuple
+from ccmove.lighttyping import TYPE_CHECKING, NamedTuple
 from ccmove.pathmap import client_spelling, is_root, is_windows, tail_below
-from ccmove.state import State
 from ccmove.typed import again
+
+if TYPE_CHECKING:
+    from ccmove.state import State
 
 
 class Pair(NamedTuple):

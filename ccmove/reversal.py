@@ -18,21 +18,22 @@ from pathlib import Path
 from ccmove import edits as make
 from ccmove import rewriter, shell
 from ccmove.backup import read_manifest
+from ccmove.bothends import paths_in
 from ccmove.config import PROJECTS, config_change
 from ccmove.drafts import listed_again, without_entries
 from ccmove.edits import Edit
 from ccmove.errors import NothingKnownError, RefusedError, StaleLookError
-from ccmove.halves import paths_in
 from ccmove.history_back import pointed_back
 from ccmove.history_back import reversed_history as reversed_history
 from ccmove.jsonspan import NotJsonError, find, parse, show
 from ccmove.layout import Layout
 from ccmove.manifest import Manifest, SavedFile, read_edits, sha256, sha256_of
+from ccmove.opening import history_file, open_regular
 from ccmove.pathmap import PathMap
 from ccmove.plan import FileChange, HistoryChange, Plan, ProjectMove
 from ccmove.retreat import Retreat
 from ccmove.rewriter import NameMap
-from ccmove.state import Document, history_file, open_regular, read_document
+from ccmove.state import Document, read_document
 from ccmove.typed import look_at
 from ccmove.wayback import WayBack, way_back
 

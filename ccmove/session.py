@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 Show = Callable[[Any, "Printer"], None]
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
-COMPLETE_VARIABLE = "_CCMOVE_COMPLETE"  # a shell sets it to ask how a word goes on
 INTERRUPTED = 130
 DEFAULT_HINTS = {2: "ccmove --help", 5: "ccmove recover", INTERRUPTED: "{again}"}
 

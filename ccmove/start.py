@@ -1,32 +1,24 @@
 """Where ccmove starts, and the one way out of it.
 
 `ccmove OLD NEW`, the usual call, has nothing to parse: it does not wait for click, which takes
-longer to load than all the rest.
+longer to load than all the rest. Before anything else is loaded another process begins to look.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import io
 import os
 import sys
 
-from ccmove import ahead, typed
+from ccmove import ahead
 from ccmove.lighttyping import IO, NoReturn
-from ccmove.session import (
-    COMPLETE_VARIABLE,
-    DEBUG,
-    InterruptedRunError,
-    Session,
-    bug,
-    fail,
-    give_up_on_stdout,
-    unprinted,
-)
 
 COMMANDS = {
     "move", "restore", "recover", "backups", "demo", "list", "doctor", "verify", "completion",
 }  # fmt: skip
+COMPLETE_VARIABLE = "_CCMOVE_COMPLETE"  # a shell sets it to ask how a word goes on
 
 
 def program() -> NoReturn:
@@ -45,30 +37,54 @@ def main(args: list[str] | None = None) -> None:
     """Do what was typed; every way out of ccmove goes through here."""
     gc.disable()  # a short life: looking for cycles among 20 MB of JSON only takes time
     given = sys.argv[1:] if args is None else args
-    typed.words = given
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a name may not exist in the terminal's encoding
-            stream.reconfigure(errors="backslashreplace")
     try:
-        code = _run(given)
+        with _looking_ahead(given):
+            code = _run(given)
         if sys.stdout is not None:
             sys.stdout.flush()
     except KeyboardInterrupt:
+        from ccmove.session import InterruptedRunError, fail
+
         code = fail(InterruptedRunError("interrupted; nothing was done"), as_json="--json" in given)
     except OSError as error:  # of click's own output, such as --help
+        from ccmove.session import give_up_on_stdout, unprinted
+
         give_up_on_stdout()
         code = 0
         if not isinstance(error, BrokenPipeError):  # who reads a pipe may stop at any time
             unprinted(error)
             code = 1
     except Exception as error:
+        from ccmove.session import DEBUG, bug, fail
+
         if os.environ.get(DEBUG):
             raise
         code = fail(bug(error), as_json="--json" in given)
     sys.exit(code)
 
 
+def _looking_ahead(given: list[str]) -> contextlib.AbstractContextManager[None]:
+    if not is_plain_move(given):
+        return contextlib.nullcontext()
+    old, new = given
+
+    def look(pipe: IO[bytes]) -> None:
+        from ccmove.firstlook import look
+        from ccmove.layout import find_layout
+        from ccmove.resolve import resolve_pair
+
+        look(find_layout(None, os.environ), resolve_pair(old, new).real, pipe)
+
+    return ahead.looking(look)
+
+
 def _run(given: list[str]) -> int:
+    from ccmove import typed
+
+    typed.words = given
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name may not exist in the terminal's encoding
+            stream.reconfigure(errors="backslashreplace")
     if is_plain_move(given):
         return _plain_move(*given)
     from ccmove import cli
@@ -84,17 +100,11 @@ def is_plain_move(given: list[str]) -> bool:
 
 
 def _plain_move(old: str, new: str) -> int:
-    def look_ahead(pipe: IO[bytes]) -> None:
-        from ccmove.firstlook import look
-        from ccmove.layout import find_layout
-        from ccmove.resolve import resolve_pair
-
-        look(find_layout(None, os.environ), resolve_pair(old, new).real, pipe)
+    from ccmove.session import Session
 
     def work(session: Session) -> object:
-        with ahead.looking(look_ahead):
-            from ccmove.resolve import resolve_pair
+        from ccmove.resolve import resolve_pair
 
-            return session.move([resolve_pair(old, new)])
+        return session.move([resolve_pair(old, new)])
 
     return Session().run(work)

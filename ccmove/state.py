@@ -11,7 +11,6 @@ import errno
 import json
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +22,8 @@ from ccmove.errors import LinkError, RefusedError, StaleLookError
 from ccmove.jsonspan import Node, NotJsonError, byte_values, outline, parse
 from ccmove.layout import Layout
 from ccmove.lighttyping import Any, NamedTuple
+from ccmove.opening import Fingerprint, history_file, links_refused, open_regular
+from ccmove.otherprocess import OtherProcess, in_halves, is_worth_it, send
 from ccmove.printable import size as readable
 from ccmove.rewriter import parse_index
 
@@ -33,20 +34,9 @@ LARGEST_DOCUMENT = 1 << 30
 INDEX = "sessions-index.json"
 ALIASES = ".session-aliases"
 MEMORY = "memory"
+MANY_ENTRIES = 300  # of a project directory: from here on another process is worth having
+MANY_DIRECTORIES = 300
 SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-class Fingerprint(NamedTuple):
-    """Enough to notice that a file is no longer the one that was looked at."""
-
-    inode: int
-    size: int
-    mtime_ns: int
-    device: int = 0
-
-    @classmethod
-    def of(cls, found: os.stat_result) -> Fingerprint:
-        return cls(found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev)
 
 
 class Document:
@@ -65,41 +55,6 @@ class Document:
     def values(self) -> dict[str, Any] | None:
         """What it holds, as `byte_values` has it; parsed once, whoever asks."""
         return byte_values(self.data)
-
-
-@contextlib.contextmanager
-def links_refused() -> Iterator[None]:
-    """Meeting a link is a refusal that names it."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.EMLINK):
-            raise LinkError(error.filename) from None
-        raise
-
-
-def open_regular(path: Path) -> int | None:
-    """A descriptor for reading, None when there is no such file; links and pipes are refused."""
-    try:
-        with links_refused():
-            fd = nofollow.open_file(path, os.O_RDONLY | os.O_NONBLOCK)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        if error.errno == errno.ENXIO:
-            raise _not_a_file(path) from None
-        if error.errno == errno.ENAMETOOLONG:
-            return None
-        raise
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise _not_a_file(path)
-    return fd
-
-
-def _not_a_file(path: Path) -> RefusedError:
-    look = shell.join(["ls", "-ld", str(path)])
-    return RefusedError(f"{path} is not a regular file", f"look at it: {look}")
 
 
 def names_in(path: Path) -> list[str]:
@@ -127,21 +82,6 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
     if len(data) != seen.size:
         raise StaleLookError(f"{path} changed while it was read", "run the command again")
     return Document(path, data, seen)
-
-
-def reader(fd: int) -> history.Read:
-    """Read by offset from an open file; a short answer only at its end."""
-
-    def read(offset: int, length: int) -> bytes:
-        block = os.pread(fd, length, offset)
-        while block and len(block) < length:
-            more = os.pread(fd, length - len(block), offset + len(block))
-            if not more:
-                break
-            block += more
-        return block
-
-    return read
 
 
 # -- transcripts -----------------------------------------------------------------------
@@ -258,20 +198,30 @@ class ProjectDirectory(NamedTuple):
 
 def read_directory(path: Path) -> ProjectDirectory:
     """Look into a project directory: its entries and the paths they name."""
-    items = []
-    with links_refused(), nofollow.directory(path) as fd, os.scandir(fd) as entries:
-        for entry in entries:
-            is_dir = entry.is_dir(follow_symlinks=False)
-            named = size = None
-            if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
-                transcript = _open_in(fd, entry.name)
-                if transcript is not None:
-                    named, size = _recorded(transcript)
-            items.append(Item._make((entry.name, is_dir, named, size)))
-    items.sort(key=lambda item: item.name)
+    with links_refused(), nofollow.directory(path) as fd:
+        with os.scandir(fd) as entries:
+            listed = sorted((entry.name, *_kind(entry)) for entry in entries)
+        found = in_halves(
+            listed, lambda part: [_looked_at(fd, *entry) for entry in part], MANY_ENTRIES, fd
+        )
+    items = tuple(map(Item._make, found))
     index = _index(path / INDEX)
     paths = index_paths(index) if index is not None else frozenset()
-    return ProjectDirectory(path.name, path, tuple(items), paths, index)
+    return ProjectDirectory(path.name, path, items, paths, index)
+
+
+def _kind(entry: os.DirEntry[str]) -> tuple[bool, bool]:
+    """Whether it is a directory, and whether it is a transcript that can be read."""
+    is_transcript = entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False)
+    return entry.is_dir(follow_symlinks=False), is_transcript
+
+
+def _looked_at(
+    directory: int, name: str, is_dir: bool, is_transcript: bool
+) -> tuple[str, bool, str | None, int | None]:
+    """What an Item is made of."""
+    fd = _open_in(directory, name) if is_transcript else None
+    return (name, is_dir, *(_recorded(fd) if fd is not None else (None, None)))
 
 
 def _index(path: Path) -> Document | None:
@@ -316,6 +266,7 @@ class State:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
+        self._other: OtherProcess | None = None
 
     @cached_property
     def directory_names(self) -> tuple[str, ...]:
@@ -341,12 +292,27 @@ class State:
                 f"look at it: {shell.join(['ls', '-ld', str(projects)])}",
             ) from None
 
+    @contextlib.contextmanager
+    def listing(self) -> Iterator[None]:
+        """Of many project directories another process finds out meanwhile what lies in them."""
+        with OtherProcess() as other:
+            if len(self.directory_names) >= MANY_DIRECTORIES and is_worth_it():
+                other.begin(lambda pipe: send(pipe, self._beside_sessions()))
+            self._other = other
+            try:
+                yield
+            finally:
+                self._other = None
+
     @cached_property
     def beside_sessions(self) -> dict[str, list[str]]:
-        """For every project directory what lies in it beside transcripts and sessions' folders.
+        """For every project directory what lies in it beside transcripts and sessions' folders."""
+        found = self._other.answer() if self._other is not None else None
+        return found if isinstance(found, dict) else self._beside_sessions()
 
-        Listed by their paths, which takes half the time of a way that can follow no link: none of
-        them was one a moment ago, and whatever is in them is opened in that way.
+    def _beside_sessions(self) -> dict[str, list[str]]:
+        """Listed by their paths, which takes half the time of a way that can follow no link: none
+        of them was one a moment ago, and whatever is in them is opened in that way.
         """
         projects = str(self.layout.projects)
         found: dict[str, list[str]] = {}
@@ -442,17 +408,3 @@ def _what_is_wrong(text: str) -> NotJsonError:
     except NotJsonError as error:
         return error
     raise AssertionError("valid JSON after all")
-
-
-def refuse_link(path: Path) -> None:
-    """A link where a directory of the state should be leads out of it."""
-    if os.path.islink(path):
-        raise LinkError(path)
-
-
-def history_file(layout: Layout) -> Path:
-    """The history itself: a link is followed inside of the state, and nowhere else."""
-    real = Path(os.path.realpath(layout.history))
-    if real != layout.history and not real.is_relative_to(layout.config_dir):
-        raise LinkError(layout.history)
-    return real

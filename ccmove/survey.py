@@ -23,15 +23,7 @@ from ccmove.listed import Listed, Problem, read_lists
 from ccmove.live import live_sessions
 from ccmove.ownership import Ledger
 from ccmove.pathmap import is_windows, tail_below
-from ccmove.state import (
-    ALIASES,
-    INDEX,
-    MEMORY,
-    Item,
-    ProjectDirectory,
-    State,
-    read_directory,
-)
+from ccmove.state import ALIASES, INDEX, MEMORY, Item, ProjectDirectory, State, read_directory
 
 Tick = Callable[[int, int], None]  # done, in all
 

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ccmove import backup, files, journal, manifest, nofollow, verifier
-from ccmove.background import hashing
+from ccmove.background import Background, hashing
 from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, describe
 from ccmove.files import Attributes
 from ccmove.interrupts import interrupts_ignored, termination_as_interrupt
@@ -38,10 +38,10 @@ from ccmove.layout import Layout
 from ccmove.lighttyping import NamedTuple
 from ccmove.locks import ClientLocks, new_mark, own_lock
 from ccmove.manifest import Content, Manifest, SavedFile
+from ccmove.opening import Fingerprint
 from ccmove.plan import FileChange, HistoryChange, Plan, origin_of
 from ccmove.preflight import preflight, refuse_foreign_state
 from ccmove.staging import StagedHistory
-from ccmove.state import Fingerprint
 
 MakePlan = Callable[[Path], Plan]
 Progress = Callable[[str, int, int], None]  # what, bytes done, bytes in all
@@ -270,6 +270,9 @@ class Run:
             self._stage_history(self.plan.history)
 
     def _stage_history(self, change: HistoryChange) -> None:
+        getting_ready = Background()  # while the disk works there is time for this, too
+        getting_ready.do(files.get_ready, change.seen.size)
+        getting_ready.end()
         self.history = StagedHistory(change, self.staged[final(change)], self.plan.paths)
         progress = self.progress
         tick = (lambda done, total: progress("history", done, total)) if progress else None

@@ -18,8 +18,9 @@ from ccmove.edits import Edit
 from ccmove.jsonspan import Node, NotJsonError, Pointer, loads, member_at, outline, unquote
 from ccmove.lighttyping import Any, NamedTuple
 from ccmove.manifest import sha256_of
+from ccmove.opening import open_regular
 from ccmove.plan import FileChange, Plan, landings
-from ccmove.state import open_regular, read_document
+from ccmove.state import read_document
 
 MOST_SHOWN = 20
 PIECE = 1 << 16

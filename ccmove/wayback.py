@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ccmove.halves import paths_in
+from ccmove.bothends import paths_in
 from ccmove.jsonspan import NotJsonError, parse
 from ccmove.layout import Layout
 from ccmove.manifest import Manifest

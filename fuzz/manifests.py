@@ -20,7 +20,8 @@ from ccmove.errors import RefusedError, UnsettledError
 from ccmove.journal import Journal
 from ccmove.layout import Layout
 from ccmove.manifest import Content, Manifest, SavedFile
-from ccmove.state import Document, Fingerprint
+from ccmove.opening import Fingerprint
+from ccmove.state import Document
 from fuzz.source import Source, blank, document, leaf, spelled, text
 from fuzz.spans import NAMES, containers, reference
 

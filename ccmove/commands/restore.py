@@ -18,12 +18,12 @@ from ccmove.live import live_sessions
 from ccmove.locks import own_lock
 from ccmove.manifest import ID_PATTERN, Manifest
 from ccmove.nofollow import is_there
+from ccmove.opening import open_regular, reader, refuse_link
 from ccmove.plan import Plan
 from ccmove.preflight import refuse_foreign_state, refuse_links, refuse_links_of_ours
 from ccmove.result import Result
 from ccmove.reversal import plan_restore
 from ccmove.settling import settle
-from ccmove.state import open_regular, reader, refuse_link
 from ccmove.typed import again
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,9 +54,36 @@ def large(state: StateBuilder) -> StateBuilder:
     return state
 
 
-def counted(state: StateBuilder, *words: str) -> Completed:
-    command = [sys.executable, "-c", COUNTING, *words, "my-app", "new-app"]
+GROWING = """
+from ccmove import transaction
+commit = transaction.Run.commit
+grown = []
+def and_a_prompt_comes(self):
+    commit(self)
+    if not grown:
+        grown.append(True)
+        with open(self.layout.history, "r+b") as history:
+            line = history.readline()
+            history.seek(0, 2)
+            history.write(line)
+transaction.Run.commit = and_a_prompt_comes
+"""
+
+
+def counted(state: StateBuilder, *words: str, first: str = "") -> Completed:
+    command = [sys.executable, "-c", first + COUNTING, *words, "my-app", "new-app"]
     return run_child(command, state=state, cwd=state.code)
+
+
+def manifest(state: StateBuilder) -> tuple[Path, dict[str, Any]]:
+    """The newest backup, and what it says about the history."""
+    backup = max((state.config_dir / "ccmove" / "backups").iterdir())
+    record = json.loads((backup / "manifest.json").read_bytes())
+    return backup, next(file for file in record["files"] if file["place"] == "history")
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_the_usual_call_and_the_long_one_have_the_same_result(large: StateBuilder) -> None:
@@ -98,3 +129,23 @@ def test_a_link_in_the_place_of_the_history_leads_the_other_one_nowhere(
     assert "symbolic link" in refused.err
     assert outside.exists()
     assert not (large.projects / encoded_name(str(large.code / "new-app"))).exists()
+
+
+@pytest.mark.parametrize("words", [(), ("move",)], ids=["ahead", "control"])
+@pytest.mark.parametrize("first", ["", GROWING], ids=["as it is", "grown meanwhile"])
+def test_the_hashes_are_those_of_the_history_before_and_after(
+    large: StateBuilder, words: tuple[str, ...], first: str
+) -> None:
+    """What the other process has hashed can't be gone on with: then all is done once more."""
+    before = large.history.read_bytes()
+    moved = counted(large, *words, first=first)
+    assert (moved.exit, moved.err) == (0, f"forks: {0 if words else 1}")
+    if first:
+        before += before[: before.index(b"\n") + 1]
+    backup, history = manifest(large)
+    assert (backup / history["saved"]).read_bytes() == before
+    assert history["before"]["sha256"] == sha256(backup / history["saved"])
+    assert history["after"]["sha256"] == sha256(large.history)
+    assert large.history.read_bytes() == before.replace(b"/my-app", b"/new-app")
+    assert run_ccmove("restore", state=large).exit == 0
+    assert large.history.read_bytes() == before

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from ccmove.alike import Alike, alike, differing_values
 from ccmove.edits import Edit, apply
 from ccmove.jsonspan import byte_values
+from ccmove.opening import Fingerprint
 from ccmove.pathmap import PathMap
 from ccmove.rewriter import NameMap, index_edits
-from ccmove.state import Document, Fingerprint, index_paths
+from ccmove.state import Document, index_paths
 from tests.property.strategies import BLANKS, NEW, OLD, PATHS, TEXTS, json_texts, spellings
 from tests.property.test_rewriter import DOCUMENTS, FIELDS, INDEX_LEAVES, INDEXES, MAPS
 from tests.support.oddlines import stringify

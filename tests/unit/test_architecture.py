@@ -17,8 +17,8 @@ PACKAGE = Path(__file__).parents[2] / "ccmove"
 # From the bottom up: a module may import only what stands before it. The commands, and what they
 # show and find, come above all of these and are free among themselves.
 ORDER = [
-    *("lighttyping", "printable", "shell", "errors", "typed", "background", "nofollow"),
-    *("otherprocess", "ahead"),
+    *("lighttyping", "printable", "shell", "errors", "typed", "nofollow", "layout", "opening"),
+    *("background", "otherprocess", "ahead"),
     *("encoding", "pathmap"),
     *(
         "jsonspan",
@@ -27,9 +27,8 @@ ORDER = [
         "alike",
         "history",
         "config",
-        "layout",
         "state",
-        "halves",
+        "bothends",
         "firstlook",
         "live",
     ),

@@ -1,8 +1,10 @@
-"""A large history is looked at by two processes, and what they find is what one would find."""
+"""A large history is searched by two processes, and what they find is what one would find."""
 
 from __future__ import annotations
 
 import fcntl
+import io
+import itertools
 import os
 import platform
 import signal
@@ -16,11 +18,12 @@ from typing import IO, Any
 
 import pytest
 
-from ccmove import halves, history, otherprocess
-from ccmove.halves import scan_file
+from ccmove import bothends, history, otherprocess
+from ccmove.bothends import scan_file
 from ccmove.history import Scan, scan
+from ccmove.opening import reader
+from ccmove.otherprocess import OtherProcess, send
 from ccmove.pathmap import PathMap
-from ccmove.state import reader
 from tests.support.oddlines import stringify
 
 OLD, NEW = "/code/app", "/code/new"
@@ -40,9 +43,43 @@ SECOND = line(f"{OLD}/b") + line(OLD) * 7 + line(f"{OLD}/a") + line(OLD)[:-5] + 
 
 @pytest.fixture
 def forks(forks: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Every size is worth a process; the processes that were made."""
-    monkeypatch.setattr(halves, "WORTH_A_PROCESS", 1)
+    """Every size is worth a process, and few lines a part; the processes that were made."""
+    monkeypatch.setattr(bothends, "WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(bothends, "PART", 100)
     return forks
+
+
+MEETINGS: dict[str, Callable[[int], bool]] = {
+    "the other one first": lambda _: True,
+    "this one first": lambda _: False,
+    "in turns": lambda turn: turn % 2 == 0,
+    "the other one twice": lambda turn: turn % 3 > 0,
+    "at the end": lambda turn: turn > 4,
+}
+
+
+def meet(monkeypatch: pytest.MonkeyPatch, is_waited_for: Callable[[int], bool]) -> None:
+    """Where the two meet does not depend on who is faster: in these turns one waits for a part."""
+    receive = OtherProcess.receive
+    turns = itertools.count()
+
+    def in_turn(self: OtherProcess, patience: int | None = None) -> Any:
+        if patience == 0:
+            return receive(self) if is_waited_for(next(turns)) else None
+        return receive(self, patience)
+
+    monkeypatch.setattr(OtherProcess, "receive", in_turn)
+
+
+@pytest.fixture(params=MEETINGS)
+def meeting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    meet(monkeypatch, MEETINGS[request.param])
+    return str(request.param)
+
+
+@pytest.fixture
+def other_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    meet(monkeypatch, MEETINGS["the other one first"])
 
 
 @pytest.fixture
@@ -84,23 +121,76 @@ def agrees(data: bytes, fd: int) -> None:
         b"\n" * 50,
     ],
 )
+@pytest.mark.parametrize("part", [1, 60, 100, 1000, 1 << 20])
 def test_two_find_what_one_finds(
-    data: bytes, forks: list[int], opened: Callable[[bytes], int]
+    data: bytes,
+    part: int,
+    forks: list[int],
+    meeting: str,
+    opened: Callable[[bytes], int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(bothends, "PART", part)
     agrees(data, opened(data))
     assert len(forks) == 1
 
 
-@pytest.mark.parametrize("data", [b"", b"x", line(OLD)[:-1], line(OLD), b"x\n" + line(OLD)])
-def test_where_no_line_begins_in_the_second_half_one_does_it(
-    data: bytes, forks: list[int], opened: Callable[[bytes], int]
+@pytest.mark.parametrize("data", [b"x", line(OLD)[:-1], line(OLD), b"x\n" + line(OLD)])
+def test_there_may_be_less_than_one_part(
+    data: bytes, forks: list[int], meeting: str, opened: Callable[[bytes], int]
 ) -> None:
     agrees(data, opened(data))
-    assert forks == []
+
+
+def parts_searched(
+    monkeypatch: pytest.MonkeyPatch, forks: list[int], fd: int, size: int
+) -> list[tuple[int, int]]:
+    """The parts of the file that this process searches itself."""
+    parts: list[tuple[int, int]] = []
+
+    def noted(read: Any, size: int, paths: PathMap, start: int = 0, **more: Any) -> Scan:
+        if os.getpid() == HERE:
+            parts.append((start, size))
+        return scan(read, size, paths, start, **more)
+
+    monkeypatch.setattr(bothends, "scan", noted)
+    scan_file(fd, size, PATHS)
+    assert len(forks) == 1
+    return parts
+
+
+def test_nobody_searches_what_the_other_has_searched(
+    forks: list[int], opened: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch, meeting: str
+) -> None:
+    data = FIRST + SECOND
+    parts = parts_searched(monkeypatch, forks, opened(data), len(data))
+    for (start, _), (_, end) in itertools.pairwise(parts):
+        assert start == end  # from the end, without a gap
+    searched = sum(end - start for start, end in parts)
+    if meeting == "this one first":
+        assert searched == len(data)
+    elif meeting == "the other one first":
+        assert searched == 0
+    else:
+        assert 0 < searched < len(data)
+        assert parts[0][1] == len(data)
+
+
+def test_what_the_other_one_sends_about_the_same_part_does_not_count(
+    forks: list[int], opened: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both search the part in which they meet; the last one is taken from here."""
+    data = line(OLD) * 10
+    monkeypatch.setattr(bothends, "PART", 6 * len(line(OLD)))
+    meet(monkeypatch, lambda turn: turn > 0)
+    parts = parts_searched(monkeypatch, forks, opened(data), len(data))
+    assert [end - start for start, end in parts] == [6 * len(line(OLD)) - len(line(OLD))] * 2
+    meet(monkeypatch, lambda turn: turn > 0)
+    agrees(data, opened(data))
 
 
 def test_a_line_that_is_too_long_may_stand_in_the_middle(
-    forks: list[int], opened: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
+    forks: list[int], meeting: str, opened: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history, "BLOCK", 64)
     monkeypatch.setattr(history, "LONGEST_LINE", 300)
@@ -129,10 +219,11 @@ TROUBLES: dict[str, Callable[[], object]] = {
 def test_whatever_happens_to_the_other_one(
     what: str,
     forks: list[int],
+    meeting: str,
     opened: Callable[[bytes], int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(halves, "scan", in_the_other_process(TROUBLES[what]))
+    monkeypatch.setattr(bothends, "scan", in_the_other_process(TROUBLES[what]))
     data = FIRST + SECOND
     agrees(data, opened(data))
     assert len(forks) == 1
@@ -146,6 +237,7 @@ def test_the_other_one_is_not_interrupted_and_this_one_is(
     number: signal.Signals,
     blocked: bool,
     forks: list[int],
+    other_first: None,
     opened: Callable[[bytes], int],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -157,9 +249,10 @@ def test_the_other_one_is_not_interrupted_and_this_one_is(
         signal.raise_signal(number)
         (tmp_path / "came").write_bytes(bytes(came))
 
+    monkeypatch.setattr(bothends, "PART", 1 << 20)
     if not blocked:
         monkeypatch.setattr(otherprocess, "_INTERRUPTIONS", set())
-    monkeypatch.setattr(halves, "scan", in_the_other_process(interrupted))
+    monkeypatch.setattr(bothends, "scan", in_the_other_process(interrupted))
     before = signal.signal(number, lambda number, _: came.append(number))
     try:
         data = FIRST + SECOND
@@ -215,9 +308,10 @@ def test_an_interrupt_at_the_very_fork_leaves_nothing(
 
 PARENT = """
 import fcntl, os, sys, time
-from ccmove import halves
+from ccmove import bothends
 from ccmove.pathmap import PathMap
-halves.WORTH_A_PROCESS = 1
+bothends.WORTH_A_PROCESS = 1
+bothends.PART = 100
 os.sched_getaffinity = lambda _: {0, 1}
 history, lock = sys.argv[1:]
 held = os.open(lock, os.O_RDWR | os.O_CREAT)
@@ -231,7 +325,7 @@ def told():
     return child
 os.fork = told
 paths = PathMap((("/code/app", "/code/new"),))
-halves.scan_file(fd, os.fstat(fd).st_size, paths, lambda _: time.sleep(60))
+bothends.scan_file(fd, os.fstat(fd).st_size, paths, lambda _: time.sleep(60))
 """
 
 
@@ -279,35 +373,43 @@ def test_a_parent_that_does_not_care_for_its_children(
     assert len(forks) == 1
 
 
-@pytest.mark.parametrize("length", [0, 1, 30, 90, 200])
-def test_half_an_answer_is_none(
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 30, 90, 200])
+@pytest.mark.parametrize("whole", [0, 1, 3])
+def test_half_a_message_is_none(
     length: int,
+    whole: int,
     forks: list[int],
+    other_first: None,
     opened: Callable[[bytes], int],
     monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
 ) -> None:
-    dump = Scan.dump
+    """After some whole ones."""
+    sent = itertools.count()
 
-    def cut(self: Scan, file: IO[bytes]) -> None:
-        with (tmp_path / "answer").open("w+b") as whole:
-            dump(self, whole)
-            whole.seek(0)
-            file.write(whole.read()[:length])
+    def cut(pipe: IO[bytes], value: Any) -> None:
+        message = io.BytesIO()
+        send(message, value)
+        if next(sent) < whole:
+            pipe.write(message.getvalue())
+        else:
+            pipe.write(message.getvalue()[:length])
+            pipe.flush()
+            os._exit(0)
 
-    monkeypatch.setattr(Scan, "dump", cut)
+    monkeypatch.setattr(bothends, "send", cut)
     data = FIRST + SECOND
     agrees(data, opened(data))
     assert len(forks) == 1
 
 
-def test_an_answer_about_a_file_that_has_shrunk_is_none(
-    forks: list[int], opened: Callable[[bytes], int]
+@pytest.mark.parametrize("missing", [1, 50, 100, 1000])
+def test_a_file_that_has_shrunk_is_not_as_large_as_it_was(
+    missing: int, forks: list[int], meeting: str, opened: Callable[[bytes], int]
 ) -> None:
     """As when one process does it: whoever compares sizes will notice."""
     data = FIRST + SECOND
     fd = opened(data)
-    assert scan_file(fd, len(data) + 50, PATHS).size == len(data)
+    assert scan_file(fd, len(data) + missing, PATHS).size < len(data) + missing
     assert len(forks) == 1
 
 
@@ -344,18 +446,17 @@ def test_one_core_or_a_small_file_needs_one(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     agrees(data, fd)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setattr(halves, "WORTH_A_PROCESS", len(data) + 1)
+    monkeypatch.setattr(bothends, "WORTH_A_PROCESS", len(data) + 1)
     agrees(data, fd)
     assert forks == []
-    monkeypatch.setattr(halves, "WORTH_A_PROCESS", len(data))
+    monkeypatch.setattr(bothends, "WORTH_A_PROCESS", len(data))
     agrees(data, fd)
     assert len(forks) == 1
 
 
 def test_progress_counts_the_whole_file(
-    forks: list[int], opened: Callable[[bytes], int], monkeypatch: pytest.MonkeyPatch
+    forks: list[int], meeting: str, opened: Callable[[bytes], int]
 ) -> None:
-    monkeypatch.setattr(history, "BLOCK", 64)
     data = FIRST + SECOND
     seen: list[int] = []
     scan_file(opened(data), len(data), PATHS, seen.append)
@@ -367,9 +468,9 @@ def test_progress_counts_the_whole_file(
 
 FRESH_PAGES = """
 import resource, sys
-from ccmove import halves
+from ccmove import bothends
 if sys.argv[1] == "kept":
-    halves.keep_freed_memory()
+    bothends.keep_freed_memory()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for _ in range(20):
     blocks = [b"x" * (512 << 10) for _ in range(8)]

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
 
-from ccmove import ahead, firstlook, history
+from ccmove import ahead, bothends, firstlook, history
 from ccmove.firstlook import look, scan_history
 from ccmove.layout import Layout, find_layout
+from ccmove.opening import Fingerprint, reader
 from ccmove.ownership import Ledger
 from ccmove.pathmap import PathMap
 from ccmove.plan import Plan, Request
 from ccmove.planner import plan_move
-from ccmove.state import Fingerprint, reader
 from tests.support.state import StateBuilder
-from tests.unit.test_halves import everything
+from tests.unit.test_bothends import MEETINGS, everything, meet
 
 HERE = os.getpid()
+LINE_FROM = bothends.line_from
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no other one")
 
@@ -44,7 +47,9 @@ def layout(state: StateBuilder, monkeypatch: pytest.MonkeyPatch) -> Layout:
 def forks(forks: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Everything is worth a look in advance; the processes that were made."""
     monkeypatch.setattr(ahead, "LARGE", 1)
-    monkeypatch.setattr(firstlook, "HEAD_START", 0)
+    monkeypatch.setattr(bothends, "PART", 500)
+    monkeypatch.setattr(firstlook, "PATIENCE", 60_000)
+    meet(monkeypatch, MEETINGS["in turns"])
     return forks
 
 
@@ -64,6 +69,10 @@ def looked(layout: Layout, move: tuple[str, str], forks: list[int]) -> Iterator[
 
 
 def scanned(layout: Layout, paths: PathMap, **more: Any) -> history.Scan:
+    return hashed(layout, paths, **more)[0]
+
+
+def hashed(layout: Layout, paths: PathMap, **more: Any) -> tuple[history.Scan, str | None]:
     fd = os.open(layout.history, os.O_RDONLY)
     try:
         return scan_history(fd, Fingerprint.of(os.fstat(fd)), paths, **more)
@@ -90,32 +99,45 @@ def own_scans(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
             parts.append((start, size))
         return scan(read, size, paths, start, tick)
 
-    monkeypatch.setattr(firstlook, "scan", noted)
-    monkeypatch.setattr("ccmove.halves.scan", noted)
+    monkeypatch.setattr(bothends, "scan", noted)
     return parts
 
 
-@pytest.mark.parametrize("head_start", [0, 500, 1 << 30])
+@pytest.mark.parametrize("way", MEETINGS)
 def test_both_together_find_what_one_finds(
-    head_start: int,
+    way: str,
     layout: Layout,
     move: tuple[str, str],
     forks: list[int],
     own_scans: list[tuple[int, int]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(firstlook, "HEAD_START", head_start)
+    meet(monkeypatch, MEETINGS[way])
     size = layout.history.stat().st_size
     with ahead.looking(lambda pipe: look(layout, move, pipe)):
-        found = scanned(layout, PathMap((move,)))
+        found, sha256 = hashed(layout, PathMap((move,)))
+    own = sum(end - start for start, end in own_scans)
     assert everything(found) == everything(alone(layout, PathMap((move,))))
     assert found.lines > 40
     assert len(forks) == 1
-    if head_start > size:
-        assert own_scans == []
+    if way == "this one first":
+        assert own == size
+        assert sha256 is None  # nobody waited for it
     else:
-        ((start, end),) = own_scans
-        assert (size + head_start) // 2 <= start < end == size
+        assert own < size
+        assert sha256 == hashlib.sha256(layout.history.read_bytes()).hexdigest()
+
+
+def test_nobody_waits_for_one_that_has_not_begun(
+    layout: Layout, move: tuple[str, str], forks: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(firstlook, "PATIENCE", 5)
+    with ahead.looking(lambda _: time.sleep(600)):
+        found, sha256 = hashed(layout, PathMap((move,)))
+        with pytest.raises(ChildProcessError):
+            os.waitpid(forks[0], os.WNOHANG)
+    assert everything(found) == everything(alone(layout, PathMap((move,))))
+    assert sha256 is None
 
 
 @pytest.mark.parametrize("what", ["grown", "replaced", "rewritten", "touched", "gone"])
@@ -143,7 +165,9 @@ def test_a_history_that_is_another_one_now_is_searched_again(
         file.unlink()
         file.write_bytes(b"")
     paths = PathMap((move,))
-    assert everything(scanned(looked, paths)) == everything(alone(looked, paths))
+    found, sha256 = hashed(looked, paths)
+    assert everything(found) == everything(alone(looked, paths))
+    assert sha256 is None
     size = file.stat().st_size
     assert sum(end - start for start, end in own_scans) == size
 
@@ -153,9 +177,10 @@ def test_what_was_searched_for_another_move_does_not_count(
 ) -> None:
     """As when nothing is known about the real path, and the path as typed is tried."""
     paths = PathMap(((str(state.code / "other"), str(state.code / "x")),))
-    found = scanned(looked, paths)
+    found, sha256 = hashed(looked, paths)
     assert everything(found) == everything(alone(looked, paths))
     assert found.lines == 40
+    assert sha256 is None
     assert sum(end - start for start, end in own_scans) == looked.history.stat().st_size
 
 
@@ -168,12 +193,12 @@ def test_projects_that_stay_are_not_known_in_advance(
 
 
 def in_the_other_process(trouble: Callable[[], object]) -> Callable[..., Any]:
-    def beginning(fd: int, size: int) -> int:
+    def line_from(fd: int, position: int, size: int) -> int:
         if os.getpid() != HERE:
             trouble()
-        return size // 2
+        return LINE_FROM(fd, position, size)
 
-    return beginning
+    return line_from
 
 
 TROUBLES: dict[str, Callable[[], object]] = {
@@ -209,7 +234,7 @@ def test_whatever_happens_to_the_other_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = shown(plan(layout, move))
-    monkeypatch.setattr(firstlook, "_beginning", in_the_other_process(TROUBLES[what]))
+    monkeypatch.setattr(bothends, "line_from", in_the_other_process(TROUBLES[what]))
     with ahead.looking(lambda pipe: look(layout, move, pipe)):
         assert shown(plan(layout, move)) == expected
     assert len(forks) == 1
@@ -220,7 +245,7 @@ def test_a_plan_is_the_same_with_and_without_a_first_look(
 ) -> None:
     with_it = shown(plan(looked, move))
     assert own_scans
-    assert own_scans[0][0] > 0  # the control: the beginning came from the other process
+    assert own_scans[-1][0] > 0  # the control: the beginning came from the other process
     without = shown(plan(looked, move))
     assert own_scans[-1][0] == 0
     assert with_it == without

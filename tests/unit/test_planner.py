@@ -11,10 +11,10 @@ import pytest
 from ccmove import history, planner, typed
 from ccmove.errors import RefusedError
 from ccmove.layout import Layout, find_layout
+from ccmove.opening import Fingerprint
 from ccmove.ownership import Ledger
 from ccmove.plan import FileChange, LeftAlone, Plan, Request
 from ccmove.planner import plan_move
-from ccmove.state import Fingerprint
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from ccmove import cli, start
-from ccmove.session import COMPLETE_VARIABLE
+from ccmove.start import COMPLETE_VARIABLE
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 
