@@ -1,6 +1,6 @@
 """While this process still loads its modules, another one begins to search a large history.
 
-This module comes first, so it loads next to nothing: the other process loads what it needs itself.
+This module comes first, so it loads next to nothing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ _under_way: list[OtherProcess] = []  # one at most
 
 
 @contextlib.contextmanager
-def looking(look: Callable[[IO[bytes]], None]) -> Iterator[None]:
-    """Let another process `look`, if the history is large, and go on meanwhile."""
+def looking(loaded: Callable[[], Callable[[IO[bytes]], None]]) -> Iterator[None]:
+    """Let another process look, if the history is large, and go on meanwhile.
+
+    What it needs is loaded here before, since both need it.
+    """
     if not _is_large() or not is_worth_it():
         yield
         return
     with OtherProcess() as other:
-        other.begin(look)
+        other.begin(loaded())
         try:
             _under_way.append(other)
             yield

@@ -1,7 +1,7 @@
 """Where ccmove starts, and the one way out of it.
 
 `ccmove OLD NEW`, the usual call, has nothing to parse: it does not wait for click, which takes
-longer to load than all the rest. Before anything else is loaded another process begins to look.
+longer to load than all the rest. Before most is loaded another process begins to look.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import gc
 import io
 import os
 import sys
+from collections.abc import Callable
 
 from ccmove import ahead
 from ccmove.lighttyping import IO, NoReturn
@@ -68,14 +69,14 @@ def _looking_ahead(given: list[str]) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
     old, new = given
 
-    def look(pipe: IO[bytes]) -> None:
+    def loaded() -> Callable[[IO[bytes]], None]:
         from ccmove.firstlook import look
         from ccmove.layout import find_layout
         from ccmove.resolve import resolve_pair
 
-        look(find_layout(None, os.environ), resolve_pair(old, new).real, pipe)
+        return lambda pipe: look(find_layout(None, os.environ), resolve_pair(old, new).real, pipe)
 
-    return ahead.looking(look)
+    return ahead.looking(loaded)
 
 
 def _run(given: list[str]) -> int:

@@ -61,7 +61,7 @@ def move(state: StateBuilder) -> tuple[str, str]:
 @pytest.fixture
 def looked(layout: Layout, move: tuple[str, str], forks: list[int]) -> Iterator[Layout]:
     """Another process has begun to look."""
-    with ahead.looking(lambda pipe: look(layout, move, pipe)):
+    with ahead.looking(lambda: lambda pipe: look(layout, move, pipe)):
         assert len(forks) == 1
         yield layout
     with pytest.raises(ChildProcessError):  # nobody is left to be waited for
@@ -114,7 +114,7 @@ def test_both_together_find_what_one_finds(
 ) -> None:
     meet(monkeypatch, MEETINGS[way])
     size = layout.history.stat().st_size
-    with ahead.looking(lambda pipe: look(layout, move, pipe)):
+    with ahead.looking(lambda: lambda pipe: look(layout, move, pipe)):
         found, sha256 = hashed(layout, PathMap((move,)))
     own = sum(end - start for start, end in own_scans)
     assert everything(found) == everything(alone(layout, PathMap((move,))))
@@ -132,7 +132,7 @@ def test_nobody_waits_for_one_that_has_not_begun(
     layout: Layout, move: tuple[str, str], forks: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(firstlook, "PATIENCE", 5)
-    with ahead.looking(lambda _: time.sleep(600)):
+    with ahead.looking(lambda: lambda _: time.sleep(600)):
         found, sha256 = hashed(layout, PathMap((move,)))
         with pytest.raises(ChildProcessError):
             os.waitpid(forks[0], os.WNOHANG)
@@ -235,7 +235,7 @@ def test_whatever_happens_to_the_other_one(
 ) -> None:
     expected = shown(plan(layout, move))
     monkeypatch.setattr(bothends, "line_from", in_the_other_process(TROUBLES[what]))
-    with ahead.looking(lambda pipe: look(layout, move, pipe)):
+    with ahead.looking(lambda: lambda pipe: look(layout, move, pipe)):
         assert shown(plan(layout, move)) == expected
     assert len(forks) == 1
 
@@ -259,7 +259,7 @@ def test_a_history_that_is_gone_when_it_is_to_be_searched(
         layout.history.unlink()
         look(layout, move, pipe)
 
-    with ahead.looking(look_too_late):
+    with ahead.looking(lambda: look_too_late):
         (other,) = ahead._under_way
         os.close(other._ends[1])  # so that its end can be seen
         other._ends = (other._ends[0], os.open(os.devnull, os.O_RDONLY))
@@ -274,7 +274,7 @@ def nothing(pipe: IO[bytes]) -> None:
 
 def begins(forks: list[int]) -> bool:
     before = len(forks)
-    with ahead.looking(nothing):
+    with ahead.looking(lambda: nothing):
         pass
     assert ahead.taken() is None
     return len(forks) > before
