@@ -110,7 +110,8 @@ class Evidence:
 
     def may_concern(self, name: str) -> bool:
         """A first sieve by the name alone, never a proof."""
-        return any(passes(self._fold(name)) for passes in self._sieves)
+        folded = self._fold(name)
+        return any(passes(folded) for passes in self._sieves)
 
     def fits(self, name: str, path: str) -> bool:
         """Whether some client may have kept `path` under `name`."""
@@ -172,6 +173,7 @@ class Case:
         self.evidence = evidence
         self.paths = evidence.paths
         self.directory = directory
+        self._owners: dict[str | None, str | None] = {}  # by the path that a transcript names
         self.owner_of = {session_of(t.name): self._owner(t) for t in directory.transcripts}
         self.claims = self._claims()
         self.moving = sorted(path for path in self.claims if self.paths.covers(path))
@@ -182,9 +184,15 @@ class Case:
         moved_here = self.evidence.ledger.entries.get((self.directory.name, item.name))
         if moved_here is not None:
             return moved_here
-        if item.path is None or self.evidence.is_other_case(item.path):
+        if item.path not in self._owners:
+            self._owners[item.path] = self._named(item.path)
+        return self._owners[item.path]
+
+    def _named(self, path: str | None) -> str | None:
+        """The path that a transcript names, if this directory may be its own."""
+        if path is None or self.evidence.is_other_case(path):
             return None
-        return item.path if self.evidence.fits(self.directory.name, item.path) else None
+        return path if self._fits(path) else None
 
     def _claims(self) -> dict[str, str]:
         """Paths with a claim on the directory, each with its evidence.
