@@ -32,6 +32,14 @@ class Background:
         self._ends = False  # the thread, once it has done what it has
         self._error: BaseException | None = None
 
+    def __enter__(self) -> Background:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Whatever happened: nothing of it goes on behind the block."""
+        self.end()
+        self._join()
+
     def do(self, job: Job, size: int = WORTH_A_THREAD) -> None:
         if self._ends:
             self._join()

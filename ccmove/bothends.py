@@ -5,6 +5,7 @@ So neither waits for the other, however busy the machine is.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -94,12 +95,14 @@ def paths_in(file: Path, paths: PathMap) -> tuple[str, ...]:
     return tuple(before for before, _ in found.counts)
 
 
+@functools.cache
 def keep_freed_memory() -> None:
     """Blocks of a file come into memory that others have left, which takes half the time.
 
     The GNU C library gives a large block back to the system when it is freed, and gets fresh
     pages for the next one. Once a larger one was freed, it keeps such blocks; nothing is written
-    into this one, so that it takes up no room.
+    into this one, so that it takes up no room. A second one would come from what is kept, and
+    be written all over with zeros.
     """
     bytes(_LARGEST_KEPT)
 

@@ -25,7 +25,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ccmove.background import Background
+from ccmove.background import WORTH_A_THREAD, Background
 from ccmove.lighttyping import NamedTuple
 from ccmove.nofollow import directory, open_file
 
@@ -78,33 +78,34 @@ def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None
 
     Its name is flushed by whoever renames it into place, or by `flush`.
     """
-    wanted = attributes or Attributes()
     with directory(path.parent) as parent:
         fd = os.open(path.name, NEW_FILE, 0o600, dir_fd=parent)
         try:
             if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
                 os.fchmod(fd, 0o600)  # a strict umask would not even let us read it back
-            _write_pieces(fd, pieces)
-            _dress(fd, wanted)
-            fsync(fd)
+            _write_pieces(fd, pieces, attributes or Attributes())
             return os.fstat(fd).st_ino
         finally:
             os.close(fd)
 
 
-def _write_pieces(fd: int, pieces: Iterable[bytes]) -> None:
-    """Write them all; of a large file the disk has the first part before the last is made."""
-    flushing = Background()
-    waiting = 0
-    try:
+def _write_pieces(fd: int, pieces: Iterable[bytes], wanted: Attributes) -> None:
+    """Write and flush them all; of a large file the disk has the first part before the last is
+    made, and while it works on the last there is time to load what a rename needs.
+    """
+    unflushed = 0
+    with Background() as flushing:
         for piece in pieces:
             write_all(fd, piece)
-            waiting += len(piece)
-            if waiting >= FLUSHED_EARLY:
+            unflushed += len(piece)
+            if unflushed >= FLUSHED_EARLY:
                 flushing.do(lambda: fsync(fd))
-                waiting = 0
-    finally:
-        flushing.wait()  # also when it fails: the descriptor is closed next
+                unflushed = 0
+        _dress(fd, wanted)
+        flushing.do(lambda: fsync(fd), unflushed)
+        if unflushed >= WORTH_A_THREAD:
+            _renameat2()
+        flushing.wait()
 
 
 def append(path: Path, data: bytes, attributes: Attributes) -> None:
@@ -187,19 +188,14 @@ def _is_case_change(old_parent: int, old: str, new_parent: int, new: str) -> boo
     return stat.S_ISDIR(one.st_mode) and (one.st_ino, one.st_dev) == (other.st_ino, other.st_dev)
 
 
-def get_ready() -> None:
-    """Load what a rename needs, which takes longer than the rename."""
-    import ctypes  # noqa: F401
-
-
 def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
     """The system's rename that refuses to replace, returning an errno; None where there is none."""
     name, flag = ("renameatx_np", 4) if sys.platform == "darwin" else ("renameat2", 1)
-    import ctypes
-
     try:
+        import ctypes
+
         function = getattr(ctypes.CDLL(None, use_errno=True), name)
-    except (AttributeError, OSError):
+    except (ImportError, AttributeError, OSError):
         return None
 
     def call(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ccmove import backup, files, journal, manifest, nofollow, verifier
-from ccmove.background import Background, hashing
+from ccmove.background import hashing
 from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, describe
 from ccmove.files import Attributes
 from ccmove.interrupts import interrupts_ignored, termination_as_interrupt
@@ -270,9 +270,6 @@ class Run:
             self._stage_history(self.plan.history)
 
     def _stage_history(self, change: HistoryChange) -> None:
-        getting_ready = Background()  # while the disk works there is time for this, too
-        getting_ready.do(files.get_ready, change.seen.size)
-        getting_ready.end()
         self.history = StagedHistory(change, self.staged[final(change)], self.plan.paths)
         progress = self.progress
         tick = (lambda done, total: progress("history", done, total)) if progress else None
