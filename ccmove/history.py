@@ -51,19 +51,28 @@ class Value(NamedTuple):
     after: str
 
 
+class Swap(NamedTuple):
+    """One spelling of a path, and the bytes that come in its place."""
+
+    length: int  # of the spelling, in bytes
+    raw: bytes
+    move: tuple[str, str] | None = None  # the path and the new one, where they are known
+
+
 class Scan:
-    """What moves in a history: spans in the file, and for each which replacement it gets."""
+    """What moves in a history: where values begin, and for each which swap it gets.
+
+    There may be millions of them, and few different ones.
+    """
 
     def __init__(self, size: int = 0) -> None:
         self.starts = array("Q")
-        self.ends = array("Q")
-        self.which = array("L")
-        self.replacements: list[bytes] = []
+        self.which = array("I")
+        self.swaps: list[Swap] = []
         self.size = size  # how much of the file was looked at
         self.unreadable = 0  # lines that hold OLD but are no valid JSON
         self.too_long = 0
-        self._moves: dict[str, tuple[int, str]] = {}  # old path -> which replacement, new path
-        self._known: dict[bytes, int] = {}
+        self._places: dict[Swap, int] = {}
 
     @property
     def lines(self) -> int:
@@ -73,68 +82,61 @@ class Scan:
     @property
     def counts(self) -> dict[tuple[str, str], int]:
         """How many lines each old path has, with the new one."""
-        numbers = Counter(self.which)
-        return {(old, new): numbers[place] for old, (place, new) in self._moves.items()}
+        counts: dict[tuple[str, str], int] = {}
+        for place, number in Counter(self.which).items():
+            move = self.swaps[place].move
+            if move is not None:
+                counts[move] = counts.get(move, 0) + number
+        return counts
 
-    def add(self, start: int, end: int, before: str, after: str) -> None:
-        """The value at this span of the file moves."""
-        self.add_span(start, end, self.place(before, after))
+    def place(self, swap: Swap) -> int:
+        """The number of a swap."""
+        place = self._places.get(swap)
+        if place is None:
+            place = self._places[swap] = len(self.swaps)
+            self.swaps.append(swap)
+        return place
 
-    def place(self, before: str, after: str) -> int:
-        """Which replacement the values get that name the path `before`."""
-        move = self._moves.get(before)
-        if move is None:
-            move = self._moves[before] = (len(self.replacements), after)
-            self.replacements.append(encoded(after))
-        return move[0]
-
-    def add_span(self, start: int, end: int, place: int) -> None:
+    def add(self, start: int, swap: Swap) -> None:
+        """The value that begins here moves."""
         self.starts.append(start)
-        self.ends.append(end)
-        self.which.append(place)
-
-    def add_raw(self, start: int, end: int, raw: bytes) -> None:
-        """One span that gets these bytes; for lines that were found by other means."""
-        if raw not in self._known:
-            self._known[raw] = len(self.replacements)
-            self.replacements.append(raw)
-        self.add_span(start, end, self._known[raw])
+        self.which.append(self.place(swap))
 
     def extend(self, rest: Scan) -> None:
         """Go on with what was found from here on."""
-        place = [0] * len(rest.replacements)
-        for before, (old_place, after) in rest._moves.items():
-            if before not in self._moves:
-                self._moves[before] = (len(self.replacements), after)
-                self.replacements.append(rest.replacements[old_place])
-            place[old_place] = self._moves[before][0]
+        places = [self.place(swap) for swap in rest.swaps]
         self.starts += rest.starts
-        self.ends += rest.ends
-        same = place == [*range(len(place))]
-        self.which.extend(rest.which if same else map(place.__getitem__, rest.which))
+        same = places == [*range(len(places))]
+        self.which.extend(rest.which if same else map(places.__getitem__, rest.which))
         self.size = rest.size
         self.unreadable += rest.unreadable
         self.too_long += rest.too_long
 
     def packed(self) -> tuple[Any, ...]:
         """For another process of the same program, in values that marshal knows; `size` first."""
-        spans = (self.starts, self.ends, self.which)
-        numbers = (self.size, self.unreadable, self.too_long)
-        return (*numbers, self.replacements, self._moves, *(part.tobytes() for part in spans))
+        swaps = [tuple(swap) for swap in self.swaps]
+        spans = (self.starts.tobytes(), self.which.tobytes())
+        return (self.size, self.unreadable, self.too_long, swaps, *spans)
 
     @classmethod
     def unpacked(cls, packed: tuple[Any, ...]) -> Scan:
         found = cls()
-        found.size, found.unreadable, found.too_long, *rest = packed
-        found.replacements, found._moves, *spans = rest
-        for part, data in zip((found.starts, found.ends, found.which), spans, strict=True):
-            part.frombytes(data)
+        found.size, found.unreadable, found.too_long, swaps, starts, which = packed
+        found.swaps = [Swap(*swap) for swap in swaps]
+        found.starts.frombytes(starts)
+        found.which.frombytes(which)
         return found
+
+    def spans(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int, bytes]]:
+        """Start, end and new bytes of these values, by their number."""
+        for start, place in zip(self.starts[first:last], self.which[first:last], strict=True):
+            length, raw, _ = self.swaps[place]
+            yield start, start + length, raw
 
     def grown_by(self) -> int:
         """How many bytes larger the file is after the move."""
-        after = sum(len(self.replacements[i]) * n for i, n in Counter(self.which).items())
-        return after - (sum(self.ends) - sum(self.starts))
+        numbers = Counter(self.which).items()
+        return sum(n * (len(self.swaps[i].raw) - self.swaps[i].length) for i, n in numbers)
 
     def new_size(self, start: int = 0) -> int:
         """How many bytes the part from `start` on has after the move."""
@@ -220,12 +222,13 @@ class _Finder:
         self.found = found
         self.needles = needles_of(paths)
         self._escape = escapes_for(self.needles)
-        self._places: dict[bytes, int | None] = {}  # which replacement a spelling gets
+        self._places: dict[bytes, int | None] = {}  # which swap a spelling gets
 
     def search(self, block: bytes, first: int, last: int) -> None:
         """Add what moves in the whole lines block[first:last]; it begins at `found.size`."""
         end = first
         offset = self.found.size
+        starts, which = self.found.starts, self.found.which
         for spot in self._spots(block, first, last):
             if spot < end:
                 continue  # in a line that was seen already
@@ -233,24 +236,25 @@ class _Finder:
             end = block.find(b"\n", spot, last)
             if end < 0:
                 end = last
-            line = block[start:end]
-            usual = _USUAL_LINE.match(line) if end - start < _LONGEST_USUAL else None
-            if usual is None or not _is_utf8(line):
-                self._look_at(line, offset + start)
+            usual = None
+            if end - start < _LONGEST_USUAL:
+                usual = _USUAL_LINE.match(block, start, end)
+            if usual is None or not _is_utf8(block[start:end]):
+                self._look_at(block[start:end], offset + start)
                 continue
             spelling = usual[1]
             if spelling not in self._places:
                 self._places[spelling] = self._place(spelling)
             place = self._places[spelling]
             if place is not None:
-                at = offset + start + usual.start(1)
-                self.found.add_span(at, at + len(spelling), place)
+                starts.append(offset + usual.start(1))
+                which.append(place)
 
     def _place(self, spelling: bytes) -> int | None:
-        """Which replacement a path in this spelling gets; None when it does not move."""
+        """Which swap a path in this spelling gets; None when it does not move."""
         path = json.loads(spelling)
         after = self.paths.map(path)
-        return None if after is None else self.found.place(path, after)
+        return None if after is None else self.found.place(_swap(len(spelling), path, after))
 
     def _look_at(self, line: bytes, offset: int) -> None:
         """One line, in any form and spelling."""
@@ -261,7 +265,7 @@ class _Finder:
             return
         if value is not None:
             start, end, before, after = value
-            self.found.add(offset + start, offset + end, before, after)
+            self.found.add(offset + start, _swap(end - start, before, after))
 
     def _spots(self, block: bytes, first: int, last: int) -> list[int]:
         """Where in a part of a block a path of the map may be spelled, in order."""
@@ -290,7 +294,13 @@ class _Finder:
         return Value(start, end, item.value, after)
 
 
+def _swap(length: int, before: str, after: str) -> Swap:
+    return Swap(length, encoded(after), (before, after))
+
+
 def _is_utf8(line: bytes) -> bool:
+    if line.isascii():
+        return True
     try:
         line.decode()
     except UnicodeDecodeError:
@@ -337,7 +347,8 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
         end = min(position + PIECE * BLOCK, found.size)
         last = bisect_left(found.starts, end, first)
         if last > first:
-            end = max(end, found.ends[last - 1])
+            ((_, last_end, _),) = found.spans(last - 1, last)
+            end = max(end, last_end)
         yield _spliced(read(position, end - position), position, found, first, last)
         first, position = last, end
 
@@ -349,10 +360,9 @@ def _spliced(block: bytes, offset: int, found: Scan, first: int, last: int) -> b
     view = memoryview(block)
     pieces: list[bytes | memoryview] = []
     position = 0
-    columns = (column[first:last] for column in (found.starts, found.ends, found.which))
-    for start, end, which in zip(*columns, strict=True):
+    for start, end, raw in found.spans(first, last):
         pieces.append(view[position : start - offset])
-        pieces.append(found.replacements[which])
+        pieces.append(raw)
         position = end - offset
     pieces.append(view[position:])
     return b"".join(pieces)

@@ -73,7 +73,8 @@ def _line_by_line(
         start, line = _line_around(read, at, seen.size)
         done = start + len(line)
         for value, raw in written.values_before(line, history.project_values(line, backward)):
-            result.add_raw(start + value.start, start + value.end, raw)
+            swap = history.Swap(value.end - value.start, raw)
+            result.add(start + value.start, swap)
     return HistoryChange(path, (HistoryPart(path, result),), seen) if result.lines else None
 
 

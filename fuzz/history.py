@@ -96,9 +96,9 @@ def _check_spans(data: bytes, found: history.Scan, after: bytes) -> None:
     """Every byte outside of the spans is there again, in order."""
     assert list(found.starts) == sorted(found.starts)
     position, pieces = 0, []
-    for start, end, which in zip(found.starts, found.ends, found.which, strict=True):
+    for start, end, raw in found.spans():
         assert position <= start < end
-        pieces += [data[position:start], found.replacements[which]]
+        pieces += [data[position:start], raw]
         position = end
     assert b"".join([*pieces, data[position:]]) == after
 

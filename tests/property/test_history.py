@@ -128,11 +128,11 @@ def test_only_the_planned_spans_differ(data: bytes, block: int) -> None:
     with mock.patch.object(history, "BLOCK", block):
         found = history.scan(read, len(data), MOVE)
         after = b"".join(history.rewritten(read, found))
-    kept = [data[a:b] for a, b in zip([0, *found.ends], [*found.starts, len(data)], strict=True)]
-    expected = kept[0]
-    for which, piece in zip(found.which, kept[1:], strict=True):
-        expected += found.replacements[which] + piece
-    assert after == expected
+    expected, position = b"", 0
+    for start, end, raw in found.spans():
+        expected += data[position:start] + raw
+        position = end
+    assert after == expected + data[position:]
     assert found.grown_by() == len(after) - len(data)
     assert found.lines == len(found.starts) == sum(found.counts.values())
 

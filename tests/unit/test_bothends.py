@@ -98,8 +98,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[[bytes], int]]:
 
 def everything(found: Scan) -> tuple[object, ...]:
     """Each span with its replacement, and all the counts."""
-    spans = zip(found.starts, found.ends, found.which, strict=True)
-    replaced = [(start, end, found.replacements[place]) for start, end, place in spans]
+    replaced = list(found.spans())
     counts = sorted(found.counts.items())
     return replaced, counts, found.size, found.unreadable, found.too_long, found.grown_by()
 

@@ -269,6 +269,6 @@ def test_a_span_that_was_found_by_other_means_is_replaced_too() -> None:
     data = line(OLD) + line("/srv/x")
     at = data.index(b'"/srv/x"')
     found = history.Scan(size=len(data))
-    found.add_raw(at, at + len(b'"/srv/x"'), b'"/y"')
+    found.add(at, history.Swap(len(b'"/srv/x"'), b'"/y"'))
     pieces = history.rewritten(lambda o, n: data[o : o + n], found)
     assert b"".join(pieces) == line(OLD) + line("/y")
