@@ -21,6 +21,7 @@ PART = 1 << 20  # so much is searched at a time
 _LARGEST_KEPT = 30 << 20
 
 Tick = Callable[[int], None]
+Subject = tuple[object, ...]  # which file, and what it is searched for
 
 
 def scan_file(fd: int, size: int, paths: PathMap, tick: Tick | None = None) -> Scan:
@@ -29,27 +30,33 @@ def scan_file(fd: int, size: int, paths: PathMap, tick: Tick | None = None) -> S
     with OtherProcess() as other:
         if size >= WORTH_A_PROCESS and is_worth_it():
             other.begin(lambda pipe: search(fd, size, paths, pipe), fd)
-        return scan_with(other, fd, size, paths, tick)[0]
+        return scan_with(other, fd, size, paths, (), tick)[0]
 
 
-def search(fd: int, size: int, paths: PathMap, pipe: IO[bytes]) -> None:
+def search(fd: int, size: int, paths: PathMap, pipe: IO[bytes], subject: Subject = ()) -> None:
     """In the other process: from the beginning, part by part."""
     position = 0
     while position < size:
         end = line_from(fd, position + PART, size)
         found = scan(reader(fd), end, paths, position)
-        send(pipe, found.packed())
+        send(pipe, (subject, found.packed()))
         if found.size < end:
             break  # the file has shrunk meanwhile
         position = end
 
 
 def scan_with(
-    other: OtherProcess, fd: int, size: int, paths: PathMap, tick: Tick | None = None
+    other: OtherProcess,
+    fd: int,
+    size: int,
+    paths: PathMap,
+    subject: Subject,
+    tick: Tick | None = None,
 ) -> tuple[Scan, str | None]:
     """Search from the end as far back as the other process has not come.
 
-    Beside what was found comes the hash of the whole, if the other process has sent one.
+    Beside what was found comes the hash of the whole, if the other process has sent one. What is
+    about another subject does not count; a hash is about the file alone.
     """
     if not other.is_there:
         return scan(reader(fd), size, paths, tick=tick), None
@@ -57,11 +64,13 @@ def scan_with(
     own: list[Scan] = []  # from the end
     begins, sha256 = size, None
     while found.size < begins:
-        message = other.receive(0)
-        if isinstance(message, str):
-            sha256 = message
-        elif message is not None and message[0] <= begins:
-            found.extend(Scan.unpacked(message))
+        about, answer = other.receive(0) or ((), None)
+        if about != subject[: len(about)]:
+            other.end()
+        elif isinstance(answer, str):
+            sha256 = answer
+        elif answer is not None and answer[0] <= begins:
+            found.extend(Scan.unpacked(answer))
         else:  # it has sent nothing, or has met what was searched here
             end, begins = begins, _part_before(fd, found.size, begins)
             own.append(scan(reader(fd), end, paths, begins))

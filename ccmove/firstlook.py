@@ -18,8 +18,6 @@ from ccmove.opening import Fingerprint, add_file, history_file, open_regular
 from ccmove.otherprocess import send
 from ccmove.pathmap import Move, PathMap
 
-PATIENCE = 5  # milliseconds; who has not begun by now is too slow to be of help
-
 
 def look(layout: Layout, move: Move, pipe: IO[bytes]) -> None:
     """In the other process."""
@@ -29,11 +27,10 @@ def look(layout: Layout, move: Move, pipe: IO[bytes]) -> None:
     keep_freed_memory()
     paths = PathMap((move,))
     seen = Fingerprint.of(os.fstat(fd))
-    send(pipe, (tuple(seen), paths.moves))
     digest = hashlib.sha256()
     add_file(digest, fd, seen.size)
-    send(pipe, digest.hexdigest())
-    search(fd, seen.size, paths, pipe)
+    send(pipe, ((tuple(seen),), digest.hexdigest()))
+    search(fd, seen.size, paths, pipe, (tuple(seen), paths.moves))
 
 
 def scan_history(
@@ -44,13 +41,8 @@ def scan_history(
     Beside what was found comes the hash of the whole, if the other process has sent it.
     """
     other = ahead.taken()
-    if other is None:
+    if other is None or paths.kept:
         return scan_file(fd, seen.size, paths, tick), None
-    try:
-        if paths.kept or other.receive(PATIENCE) != (tuple(seen), paths.moves):
-            other.end()
-            return scan_file(fd, seen.size, paths, tick), None
-        keep_freed_memory()
-        return scan_with(other, fd, seen.size, paths, tick)
-    finally:
-        other.end()
+    keep_freed_memory()
+    with other:
+        return scan_with(other, fd, seen.size, paths, (tuple(seen), paths.moves), tick)

@@ -15,10 +15,11 @@ from typing import IO, Any
 
 import pytest
 
-from ccmove import ahead, bothends, firstlook, history
+from ccmove import ahead, bothends, history
 from ccmove.firstlook import look, scan_history
 from ccmove.layout import Layout, find_layout
 from ccmove.opening import Fingerprint, reader
+from ccmove.otherprocess import OtherProcess
 from ccmove.ownership import Ledger
 from ccmove.pathmap import PathMap
 from ccmove.plan import Plan, Request
@@ -28,6 +29,7 @@ from tests.unit.test_bothends import MEETINGS, everything, meet
 
 HERE = os.getpid()
 LINE_FROM = bothends.line_from
+RECEIVE = OtherProcess.receive
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no other one")
 
@@ -48,7 +50,6 @@ def forks(forks: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Everything is worth a look in advance; the processes that were made."""
     monkeypatch.setattr(ahead, "LARGE", 1)
     monkeypatch.setattr(bothends, "PART", 500)
-    monkeypatch.setattr(firstlook, "PATIENCE", 60_000)
     meet(monkeypatch, MEETINGS["in turns"])
     return forks
 
@@ -88,6 +89,10 @@ def alone(layout: Layout, paths: PathMap) -> history.Scan:
         os.close(fd)
 
 
+def sha256_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 @pytest.fixture
 def own_scans(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """The parts of a history that this process searches itself."""
@@ -125,13 +130,13 @@ def test_both_together_find_what_one_finds(
         assert sha256 is None  # nobody waited for it
     else:
         assert own < size
-        assert sha256 == hashlib.sha256(layout.history.read_bytes()).hexdigest()
+        assert sha256 == sha256_of(layout.history)
 
 
 def test_nobody_waits_for_one_that_has_not_begun(
     layout: Layout, move: tuple[str, str], forks: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(firstlook, "PATIENCE", 5)
+    monkeypatch.setattr(OtherProcess, "receive", RECEIVE)
     with ahead.looking(lambda: lambda _: time.sleep(600)):
         found, sha256 = hashed(layout, PathMap((move,)))
         with pytest.raises(ChildProcessError):
@@ -180,7 +185,7 @@ def test_what_was_searched_for_another_move_does_not_count(
     found, sha256 = hashed(looked, paths)
     assert everything(found) == everything(alone(looked, paths))
     assert found.lines == 40
-    assert sha256 is None
+    assert sha256 == sha256_of(looked.history)  # the file is the same for every move
     assert sum(end - start for start, end in own_scans) == looked.history.stat().st_size
 
 
