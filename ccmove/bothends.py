@@ -30,7 +30,7 @@ def scan_file(fd: int, size: int, paths: PathMap, tick: Tick | None = None) -> S
     with OtherProcess() as other:
         if size >= WORTH_A_PROCESS and is_worth_it():
             other.begin(lambda pipe: search(fd, size, paths, pipe), fd)
-        return scan_with(other, fd, size, paths, (), tick)[0]
+        return scan_with(other, fd, size, paths, (), tick)
 
 
 def search(fd: int, size: int, paths: PathMap, pipe: IO[bytes], subject: Subject = ()) -> None:
@@ -52,23 +52,20 @@ def scan_with(
     paths: PathMap,
     subject: Subject,
     tick: Tick | None = None,
-) -> tuple[Scan, str | None]:
+) -> Scan:
     """Search from the end as far back as the other process has not come.
 
-    Beside what was found comes the hash of the whole, if the other process has sent one. What is
-    about another subject does not count; a hash is about the file alone.
+    What it found of another subject does not count.
     """
     if not other.is_there:
-        return scan(reader(fd), size, paths, tick=tick), None
+        return scan(reader(fd), size, paths, tick=tick)
     found = Scan()  # from the beginning, by the other one
     own: list[Scan] = []  # from the end
-    begins, sha256 = size, None
+    begins = size
     while found.size < begins:
-        about, answer = other.receive(0) or ((), None)
-        if about != subject[: len(about)]:
+        about, answer = other.receive(0) or (subject, None)
+        if about != subject:
             other.end()
-        elif isinstance(answer, str):
-            sha256 = answer
         elif answer is not None and answer[0] <= begins:
             found.extend(Scan.unpacked(answer))
         else:  # it has sent nothing, or has met what was searched here
@@ -78,7 +75,7 @@ def scan_with(
             tick(size - max(0, begins - found.size))
     for part in reversed(own):
         found.extend(part)
-    return found, sha256
+    return found
 
 
 def _part_before(fd: int, first: int, end: int) -> int:

@@ -1,12 +1,11 @@
 """What another process has found in the history while this one was still loading its modules.
 
-It hashes the whole, then begins to search it. What it found counts only if the history is still
-the file that was searched, and it was searched for the same.
+What it found counts only if the history is still the file that was searched, and it was searched
+for the same.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 
 from ccmove import ahead
@@ -14,8 +13,7 @@ from ccmove.bothends import Tick, keep_freed_memory, scan_file, scan_with, searc
 from ccmove.history import Scan
 from ccmove.layout import Layout
 from ccmove.lighttyping import IO
-from ccmove.opening import Fingerprint, add_file, history_file, open_regular
-from ccmove.otherprocess import send
+from ccmove.opening import Fingerprint, history_file, open_regular
 from ccmove.pathmap import Move, PathMap
 
 
@@ -27,22 +25,14 @@ def look(layout: Layout, move: Move, pipe: IO[bytes]) -> None:
     keep_freed_memory()
     paths = PathMap((move,))
     seen = Fingerprint.of(os.fstat(fd))
-    digest = hashlib.sha256()
-    add_file(digest, fd, seen.size)
-    send(pipe, ((tuple(seen),), digest.hexdigest()))
     search(fd, seen.size, paths, pipe, (tuple(seen), paths.moves))
 
 
-def scan_history(
-    fd: int, seen: Fingerprint, paths: PathMap, tick: Tick | None = None
-) -> tuple[Scan, str | None]:
-    """Look through the whole history, or through what the other process leaves of it.
-
-    Beside what was found comes the hash of the whole, if the other process has sent it.
-    """
+def scan_history(fd: int, seen: Fingerprint, paths: PathMap, tick: Tick | None = None) -> Scan:
+    """Look through the whole history, or through what the other process leaves of it."""
     other = ahead.taken()
     if other is None or paths.kept:
-        return scan_file(fd, seen.size, paths, tick), None
+        return scan_file(fd, seen.size, paths, tick)
     keep_freed_memory()
     with other:
         return scan_with(other, fd, seen.size, paths, (tuple(seen), paths.moves), tick)

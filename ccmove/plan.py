@@ -99,7 +99,6 @@ class HistoryChange(NamedTuple):
     parts: tuple[HistoryPart, ...]
     seen: Fingerprint  # of the history itself; what it grows by afterwards is carried over
     keep_times: int | None = None
-    sha256: str | None = None  # of what was seen, where it is known already
 
     @property
     def lines(self) -> int:

@@ -118,10 +118,10 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> HistoryChange
         return None
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        found, sha256 = scan_history(fd, seen, paths, tick)
+        found = scan_history(fd, seen, paths, tick)
     finally:
         os.close(fd)
-    return HistoryChange(path, (HistoryPart(path, found),), seen, sha256=sha256)
+    return HistoryChange(path, (HistoryPart(path, found),), seen)
 
 
 def _prompt_paths(prompts: HistoryChange | None) -> Iterator[str]:

@@ -33,13 +33,12 @@ class StagedHistory:
         self._now = change.seen
         self._mode = 0o600
         self._size = 0
-        self._sha_before = None if change.sha256 else BackgroundHash()
+        self._sha_before = BackgroundHash()
         self._sha_after = BackgroundHash()
 
     def write(self, attributes: Attributes, tick: Tick | None) -> None:
         """Stage the whole of it; every piece is read back, and the size must be as planned."""
-        if self._sha_before is not None:
-            self._hash_before(self._sha_before)
+        self._hash_before()
         pieces = self._read_back(self._counted(history_pieces(self.change), tick))
         try:
             self.inode = files.write_new(self.staged, pieces, attributes)
@@ -51,10 +50,10 @@ class StagedHistory:
         if self._size != planned:
             raise _not_as_planned(f"{self._size} bytes instead of {planned}")
 
-    def _hash_before(self, sha256: BackgroundHash) -> None:
+    def _hash_before(self) -> None:
         fd = _open(self.change.path)
         try:
-            sha256.read(fd, self.change.seen.size)
+            self._sha_before.read(fd, self.change.seen.size)
         finally:
             os.close(fd)
 
@@ -90,11 +89,7 @@ class StagedHistory:
     def contents(self) -> tuple[Content, Content]:
         """What the history holds now and what it will hold, each with its hash."""
         now = self._now
-        sha256 = self.change.sha256
-        if self._sha_before is not None:
-            sha256 = self._sha_before.hexdigest()
-        assert sha256 is not None
-        before = Content(sha256, now.size, self._mode, now.mtime_ns)
+        before = Content(self._sha_before.hexdigest(), now.size, self._mode, now.mtime_ns)
         after = Content(self._sha_after.hexdigest(), self._size)
         return before, after
 
@@ -102,8 +97,7 @@ class StagedHistory:
         """Under the lock: what was appended since the plan goes into the staged file too.
 
         A linked backup has grown with the history; one that is a copy gets the tail as well.
-        False when there was nothing to carry over. StaleLookError when the hash can't go on from
-        where it was: it was found by another process, and the next try will not ask that one.
+        False when there was nothing to carry over.
         """
         change = self.change
         fd = _open(change.path)
@@ -112,8 +106,6 @@ class StagedHistory:
             if now == change.seen:
                 return False
             tail = _tail(change, now, reader(fd))
-            if self._sha_before is None:
-                raise _keeps_changing(change.path)
             found = history.scan(reader(fd), now.size, self.paths, change.seen.size)
             added = b"".join(history.rewritten(reader(fd), found, change.seen.size))
             attributes = Attributes.of(os.fstat(fd))
@@ -129,10 +121,6 @@ class StagedHistory:
         return True
 
 
-def _keeps_changing(path: Path) -> StaleLookError:
-    return StaleLookError(f"{path} keeps changing", "close Claude Code and try again")
-
-
 def _not_as_planned(what: str) -> CcmoveError:
     return CcmoveError(f"the new history is not as planned: {what}")
 
@@ -142,7 +130,7 @@ def _tail(change: HistoryChange, now: Fingerprint, read: history.Read) -> bytes:
     grew = (now.inode, now.device) == (change.seen.inode, change.seen.device)
     whole_lines = change.seen.size == 0 or read(change.seen.size - 1, 1) == b"\n"
     if not grew or now.size <= change.seen.size or not whole_lines:
-        raise _keeps_changing(change.path)
+        raise StaleLookError(f"{change.path} keeps changing", "close Claude Code and try again")
     return read(change.seen.size, now.size - change.seen.size)
 
 

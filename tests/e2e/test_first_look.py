@@ -136,7 +136,6 @@ def test_a_link_in_the_place_of_the_history_leads_the_other_one_nowhere(
 def test_the_hashes_are_those_of_the_history_before_and_after(
     large: StateBuilder, words: tuple[str, ...], first: str
 ) -> None:
-    """What the other process has hashed can't be gone on with: then all is done once more."""
     before = large.history.read_bytes()
     moved = counted(large, *words, first=first)
     assert (moved.exit, moved.err) == (0, f"forks: {0 if words else 1}")

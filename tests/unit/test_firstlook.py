@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import select
 import signal
@@ -70,10 +69,6 @@ def looked(layout: Layout, move: tuple[str, str], forks: list[int]) -> Iterator[
 
 
 def scanned(layout: Layout, paths: PathMap, **more: Any) -> history.Scan:
-    return hashed(layout, paths, **more)[0]
-
-
-def hashed(layout: Layout, paths: PathMap, **more: Any) -> tuple[history.Scan, str | None]:
     fd = os.open(layout.history, os.O_RDONLY)
     try:
         return scan_history(fd, Fingerprint.of(os.fstat(fd)), paths, **more)
@@ -87,10 +82,6 @@ def alone(layout: Layout, paths: PathMap) -> history.Scan:
         return history.scan(reader(fd), os.fstat(fd).st_size, paths)
     finally:
         os.close(fd)
-
-
-def sha256_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @pytest.fixture
@@ -120,17 +111,15 @@ def test_both_together_find_what_one_finds(
     meet(monkeypatch, MEETINGS[way])
     size = layout.history.stat().st_size
     with ahead.looking(lambda: lambda pipe: look(layout, move, pipe)):
-        found, sha256 = hashed(layout, PathMap((move,)))
+        found = scanned(layout, PathMap((move,)))
     own = sum(end - start for start, end in own_scans)
     assert everything(found) == everything(alone(layout, PathMap((move,))))
     assert found.lines > 40
     assert len(forks) == 1
     if way == "this one first":
         assert own == size
-        assert sha256 is None  # nobody waited for it
     else:
         assert own < size
-        assert sha256 == sha256_of(layout.history)
 
 
 def test_nobody_waits_for_one_that_has_not_begun(
@@ -138,11 +127,10 @@ def test_nobody_waits_for_one_that_has_not_begun(
 ) -> None:
     monkeypatch.setattr(OtherProcess, "receive", RECEIVE)
     with ahead.looking(lambda: lambda _: time.sleep(600)):
-        found, sha256 = hashed(layout, PathMap((move,)))
+        found = scanned(layout, PathMap((move,)))
         with pytest.raises(ChildProcessError):
             os.waitpid(forks[0], os.WNOHANG)
     assert everything(found) == everything(alone(layout, PathMap((move,))))
-    assert sha256 is None
 
 
 @pytest.mark.parametrize("what", ["grown", "replaced", "rewritten", "touched", "gone"])
@@ -170,9 +158,8 @@ def test_a_history_that_is_another_one_now_is_searched_again(
         file.unlink()
         file.write_bytes(b"")
     paths = PathMap((move,))
-    found, sha256 = hashed(looked, paths)
+    found = scanned(looked, paths)
     assert everything(found) == everything(alone(looked, paths))
-    assert sha256 is None
     size = file.stat().st_size
     assert sum(end - start for start, end in own_scans) == size
 
@@ -182,10 +169,9 @@ def test_what_was_searched_for_another_move_does_not_count(
 ) -> None:
     """As when nothing is known about the real path, and the path as typed is tried."""
     paths = PathMap(((str(state.code / "other"), str(state.code / "x")),))
-    found, sha256 = hashed(looked, paths)
+    found = scanned(looked, paths)
     assert everything(found) == everything(alone(looked, paths))
     assert found.lines == 40
-    assert sha256 == sha256_of(looked.history)  # the file is the same for every move
     assert sum(end - start for start, end in own_scans) == looked.history.stat().st_size
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from ccmove import files
-from ccmove.errors import StaleLookError
 from ccmove.files import Attributes
 from ccmove.layout import Layout
 from ccmove.plan import Request
@@ -69,20 +68,3 @@ def test_what_was_not_written_as_planned_is_noticed_and_no_thread_stays(
     with pytest.raises(Exception, match="it differs after byte"):
         staged.write(Attributes(), None)
     assert threads.come_down_to(before)
-
-
-def test_a_hash_that_is_known_is_taken_and_another_try_follows_growth(
-    staged: StagedHistory, state: StateBuilder
-) -> None:
-    """A hash can be gone on with only by whoever made it."""
-    change = staged.change._replace(sha256=of(state.history))
-    known = StagedHistory(change, state.config_dir / "known", staged.paths)
-    known.write(Attributes(), None)
-    assert not known.carry_over(None)
-    assert hashes(known) == (of(state.history), of(known.staged))
-    before = of(known.staged)
-    with state.history.open("ab") as history:
-        history.write(state.history.read_bytes()[: state.history.read_bytes().index(b"\n") + 1])
-    with pytest.raises(StaleLookError):
-        known.carry_over(None)
-    assert of(known.staged) == before
