@@ -23,7 +23,10 @@ Tick = Callable[[int, int], None]  # bytes done, bytes in all
 
 
 class StagedHistory:
-    """The staged file of a history change, and what the history held before and will hold."""
+    """The staged file of a history change, and what the history held before and will hold.
+
+    What it holds now is hashed from the beginning: until all is staged there is time.
+    """
 
     def __init__(self, change: HistoryChange, staged: Path, paths: PathMap) -> None:
         self.change = change
@@ -35,10 +38,17 @@ class StagedHistory:
         self._size = 0
         self._sha_before = BackgroundHash()
         self._sha_after = BackgroundHash()
+        self._hash_before()
+
+    def _hash_before(self) -> None:
+        fd = _open(self.change.path)
+        try:
+            self._sha_before.read(fd, self.change.seen.size)
+        finally:
+            os.close(fd)
 
     def write(self, attributes: Attributes, tick: Tick | None) -> None:
         """Stage the whole of it; every piece is read back, and the size must be as planned."""
-        self._hash_before()
         pieces = self._read_back(self._counted(history_pieces(self.change), tick))
         try:
             self.inode = files.write_new(self.staged, pieces, attributes)
@@ -49,13 +59,6 @@ class StagedHistory:
         planned = sum(part.scan.new_size(part.start) for part in self.change.parts)
         if self._size != planned:
             raise _not_as_planned(f"{self._size} bytes instead of {planned}")
-
-    def _hash_before(self) -> None:
-        fd = _open(self.change.path)
-        try:
-            self._sha_before.read(fd, self.change.seen.size)
-        finally:
-            os.close(fd)
 
     def _read_back(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Compare each piece with what the file holds once it is written.

@@ -211,6 +211,9 @@ class Run:
             if isinstance(change, FileChange) and change.is_new:
                 parent = self.work
             self.staged[final(change)] = parent / f".ccmove-{self.identifier}-{number}"
+        if self.plan.history is not None:
+            staged = self.staged[final(self.plan.history)]
+            self.history = StagedHistory(self.plan.history, staged, self.plan.paths)
         files.ensure_directory(self.layout.backups)
         journal.write_journal(self._journal(None), self.layout)
         self.has_journal = True
@@ -266,15 +269,14 @@ class Run:
             # While the disk works there is time for this; the manifest needs both.
             self.hashes[final(change)] = hashing(change.before or b""), hashing(change.after)
             self.inodes[final(change)] = files.write_new(staged, [change.after], attributes)
-        if self.plan.history is not None:
-            self._stage_history(self.plan.history)
+        if self.history is not None:
+            self._stage_history(self.history)
 
-    def _stage_history(self, change: HistoryChange) -> None:
-        self.history = StagedHistory(change, self.staged[final(change)], self.plan.paths)
+    def _stage_history(self, history: StagedHistory) -> None:
         progress = self.progress
         tick = (lambda done, total: progress("history", done, total)) if progress else None
-        self.history.write(self._attributes(change), tick)
-        self.inodes[final(change)] = self.history.inode
+        history.write(self._attributes(history.change), tick)
+        self.inodes[final(history.change)] = history.inode
 
     def _attributes(self, change: FileChange | HistoryChange) -> Attributes:
         if isinstance(change, FileChange) and change.is_new:
