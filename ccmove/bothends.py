@@ -65,7 +65,7 @@ def scan_with(
     while found.size < begins:
         about, answer = other.receive(0) or (subject, None)
         if about != subject:
-            other.end()
+            other.stop()
         elif answer is not None and answer[0] <= begins:
             found.extend(Scan.unpacked(answer))
         else:  # it has sent nothing, or has met what was searched here

@@ -34,5 +34,7 @@ def scan_history(fd: int, seen: Fingerprint, paths: PathMap, tick: Tick | None =
     if other is None or paths.kept:
         return scan_file(fd, seen.size, paths, tick)
     keep_freed_memory()
-    with other:
+    try:
         return scan_with(other, fd, seen.size, paths, (tuple(seen), paths.moves), tick)
+    finally:
+        other.stop()

@@ -43,16 +43,23 @@ class OtherProcess:
 
     def end(self) -> None:
         """Whatever happened here: it is gone, and so is the pipe."""
+        self.stop()
+        if self._process:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._process, 0)
+            self._process = 0
+
+    def stop(self) -> None:
+        """Nothing more is wanted of it. Until it is gone takes a moment, in which others work."""
         ends, self._ends = self._ends, ()
         for end in ends:
             os.close(end)
-        if self._process:
-            # Where a parent does not care for its children, the system forgets one that has ended.
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                if os.waitpid(self._process, os.WNOHANG) == (0, 0):  # it is alive, and still ours
-                    os.kill(self._process, signal.SIGKILL)
-                    os.waitpid(self._process, 0)
-            self._process = 0
+        # Where a parent does not care for its children, the system forgets one that has ended.
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            if self._process and os.waitpid(self._process, os.WNOHANG) == (0, 0):
+                os.kill(self._process, signal.SIGKILL)  # it is alive, and still ours
+                return
+        self._process = 0
 
     def begin(self, look: Callable[[IO[bytes]], object], *kept: int) -> None:
         """Let it look, and write what it finds; it has only those descriptors that are kept."""
@@ -72,21 +79,21 @@ class OtherProcess:
     @property
     def is_there(self) -> bool:
         """Whether it may still send something."""
-        return self._process != 0
+        return bool(self._process and self._ends)
 
     def answer(self) -> Any:
-        """The one thing that it sends; None when there is none. The process is gone then."""
+        """The one thing that it sends; None when there is none."""
         try:
             return self.receive()
         finally:
-            self.end()
+            self.stop()
 
     def receive(self, patience: int | None = None) -> Any:
         """What it has sent next; None when nothing came in time, or nothing will come any more.
 
         `patience` is in milliseconds, and without end by default.
         """
-        if not self._process:
+        if not self.is_there:
             return None
         reading, *writing = self._ends
         self._ends = (reading,)
@@ -98,7 +105,7 @@ class OtherProcess:
             length = int.from_bytes(_exactly(reading, _LENGTH), "little")
             return marshal.loads(_exactly(reading, length))
         except (EOFError, ValueError, TypeError):
-            self.end()
+            self.stop()
             return None
 
 

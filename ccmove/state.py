@@ -280,9 +280,9 @@ class State:
         try:
             with links_refused(), nofollow.directory(projects) as fd, os.scandir(fd) as entries:
                 return {
-                    entry.name: entry.is_symlink()
+                    entry.name: is_link
                     for entry in entries
-                    if entry.is_symlink() or entry.is_dir(follow_symlinks=False)
+                    if (is_link := entry.is_symlink()) or entry.is_dir(follow_symlinks=False)
                 }
         except FileNotFoundError:
             return {}
@@ -317,9 +317,11 @@ class State:
         projects = str(self.layout.projects)
         found: dict[str, list[str]] = {}
         for name in self.directory_names:
-            with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+            try:
                 entries = os.listdir(f"{projects}/{name}")
-                found[name] = sorted(entry for entry in entries if not is_of_a_session(entry))
+            except FileNotFoundError:
+                continue  # it went meanwhile
+            found[name] = sorted([entry for entry in entries if not is_of_a_session(entry)])
         return found
 
     def directories_with(self, entry: str) -> list[Path]:

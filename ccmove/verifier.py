@@ -112,6 +112,7 @@ def _check_steps(plan: Plan) -> Iterator[str]:
 def _is_there(path: Path) -> bool:
     """By its very spelling: where case is ignored, the new name answers for the old one too."""
     try:
+        os.lstat(path)
         return path.name in os.listdir(path.parent)
     except (FileNotFoundError, NotADirectoryError):
         return False

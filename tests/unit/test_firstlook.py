@@ -128,8 +128,8 @@ def test_nobody_waits_for_one_that_has_not_begun(
     monkeypatch.setattr(OtherProcess, "receive", RECEIVE)
     with ahead.looking(lambda: lambda _: time.sleep(600)):
         found = scanned(layout, PathMap((move,)))
-        with pytest.raises(ChildProcessError):
-            os.waitpid(forks[0], os.WNOHANG)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(forks[0], os.WNOHANG)
     assert everything(found) == everything(alone(layout, PathMap((move,))))
 
 

@@ -93,8 +93,8 @@ def test_directories_are_listed_by_another_one(
         assert len(forks) == 1
         monkeypatch.setattr(state, "_beside_sessions", None)  # it is not asked here
         assert state.beside_sessions == alone
-        with pytest.raises(ChildProcessError):  # gone with its answer
-            os.waitpid(forks[0], os.WNOHANG)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(forks[0], os.WNOHANG)
 
 
 def test_when_nobody_asks_nobody_is_left(layout: Layout, many: None, forks: list[int]) -> None:
