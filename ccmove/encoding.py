@@ -51,11 +51,12 @@ def may_be_name_of(name: str, path: str) -> bool:
     return name in possible_names(path) or is_cut_name_of(name, path)
 
 
-def sieve(path: str) -> Callable[[str], bool]:
-    """A test whether a name could be `path` or something below it. A first sieve, never a proof."""
-    exact = possible_names(path)
-    starts = tuple(_start_below(uncut(spelling)) for spelling in _spellings(path))
-    return lambda name: name in exact or name.startswith(starts)
+def sieve(*paths: str) -> Callable[[str], bool]:
+    """A test whether a name could be of one of `paths`, or of something below. Never a proof."""
+    exact = {name for path in paths for name in possible_names(path)}
+    spellings = {spelling for path in paths for spelling in _spellings(path)}
+    starts = tuple(_start_below(uncut(spelling)) for spelling in spellings)
+    return lambda name: name.startswith(starts) or name in exact
 
 
 def _start_below(full: str) -> str:

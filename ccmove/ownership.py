@@ -105,13 +105,12 @@ class Evidence:
         self._prompts = [path for path in history_paths if paths.covers(path)]
         self._config = state.config_paths
         olds = [spelled for old, _ in paths.moves for spelled in _spellings(old)]
-        self._sieves = [sieve(self._fold(old)) for old in olds]
+        self._passes = sieve(*map(self._fold, olds))
         self._names = {self._fold(name): old for old in olds for name in possible_names(old)}
 
     def may_concern(self, name: str) -> bool:
         """A first sieve by the name alone, never a proof."""
-        folded = self._fold(name)
-        return any(passes(folded) for passes in self._sieves)
+        return self._passes(self._fold(name))
 
     def fits(self, name: str, path: str) -> bool:
         """Whether some client may have kept `path` under `name`."""
