@@ -99,8 +99,8 @@ class StagedHistory:
     def carry_over(self, saved_copy: Path | None) -> bool:
         """Under the lock: what was appended since the plan goes into the staged file too.
 
-        A linked backup has grown with the history; one that is a copy gets the tail as well.
-        False when there was nothing to carry over.
+        A linked backup has grown with the history; one that is a copy, of the history as it was by
+        then, gets what it lacks. False when there was nothing to carry over.
         """
         change = self.change
         fd = _open(change.path)
@@ -116,7 +116,8 @@ class StagedHistory:
             os.close(fd)
         files.append(self.staged, added, attributes)
         if saved_copy is not None:
-            files.append(saved_copy, tail, Attributes.of(os.lstat(saved_copy)))
+            saved = os.lstat(saved_copy)
+            files.append(saved_copy, tail[saved.st_size - change.seen.size :], Attributes.of(saved))
         self._sha_before.update(tail)
         self._sha_after.update(added)
         self._size += len(added)

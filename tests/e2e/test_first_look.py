@@ -14,6 +14,8 @@ from tests.support import tree
 from tests.support.run import Completed, run_ccmove, run_child
 from tests.support.state import StateBuilder, encoded_name
 
+STEPS = ("begin", "save", "stage", "commit")
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no other one")
 
 COUNTING = """
@@ -56,18 +58,19 @@ def large(state: StateBuilder) -> StateBuilder:
 
 GROWING = """
 from ccmove import transaction
-commit = transaction.Run.commit
+step = transaction.Run.STEP
 grown = []
 def and_a_prompt_comes(self):
-    commit(self)
+    step(self)
     if not grown:
         grown.append(True)
         with open(self.layout.history, "r+b") as history:
             line = history.readline()
             history.seek(0, 2)
             history.write(line)
-transaction.Run.commit = and_a_prompt_comes
+transaction.Run.STEP = and_a_prompt_comes
 """
+GROWN = {"as it is": "", **{f"grown after {step}": GROWING.replace("STEP", step) for step in STEPS}}
 
 
 def counted(state: StateBuilder, *words: str, first: str = "") -> Completed:
@@ -132,14 +135,18 @@ def test_a_link_in_the_place_of_the_history_leads_the_other_one_nowhere(
 
 
 @pytest.mark.parametrize("words", [(), ("move",)], ids=["ahead", "control"])
-@pytest.mark.parametrize("first", ["", GROWING], ids=["as it is", "grown meanwhile"])
+@pytest.mark.parametrize("how", GROWN)
+@pytest.mark.parametrize("links", [1, 2])
 def test_the_hashes_are_those_of_the_history_before_and_after(
-    large: StateBuilder, words: tuple[str, ...], first: str
+    large: StateBuilder, words: tuple[str, ...], how: str, links: int
 ) -> None:
+    """With two links to the history the backup is a copy."""
+    if links > 1:
+        (large.root / "link").hardlink_to(large.history)
     before = large.history.read_bytes()
-    moved = counted(large, *words, first=first)
+    moved = counted(large, *words, first=GROWN[how])
     assert (moved.exit, moved.err) == (0, f"forks: {0 if words else 1}")
-    if first:
+    if GROWN[how]:
         before += before[: before.index(b"\n") + 1]
     backup, history = manifest(large)
     assert (backup / history["saved"]).read_bytes() == before

@@ -20,6 +20,11 @@ from tests.support.state import StateBuilder
 
 
 @pytest.fixture
+def threads_before() -> int:
+    return threading.active_count()
+
+
+@pytest.fixture
 def staged(state: StateBuilder) -> StagedHistory:
     """A history of some megabytes that is to be staged."""
     project = state.project("my-app", sessions=1, prompts=5)
@@ -55,9 +60,8 @@ def test_both_hashes_are_those_of_the_files_also_when_the_history_grows(
 
 
 def test_what_was_not_written_as_planned_is_noticed_and_no_thread_stays(
-    staged: StagedHistory, monkeypatch: pytest.MonkeyPatch
+    threads_before: int, staged: StagedHistory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = threading.active_count()
     write_all = files.write_all
 
     def spoiled(fd: int, data: bytes) -> None:
@@ -67,4 +71,21 @@ def test_what_was_not_written_as_planned_is_noticed_and_no_thread_stays(
     monkeypatch.setattr(files, "write_all", spoiled)
     with pytest.raises(Exception, match="it differs after byte"):
         staged.write(Attributes(), None)
-    assert threads.come_down_to(before)
+    assert threads.come_down_to(threads_before)
+
+
+@pytest.mark.parametrize("when", ["before it is copied", "while it is copied", "afterwards"])
+def test_a_copied_backup_gets_what_it_lacks_of_a_grown_history_and_no_more(
+    when: str, staged: StagedHistory, state: StateBuilder
+) -> None:
+    """Where there are no hard links the backup is a copy, of the history as it was by then."""
+    before = state.history.read_bytes()
+    line = before[: before.index(b"\n") + 1]
+    copied = {"before it is copied": before + line, "while it is copied": before + line[:20]}
+    saved = state.config_dir / "saved"
+    saved.write_bytes(copied.get(when, before))
+    staged.write(Attributes(), None)
+    state.history.write_bytes(before + line)  # the same file, and longer
+    assert staged.carry_over(saved)
+    assert saved.read_bytes() == before + line
+    assert hashes(staged) == (of(saved), of(staged.staged))
