@@ -31,8 +31,8 @@ _MARK = re.compile(r"(\.ccmove-)\d+\b(?!T)")
 _DESCRIPTOR = re.compile(r"\d+<([^>]*)>")
 _PATH = re.compile(r'(?:(?:\d+|AT_FDCWD)<([^>]*)>, )?"((?:[^"\\]|\\.)*)"')
 _BY_DESCRIPTOR = (
-    "read", "pread64", "write", "writev", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync",
-    "fchmod", "fchown", "ftruncate", "fallocate", "flock",
+    "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev",
+    "pwritev2", "fsync", "fdatasync", "fchmod", "fchown", "ftruncate", "fallocate", "flock",
 )  # fmt: skip
 
 
