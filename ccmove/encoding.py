@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -65,11 +66,7 @@ def _start_below(full: str) -> str:
 
 def _spellings(path: str) -> tuple[str, str]:
     """2.1.92 composed the path before encoding it; the others take it as it is."""
-    if path.isascii():
-        return path, path
-    import unicodedata
-
-    return path, unicodedata.normalize("NFC", path)
+    return path, path if path.isascii() else unicodedata.normalize("NFC", path)
 
 
 def _dashes(match: re.Match[str]) -> str:

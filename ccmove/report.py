@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import time
+import unicodedata
 from collections.abc import Iterable, Iterator
 
 from ccmove.lighttyping import IO, TYPE_CHECKING, Any
@@ -141,11 +142,13 @@ def _paint(lines: Iterable[Line], console: rich.console.Console) -> None:
 
 def cells(text: str) -> int:
     """How many columns of a terminal `text` takes."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import combining, east_asian_width
+    return sum(_cell(char) for char in text)
 
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+def _cell(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def fitted(line: Line, width: int) -> list[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 from ccmove.printable import printable
@@ -15,8 +16,6 @@ def join(words: Iterable[str]) -> str:
 def quote(word: str) -> str:
     """One word; what can't be printed is written in the `$'…'` form of bash and zsh."""
     if printable(word) == word:
-        import shlex
-
         return shlex.quote(word)
     return f"$'{''.join(_escaped(byte) for byte in _raw(word))}'"
 
