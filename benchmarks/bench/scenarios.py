@@ -30,7 +30,7 @@ class Scale:
 
 
 FULL = Scale(
-    history=((1, 9), (10, 15), (150, 9), (600, 3)),
+    history=((1, 9), (10, 21), (150, 11), (600, 3)),
     shares=(0.1, 5.0, 60.0),
     small=10,
     large=150,
@@ -41,7 +41,7 @@ FULL = Scale(
     config=20,
     config_projects=500,
     index=5000,
-    rounds=9,
+    rounds=15,
     startup_rounds=25,
 )
 QUICK = Scale(
