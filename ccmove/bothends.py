@@ -39,7 +39,7 @@ def search(fd: int, size: int, paths: PathMap, pipe: IO[bytes], subject: Subject
     while position < size:
         end = line_from(fd, position + PART, size)
         found = scan(reader(fd), end, paths, position)
-        send(pipe, (subject, found.packed()))
+        send(pipe, (subject, position, found.packed()))
         if found.size < end:
             break  # the file has shrunk meanwhile
         position = end
@@ -55,7 +55,7 @@ def scan_with(
 ) -> Scan:
     """Search from the end as far back as the other process has not come.
 
-    What it found of another subject does not count.
+    What it found of another subject does not count, nor anything behind a gap.
     """
     if not other.is_there:
         return scan(reader(fd), size, paths, tick=tick)
@@ -63,8 +63,8 @@ def scan_with(
     own: list[Scan] = []  # from the end
     begins = size
     while found.size < begins:
-        about, answer = other.receive(0) or (subject, None)
-        if about != subject:
+        about, start, answer = other.receive(0) or (subject, found.size, None)
+        if (about, start) != (subject, found.size):
             other.stop()
         elif answer is not None and answer[0] <= begins:
             found.extend(Scan.unpacked(answer))

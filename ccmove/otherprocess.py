@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 from ccmove.lighttyping import IO, Any
 
+_LONGEST_WAIT = 10_000  # milliseconds; who takes longer was stopped, or is in a deadlock
 _LENGTH = 8  # bytes that tell how long a message is
 _INTERRUPTIONS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
@@ -82,9 +83,9 @@ class OtherProcess:
         return bool(self._process and self._ends)
 
     def answer(self) -> Any:
-        """The one thing that it sends; None when there is none."""
+        """The one thing that it sends; None when there is none, or nobody knows when."""
         try:
-            return self.receive()
+            return self.receive(_LONGEST_WAIT)
         finally:
             self.stop()
 

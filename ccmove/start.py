@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from ccmove import ahead
+from ccmove import ahead, typed
 from ccmove.lighttyping import IO, NoReturn
 
 COMMANDS = {
@@ -38,7 +38,9 @@ def main(args: list[str] | None = None) -> None:
     """Do what was typed; every way out of ccmove goes through here."""
     gc.disable()  # a short life: looking for cycles among 20 MB of JSON only takes time
     given = sys.argv[1:] if args is None else args
+    code = None
     try:
+        typed.words = given
         with _looking_ahead(given):
             code = _run(given)
         if sys.stdout is not None:
@@ -46,7 +48,9 @@ def main(args: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         from ccmove.session import InterruptedRunError, fail
 
-        code = fail(InterruptedRunError("interrupted; nothing was done"), as_json="--json" in given)
+        if code is None:  # else all is done and said
+            error = InterruptedRunError("interrupted; nothing was done")
+            code = fail(error, as_json="--json" in given)
     except OSError as error:  # of click's own output, such as --help
         from ccmove.session import give_up_on_stdout, unprinted
 
@@ -80,9 +84,6 @@ def _looking_ahead(given: list[str]) -> contextlib.AbstractContextManager[None]:
 
 
 def _run(given: list[str]) -> int:
-    from ccmove import typed
-
-    typed.words = given
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name may not exist in the terminal's encoding
             stream.reconfigure(errors="backslashreplace")

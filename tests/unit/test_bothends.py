@@ -401,6 +401,33 @@ def test_half_a_message_is_none(
     assert len(forks) == 1
 
 
+@pytest.mark.parametrize("lost", [0, 1, 2])
+@pytest.mark.parametrize("instead", ["nothing", "None", "it comes twice"])
+def test_what_comes_behind_a_gap_does_not_count(
+    lost: int,
+    instead: str,
+    forks: list[int],
+    other_first: None,
+    opened: Callable[[bytes], int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    numbers = itertools.count()
+
+    def lossy(pipe: IO[bytes], value: Any) -> None:
+        if next(numbers) != lost:
+            send(pipe, value)
+        elif instead == "None":
+            send(pipe, None)
+        elif instead == "it comes twice":
+            send(pipe, value)
+            send(pipe, value)
+
+    monkeypatch.setattr(bothends, "send", lossy)
+    data = FIRST + SECOND
+    agrees(data, opened(data))
+    assert len(forks) == 1
+
+
 @pytest.mark.parametrize("missing", [1, 50, 100, 1000])
 def test_a_file_that_has_shrunk_is_not_as_large_as_it_was(
     missing: int, forks: list[int], meeting: str, opened: Callable[[bytes], int]

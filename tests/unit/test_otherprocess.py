@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from ccmove import otherprocess
 from ccmove.otherprocess import OtherProcess, in_halves, send
 
 HERE = os.getpid()
@@ -47,6 +48,21 @@ def test_whatever_happens_to_the_other_one(what: str, forks: list[int]) -> None:
         return described(items)
 
     assert in_halves(range(10), troubled, 1) == described(range(10))
+    with pytest.raises(ChildProcessError):
+        os.waitpid(forks[0], os.WNOHANG)
+
+
+def test_one_that_stands_still_is_not_waited_for(
+    forks: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(otherprocess, "_LONGEST_WAIT", 50)
+
+    def stopped(items: Sequence[int]) -> list[tuple[int, str | None]]:
+        if os.getpid() != HERE:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return described(items)
+
+    assert in_halves(range(10), stopped, 1) == described(range(10))
     with pytest.raises(ChildProcessError):
         os.waitpid(forks[0], os.WNOHANG)
 
