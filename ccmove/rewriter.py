@@ -263,15 +263,15 @@ def _is_command_line(edit: Edit) -> bool:
     return edit.pointer[-1:] == ("command",) and before is not None and " " in before
 
 
-_RULE = r"(?s:(?P<tool>\w+)\((?P<content>.*)\))"
+_RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)
 # A word of a shell command that is quoted as a whole or not at all, between blanks or operators.
 _EDGE = r"\s;&|<>()"
-_WORD = rf"""(?<![^{_EDGE}])(?:"[^"\\]*"|'[^']*'|[^{_EDGE}"'\\`$]+)(?![^{_EDGE}])"""
+_WORD = re.compile(rf"""(?<![^{_EDGE}])(?:"[^"\\]*"|'[^']*'|[^{_EDGE}"'\\`$]+)(?![^{_EDGE}])""")
 
 
 def map_inside(value: str, paths: PathMap) -> str | None:
     """`value` with the path that it is, or that its permission rule is about, moved."""
-    rule = re.fullmatch(_RULE, value)
+    rule = _RULE.fullmatch(value)
     if rule is None:
         return paths.map(value)
     about_files = rule["tool"] != "Bash"
@@ -290,14 +290,14 @@ def _moved_pattern(pattern: str, paths: PathMap) -> str:
 def _moved_command(command: str, paths: PathMap) -> str:
     """Each word of a command that is a path; `:*` at the end is the rule's own."""
     words = command.removesuffix(":*")
-    return re.sub(_WORD, lambda word: _moved_word(word[0], paths), words) + command[len(words) :]
+    return _WORD.sub(lambda word: _moved_word(word[0], paths), words) + command[len(words) :]
 
 
 def _moved_word(word: str, paths: PathMap) -> str:
     quoted = word[0] if word[0] in "\"'" else ""
     new = paths.map(word.strip(quoted))
     again = f"{quoted}{new}{quoted}"
-    return again if new is not None and re.fullmatch(_WORD, again) else word
+    return again if new is not None and _WORD.fullmatch(again) else word
 
 
 # -- plain lines -----------------------------------------------------------------------------------
