@@ -96,10 +96,13 @@ def read_journal(layout: Layout) -> Journal | None:
 
 
 def _refuse_unstaged(journal: Journal) -> None:
-    """Beside every file that a run replaces it stages one: the way back needs that place too."""
-    folders = {path.parent for path in journal.staged}
-    for file in journal.manifest.files if journal.manifest is not None else ():
-        if file.before is not None and file.path.parent not in folders:
+    """Beside every file that a run replaces it stages one: the way back needs that place too.
+
+    Both are listed in one order.
+    """
+    for number, file in enumerate(journal.manifest.files if journal.manifest is not None else ()):
+        beside = [path.parent for path in journal.staged[number : number + 1]]
+        if file.before is not None and beside != [file.path.parent]:
             raise ValueError(f"nothing is staged beside {file.path}")
 
 

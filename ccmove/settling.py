@@ -94,8 +94,9 @@ class Undo:
 
     def __init__(self, layout: Layout, journal: Journal, manifest: Manifest) -> None:
         self.layout = layout
-        self.journal = journal
         self.manifest = manifest
+        # What is made need not have been staged; `read_journal` has seen to the others.
+        self._staged = dict(zip(manifest.files, journal.staged, strict=False))
 
     def has_begun(self) -> bool:
         """Whether anything of the user's was changed; if not, no lock is needed to take back."""
@@ -159,6 +160,8 @@ class Undo:
 
     def _put_back(self, file: SavedFile, before: Content) -> None:
         """The saved file itself when nothing came later; else what the reversal makes of it."""
+        if _inode(self._staged[file]) == file.inode:
+            return  # it was not replaced yet: whatever it holds is not ours
         saved = self.layout.backups / self.manifest.id / (file.saved or "")
         if not nofollow.is_there(saved):
             if _inode(file.path) == file.inode:
@@ -167,20 +170,20 @@ class Undo:
         try:
             now = nofollow.lstat(file.path)
         except FileNotFoundError:
-            self._bring_back(saved, file.path, before)
+            self._bring_back(saved, file, before)
             return
         if now.st_ino == file.inode:
             self._refuse_changed(saved, before)
         if now.st_ino == file.inode and now.st_size == file.after.size:
-            self._rename_saved(saved, file.path, before)
+            self._rename_saved(saved, file, before)
         elif os.lstat(saved).st_ino != now.st_ino:
-            self._put_back_changed(file)
+            self._put_back_changed(file, before)
 
-    def _bring_back(self, saved: Path, path: Path, before: Content) -> None:
+    def _bring_back(self, saved: Path, file: SavedFile, before: Content) -> None:
         """Someone took the file away, perhaps with our changes: it is there as before again."""
-        if nofollow.is_there(path.parent):
+        if nofollow.is_there(file.path.parent):
             self._refuse_changed(saved, before)
-            self._rename_saved(saved, path, before)
+            self._rename_saved(saved, file, before)
 
     def _refuse_changed(self, saved: Path, before: Content) -> None:
         """Never put back what is not what was saved."""
@@ -190,18 +193,18 @@ class Undo:
                 f"look at it and at {self.layout.journal}; nothing more is done by itself",
             )
 
-    def _rename_saved(self, saved: Path, path: Path, before: Content) -> None:
+    def _rename_saved(self, saved: Path, file: SavedFile, before: Content) -> None:
         found = os.lstat(saved)
         if stat.S_IMODE(found.st_mode) != before.mode:
             files.set_mode(saved, before.mode)
-        if found.st_dev == os.lstat(path.parent).st_dev:
-            files.rename_over(saved, path)
+        if found.st_dev == os.lstat(file.path.parent).st_dev:
+            files.rename_over(saved, file.path)
         else:
-            self._replace(path, lambda staged: files.copy(saved, staged, keep_times=True))
+            self._replace(file, lambda staged: files.copy(saved, staged, keep_times=True))
 
-    def _put_back_changed(self, file: SavedFile) -> None:
+    def _put_back_changed(self, file: SavedFile, before: Content) -> None:
         if file.is_history:
-            self._put_back_history(file)
+            self._put_back_history(file, before)
             return
         document = read_document(file.path)
         if document is None:
@@ -210,22 +213,24 @@ class Undo:
         content, _, _ = reversal.reversed_content(self.layout, self.manifest, file, data)
         if content != data:
             attributes = Attributes.of(os.lstat(file.path))
-            self._replace(file.path, lambda staged: files.write_new(staged, [content], attributes))
+            self._replace(file, lambda staged: files.write_new(staged, [content], attributes))
 
-    def _put_back_history(self, file: SavedFile) -> None:
+    def _put_back_history(self, file: SavedFile, before: Content) -> None:
+        if sha256_of(file.path, before.size) == before.sha256:
+            return  # it is as before already, but for what was added
         change = reversal.reversed_history(self.layout, self.manifest, file, file.path, [])
         if change is None or not (change.lines or len(change.parts) > 1):
             return
         attributes = Attributes.of(os.lstat(file.path))
         pieces = history_pieces(change)
-        self._replace(file.path, lambda staged: files.write_new(staged, pieces, attributes))
+        self._replace(file, lambda staged: files.write_new(staged, pieces, attributes))
 
-    def _replace(self, path: Path, write: Callable[[Path], object]) -> None:
-        """Through a staged file that the journal already names."""
-        staged = next(s for s in self.journal.staged if s.parent == path.parent)
+    def _replace(self, file: SavedFile, write: Callable[[Path], object]) -> None:
+        """Through the name of its staged file, which the journal knows and which is free again."""
+        staged = self._staged[file]
         files.remove_file(staged)
         write(staged)
-        files.replace(staged, path)
+        files.replace(staged, file.path)
 
 
 def _inode(path: Path) -> int | None:

@@ -117,7 +117,9 @@ class StagedHistory:
         files.append(self.staged, added, attributes)
         if saved_copy is not None:
             saved = os.lstat(saved_copy)
-            files.append(saved_copy, tail[saved.st_size - change.seen.size :], Attributes.of(saved))
+            lacking = tail[saved.st_size - change.seen.size :]
+            as_now = Attributes.of(saved)._replace(mtime_ns=now.mtime_ns)
+            files.append(saved_copy, lacking, as_now)
         self._sha_before.update(tail)
         self._sha_after.update(added)
         self._size += len(added)

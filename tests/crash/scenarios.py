@@ -61,11 +61,13 @@ def _split(state: StateBuilder) -> None:
 
 
 def _swap(state: StateBuilder) -> None:
-    """Two projects change places, so both are parked on the way."""
+    """Two projects change places, so both are parked on the way; some backups are copies."""
     memory = {"MEMORY.md": "- one\n"}
-    state.project("one", sessions=1, index=True, memory=memory, make_folder=True)
+    one = state.project("one", sessions=1, index=True, memory=memory, make_folder=True)
     state.project("two", sessions=1, index=True, make_folder=True)
     state.project("two/deep", sessions=1, prompts=1)
+    os.link(state.history, state.home / "second-history.jsonl")
+    os.link(one.directory / "sessions-index.json", state.home / "second-index.json")
 
 
 def _folder(state: StateBuilder) -> None:

@@ -162,13 +162,16 @@ class TestWhatIsStaged:
         write_journal(journal, layout)
         assert read_journal(layout) == journal
 
-    def test_elsewhere_it_is_not_believed(self, layout: Layout) -> None:
-        journal = self.journal(layout, self.CONTENT, layout.config_dir, layout.projects)
-        write_journal(journal, layout)
+    @pytest.mark.parametrize("folders", [[""], ["", "projects"], ["projects/-x", ""]])
+    def test_elsewhere_missing_or_in_another_order_it_is_not_believed(
+        self, layout: Layout, folders: list[str]
+    ) -> None:
+        beside = [layout.config_dir / folder for folder in folders]
+        write_journal(self.journal(layout, self.CONTENT, *beside), layout)
         index = layout.projects / "-x" / "sessions-index.json"
         with pytest.raises(UnsettledError) as caught:
             read_journal(layout)
-        why = f"nothing is staged beside {index}"
+        why = f"nothing is staged beside {index if folders[0] == '' else layout.history}"
         assert str(caught.value) == f"{layout.journal} can't be trusted: {why}"
 
 
