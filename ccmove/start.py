@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from ccmove import ahead, typed
+from ccmove import ahead
 from ccmove.lighttyping import IO, NoReturn
 
 COMMANDS = {
@@ -40,6 +40,8 @@ def main(args: list[str] | None = None) -> None:
     given = sys.argv[1:] if args is None else args
     code = None
     try:
+        from ccmove import typed
+
         typed.words = given
         with _looking_ahead(given):
             code = _run(given)

@@ -112,7 +112,7 @@ def _check_steps(plan: Plan) -> Iterator[str]:
 def _is_there(path: Path) -> bool:
     """By its very spelling: where case is ignored, the new name answers for the old one too."""
     try:
-        os.lstat(path)
+        os.lstat(path)  # as a rule it is gone, and there is no need to list its neighbours
         return path.name in os.listdir(path.parent)
     except (FileNotFoundError, NotADirectoryError):
         return False

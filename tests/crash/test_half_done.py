@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.support import tree
-from tests.support.run import run_ccmove, run_child
+from tests.support.run import Completed, run_ccmove, run_child
 from tests.support.state import StateBuilder
 
 pytestmark = pytest.mark.crash
@@ -53,11 +52,14 @@ def swapped(state: StateBuilder) -> StateBuilder:
     return state
 
 
-def die(state: StateBuilder, number: int, backups: str) -> None:
-    """After so many replacements."""
+def swap(state: StateBuilder, number: int, backups: str) -> Completed:
+    """A run that dies after so many replacements."""
     words = [str(number), backups, "--skip-path-check", "--from-file", str(state.root / "moves")]
-    died = run_child([sys.executable, "-c", DYING, *words], state=state)
-    assert died.exit == 9, died
+    return run_child([sys.executable, "-c", DYING, *words], state=state)
+
+
+def die(state: StateBuilder, number: int, backups: str) -> None:
+    assert swap(state, number, backups).exit == 9
 
 
 def rewrite_config(state: StateBuilder) -> None:
@@ -88,6 +90,20 @@ def test_what_was_not_replaced_yet_is_not_taken_back(
 
 @pytest.mark.parametrize("backups", ["links", "copies"])
 @pytest.mark.parametrize("number", range(FILES))
+def test_nor_when_what_was_staged_is_gone(number: int, backups: str, swapped: StateBuilder) -> None:
+    """As when a recovery has swept up and was killed before it was done."""
+    before = tree.snapshot(swapped.home)
+    die(swapped, number, backups)
+    staged = list(swapped.home.rglob(".ccmove-*"))
+    assert len(staged) == FILES - number
+    for path in staged:
+        path.unlink()
+    assert run_ccmove("recover", state=swapped).exit == 0
+    assert tree.diff(before, tree.snapshot(swapped.home), ignore=[".claude/ccmove"]) == []
+
+
+@pytest.mark.parametrize("backups", ["links", "copies"])
+@pytest.mark.parametrize("number", range(FILES))
 def test_what_the_client_wrote_before_the_recovery_stays(
     number: int, backups: str, swapped: StateBuilder
 ) -> None:
@@ -106,12 +122,16 @@ def test_what_the_client_wrote_before_the_recovery_stays(
 
 @pytest.mark.parametrize("backups", ["links", "copies"])
 def test_control_so_many_files_are_replaced(backups: str, swapped: StateBuilder) -> None:
-    words = [str(FILES), backups, "--skip-path-check", "--from-file", str(swapped.root / "moves")]
-    done = run_child([sys.executable, "-c", DYING, *words], state=swapped)
+    """And their backups are what they are said to be."""
+    replaced = [swapped.history, swapped.config_file]
+    replaced += swapped.projects.glob("*/sessions-index.json")
+    before = {path.stat().st_ino for path in replaced}
+    done = swap(swapped, FILES, backups)
     assert (done.exit, done.err) == (0, "")
-    saved = list(Path(swapped.config_dir / "ccmove" / "backups").glob("*/files/[0-9]"))
-    assert len(saved) == FILES
-    assert {path.stat().st_nlink for path in saved} == {1}
+    files = (swapped.config_dir / "ccmove" / "backups").glob("*/files/[0-9]")
+    saved = {path.stat().st_ino for path in files}
+    assert len(saved) == len(before) == FILES
+    assert saved == before if backups == "links" else not saved & before
 
 
 def test_a_late_prompt_keeps_its_time_when_the_run_is_taken_back(state: StateBuilder) -> None:
