@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ccmove.api import Move, apply, find_state, plan_move, restore
     from ccmove.errors import CcmoveError, NothingKnownError, RefusedError
-    from ccmove.result import Result
+    from ccmove.report.result import Result
 
 __all__ = [
     "TESTED_WITH",

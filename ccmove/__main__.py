@@ -1,3 +1,3 @@
-from ccmove.start import program
+from ccmove.cli.start import program
 
 program()

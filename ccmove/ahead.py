@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
+from typing import IO
 
-from ccmove.lighttyping import IO
 from ccmove.otherprocess import OtherProcess, is_worth_it
 
 LARGE = 2 << 20  # bytes

@@ -17,14 +17,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
-from ccmove.commands.move import MoveOptions
-from ccmove.commands.move import move as do_move
-from ccmove.layout import Layout, find_layout
-from ccmove.lighttyping import Any
-from ccmove.resolve import Pair, resolve_pair
-from ccmove.result import Result
-from ccmove.transaction import Progress
+from ccmove.claude.layout import Layout, find_layout
+from ccmove.cli.move import MoveOptions
+from ccmove.cli.move import move as do_move
+from ccmove.cli.resolve import Pair, resolve_pair
+from ccmove.report.result import Result
+from ccmove.run.transaction import Progress
 
 DEFAULTS = MoveOptions()
 
@@ -79,7 +79,7 @@ def restore(
     progress: Progress | None = None,
 ) -> Result:
     """Undo a move or a restore; without an ID the newest move that still stands."""
-    from ccmove.commands.restore import restore as do_restore
+    from ccmove.cli.restore import restore as do_restore
 
     return do_restore(
         state or find_state(),

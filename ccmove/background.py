@@ -12,7 +12,7 @@ import queue
 import threading
 from collections.abc import Callable
 
-from ccmove.opening import add_file
+from ccmove.claude.reading import add_file
 
 WORTH_A_THREAD = 1 << 18
 

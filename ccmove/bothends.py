@@ -9,12 +9,12 @@ import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
-from ccmove.history import Scan, scan
-from ccmove.lighttyping import IO
-from ccmove.opening import open_regular, reader
+from ccmove.claude.reading import open_regular, reader
 from ccmove.otherprocess import OtherProcess, is_worth_it, send
-from ccmove.pathmap import PathMap
+from ccmove.rewrite.history import Scan, scan
+from ccmove.rewrite.pathmap import PathMap
 
 WORTH_A_PROCESS = 16 << 20  # bytes; below that a process costs what it saves
 PART = 1 << 20  # so much is searched at a time

@@ -1,11 +1,44 @@
-"""Every way a run can end other than well; each class carries its exit code and JSON status."""
+"""Every way a run can end other than well; each class carries its exit code and JSON status.
+
+An error knows what to type next: its hints are data, made into words where errors are shown.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from ccmove import shell
-from ccmove.lighttyping import Self
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What to do next: a sentence, a command, or a sentence and a command behind a colon.
+
+    With `again` the command is the one that was typed, with these words as options in front and
+    the paths in `instead` replaced; who shows the hint knows what was typed.
+    """
+
+    text: str = ""
+    command: tuple[str, ...] = ()
+    again: bool = False
+    instead: Mapping[str, str] = field(default_factory=dict)
+
+
+def run(*command: object, text: str = "") -> Hint:
+    """A command to type."""
+    return Hint(text, tuple(str(word) for word in command))
+
+
+def again(
+    text: str = "", options: Sequence[str] = (), instead: Mapping[str, str] | None = None
+) -> Hint:
+    """The same command again, with options more or other paths."""
+    return Hint(text, tuple(options), True, instead or {})
+
+
+def look_at(path: object) -> Hint:
+    """For a file that is not what it should be."""
+    return run("ls", "-ld", path, text="look at it")
 
 
 class CcmoveError(Exception):
@@ -14,16 +47,13 @@ class CcmoveError(Exception):
     exit_code = 1
     status = "failed"
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *hints: Hint | str | None, details: Iterable[str] = ()
+    ) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
-        self.details: tuple[str, ...] = ()
-
-    def with_details(self, lines: list[str] | tuple[str, ...]) -> Self:
-        """The same error, with lines that are shown below the message."""
-        self.details = tuple(lines)
-        return self
+        self.hints = tuple(Hint(h) if isinstance(h, str) else h for h in hints if h)
+        self.details = tuple(details)  # lines that are shown below the message
 
 
 class UsageError(CcmoveError):
@@ -50,12 +80,11 @@ class LinkError(RefusedError):
     """A symbolic link stands where the state should hold something itself."""
 
     def __init__(self, path: object) -> None:
-        look = shell.join(["ls", "-ld", str(path)])
-        super().__init__(f"{path} is a symbolic link", f"look at it: {look}")
+        super().__init__(f"{path} is a symbolic link", look_at(path))
 
 
 class UnsettledError(CcmoveError):
-    """A run was interrupted and could not be put back; the journal is still there."""
+    """A run was interrupted and could not be rolled back; all that is needed for it is kept."""
 
     exit_code = 5
 

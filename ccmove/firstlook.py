@@ -7,14 +7,14 @@ for the same.
 from __future__ import annotations
 
 import os
+from typing import IO
 
 from ccmove import ahead
 from ccmove.bothends import Tick, keep_freed_memory, scan_file, scan_with, search
-from ccmove.history import Scan
-from ccmove.layout import Layout
-from ccmove.lighttyping import IO
-from ccmove.opening import Fingerprint, history_file, open_regular
-from ccmove.pathmap import Move, PathMap
+from ccmove.claude.layout import Layout
+from ccmove.claude.reading import Fingerprint, history_file, open_regular
+from ccmove.rewrite.history import Scan
+from ccmove.rewrite.pathmap import Move, PathMap
 
 
 def look(layout: Layout, move: Move, pipe: IO[bytes]) -> None:

@@ -14,8 +14,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Sequence
-
-from ccmove.lighttyping import IO, Any
+from typing import IO, Any
 
 _LONGEST_WAIT = 10_000  # milliseconds; who takes longer was stopped, or is in a deadlock
 _LENGTH = 8  # bytes that tell how long a message is

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ccmove.commands.demo import Demo, demo
-from ccmove.report import Printer
-from ccmove.report_demo import show_demo, show_scene
+from ccmove.cli.demo import Demo, demo
+from ccmove.report.console import Printer
+from ccmove.report.demo import show_demo, show_scene
 
 WIDTH = 84
 FIXED = ((r"ccmove-demo-[a-z0-9_-]{8}", "ccmove-demo-3k7x1q9z"),

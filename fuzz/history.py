@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ccmove import history
-from ccmove.pathmap import PathMap
+from ccmove.rewrite import history
+from ccmove.rewrite.pathmap import PathMap
 from fuzz.source import Source, blank, document, spelled, text
 from tests.support.history_oracle import moved_history
 from tests.support.oddlines import kind_names, odd_line, stringify

@@ -14,14 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ccmove import backup, edits, journal, jsonspan, manifest, reversal, rewriter
-from ccmove.edits import Edit
+from ccmove.claude.layout import Layout
+from ccmove.claude.reading import Fingerprint
+from ccmove.claude.state import Document
 from ccmove.errors import RefusedError, UnsettledError
-from ccmove.journal import Journal
-from ccmove.layout import Layout
-from ccmove.manifest import Content, Manifest, SavedFile
-from ccmove.opening import Fingerprint
-from ccmove.state import Document
+from ccmove.rewrite import jsonspan, rewriter
+from ccmove.rewrite import splice as edits
+from ccmove.rewrite.splice import Edit
+from ccmove.run import backups as backup
+from ccmove.run import journal, manifest, reversal
+from ccmove.run.journal import Journal
+from ccmove.run.manifest import Content, Manifest, SavedFile
 from fuzz.source import Source, blank, document, leaf, spelled, text
 from fuzz.spans import NAMES, containers, reference
 

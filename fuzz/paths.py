@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import unicodedata
 
-from ccmove import encoding, pathmap
-from ccmove.pathmap import PathMap
+from ccmove.claude import naming as encoding
+from ccmove.rewrite import pathmap
+from ccmove.rewrite.pathmap import PathMap
 from fuzz.source import Source, text
 from tests.support.state import encoded_name
 

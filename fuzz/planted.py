@@ -11,7 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ccmove import edits, encoding, history, jsonspan, manifest, pathmap
+from ccmove.claude import naming as encoding
+from ccmove.rewrite import history, jsonspan, pathmap
+from ccmove.rewrite import splice as edits
+from ccmove.run import manifest
 
 Patch = Callable[[Any, str, Any], None]
 Bug = Callable[[Patch], None]

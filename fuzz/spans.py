@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ccmove import edits as make
-from ccmove import jsonspan
-from ccmove.edits import Edit, apply, undo
-from ccmove.jsonspan import Node, NotJsonError, Pointer
+from ccmove.rewrite import jsonspan
+from ccmove.rewrite import splice as make
+from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer
+from ccmove.rewrite.splice import Edit, apply, undo
 from fuzz.source import Source, blank, document, leaf
 
 LONGEST_INPUT = 96

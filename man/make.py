@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import click
 
 from ccmove import TESTED_WITH, __version__
-from ccmove.cli import COMMON, app
-from ccmove.helptext import ENVIRONMENT, EXAMPLES, EXIT_CODES, FILES, split_options
+from ccmove.cli.help import ENVIRONMENT, EXAMPLES, EXIT_CODES, FILES, split_options
+from ccmove.cli.main import COMMON, app
 
 DESCRIPTION = """\
 Claude Code keeps what it knows about a project (sessions, prompt history, memory, trust, allowed

@@ -6,7 +6,7 @@ import random
 import unicodedata
 from pathlib import Path
 
-from ccmove.encoding import encode
+from ccmove.claude.naming import encode
 from tests.client import CLIENT_TEST, with_clients
 from tests.client.driver import Desk, new_prompt
 from tests.client.versions import Client

@@ -45,7 +45,7 @@ def preload() -> None:
 
 def leave_the_process_table_out() -> None:
     """How many processes run on this machine would shift the count of a run's `openat` calls."""
-    from ccmove import live
+    from ccmove.claude import live
 
     sabotage.replace(live, "_claude_processes", lambda: iter(()))
 
@@ -140,7 +140,7 @@ def _become(request: dict[str, Any], files: dict[str, Path]) -> None:
 
 
 def _main(args: list[str]) -> int:
-    from ccmove.start import main
+    from ccmove.cli.start import main
 
     try:
         main(args)

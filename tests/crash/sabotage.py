@@ -13,10 +13,11 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from ccmove import files, journal, locks
-from ccmove.locks import ClientLocks
+from ccmove.run import disk as files
+from ccmove.run import journal, locks
+from ccmove.run.locks import ClientLocks
 
-# What `ccmove.files` calls to change something; the rename that never replaces is not among them.
+# What `run.disk` calls to change something; the rename that never replaces is not among them.
 _CHANGING = ("chmod", "fchmod", "fsync", "link", "mkdir", "open", "rename", "rmdir", "unlink",
              "utime", "write")  # fmt: skip
 

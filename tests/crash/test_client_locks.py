@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ccmove.locks import ClientLocks
+from ccmove.run.locks import ClientLocks
 from tests.crash.bench import Bench, must
 from tests.crash.sweep import REFUSED, UNSETTLED, break_off
 

@@ -20,8 +20,9 @@ pytestmark = pytest.mark.crash
 
 DYING = """
 import errno, os, sys
-from ccmove import files, transaction
-from ccmove.start import main
+from ccmove.run import disk as files
+from ccmove.run import transaction
+from ccmove.cli.start import main
 left = [int(sys.argv[1])]
 replace, change = files.replace, transaction.Run.change
 def and_die(staged, target):
@@ -141,8 +142,8 @@ def test_a_late_prompt_keeps_its_time_when_the_run_is_taken_back(state: StateBui
     (state.root / "second-name").hardlink_to(state.history)
     script = """
 import os, sys
-from ccmove import transaction
-from ccmove.start import main
+from ccmove.run import transaction
+from ccmove.cli.start import main
 save = transaction.Run.save
 def and_a_prompt_comes(self):
     save(self)

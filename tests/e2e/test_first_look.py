@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there
 
 COUNTING = """
 import os, sys
-from ccmove.start import main
+from ccmove.cli.start import main
 os.sched_getaffinity = lambda _: {0, 1}
 made = []
 fork = os.fork
@@ -57,7 +57,7 @@ def large(state: StateBuilder) -> StateBuilder:
 
 
 GROWING = """
-from ccmove import transaction
+from ccmove.run import transaction
 step = transaction.Run.STEP
 grown = []
 def and_a_prompt_comes(self):

@@ -17,8 +17,8 @@ STAGES = [*BEFORE_THE_LOCKS, "commit", "look_again", "change", "check_places", "
 # Runs ccmove, but the process gets the signal just before or just after one stage.
 SCRIPT = """
 import os, sys
-from ccmove import transaction
-from ccmove.start import main
+from ccmove.run import transaction
+from ccmove.cli.start import main
 stage, number, when = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 original = getattr(transaction.Run, stage)
 def interrupted(self, *arguments):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ccmove.manifest import _checksum
+from ccmove.run.manifest import _checksum
 from tests.support import tree
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ccmove import encoding, pathmap
+from ccmove.claude import naming as encoding
+from ccmove.rewrite import pathmap
 from fuzz.driver import CORPUS, TARGETS
 from fuzz.planted import BUGS
 

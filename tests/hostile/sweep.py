@@ -132,7 +132,7 @@ class Sweep:
 
 
 def _main(args: list[str]) -> int:
-    from ccmove import start
+    from ccmove.cli import start
 
     try:
         start.main(args)

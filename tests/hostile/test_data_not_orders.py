@@ -93,8 +93,8 @@ def put(record: Any, at: tuple[str | int, ...], value: object) -> None:
 
 def test_no_value_of_a_wrong_kind_is_a_bug(moved: Target) -> None:
     """Whatever stands in any place: it is refused, or means nothing and the restore is right."""
-    from ccmove.layout import find_layout
-    from ccmove.manifest import from_json
+    from ccmove.claude.layout import find_layout
+    from ccmove.run.manifest import from_json
 
     layout = find_layout(str(moved.state.config_dir), {})
     text = (backup_of(moved) / "manifest.json").read_text()

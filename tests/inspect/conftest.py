@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ccmove.commands.doctor import Search, doctor
-from ccmove.findings import CommandLine, Finding
-from ccmove.layout import Layout, find_layout
+from ccmove.claude.layout import Layout, find_layout
+from ccmove.cli.doctor import Search, doctor
+from ccmove.inspect.findings import CommandLine, Finding
 from tests.support.state import StateBuilder
 
 Examine = Callable[..., list[Finding]]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ccmove.ask import Asker, NoAnswerError
+from ccmove.cli.ask import Asker, NoAnswerError
 from tests.inspect.conftest import make_repo
 from tests.support.run import ccmove_command, clean_environment
 from tests.support.state import StateBuilder, encoded_name

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ccmove import doctor_projects
 from ccmove import shell as shell_words
-from ccmove.findings import KINDS, CommandLine
-from ccmove.layout import Layout
+from ccmove.claude.layout import Layout
+from ccmove.inspect import doctor_projects
+from ccmove.inspect.findings import KINDS, CommandLine
 from tests.inspect.conftest import Examine, make_repo
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder, encoded_name

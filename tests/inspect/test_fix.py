@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from ccmove import files
-from ccmove.commands.doctor import Search, only_sure
-from ccmove.commands.doctor import fix as mend
+from ccmove.claude.layout import Layout
+from ccmove.cli.doctor import Search, only_sure
+from ccmove.cli.doctor import fix as mend
 from ccmove.errors import CcmoveError
-from ccmove.findings import CommandLine
-from ccmove.layout import Layout
+from ccmove.inspect.findings import CommandLine
+from ccmove.run import disk as files
 from tests.inspect.conftest import Examine, make_repo
 from tests.support.run import Completed, run_ccmove
 from tests.support.state import StateBuilder, encoded_name

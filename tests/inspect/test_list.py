@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from ccmove.commands.list import list_projects
-from ccmove.layout import Layout
+from ccmove.claude.layout import Layout
+from ccmove.cli.list import list_projects
 from tests.support.run import ccmove_command, clean_environment, run_ccmove
 from tests.support.state import StateBuilder, encoded_name
 
@@ -232,7 +232,7 @@ def test_files_that_vanish_during_the_look_are_no_error(
     layout: Layout, state: StateBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handle = state.project("app", sessions=2, subagents=False)
-    from ccmove import survey
+    from ccmove.inspect import survey
 
     real = survey.measured
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ccmove import catalogue
-from ccmove.gitfolder import Checkout
-from ccmove.layout import Layout
-from ccmove.newhome import COMMON, Candidate, HomeFinder
-from ccmove.survey import look
+from ccmove.claude.layout import Layout
+from ccmove.inspect import catalogue
+from ccmove.inspect.gitfolder import Checkout
+from ccmove.inspect.newhome import COMMON, Candidate, HomeFinder
+from ccmove.inspect.survey import look
 from tests.inspect.conftest import git, make_repo
 from tests.support.state import ProjectHandle, StateBuilder
 

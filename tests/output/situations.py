@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from ccmove import locks
-from ccmove.start import main
+from ccmove.cli.start import main
+from ccmove.run import locks
 from tests.support.state import StateBuilder
 
 Arguments = list[str]
@@ -484,7 +484,7 @@ def plant(stage: Stage, error: BaseException) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    stage.monkeypatch.setattr("ccmove.commands.move.plan_move", fail)
+    stage.monkeypatch.setattr("ccmove.cli.move.plan_move", fail)
 
 
 @pytest.fixture

@@ -101,10 +101,10 @@ def test_a_terminal_without_unicode_gets_escapes(state: StateBuilder) -> None:
 
 def test_a_bug_shows_its_traceback_only_to_those_who_ask(known: StateBuilder) -> None:
     script = (
-        "import sys, ccmove.commands.move as m\n"
+        "import sys, ccmove.cli.move as m\n"
         "def fail(*a, **k): raise KeyError('planted')\n"
         "m.plan_move = fail\n"
-        "from ccmove.start import main; main(sys.argv[1:])"
+        "from ccmove.cli.start import main; main(sys.argv[1:])"
     )
     command = [sys.executable, "-c", script, *map(str, arguments(known))]
     for debug, shown in (("", False), ("1", True)):
@@ -125,10 +125,10 @@ def test_ctrl_c_ends_with_130_and_says_that_nothing_changed(
     known: StateBuilder, option: tuple[str, ...]
 ) -> None:
     script = (
-        "import sys, time, ccmove.commands.move as m\n"
+        "import sys, time, ccmove.cli.move as m\n"
         "def wait(*a, **k): print('ready', file=sys.stderr, flush=True); time.sleep(60)\n"
         "m.plan_move = wait\n"
-        "from ccmove.start import main; main(sys.argv[1:])"
+        "from ccmove.cli.start import main; main(sys.argv[1:])"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", script, *option, *map(str, arguments(known))],

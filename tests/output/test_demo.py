@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ccmove.commands import demo as command
+from ccmove.cli import demo as command
 from ccmove.errors import CcmoveError
 from tests.output.golden import check_golden, normalised
 from tests.output.terminal import run_on_terminal
@@ -88,7 +88,7 @@ def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: int)
         "import sys, time; from ccmove.commands import demo\n"
         "def wait(*_):\n    print('ready', flush=True); time.sleep(60)\n"
         "demo.restore = wait\n"
-        "from ccmove.start import main; main(['demo'])"
+        "from ccmove.cli.start import main; main(['demo'])"
     )
     temporary = state.root / "tmp"
     temporary.mkdir()
@@ -111,7 +111,7 @@ def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: int)
 
 
 def test_the_demo_uses_the_real_commands() -> None:
-    from ccmove.commands import move, restore, verify
+    from ccmove.cli import move, restore, verify
 
     used = vars(command)
     assert used["move"] is move.move

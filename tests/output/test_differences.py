@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccmove.differences import Difference, compare
+from ccmove.rewrite.compare import Difference, compare
 
 
 def rows(before: str, after: str) -> list[tuple[str, object, object]]:

@@ -14,8 +14,8 @@ from types import ModuleType
 import pytest
 
 from ccmove import TESTED_WITH, __version__
-from ccmove.cli import app
-from ccmove.commands.demo import demo
+from ccmove.cli.demo import demo
+from ccmove.cli.main import app
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from ccmove.commands import move
-from ccmove.layout import Layout
-from ccmove.report import Progress
-from ccmove.session import Session
+from ccmove.claude.layout import Layout
+from ccmove.cli import move
+from ccmove.cli.boundary import Session
+from ccmove.report.console import Progress
 from tests.output.terminal import run_on_terminal
 from tests.support.run import run_child
 from tests.support.state import StateBuilder
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 AT_ONCE = (
-    "import sys; from ccmove.report import Progress; Progress.DELAY = 0.0; "
-    "from ccmove.start import main; main(sys.argv[1:])"
+    "import sys; from ccmove.report.console import Progress; Progress.DELAY = 0.0; "
+    "from ccmove.cli.start import main; main(sys.argv[1:])"
 )
 
 

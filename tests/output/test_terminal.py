@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ccmove.report import cells, fitted, shortened
+from ccmove.report.console import cells, fitted, shortened
 from tests.output.terminal import Screen, run_on_terminal
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ccmove.alike import Alike, alike, differing_values
-from ccmove.edits import Edit, apply
-from ccmove.jsonspan import byte_values
-from ccmove.opening import Fingerprint
-from ccmove.pathmap import PathMap
-from ccmove.rewriter import NameMap, index_edits
-from ccmove.state import Document, index_paths
+from ccmove.claude.reading import Fingerprint
+from ccmove.claude.state import Document, index_paths
+from ccmove.rewrite.alike import Alike, alike, differing_values
+from ccmove.rewrite.jsonspan import byte_values
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.rewriter import NameMap, index_edits
+from ccmove.rewrite.splice import Edit, apply
 from tests.property.strategies import BLANKS, NEW, OLD, PATHS, TEXTS, json_texts, spellings
 from tests.property.test_rewriter import DOCUMENTS, FIELDS, INDEX_LEAVES, INDEXES, MAPS
 from tests.support.oddlines import stringify

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ccmove.config import Excerpt, config_change, is_opened
-from ccmove.edits import Edit, apply
-from ccmove.jsonspan import Node, NotJsonError, outline, parse
-from ccmove.pathmap import PathMap
-from ccmove.verifier import _explains, json_problems
+from ccmove.rewrite.config import Excerpt, config_change, is_opened
+from ccmove.rewrite.jsonspan import Node, NotJsonError, outline, parse
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.splice import Edit, apply
+from ccmove.run.verifier import _explains, json_problems
 from tests.property.strategies import BLANKS, NEW, OLD, TEXTS, json_texts, spellings
 from tests.property.test_rewriter import CONFIGS, DOCUMENTS, FEW, LEAVES, MAPS
 from tests.support.oddlines import stringify

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccmove import edits as make
-from ccmove.edits import Edit, apply, undo
-from ccmove.jsonspan import Node, Pointer, parse, quote
+from ccmove.rewrite import splice as make
+from ccmove.rewrite.jsonspan import Node, Pointer, parse, quote
+from ccmove.rewrite.splice import Edit, apply, undo
 from tests.property.strategies import BLANKS, LEAVES, json_texts, spellings
 
 # Few names, so that they clash; a document as the client writes it never repeats one.

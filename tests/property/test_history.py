@@ -7,8 +7,8 @@ from unittest import mock
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ccmove import history
-from ccmove.pathmap import PathMap
+from ccmove.rewrite import history
+from ccmove.rewrite.pathmap import PathMap
 from tests.property.strategies import LEAVES as VALUES
 from tests.property.strategies import (
     NEW,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ccmove.encoding import encode, may_be_name_of, possible_names, sieve
-from ccmove.pathmap import PathMap, is_named_in
+from ccmove.claude.naming import encode, may_be_name_of, possible_names, sieve
+from ccmove.rewrite.pathmap import PathMap, is_named_in
 from tests.property.strategies import PATHS
 from tests.support.state import encoded_name
 

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccmove.config import config_change
-from ccmove.edits import Edit, apply, undo
-from ccmove.jsonspan import parse
-from ccmove.pathmap import PathMap
-from ccmove.rewriter import NameMap, index_edits, project_file_edits, string_edits
+from ccmove.rewrite.config import config_change
+from ccmove.rewrite.jsonspan import parse
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.rewriter import NameMap, index_edits, project_file_edits, string_edits
+from ccmove.rewrite.splice import Edit, apply, undo
 from tests.property.strategies import (
     LEAVES,
     NEW,

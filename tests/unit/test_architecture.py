@@ -119,7 +119,7 @@ def test_the_check_sees_a_mutation() -> None:
 def loaded_by(*arguments: str, state: StateBuilder | None = None) -> set[str]:
     """Modules that a run of the command line loads."""
     script = (
-        "import sys\nfrom ccmove.start import main\n"
+        "import sys\nfrom ccmove.cli.start import main\n"
         "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
         "sys.stderr.write('LOADED ' + ' '.join(sys.modules))"
     )
@@ -135,7 +135,7 @@ def loaded_by(*arguments: str, state: StateBuilder | None = None) -> set[str]:
 
 def test_help_and_version_load_nothing_heavy() -> None:
     for argument in ("--help", "--version"):
-        heavy = {"rich", "deepdiff", "psutil", "filelock", "ccmove.transaction"}
+        heavy = {"rich", "deepdiff", "psutil", "filelock", "ccmove.run.transaction"}
         assert not loaded_by(argument) & heavy
 
 
@@ -146,7 +146,7 @@ def test_a_plain_move_loads_nothing_that_it_does_not_need(state: StateBuilder) -
     old, new = state.project("my-app").path, state.code / "new-app"
     new.mkdir(parents=True)
     loaded = loaded_by(old, str(new), state=state)
-    assert "ccmove.transaction" in loaded
+    assert "ccmove.run.transaction" in loaded
     assert not loaded & needless
     assert (state.config_dir / "ccmove" / "backups").is_dir()
 

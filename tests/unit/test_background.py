@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ccmove import files
 from ccmove.background import WORTH_A_THREAD, Background, BackgroundHash, hashing
+from ccmove.run import disk as files
 from tests.support import threads
 
 BLOCKS = [bytes([number]) * 1000 for number in range(100)]

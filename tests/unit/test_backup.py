@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from ccmove import backup
+from ccmove.claude.layout import Layout
 from ccmove.errors import NothingKnownError, RefusedError
-from ccmove.layout import Layout
-from ccmove.manifest import Manifest
-from ccmove.plan import ProjectMove
+from ccmove.plan.model import ProjectMove
+from ccmove.run import backups as backup
+from ccmove.run.manifest import Manifest
 
 NOON = 1_794_830_400  # 2026-11-16T12:00:00Z
 

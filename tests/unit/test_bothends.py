@@ -18,12 +18,13 @@ from typing import IO, Any
 
 import pytest
 
-from ccmove import bothends, history, otherprocess
+from ccmove import bothends, otherprocess
 from ccmove.bothends import scan_file
-from ccmove.history import Scan, scan
-from ccmove.opening import reader
+from ccmove.claude.reading import reader
 from ccmove.otherprocess import OtherProcess, send
-from ccmove.pathmap import PathMap
+from ccmove.rewrite import history
+from ccmove.rewrite.history import Scan, scan
+from ccmove.rewrite.pathmap import PathMap
 from tests.support.oddlines import stringify
 
 OLD, NEW = "/code/app", "/code/new"
@@ -308,7 +309,7 @@ def test_an_interrupt_at_the_very_fork_leaves_nothing(
 PARENT = """
 import fcntl, os, sys, time
 from ccmove import bothends
-from ccmove.pathmap import PathMap
+from ccmove.rewrite.pathmap import PathMap
 bothends.WORTH_A_PROCESS = 1
 bothends.PART = 100
 os.sched_getaffinity = lambda _: {0, 1}

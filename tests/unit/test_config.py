@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from ccmove import config
-from ccmove.config import config_change, unite
-from ccmove.edits import Edit, apply, undo
-from ccmove.jsonspan import parse
-from ccmove.pathmap import PathMap
+from ccmove.rewrite import config
+from ccmove.rewrite.config import config_change, unite
+from ccmove.rewrite.jsonspan import parse
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.splice import Edit, apply, undo
 
 OLD, NEW = "/home/dev/code/my-app", "/home/dev/code/new-app"
 PATHS = PathMap(((OLD, NEW),))

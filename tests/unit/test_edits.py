@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from ccmove import edits as make
-from ccmove.edits import Edit, apply, undo
-from ccmove.jsonspan import Node, Pointer, find, parse
+from ccmove.rewrite import splice as make
+from ccmove.rewrite.jsonspan import Node, Pointer, find, parse
+from ccmove.rewrite.splice import Edit, apply, undo
 
 
 def node_at(text: str, *pointer: str | int) -> Node:

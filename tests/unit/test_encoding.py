@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ccmove.encoding import (
+from ccmove.claude.naming import (
     encode,
     is_cut_name_of,
     may_be_name_of,

@@ -14,15 +14,16 @@ from typing import IO, Any
 
 import pytest
 
-from ccmove import ahead, bothends, history
+from ccmove import ahead, bothends
+from ccmove.claude.layout import Layout, find_layout
+from ccmove.claude.ownership import Ledger
+from ccmove.claude.reading import Fingerprint, reader
 from ccmove.firstlook import look, scan_history
-from ccmove.layout import Layout, find_layout
-from ccmove.opening import Fingerprint, reader
 from ccmove.otherprocess import OtherProcess
-from ccmove.ownership import Ledger
-from ccmove.pathmap import PathMap
-from ccmove.plan import Plan, Request
-from ccmove.planner import plan_move
+from ccmove.plan.model import Plan, Request
+from ccmove.plan.planner import plan_move
+from ccmove.rewrite import history
+from ccmove.rewrite.pathmap import PathMap
 from tests.support.state import StateBuilder
 from tests.unit.test_bothends import MEETINGS, everything, meet
 

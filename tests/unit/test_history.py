@@ -9,9 +9,9 @@ from unittest import mock
 
 import pytest
 
-from ccmove import history
-from ccmove.jsonspan import NotJsonError
-from ccmove.pathmap import PathMap
+from ccmove.rewrite import history
+from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.rewrite.pathmap import PathMap
 from tests.support.history_oracle import moved_history
 from tests.support.oddlines import kind_names, odd_line, stringify
 from tests.support.state import StateBuilder

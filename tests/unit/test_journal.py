@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from ccmove.claude.layout import Layout
 from ccmove.errors import RefusedError, UnsettledError
-from ccmove.journal import (
+from ccmove.run.journal import (
     Journal,
     read_journal,
     remove_unfinished,
     was_interrupted,
     write_journal,
 )
-from ccmove.layout import Layout
-from ccmove.manifest import Content, Manifest, SavedFile
+from ccmove.run.manifest import Content, Manifest, SavedFile
 
 ID = "20261116T004112Z-3f9c"
 OTHER_ID = "20261116T004112Z-3f9d"

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from ccmove.jsonspan import (
+from ccmove.rewrite.jsonspan import (
     DEEPEST,
     Node,
     NotJsonError,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ccmove.layout import find_layout
-from ccmove.live import daemon_is_running, live_sessions
+from ccmove.claude.layout import find_layout
+from ccmove.claude.live import daemon_is_running, live_sessions
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 

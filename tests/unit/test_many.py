@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ccmove import state as look
-from ccmove.layout import Layout, find_layout
-from ccmove.ownership import Ledger
-from ccmove.plan import Request
-from ccmove.planner import plan_move
-from ccmove.state import State, read_directory
+from ccmove.claude import state as look
+from ccmove.claude.layout import Layout, find_layout
+from ccmove.claude.ownership import Ledger
+from ccmove.claude.state import State, read_directory
+from ccmove.plan.model import Request
+from ccmove.plan.planner import plan_move
 from tests.support.state import StateBuilder, encoded_name
 
 HERE = os.getpid()

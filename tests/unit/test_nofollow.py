@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ccmove import nofollow
+from ccmove.claude import nofollow
 
 NAMES = ["plain", "x (deleted)", "two\nlines", "a b", os.fsdecode(b"caf\xe9"), "-x", "é"]
 

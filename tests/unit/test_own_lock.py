@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from filelock import FileLock, Timeout
 
+from ccmove.claude.layout import Layout
 from ccmove.errors import RefusedError
-from ccmove.layout import Layout
-from ccmove.locks import own_lock
+from ccmove.run.locks import own_lock
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from ccmove.pathmap import (
+from ccmove.rewrite.pathmap import (
     PathMap,
     client_spelling,
     is_named_in,

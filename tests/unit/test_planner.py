@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from ccmove import history, planner, typed
+from ccmove import typed
+from ccmove.claude.layout import Layout, find_layout
+from ccmove.claude.ownership import Ledger
+from ccmove.claude.reading import Fingerprint
 from ccmove.errors import RefusedError
-from ccmove.layout import Layout, find_layout
-from ccmove.opening import Fingerprint
-from ccmove.ownership import Ledger
-from ccmove.plan import FileChange, LeftAlone, Plan, Request
-from ccmove.planner import plan_move
+from ccmove.plan import planner
+from ccmove.plan.model import FileChange, LeftAlone, Plan, Request
+from ccmove.plan.planner import plan_move
+from ccmove.rewrite import history
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 

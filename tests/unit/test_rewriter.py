@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from ccmove import rewriter
-from ccmove.edits import apply
-from ccmove.jsonspan import parse, show
-from ccmove.pathmap import PathMap
-from ccmove.rewriter import (
+from ccmove.rewrite import rewriter
+from ccmove.rewrite.jsonspan import parse, show
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.rewriter import (
     NameMap,
     alias_lines,
     appendix,
@@ -28,6 +27,7 @@ from ccmove.rewriter import (
     string_edits,
     walk,
 )
+from ccmove.rewrite.splice import apply
 
 OLD, NEW = "/home/dev/code/my-app", "/home/dev/code/new-app"
 PATHS = PathMap(((OLD, NEW),))

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from ccmove import files
-from ccmove.files import Attributes
-from ccmove.layout import Layout
-from ccmove.plan import Request
-from ccmove.planner import Ledger, plan_move
-from ccmove.staging import StagedHistory
+from ccmove.claude.layout import Layout
+from ccmove.plan.model import Request
+from ccmove.plan.planner import Ledger, plan_move
+from ccmove.run import disk as files
+from ccmove.run.disk import Attributes
+from ccmove.run.stage import StagedHistory
 from tests.support import threads
 from tests.support.state import StateBuilder
 

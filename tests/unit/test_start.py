@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ccmove import cli, start
-from ccmove.start import COMPLETE_VARIABLE
+from ccmove.cli import main as cli
+from ccmove.cli import start
+from ccmove.cli.start import COMPLETE_VARIABLE
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from ccmove import alike, files, transaction, verifier
-from ccmove.backup import read_ledger
-from ccmove.edits import Edit
+from ccmove.claude.layout import Layout, find_layout
 from ccmove.errors import CcmoveError
-from ccmove.layout import Layout, find_layout
-from ccmove.plan import Plan, Request
-from ccmove.planner import plan_move
+from ccmove.plan.model import Plan, Request
+from ccmove.plan.planner import plan_move
+from ccmove.rewrite import alike
+from ccmove.rewrite.splice import Edit
+from ccmove.run import disk as files
+from ccmove.run import transaction, verifier
+from ccmove.run.backups import read_ledger
 from tests.support import tree
 from tests.support.state import StateBuilder, encoded_name
 

@@ -1,0 +1,1 @@
+"""What Claude Code keeps and where: reads it, decides nothing."""

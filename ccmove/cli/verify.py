@@ -1,0 +1,78 @@
+"""`ccmove verify`: is what is kept for a project, or for all, consistent?"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ccmove.claude.layout import Layout
+from ccmove.cli.resolve import nearest
+from ccmove.cli.restore import list_backups
+from ccmove.errors import NothingKnownError
+from ccmove.inspect.doctor import examine
+from ccmove.inspect.findings import CommandLine, Finding
+from ccmove.inspect.survey import Survey, Tick, look
+from ccmove.rewrite.pathmap import tail_below
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked, what is wrong, and what is only worth knowing."""
+
+    layout: Layout
+    paths: tuple[str, ...]
+    failures: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failures else 0
+
+
+def verify(
+    layout: Layout, path: str | None, command: CommandLine, tick: Tick | None = None
+) -> Verification:
+    """Check one project with all that is nested in it, or everything."""
+    survey = look(layout, tick)
+    paths = _paths(survey, path, command)
+    concerned = None if path is None else _names(survey, paths)
+    findings = [
+        finding
+        for finding in examine(survey, command, list_backups(layout), None).findings
+        if concerned is None or _concerns(finding, concerned)
+    ]
+    failures = tuple(finding for finding in findings if finding.fails)
+    notes = tuple(finding for finding in findings if not finding.fails)
+    return Verification(layout, paths, failures, notes)
+
+
+def _paths(survey: Survey, typed: str | None, command: CommandLine) -> tuple[str, ...]:
+    known = sorted(survey.by_path)
+    if typed is None:
+        return tuple(known)
+    for base in dict.fromkeys((os.path.realpath(typed), os.path.abspath(typed))):
+        below = tuple(path for path in known if tail_below(path, base) is not None)
+        if below:
+            return below
+    path = os.path.abspath(typed)
+    near = nearest(path, known)
+    hint = f"did you mean: {command('verify', near[0])}" if near else command("list")
+    raise NothingKnownError(f"nothing is known about {path}", hint).with_details(near[1:])
+
+
+def _names(survey: Survey, paths: tuple[str, ...]) -> set[str]:
+    """Everything a finding about these projects can be about: paths of now and before, names."""
+    names = {*paths}
+    for path in paths:
+        names.update(survey.by_path[path].directories)
+    for old, homes in survey.former.items():
+        if names.intersection(homes):
+            names.add(old)
+    return names
+
+
+def _concerns(finding: Finding, names: set[str]) -> bool:
+    """An interrupted run and what can't be read concern everybody."""
+    if finding.kind in ("interrupted-run", "unreadable"):
+        return True
+    return bool(names.intersection((finding.subject, *finding.names)))

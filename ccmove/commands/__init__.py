@@ -1,1 +1,0 @@
-"""One module a command; each takes explicit arguments and returns a frozen result."""

@@ -1,0 +1,1 @@
+"""What is wrong, and where lost projects went: list, doctor, verify."""

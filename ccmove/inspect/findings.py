@@ -1,0 +1,146 @@
+"""What can be wrong, what each kind of it means, and how it can be mended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ccmove import shell
+from ccmove.inspect.mend import Mend
+from ccmove.inspect.newhome import Candidate
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of finding: its heading, and what it means for the user."""
+
+    title: str
+    means: str
+    fails: bool = True  # whether `ccmove verify` fails because of it
+
+
+KINDS = {
+    "interrupted-run": Kind(
+        "A run of ccmove was interrupted",
+        "The state is half moved until the run is taken back; nothing is lost.",
+    ),
+    "unreadable": Kind(
+        "Can't be read",
+        "What it holds is not known here, so the rest of this list may be incomplete.",
+    ),
+    "orphan": Kind(
+        "Conversations without a folder",
+        "The folder is gone, so Claude Code no longer finds what it keeps for it. It was renamed, "
+        "moved or deleted; if it was deleted for good, `claude purge PATH` removes the rest.",
+    ),
+    "moved-entries": Kind(
+        "Entries that still name the old path of a moved project",
+        "The conversations are at the new path already, but prompts, trust or settings were left "
+        "behind, and Claude Code does not find them there.",
+    ),
+    "stale-entries": Kind(
+        "Entries of folders that are gone",
+        "Only lists still name them: there are no conversations. Harmless if the folder was "
+        "deleted; if it was moved, its prompts, trust and settings can follow.",
+    ),
+    "removed-subfolder": Kind(
+        "Subfolders and worktrees that were removed",
+        "The project they were in still exists. Their conversations are kept, but Claude Code "
+        "shows them only for the path that is gone; they can be given to the project.",
+        fails=False,
+    ),
+    "unknown-name": Kind(
+        "Directories that belong to no known path",
+        "No path that is known has this name, so Claude Code never looks there. Another tool may "
+        "have named it wrongly, its path may be gone, or $CLAUDE_CODE_PROJECT_DIR_NAME made it.",
+        fails=False,
+    ),
+    "shared-directory": Kind(
+        "Directories shared by several paths",
+        "Claude Code gives these paths one name. It tells their sessions apart, but memory is "
+        "common to them. ccmove moves only what belongs to the path you name.",
+        fails=False,
+    ),
+    "nested-directory": Kind(
+        "A project directory inside a project directory",
+        "Another tool moved one into the other. Claude Code does not look that deep: these "
+        "conversations are invisible.",
+    ),
+    "duplicate-session": Kind(
+        "The same session in two directories",
+        "Claude Code can't tell which of the two `--resume` means.",
+    ),
+    "index": Kind(
+        "Indexes that are not true",
+        "Entries of sessions-index.json point nowhere or at another directory. Claude Code up to "
+        "2.1.23 opens sessions by them; newer ones do not read the file.",
+    ),
+    "alias": Kind(
+        "Aliases that point nowhere",
+        "A line of .session-aliases names a project directory that does not exist: sessions with "
+        "this folder added are missing in the list of conversations.",
+    ),
+    "leftover-directory": Kind(
+        "Empty and left-over directories",
+        "There is no conversation and no memory in them. Harmless, and of no use.",
+        fails=False,
+    ),
+    "backups": Kind(
+        "Backups worth pruning",
+        "Old backups only take room, unless you still want to undo what they belong to.",
+        fails=False,
+    ),
+    "damaged-backup": Kind(
+        "Backups that can't be restored",
+        "Something was changed in them. The saved files may still be of use: look at them before "
+        "you remove the backup.",
+        fails=False,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to mend a finding: a move, a change inside the state, or a command."""
+
+    label: str
+    move: tuple[str, str] | None = None
+    mend: Mend | None = None
+    action: str | None = None  # recover or prune, which are commands of their own
+    sure: bool = False  # the evidence leaves no doubt: `--yes` takes it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong."""
+
+    kind: str
+    subject: str  # the path, directory or file it is about
+    what: str
+    command: str  # mends it
+    details: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    names: tuple[str, ...] = ()  # other names it can be asked for by
+    along: str | None = None  # the lost project whose move mends this one as well
+
+    @property
+    def fails(self) -> bool:
+        return KINDS[self.kind].fails
+
+    @property
+    def sure(self) -> Choice | None:
+        """The choice that needs no question."""
+        return next((choice for choice in self.choices if choice.sure), None)
+
+    def is_about(self, name: str) -> bool:
+        return name in (self.subject, *self.names)
+
+
+class CommandLine:
+    """Commands as they have to be typed for this very state."""
+
+    def __init__(self, config_dir: str | None = None) -> None:
+        self._start = ["ccmove"] if not config_dir else ["ccmove", "--config-dir", config_dir]
+
+    def __call__(self, *words: str) -> str:
+        return shell.join([*self._start, *words])

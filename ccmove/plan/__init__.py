@@ -1,0 +1,1 @@
+"""Decides what a move does: frozen data out."""

@@ -1,0 +1,1 @@
+"""Does what was planned, all or nothing, and takes it back."""

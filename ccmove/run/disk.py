@@ -1,0 +1,334 @@
+"""The only module that changes the disk.
+
+Its contract, which a system-call trace can check:
+
+- A file that exists is never opened for writing. New content is written beside it under a new
+  name (O_CREAT|O_EXCL|O_NOFOLLOW, 0600), flushed to disk, given mode and owner, and renamed.
+- After every change of a directory of the user's that directory is flushed, before anything else.
+  Our own directories are flushed before the journal changes, which is what builds on them. The
+  names of staged files and of the client's locks need not survive a power cut.
+- Nothing is renamed over something else, except a staged file over the one it replaces.
+- Parents are opened without following links (`nofollow`), and every call works relative to that
+  descriptor: a link put there by someone else leads to an error, not astray.
+
+Limits: a file system that lies about fsync can't be helped. Where a directory can't be flushed
+(some network file systems say EINVAL), the change itself is still atomic.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from ccmove.background import WORTH_A_THREAD, Background
+from ccmove.claude.nofollow import directory, open_file
+
+LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+FLUSHED_EARLY = 16 << 20
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Attributes(NamedTuple):
+    """Mode and owner of the file that a staged one will replace."""
+
+    mode: int = 0o600
+    uid: int = -1
+    gid: int = -1
+    mtime_ns: int | None = None
+
+    @classmethod
+    def of(cls, found: os.stat_result, *, keep_times: bool = False) -> Attributes:
+        mtime = found.st_mtime_ns if keep_times else None
+        return cls(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, mtime)
+
+
+def flush(path: Path) -> None:
+    """Flush a directory: names that were made, changed or removed in it."""
+    with directory(path) as fd:
+        _flush(fd)
+
+
+def _flush(fd: int) -> None:
+    try:
+        fsync(fd)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+
+
+def fsync(fd: int) -> None:
+    os.fsync(fd)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """os.write may write less than it was given."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None = None) -> int:
+    """Write a file that must not exist yet, and flush it; the inode that it got.
+
+    Its name is flushed by whoever renames it into place, or by `flush`.
+    """
+    with directory(path.parent) as parent:
+        fd = os.open(path.name, NEW_FILE, 0o600, dir_fd=parent)
+        try:
+            if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
+                os.fchmod(fd, 0o600)  # a strict umask would not even let us read it back
+            _write_pieces(fd, pieces, attributes or Attributes())
+            return os.fstat(fd).st_ino
+        finally:
+            os.close(fd)
+
+
+def _write_pieces(fd: int, pieces: Iterable[bytes], wanted: Attributes) -> None:
+    """Write and flush them all; of a large file the disk has the first part before the last is
+    made, and while it works on the last there is time to load what a rename needs.
+    """
+    unflushed = 0
+    with Background() as flushing:
+        for piece in pieces:
+            write_all(fd, piece)
+            unflushed += len(piece)
+            if unflushed >= FLUSHED_EARLY:
+                flushing.do(lambda: fsync(fd))
+                unflushed = 0
+        _dress(fd, wanted)
+        flushing.do(lambda: fsync(fd), unflushed)
+        if unflushed >= WORTH_A_THREAD:
+            _renameat2()
+        flushing.wait()
+
+
+def append(path: Path, data: bytes, attributes: Attributes) -> None:
+    """Add to a staged file of ours, and flush it."""
+    with directory(path.parent) as parent:
+        fd = os.open(path.name, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW, dir_fd=parent)
+        try:
+            write_all(fd, data)
+            _dress(fd, attributes)
+            fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _dress(fd: int, wanted: Attributes) -> None:
+    now = os.fstat(fd)
+    owner = (
+        wanted.uid if wanted.uid >= 0 else now.st_uid,
+        wanted.gid if wanted.gid >= 0 else now.st_gid,
+    )
+    if owner != (now.st_uid, now.st_gid):
+        os.fchown(fd, *owner)
+    if stat.S_IMODE(now.st_mode) != wanted.mode:
+        os.fchmod(fd, wanted.mode)
+    if wanted.mtime_ns is not None:
+        os.utime(fd, ns=(wanted.mtime_ns, wanted.mtime_ns))
+
+
+def replace(staged: Path, target: Path) -> None:
+    """Put a staged file in the place of `target`, both in one directory."""
+    with directory(target.parent) as parent:
+        os.rename(staged.name, target.name, src_dir_fd=parent, dst_dir_fd=parent)
+        _flush(parent)
+
+
+def rename_over(source: Path, target: Path) -> None:
+    """Put a file of ours in the place of `target`, from another directory."""
+    with directory(source.parent) as old_parent, directory(target.parent) as new_parent:
+        os.rename(source.name, target.name, src_dir_fd=old_parent, dst_dir_fd=new_parent)
+        _flush(new_parent)
+
+
+def rename_new(source: Path, target: Path, *, flushed: bool = True) -> None:
+    """Rename to a name that must be free: FileExistsError when it is not."""
+    with directory(source.parent) as old_parent, directory(target.parent) as new_parent:
+        _rename_no_replace(old_parent, source.name, new_parent, target.name)
+        if flushed:
+            _flush(new_parent)
+        if flushed and source.parent != target.parent:
+            _flush(old_parent)
+
+
+def _rename_no_replace(old_parent: int, old: str, new_parent: int, new: str) -> None:
+    """os.rename onto an empty directory silently succeeds, so the kernel must refuse it."""
+    if _is_case_change(old_parent, old, new_parent, new):
+        os.rename(old, new, src_dir_fd=old_parent, dst_dir_fd=new_parent)
+        return
+    call = _renameat2()
+    if call is not None:
+        code = call(old_parent, os.fsencode(old), new_parent, os.fsencode(new))
+        if code == 0:
+            return
+        if code not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+            raise OSError(code, os.strerror(code), old, None, new)
+    with contextlib.suppress(FileNotFoundError):  # no such call here: look, under our lock
+        os.lstat(new, dir_fd=new_parent)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
+    os.rename(old, new, src_dir_fd=old_parent, dst_dir_fd=new_parent)
+
+
+def _is_case_change(old_parent: int, old: str, new_parent: int, new: str) -> bool:
+    """Where the file system ignores case, `Name` -> `name` finds itself at the target."""
+    if old.lower() != new.lower() or old == new:
+        return False
+    try:
+        one = os.lstat(old, dir_fd=old_parent)
+        other = os.lstat(new, dir_fd=new_parent)
+    except FileNotFoundError:
+        return False
+    return stat.S_ISDIR(one.st_mode) and (one.st_ino, one.st_dev) == (other.st_ino, other.st_dev)
+
+
+def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
+    """The system's rename that refuses to replace, returning an errno; None where there is none."""
+    name, flag = ("renameatx_np", 4) if sys.platform == "darwin" else ("renameat2", 1)
+    try:
+        import ctypes
+
+        function = getattr(ctypes.CDLL(None, use_errno=True), name)
+    except (ImportError, AttributeError, OSError):
+        return None
+
+    def call(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
+        failed = function(old_parent, old, new_parent, new, flag)
+        return ctypes.get_errno() if failed else 0
+
+    return call
+
+
+def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> None:
+    """Make a directory with exactly this mode, whatever the umask."""
+    with directory(path.parent) as parent:
+        before = os.umask(0o077)
+        try:
+            os.mkdir(path.name, 0o700, dir_fd=parent)
+        finally:
+            os.umask(before)
+        _set_mode(path.name, parent, mode)
+        if flushed:
+            _flush(parent)
+
+
+def _set_mode(name: str, parent: int, mode: int) -> None:
+    """Through a descriptor: chmod by name would follow a link that took the place meanwhile."""
+    fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        if stat.S_IMODE(os.fstat(fd).st_mode) != mode:
+            os.fchmod(fd, mode)
+    finally:
+        os.close(fd)
+
+
+def ensure_directory(path: Path) -> None:
+    """A directory of ours, 0700; it may be there already."""
+    with contextlib.suppress(FileExistsError):
+        make_directory(path)
+    with directory(path) as fd:
+        if stat.S_IMODE(os.fstat(fd).st_mode) != 0o700:
+            os.fchmod(fd, 0o700)
+
+
+def open_lock(path: Path) -> int:
+    """A descriptor of our lock file, which is made, 0600, when it is not there yet."""
+    with directory(path.parent) as parent:
+        fd = os.open(path.name, LOCK_FILE, 0o600, dir_fd=parent)
+        if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
+            os.fchmod(fd, 0o600)
+        return fd
+
+
+def remove_directory(path: Path, *, flushed: bool = True) -> None:
+    with directory(path.parent) as parent:
+        os.rmdir(path.name, dir_fd=parent)
+        if flushed:
+            _flush(parent)
+
+
+def remove_file(path: Path, *, flushed: bool = True, may_be_gone: bool = True) -> None:
+    """Remove a file of ours; as a rule it may be gone already."""
+    accepted = (FileNotFoundError,) if may_be_gone else ()
+    with contextlib.suppress(*accepted), directory(path.parent) as parent:
+        os.unlink(path.name, dir_fd=parent)
+        if flushed:
+            _flush(parent)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a directory of ours with all that is in it; it may be gone already."""
+    waiting = [path]
+    while waiting:
+        below = _remove_files(waiting[-1])
+        waiting += below
+        if not below:
+            with contextlib.suppress(FileNotFoundError):
+                remove_directory(waiting[-1], flushed=waiting[-1] == path)
+            waiting.pop()
+
+
+def _remove_files(path: Path) -> list[Path]:
+    """Remove what is no directory, and name the directories; links are removed, not followed."""
+    try:
+        with directory(path) as fd, os.scandir(fd) as entries:
+            found = [(path / entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    except FileNotFoundError:
+        return []
+    for name, is_dir in found:
+        if not is_dir:
+            remove_file(name, flushed=False)
+    return [name for name, is_dir in found if is_dir]
+
+
+def save(source: Path, saved: Path) -> bool:
+    """Keep the file as it is under another name; True for a link, which costs nothing.
+
+    A link is as good as a copy, because the live file is replaced, never edited. With other
+    links to it that can't be known, so it is copied then.
+    """
+    with directory(source.parent) as old_parent, directory(saved.parent) as new_parent:
+        if os.lstat(source.name, dir_fd=old_parent).st_nlink == 1:
+            try:
+                os.link(
+                    source.name,
+                    saved.name,
+                    src_dir_fd=old_parent,
+                    dst_dir_fd=new_parent,
+                    follow_symlinks=False,
+                )
+            except OSError as error:
+                if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+                    raise
+            else:
+                return True
+    copy(source, saved, keep_times=True, mode=0o600)
+    return False
+
+
+def copy(source: Path, target: Path, *, keep_times: bool = False, mode: int | None = None) -> int:
+    """Copy a file to a new name; the inode that the copy got."""
+    fd = open_file(source, os.O_RDONLY | os.O_NONBLOCK)
+    with open(fd, "rb") as file:
+        attributes = Attributes.of(os.fstat(fd), keep_times=keep_times)
+        if mode is not None:
+            attributes = Attributes(mode, attributes.uid, attributes.gid, attributes.mtime_ns)
+        return write_new(target, iter(lambda: file.read(1 << 20), b""), attributes)
+
+
+def set_mode(path: Path, mode: int) -> None:
+    """Set the mode of a saved file."""
+    with directory(path.parent) as parent:
+        _set_mode(path.name, parent, mode)
+
+
+def stamp(path: Path, mtime_ns: int) -> None:
+    """Set the time of a lock directory: that is how its holder says it is alive."""
+    with directory(path.parent) as parent:
+        os.utime(path.name, ns=(mtime_ns, mtime_ns), dir_fd=parent, follow_symlinks=False)

@@ -1,0 +1,44 @@
+"""A run that is asked to end takes everything back first."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM or SIGHUP: end like Ctrl-C, with everything as it was."""
+
+
+@contextlib.contextmanager
+def termination_as_interrupt() -> Iterator[None]:
+    """Give a run that is asked to end the chance to take everything back."""
+
+    def end(number: int, _: object) -> None:
+        raise TerminatedError(number)
+
+    with _handled(end, signal.SIGTERM, signal.SIGHUP):
+        yield
+
+
+@contextlib.contextmanager
+def interrupts_ignored() -> Iterator[None]:
+    """Taking back must not be interrupted half way."""
+    with _handled(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        yield
+
+
+@contextlib.contextmanager
+def _handled(handler: Any, *numbers: signal.Signals) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers, and only it gets the signals
+        return
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

@@ -1,0 +1,69 @@
+"""Words for people: names from disk made printable, sizes, plurals, and commands for a shell."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+
+def printable(text: object) -> str:
+    """`text` with every character that a terminal would act on, or hide, written as an escape."""
+    plain = str(text)
+    if plain.isprintable():
+        return plain
+    return "".join(char if char.isprintable() else _escape(ord(char)) for char in plain)
+
+
+def _escape(code: int) -> str:
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that was no UTF-8
+        code -= 0xDC00
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def readable_size(number: int) -> str:
+    """Bytes in the unit that reads best."""
+    if number < 1000:
+        return f"{number} B"
+    value = number / 1000
+    for unit in ("kB", "MB"):
+        if value < 999.95:  # more would be rounded to 1000.0
+            return f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+def plural(number: int, noun: str) -> str:
+    """The number and its noun, in the plural unless there is exactly one."""
+    if number != 1:
+        is_like_entry = noun.endswith("y") and noun[-2:-1] not in "aeiou"
+        noun = f"{noun[:-1]}ies" if is_like_entry else f"{noun}s"
+    return f"{number:,} {noun}"
+
+
+# -- commands ------------------------------------------------------------------------------------
+
+
+def command_line(words: Iterable[str]) -> str:
+    """The words as one command line that can be typed as it stands."""
+    return " ".join(quote(word) for word in words)
+
+
+def quote(word: str) -> str:
+    """One word; what can't be printed is written in the `$'…'` form of bash and zsh."""
+    if printable(word) == word:
+        return shlex.quote(word)
+    return f"$'{''.join(_quoted_byte(byte) for byte in _raw(word))}'"
+
+
+def _raw(word: str) -> bytes:
+    try:
+        return word.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a surrogate that no file name can hold
+        return word.encode("utf-8", "replace")
+
+
+def _quoted_byte(byte: int) -> str:
+    char = chr(byte)
+    return char if 0x20 <= byte < 0x7F and char not in "\\'" else f"\\x{byte:02x}"
