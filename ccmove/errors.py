@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,12 @@ def look_at(path: object) -> Hint:
     return run("ls", "-ld", path, text="look at it")
 
 
+def _words(hint: Hint) -> str:
+    from ccmove.text import command_line
+
+    return ": ".join(filter(None, (hint.text, command_line(hint.command))))
+
+
 class CcmoveError(Exception):
     """A run that failed and left everything as it was."""
 
@@ -54,6 +61,12 @@ class CcmoveError(Exception):
         self.message = message
         self.hints = tuple(Hint(h) if isinstance(h, str) else h for h in hints if h)
         self.details = tuple(details)  # lines that are shown below the message
+        self.hint: str | None = "\n".join(_words(hint) for hint in self.hints) or None
+
+    def with_details(self, lines: Iterable[str]) -> Self:
+        """The same error, with lines that are shown below the message."""
+        self.details = tuple(lines)
+        return self
 
 
 class UsageError(CcmoveError):

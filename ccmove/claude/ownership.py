@@ -13,13 +13,12 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ccmove import shell
 from ccmove.claude.naming import LONGEST_NAME, encode, may_be_name_of, possible_names, sieve
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, Item, ProjectDirectory, State
 from ccmove.plan.model import LeftAlone
 from ccmove.plan.tree import ignores_case
-from ccmove.printable import plural
 from ccmove.rewrite.pathmap import PathMap, is_windows
+from ccmove.text import command_line, plural
 
 
 class Ledger:
@@ -285,5 +284,5 @@ def _left_behind(case: Case) -> Iterator[LeftAlone]:
         if case.claims[path] == "its transcripts" and not os.path.lexists(path):
             number = sum(owner == path for owner in case.owner_of.values())
             what = f"{plural(number, 'session')} of {path}, whose folder is gone"
-            hint = shell.join(["ccmove", path, *new_paths]) if len(new_paths) == 1 else ""
+            hint = command_line(["ccmove", path, *new_paths]) if len(new_paths) == 1 else ""
             yield LeftAlone(str(case.directory.path), what, hint)

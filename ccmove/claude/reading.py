@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ccmove import shell
 from ccmove.claude import nofollow
 from ccmove.claude.layout import Layout
 from ccmove.errors import LinkError, RefusedError
+from ccmove.text import command_line
 
 if TYPE_CHECKING:
     import hashlib
@@ -68,7 +68,7 @@ def open_regular(path: Path) -> int | None:
 
 
 def _not_a_file(path: Path) -> RefusedError:
-    look = shell.join(["ls", "-ld", str(path)])
+    look = command_line(["ls", "-ld", str(path)])
     return RefusedError(f"{path} is not a regular file", f"look at it: {look}")
 
 

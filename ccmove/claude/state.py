@@ -16,18 +16,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ccmove import shell
 from ccmove.claude import nofollow
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import LONGEST_NAME, may_be_name_of, possible_names, uncut
 from ccmove.claude.reading import Fingerprint, history_file, links_refused, open_regular
 from ccmove.errors import LinkError, RefusedError, StaleLookError
 from ccmove.otherprocess import OtherProcess, in_halves, is_worth_it, send
-from ccmove.printable import size as readable
 from ccmove.rewrite import history
 from ccmove.rewrite.config import is_opened
 from ccmove.rewrite.jsonspan import Node, NotJsonError, byte_values, outline, parse
 from ccmove.rewrite.rewriter import parse_index
+from ccmove.text import command_line
+from ccmove.text import readable_size as readable
 
 TRANSCRIPT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PEEK = 65536  # the client looks at this much of a transcript's head and tail, and so do we
@@ -78,7 +78,7 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
         if seen.size > largest:
             raise RefusedError(
                 f"{path} is larger than {readable(largest)}, which can't be right",
-                f"look at it: {shell.join(['ls', '-l', str(path)])}",
+                f"look at it: {command_line(['ls', '-l', str(path)])}",
             )
         data = file.read(seen.size + 1)
     if len(data) != seen.size:
@@ -291,7 +291,7 @@ class State:
         except NotADirectoryError:
             raise RefusedError(
                 f"{projects} is not a directory",
-                f"look at it: {shell.join(['ls', '-ld', str(projects)])}",
+                f"look at it: {command_line(['ls', '-ld', str(projects)])}",
             ) from None
 
     @contextlib.contextmanager

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ccmove import shell
 from ccmove.errors import CcmoveError, UnsettledError
+from ccmove.text import quote as shell_quote
 from ccmove.typed import again
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Session:
         hint = re.sub("run the command again$", "{again}", hint, flags=re.MULTILINE)
         hint = hint.replace("{again}", f"run it again: {again()}")
         if self.config_dir and "--config-dir" not in hint:
-            option = f"ccmove --config-dir {shell.quote(self.config_dir)} "
+            option = f"ccmove --config-dir {shell_quote(self.config_dir)} "
             hint = re.sub(r"(?<![\w/.-])ccmove (?=\S)", lambda _: option, hint)
         error.hint = hint
         return error

@@ -26,8 +26,8 @@ from ccmove.claude.state import State, recorded_path
 from ccmove.cli.start import COMPLETE_VARIABLE
 from ccmove.inspect.listed import read_lists
 from ccmove.inspect.survey import folder_exists
-from ccmove.printable import printable
 from ccmove.run.backups import all_manifests, in_force
+from ccmove.text import printable
 
 SLOW_HISTORY = 8 << 20  # bytes; nobody waits for a larger one at TAB
 Items = list[CompletionItem[str]]

@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
-from ccmove import TESTED_WITH, __version__, shell
+from ccmove import TESTED_WITH, __version__
 from ccmove.cli.boundary import Session, fail, give_up_on_stdout
 from ccmove.cli.start import COMPLETE_VARIABLE
 from ccmove.errors import UsageError
+from ccmove.text import quote as shell_quote
 
 SHELLS = ["bash", "zsh", "fish"]
 VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict", "--sort", "--search"}
@@ -148,7 +149,7 @@ def move(old: str | None, new: str | None, **options: Any) -> int:
             if old is not None:
                 raise UsageError(
                     "--from-file takes the place of OLD and NEW",
-                    f"ccmove --from-file {shell.quote(options['from_file'])}",
+                    f"ccmove --from-file {shell_quote(options['from_file'])}",
                 )
             pairs = read_pairs(_read_text(options["from_file"]), options["from_file"])
         elif old is None or new is None:

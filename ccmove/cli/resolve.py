@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from ccmove import shell
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
+from ccmove.text import command_line
 from ccmove.typed import again
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
         raise RefusedError(
             f"{pair.old} and {pair.new} are the same path for Claude Code, which reads names as "
             "UTF-8: there is nothing to move",
-            f"rename the folder as you like: {shell.join(['mv', pair.old, pair.new])}",
+            f"rename the folder as you like: {command_line(['mv', pair.old, pair.new])}",
         )
     for path in (pair.old, pair.new):
         if is_root(path):
@@ -143,7 +143,7 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
 
 
 def _ls(path: str) -> str:
-    return shell.join(["ls", "-ld", path])
+    return command_line(["ls", "-ld", path])
 
 
 def _is_left_behind(pair: Pair, targets: set[str]) -> bool:
@@ -160,7 +160,7 @@ def _same_folder(pair: Pair) -> bool:
 
 def command(pair: Pair, *options: str) -> str:
     """The command to type for this move."""
-    return shell.join(["ccmove", *options, pair.old, pair.new])
+    return command_line(["ccmove", *options, pair.old, pair.new])
 
 
 # -- nothing known ---------------------------------------------------------------------

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from ccmove import shell
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import live_sessions
 from ccmove.claude.nofollow import is_there
@@ -29,6 +28,7 @@ from ccmove.run.preflight import refuse_foreign_state, refuse_links, refuse_link
 from ccmove.run.reversal import plan_restore
 from ccmove.run.rollback import settle
 from ccmove.run.signals import termination_as_interrupt
+from ccmove.text import command_line
 from ccmove.typed import again
 
 
@@ -84,7 +84,7 @@ def _put_back(plan: Plan, manifest: Manifest) -> history.Scan | None:
 def _folders_to_rename(plan: Plan, moves: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     """The state is at the old path again; its folder is the user's to rename."""
     return tuple(
-        f"the folder is still {now}; to rename it too: {shell.join(['mv', now, then])}"
+        f"the folder is still {now}; to rename it too: {command_line(['mv', now, then])}"
         for now, then in moves
         if not plan.folders and os.path.isdir(now) and not os.path.lexists(then)
     )

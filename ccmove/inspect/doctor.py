@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ccmove import shell
 from ccmove.claude.layout import Layout
 from ccmove.errors import UnsettledError
 from ccmove.inspect.doctor_directories import directory_findings
@@ -19,8 +18,9 @@ from ccmove.inspect.doctor_projects import lost_projects, project_findings
 from ccmove.inspect.findings import KINDS, Choice, CommandLine, Finding
 from ccmove.inspect.newhome import Candidate, HomeFinder, Tick
 from ccmove.inspect.survey import Survey
-from ccmove.printable import plural, size
 from ccmove.run.journal import read_journal
+from ccmove.text import command_line, plural
+from ccmove.text import readable_size as size
 
 if TYPE_CHECKING:
     from ccmove.cli.restore import Backup
@@ -93,7 +93,7 @@ def _interrupted(layout: Layout, command: CommandLine) -> Iterator[Finding]:
 
 def _unreadable(survey: Survey) -> Iterator[Finding]:
     for problem in survey.problems:
-        look = shell.join(["ls", "-ld", problem.file])
+        look = command_line(["ls", "-ld", problem.file])
         yield Finding("unreadable", problem.file, problem.what, look)
 
 
@@ -115,5 +115,5 @@ def _backups(layout: Layout, rows: list[Backup], command: CommandLine) -> Iterat
     for row in rows:
         if row.problem is not None:
             path = str(layout.backups / row.identifier)
-            remove = shell.join(["rm", "-r", path])
+            remove = command_line(["rm", "-r", path])
             yield Finding("damaged-backup", path, row.problem, remove, names=(row.identifier,))

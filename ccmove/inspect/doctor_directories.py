@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ccmove import shell
 from ccmove.claude.naming import encode, possible_names
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID, read_document
 from ccmove.errors import CcmoveError
@@ -15,8 +14,9 @@ from ccmove.inspect.findings import Choice, CommandLine, Finding
 from ccmove.inspect.indexcheck import Truth, index_faults
 from ccmove.inspect.mend import KeepOne, SetAside, TrueIndex, Unite, is_start_of, same_content
 from ccmove.inspect.survey import Directory, Survey, folder_exists, is_session
-from ccmove.printable import plural, size
 from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.text import command_line, plural
+from ccmove.text import readable_size as size
 
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
 MOST_LINES = 5
@@ -199,7 +199,7 @@ def _index(survey: Survey, directory: Directory, command: CommandLine) -> Iterat
         document = read_document(path)
         faults = index_faults(document.text, truth) if document is not None else None
     except (CcmoveError, NotJsonError, OSError) as error:
-        look = shell.join(["ls", "-l", str(path)])
+        look = command_line(["ls", "-l", str(path)])
         yield Finding("index", str(path), f"can't be read: {error}", look, names=(directory.name,))
         return
     if faults is not None and faults.lines:
@@ -242,7 +242,7 @@ def _aliases(directory: Directory) -> Iterator[Finding]:
             "alias",
             str(path),
             f"{plural(len(dead), 'line')} of {len([line for line in lines if line])}",
-            f"${{EDITOR:-vi}} {shell.join([str(path)])}",
+            f"${{EDITOR:-vi}} {command_line([str(path)])}",
             tuple(dead),
             names=(directory.name, str(directory.path), *directory.claims),
         )

@@ -10,7 +10,8 @@ from ccmove.inspect.catalogue import nearest_folder
 from ccmove.inspect.findings import Choice, CommandLine, Finding
 from ccmove.inspect.newhome import Candidate, is_unambiguous
 from ccmove.inspect.survey import Project, Survey, ancestors
-from ccmove.printable import plural, size
+from ccmove.text import plural
+from ccmove.text import readable_size as size
 
 Homes = dict[str, tuple[Candidate, ...]]
 DRIVES = ("/Volumes", "/media", "/mnt", "/run/media")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ccmove import shell
 from ccmove.inspect.mend import Mend
 from ccmove.inspect.newhome import Candidate
+from ccmove.text import command_line
 
 
 @dataclass(frozen=True)
@@ -143,4 +143,4 @@ class CommandLine:
         self._start = ["ccmove"] if not config_dir else ["ccmove", "--config-dir", config_dir]
 
     def __call__(self, *words: str) -> str:
-        return shell.join([*self._start, *words])
+        return command_line([*self._start, *words])

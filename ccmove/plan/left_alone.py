@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ccmove import shell
 from ccmove.claude.layout import PROJECT_FILES
 from ccmove.claude.live import daemon_is_running
 from ccmove.claude.naming import possible_names
@@ -16,10 +15,11 @@ from ccmove.errors import CcmoveError
 from ccmove.plan.model import LeftAlone, Request, landing_of
 from ccmove.plan.others import Folder, desktop_files, job_files
 from ccmove.plan.worktrees import repair_command
-from ccmove.printable import plural
 from ccmove.rewrite.jsonspan import NotJsonError, parse, show
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.rewriter import walk
+from ccmove.text import command_line, plural
+from ccmove.text import quote as shell_quote
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
 MOST_BYTES = 256 << 20  # of all files looked at
@@ -121,7 +121,7 @@ class Search:
 
     def _files_of_folders(self) -> Iterator[LeftAlone]:
         for old, new, folder in self.folders:
-            command = shell.join(["ccmove", "--project-files", old, new])
+            command = command_line(["ccmove", "--project-files", old, new])
             for path in _claude_files(folder):
                 by_us = any(path == folder / name for name in PROJECT_FILES)
                 hint = command if by_us and not self.request.project_files else None
@@ -141,7 +141,7 @@ class Search:
             command = repair_command(folder, self.paths)
             if command is not None:
                 what = "git's own path of a worktree"
-                yield LeftAlone(str(folder / ".git"), what, shell.join(command))
+                yield LeftAlone(str(folder / ".git"), what, command_line(command))
 
     # -- looking ---------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class Search:
         if text is not None and self.paths.is_named_in(text):
             places = ", ".join(_places(path, text, self.paths))
             final = str(landing_of(path, self.landed))
-            by_hand = f"edit {shell.quote(final)}"
+            by_hand = f"edit {shell_quote(final)}"
             yield LeftAlone(
                 final,
                 f"{whose}, {places}: names the old path",
@@ -183,7 +183,7 @@ class Search:
 
     def _again(self, *options: str) -> str:
         old, new = self.request.on_disk[0]
-        return shell.join(["ccmove", *options, old, new])
+        return command_line(["ccmove", *options, old, new])
 
 
 def _places(path: Path, text: str, paths: PathMap) -> Iterator[str]:

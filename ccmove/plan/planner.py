@@ -30,10 +30,10 @@ from ccmove.plan.others import Folder, moved_folders, other_documents
 from ccmove.plan.place import Placer
 from ccmove.plan.shares import Relocator
 from ccmove.plan.tree import Future, ignores_case
-from ccmove.printable import plural
 from ccmove.rewrite.config import Excerpt, config_change
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.rewrite.splice import Edit, apply
+from ccmove.text import plural
 from ccmove.typed import again
 
 Tick = Callable[[int], None]

@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ccmove import shell
 from ccmove.plan.model import Plan
 from ccmove.rewrite.pathmap import PathMap
+from ccmove.text import command_line
 
 
 def repair_command(folder: Path, paths: PathMap) -> list[str] | None:
@@ -73,7 +73,7 @@ def _repaired(folder: Path, paths: PathMap) -> list[str]:
         command = repair_command(folder, paths)
     except OSError:
         command = ["git", "-C", str(folder), "worktree", "repair"]
-        return [f"git's worktrees could not be looked at; run: {shell.join(command)}"]
+        return [f"git's worktrees could not be looked at; run: {command_line(command)}"]
     return list(_failures([command])) if command is not None else []
 
 
@@ -86,4 +86,4 @@ def _failures(commands: Iterable[list[str]]) -> Iterator[str]:
         except OSError:
             failed = True
         if failed:
-            yield f"git's worktrees could not be repaired; run: {shell.join(command)}"
+            yield f"git's worktrees could not be repaired; run: {command_line(command)}"

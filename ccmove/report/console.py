@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
-from ccmove.printable import printable
+from ccmove.text import printable
 
 if TYPE_CHECKING:
     import rich.console

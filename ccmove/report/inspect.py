@@ -12,9 +12,10 @@ from ccmove.cli.ask import Asker, NoAnswerError
 from ccmove.inspect.findings import KINDS, Choice, Finding
 from ccmove.inspect.newhome import Candidate
 from ccmove.inspect.survey import Project, Tick
-from ccmove.printable import plural, printable, size
 from ccmove.report.console import Line, Printer, cells, shortened
 from ccmove.report.result import SCHEMA
+from ccmove.text import plural, printable
+from ccmove.text import readable_size as size
 
 if TYPE_CHECKING:
     import rich.progress

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ccmove.plan.model import FileChange, Plan, ProjectMove
-from ccmove.printable import plural, printable, size
 from ccmove.report.console import Line, Piece, Printer, show_failure, with_command
 from ccmove.report.result import Result, counts
 from ccmove.rewrite.compare import Difference, differences
 from ccmove.rewrite.jsonspan import Pointer
+from ccmove.text import plural, printable
+from ccmove.text import readable_size as size
 
 if TYPE_CHECKING:
     from ccmove.cli.restore import Backup

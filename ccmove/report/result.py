@@ -6,12 +6,12 @@ import errno
 import os
 from typing import Any, NamedTuple
 
-from ccmove import shell
 from ccmove.claude.layout import Layout
 from ccmove.errors import CcmoveError
 from ccmove.plan.model import Plan
 from ccmove.rewrite.compare import differences, number_of_differences
 from ccmove.rewrite.history import Scan
+from ccmove.text import quote as shell_quote
 
 SCHEMA = 1
 Rewrite = tuple[str, str, int]  # before, after, number of lines
@@ -172,7 +172,7 @@ def system_error(error: OSError) -> CcmoveError:
 
 
 def _advice(number: int | None, path: str) -> str:
-    quoted = shell.quote(path)
+    quoted = shell_quote(path)
     if path and number in (errno.EACCES, errno.EPERM):
         return f"look at the permissions: ls -ld {quoted}"
     if path and number in (errno.ENOSPC, errno.EDQUOT):

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ccmove.plan.model import FileChange
-from ccmove.printable import plural, size
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, show
 from ccmove.rewrite.splice import Edit
+from ccmove.text import plural
+from ccmove.text import readable_size as size
 
 
 class Difference(NamedTuple):

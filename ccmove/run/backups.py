@@ -12,13 +12,13 @@ import os
 import time
 from collections.abc import Iterable
 
-from ccmove import shell
 from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Ledger
 from ccmove.claude.state import names_in, read_document
 from ccmove.errors import NothingKnownError, RefusedError
 from ccmove.run import disk as files
 from ccmove.run.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest, from_json, to_json
+from ccmove.text import command_line
 
 
 def new_id(layout: Layout) -> str:
@@ -70,7 +70,7 @@ def read_manifest(identifier: str, layout: Layout) -> Manifest:
     except (ValueError, RecursionError) as error:
         raise RefusedError(
             f"{path} can't be used: {error}",
-            f"what it saved is untouched: {shell.join(['ls', '-l', str(path.parent / 'files')])}",
+            f"what it saved is untouched: {command_line(['ls', '-l', str(path.parent / 'files')])}",
         ) from None
     return manifest
 

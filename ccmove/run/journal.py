@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ccmove import shell
 from ccmove.claude.layout import Layout
 from ccmove.claude.nofollow import is_there
 from ccmove.claude.state import read_document
@@ -23,6 +22,7 @@ from ccmove.run.manifest import (
     from_json,
     to_json,
 )
+from ccmove.text import command_line
 
 
 class Journal(NamedTuple):
@@ -92,7 +92,7 @@ def read_journal(layout: Layout) -> Journal | None:
         raise UnsettledError(
             f"{layout.journal} can't be trusted: {error}",
             f"look at it and at {layout.backups}; to set it aside: "
-            f"{shell.join(['mv', str(layout.journal), f'{layout.journal}.bad'])}",
+            f"{command_line(['mv', str(layout.journal), f'{layout.journal}.bad'])}",
         ) from None
 
 

@@ -7,13 +7,13 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from ccmove import shell
 from ccmove.claude.layout import Layout
 from ccmove.claude.nofollow import is_there
 from ccmove.claude.reading import refuse_link
 from ccmove.errors import RefusedError
 from ccmove.plan.model import Plan
-from ccmove.printable import size as amount
+from ccmove.text import command_line
+from ccmove.text import readable_size as amount
 from ccmove.typed import again, look_at
 
 ROOM_TO_SPARE = 1 << 20
@@ -45,7 +45,7 @@ def refuse_links(layout: Layout, plan: Plan) -> None:
     for path in dict.fromkeys(_directories(layout, plan)):
         refuse_link(path)
         if os.path.lexists(path) and not path.is_dir():
-            look = shell.join(["ls", "-ld", str(path)])
+            look = command_line(["ls", "-ld", str(path)])
             raise RefusedError(f"{path} is not a directory", f"look at it: {look}")
     for change in plan.files:
         refuse_link(change.path)
@@ -85,12 +85,12 @@ def _refuse_foreign_file(path: Path) -> None:
         raise RefusedError(f"{path} is not a regular file", look_at(path))
     if not os.access(path.parent, os.W_OK):
         if os.statvfs(path.parent).f_flag & os.ST_RDONLY:
-            look = shell.join(["df", str(path.parent)])
+            look = command_line(["df", str(path.parent)])
             raise RefusedError(
                 f"{path.parent} is on a read-only file system",
                 f"see which: {look}\nmake it writable, then run the command again",
             )
-        look = shell.join(["ls", "-ld", str(path.parent)])
+        look = command_line(["ls", "-ld", str(path.parent)])
         raise RefusedError(f"{path.parent} can't be written to", f"look at it: {look}")
 
 
@@ -117,7 +117,7 @@ def _staged(plan: Plan) -> Iterator[tuple[Path, int]]:
 def _refuse_full_disk(directory: Path, size: int) -> None:
     space = os.statvfs(directory)
     free = space.f_bavail * space.f_frsize
-    df = shell.join(["df", "-h", str(directory)])
+    df = command_line(["df", "-h", str(directory)])
     hint = f"what is free: {df}\nmake room, then run the command again"
     if free < size:
         raise RefusedError(f"{directory}: {amount(free)} free, {amount(size)} needed", hint)
@@ -142,7 +142,7 @@ def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
             if not step.target.parent.is_dir():
                 raise RefusedError(
                     f"{step.target.parent} does not exist",
-                    shell.join(["mkdir", "-p", str(step.target.parent)]),
+                    command_line(["mkdir", "-p", str(step.target.parent)]),
                 )
             expected = os.stat(step.target.parent).st_dev
         if device != expected:
@@ -150,5 +150,5 @@ def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
                 f"{existing} is on another file system than where it is to go",
                 "move the folder there yourself, then leave --move-folder out"
                 if is_folder
-                else f"see where it is: {shell.join(['df', str(existing)])}",
+                else f"see where it is: {command_line(['df', str(existing)])}",
             )

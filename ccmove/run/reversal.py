@@ -15,7 +15,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove import shell
 from ccmove.bothends import paths_in
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import history_file, open_regular
@@ -36,6 +35,7 @@ from ccmove.run.history_back import reversed_history as reversed_history
 from ccmove.run.manifest import Manifest, SavedFile, read_edits, sha256, sha256_of
 from ccmove.run.retreat import Retreat
 from ccmove.run.wayback import WayBack, way_back
+from ccmove.text import command_line
 from ccmove.typed import look_at
 
 
@@ -80,7 +80,7 @@ def check_saved_files(layout: Layout, manifest: Manifest) -> None:
         if fd is None:
             raise RefusedError(
                 f"{path} is missing, so this backup can't be restored",
-                f"see what is left of it: {shell.join(['ls', '-l', str(path.parent)])}",
+                f"see what is left of it: {command_line(['ls', '-l', str(path.parent)])}",
             )
         os.close(fd)
         if sha256_of(path) != file.before.sha256:

@@ -13,7 +13,6 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from ccmove import shell
 from ccmove.claude import nofollow
 from ccmove.claude.layout import Layout
 from ccmove.claude.state import read_document
@@ -26,6 +25,7 @@ from ccmove.run.journal import Journal, read_journal, remove_unfinished
 from ccmove.run.locks import ClientLocks, remove_left_over
 from ccmove.run.manifest import Content, Manifest, SavedFile, sha256_of
 from ccmove.run.stage import history_pieces
+from ccmove.text import command_line
 
 
 def settle(layout: Layout) -> str | None:
@@ -74,7 +74,7 @@ def _refuse_vanished(layout: Layout, journal: Journal) -> None:
             raise UnsettledError(
                 f"{path} is gone, and with it what has to be taken back",
                 "put it back where it was, then: ccmove recover\n"
-                f"if it is gone for good: {shell.join(['mkdir', str(path)])} && ccmove recover",
+                f"if it is gone for good: {command_line(['mkdir', str(path)])} && ccmove recover",
             )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ccmove import shell as shell_words
+from ccmove import text as shell_words
 from ccmove.claude.layout import Layout
 from ccmove.inspect import doctor_projects
 from ccmove.inspect.findings import KINDS, CommandLine
@@ -524,6 +524,6 @@ def test_a_command_can_be_typed_into_a_shell_whatever_the_path(word: str) -> Non
 
     shown = CommandLine()(word)
     assert all(char.isprintable() for char in shown)
-    shell = ["bash", "-c", f"printf '%s\\0' {shell_words.join([word])}"]
+    shell = ["bash", "-c", f"printf '%s\\0' {shell_words.command_line([word])}"]
     printed = subprocess.run(shell, capture_output=True, check=True).stdout
     assert printed == os.fsencode(word) + b"\0"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ccmove.printable import plural, printable, size
+from ccmove.text import plural, printable
+from ccmove.text import readable_size as size
 
 
 @pytest.mark.parametrize(
