@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.nofollow import is_there
-from ccmove.claude.reading import refuse_link
-from ccmove.errors import RefusedError
-from ccmove.plan.model import Plan
+from ccmove.claude.reading import is_there, refuse_link
+from ccmove.errors import RefusedError, again, look_at, run
+from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename, Rmdir
 from ccmove.text import command_line
 from ccmove.text import readable_size as amount
 from ccmove.typed import again, look_at
