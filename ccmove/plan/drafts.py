@@ -11,13 +11,14 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from ccmove.claude.state import INDEX, Document, read_document
+from ccmove.claude.reading import Document, read_document
+from ccmove.claude.state import INDEX
 from ccmove.errors import StaleLookError
 from ccmove.plan.model import FileChange
 from ccmove.rewrite import rewriter
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.alike import Alike, alike
-from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, parse_at, quote
+from ccmove.rewrite.jsonspan import Node, NotJsonError, byte_values, parse, parse_at, quote
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.rewriter import NameMap
 from ccmove.rewrite.splice import Edit
@@ -52,7 +53,7 @@ class Draft:
 
     def rewrite_index(self, paths: PathMap, names: NameMap) -> None:
         """Give the index its new paths; nothing else may be planned for it before."""
-        if (values := self.document.values) is not None:
+        if (values := byte_values(self.document.data)) is not None:
             exactly = partial(_index_edits, self.document, paths, names)
             self.alike = alike(self.document.data, values, paths, names, exactly)
         if self.alike is None:

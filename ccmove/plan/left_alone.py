@@ -10,7 +10,8 @@ from pathlib import Path
 from ccmove.claude.layout import PROJECT_FILES
 from ccmove.claude.live import daemon_is_running
 from ccmove.claude.naming import possible_names
-from ccmove.claude.state import ALIASES, INDEX, State, names_in, read_document
+from ccmove.claude.reading import names_in, read_document
+from ccmove.claude.state import ALIASES, INDEX, State
 from ccmove.errors import CcmoveError
 from ccmove.plan.model import LeftAlone, Request, landing_of
 from ccmove.plan.others import Folder, desktop_files, job_files

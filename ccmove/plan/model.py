@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ccmove.claude.ownership import LeftAlone as LeftAlone
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Scan
 from ccmove.rewrite.jsonspan import Node
@@ -103,14 +104,6 @@ class HistoryChange(NamedTuple):
     @property
     def lines(self) -> int:
         return sum(part.scan.lines for part in self.parts)
-
-
-class LeftAlone(NamedTuple):
-    """Something that names OLD and stays as it is."""
-
-    file: str
-    what: str
-    hint: str = ""
 
 
 class Plan(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
-from ccmove.claude.state import Document, names_in, read_document
+from ccmove.claude.reading import Document, names_in, read_document
 from ccmove.errors import LinkError, RefusedError, describe
 from ccmove.plan.model import LeftAlone, ProjectMove, Request
 from ccmove.rewrite import rewriter

@@ -6,13 +6,18 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ccmove.bothends import paths_in
 from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Ledger, find_portions
-from ccmove.claude.reading import Fingerprint, history_file, open_regular
-from ccmove.claude.state import ALIASES, Document, State
+from ccmove.claude.reading import (
+    Document,
+    Fingerprint,
+    history_file,
+    ignores_case,
+    open_regular,
+    reader,
+)
+from ccmove.claude.state import ALIASES, State
 from ccmove.errors import RefusedError
-from ccmove.firstlook import scan_history
 from ccmove.plan.folders import rename_folders
 from ccmove.plan.left_alone import Search
 from ccmove.plan.model import (
@@ -29,8 +34,10 @@ from ccmove.plan.model import (
 from ccmove.plan.others import Folder, moved_folders, other_documents
 from ccmove.plan.place import Placer
 from ccmove.plan.shares import Relocator
-from ccmove.plan.tree import Future, ignores_case
-from ccmove.rewrite.config import Excerpt, config_change
+from ccmove.plan.tree import Future
+from ccmove.rewrite import history
+from ccmove.rewrite.config import Excerpt, config_change, is_opened
+from ccmove.rewrite.jsonspan import outline
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.rewrite.splice import Edit, apply
 from ccmove.text import plural
@@ -51,14 +58,6 @@ def plan_move(
     `displaced` is where a run sets aside what loses in a merge; a preview needs no such place.
     """
     state = State(layout)
-    with state.listing():
-        return _plan(state, request, ledger, displaced, tick)
-
-
-def _plan(
-    state: State, request: Request, ledger: Ledger, displaced: Path | None, tick: Tick | None
-) -> Plan:
-    layout = state.layout
     paths = PathMap(request.moves)
     if request.only:
         paths = PathMap(request.moves, _nested(state, paths, ledger))
@@ -118,10 +117,22 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> HistoryChange
         return None
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        found = scan_history(fd, seen, paths, tick)
+        found = history.scan(reader(fd), seen.size, paths, tick=tick)
     finally:
         os.close(fd)
     return HistoryChange(path, (HistoryPart(path, found),), seen)
+
+
+def paths_in(file: Path, paths: PathMap) -> tuple[str, ...]:
+    """Every path that `paths` moves and a history names; none when there is no such file."""
+    fd = open_regular(file)
+    if fd is None:
+        return ()
+    try:
+        found = history.scan(reader(fd), os.fstat(fd).st_size, paths)
+    finally:
+        os.close(fd)
+    return tuple(before for before, _ in found.counts)
 
 
 def _prompt_paths(prompts: HistoryChange | None) -> Iterator[str]:
@@ -154,13 +165,14 @@ def _documents(
     """The files to rewrite other than the history; `left` gets what in them stays."""
     layout, paths = state.layout, relocator.paths
     files = list(relocator.files)
-    if state.config is not None and state.config_root is not None:
-        excerpt = Excerpt(state.config.data, state.config_root, paths)
+    if state.config is not None and state.config_values is not None:
+        root = outline(state.config.data, is_opened)
+        excerpt = Excerpt(state.config.data, root, paths)
         change = config_change(excerpt.text, paths)
         if change.edits:
             after = excerpt.completed(apply(excerpt.text, change.edits))
             file = _rewritten(state.config, after, excerpt.placed(change.edits), "config")
-            files.append(file._replace(outline=state.config_root))
+            files.append(file._replace(outline=root))
         left += [_mention(layout, at, value) for at, value in change.mentions]
     others = other_documents(layout, request, folders, paths, relocator.names, left)
     files += [_edited(document, edits, "other") for document, edits in others]

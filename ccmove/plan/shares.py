@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from ccmove.claude.nofollow import is_there
 from ccmove.claude.ownership import Portion, session_of
-from ccmove.claude.state import ALIASES, INDEX, MEMORY, Document, read_document
+from ccmove.claude.reading import Document, is_there, read_document
+from ccmove.claude.state import ALIASES, INDEX, MEMORY
 from ccmove.errors import StaleLookError
 from ccmove.plan.arrange import arrange
 from ccmove.plan.drafts import (

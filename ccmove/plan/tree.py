@@ -11,7 +11,7 @@ import os
 import stat
 from pathlib import Path
 
-from ccmove.claude.nofollow import is_there
+from ccmove.claude.reading import is_there
 from ccmove.plan.model import Step
 
 
@@ -123,12 +123,3 @@ def _spelled(directory: Path, name: str) -> str:
             if (found.st_ino, found.st_dev) == (wanted.st_ino, wanted.st_dev):
                 return listed
     return name
-
-
-def ignores_case(directory: Path) -> bool:
-    """Whether names in the place where `directory` is mean the same in any case."""
-    other = directory.with_name(directory.name.swapcase())
-    try:
-        return other.name != directory.name and os.path.samefile(directory, other)
-    except OSError:
-        return False

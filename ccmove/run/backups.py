@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Ledger
-from ccmove.claude.state import names_in, read_document
+from ccmove.claude.reading import names_in, read_document
 from ccmove.errors import NothingKnownError, RefusedError
 from ccmove.run import disk as files
 from ccmove.run.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest, from_json, to_json

@@ -26,11 +26,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ccmove.background import WORTH_A_THREAD, Background
-from ccmove.claude.nofollow import directory, open_file
+from ccmove.claude.reading import directory, open_file
 
 LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-FLUSHED_EARLY = 16 << 20
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -90,22 +88,11 @@ def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None
 
 
 def _write_pieces(fd: int, pieces: Iterable[bytes], wanted: Attributes) -> None:
-    """Write and flush them all; of a large file the disk has the first part before the last is
-    made, and while it works on the last there is time to load what a rename needs.
-    """
-    unflushed = 0
-    with Background() as flushing:
-        for piece in pieces:
-            write_all(fd, piece)
-            unflushed += len(piece)
-            if unflushed >= FLUSHED_EARLY:
-                flushing.do(lambda: fsync(fd))
-                unflushed = 0
-        _dress(fd, wanted)
-        flushing.do(lambda: fsync(fd), unflushed)
-        if unflushed >= WORTH_A_THREAD:
-            _renameat2()
-        flushing.wait()
+    """Write and flush them all."""
+    for piece in pieces:
+        write_all(fd, piece)
+    _dress(fd, wanted)
+    fsync(fd)
 
 
 def append(path: Path, data: bytes, attributes: Attributes) -> None:

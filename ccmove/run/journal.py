@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.nofollow import is_there
-from ccmove.claude.state import read_document
+from ccmove.claude.reading import is_there, read_document
 from ccmove.errors import UnsettledError
 from ccmove.run import disk as files
 from ccmove.run.manifest import (

@@ -7,7 +7,6 @@ with bad intent.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -17,8 +16,9 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from ccmove.claude.layout import PROJECT_FILES, Layout
-from ccmove.claude.reading import add_file, open_regular
-from ccmove.claude.state import ALIASES, INDEX, LARGEST_DOCUMENT, MEMORY, read_document
+from ccmove.claude.reading import LARGEST_DOCUMENT, read_document
+from ccmove.claude.reading import sha256_of as sha256_of
+from ccmove.claude.state import ALIASES, INDEX, MEMORY
 from ccmove.errors import RefusedError
 from ccmove.plan.model import PARKED, ProjectMove, Step
 from ccmove.rewrite.alike import Alike, differing_values
@@ -86,19 +86,6 @@ class Manifest(NamedTuple):
 
 def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def sha256_of(path: Path, size: int | None = None) -> str:
-    """The hash of a file, or of its first `size` bytes; a link is refused."""
-    fd = open_regular(path)
-    if fd is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    digest = hashlib.sha256()
-    try:
-        add_file(digest, fd, os.fstat(fd).st_size if size is None else size)
-    finally:
-        os.close(fd)
-    return digest.hexdigest()
 
 
 # -- paths as they are written down ----------------------------------------------------

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.nofollow import is_there
-from ccmove.claude.reading import refuse_link
+from ccmove.claude.reading import is_there, refuse_link
 from ccmove.errors import RefusedError
 from ccmove.plan.model import Plan
 from ccmove.text import command_line

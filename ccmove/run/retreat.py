@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.nofollow import is_there
-from ccmove.claude.state import Document
+from ccmove.claude.reading import Document, ignores_case, is_there
 from ccmove.errors import RefusedError
 from ccmove.plan.arrange import Move, arrange
 from ccmove.plan.folders import rename_folders
 from ccmove.plan.model import Step, landings
 from ccmove.plan.place import Placer, mode_of
-from ccmove.plan.tree import Future, ignores_case
+from ccmove.plan.tree import Future
 from ccmove.run.manifest import Manifest
 
 NOWHERE = Path("/nowhere")  # where directories go that the run made

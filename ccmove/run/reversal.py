@@ -15,13 +15,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove.bothends import paths_in
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import history_file, open_regular
-from ccmove.claude.state import Document, read_document
+from ccmove.claude.reading import Document, history_file, open_regular, read_document
 from ccmove.errors import NothingKnownError, RefusedError, StaleLookError
 from ccmove.plan.drafts import listed_again, without_entries
 from ccmove.plan.model import FileChange, HistoryChange, Plan, ProjectMove
+from ccmove.plan.planner import paths_in
 from ccmove.rewrite import rewriter
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.config import PROJECTS, config_change

@@ -13,9 +13,8 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from ccmove.claude import nofollow
 from ccmove.claude.layout import Layout
-from ccmove.claude.state import read_document
+from ccmove.claude.reading import is_there, lstat, read_document
 from ccmove.errors import RefusedError, UnsettledError, describe
 from ccmove.plan.model import Step
 from ccmove.run import disk as files
@@ -70,7 +69,7 @@ def _refuse_vanished(layout: Layout, journal: Journal) -> None:
     steps = journal.manifest.steps if journal.manifest is not None else ()
     needed += [s.path for s in steps if s.target and s.path.parent == layout.projects]
     for path in dict.fromkeys(needed):
-        if not nofollow.is_there(path):
+        if not is_there(path):
             raise UnsettledError(
                 f"{path} is gone, and with it what has to be taken back",
                 "put it back where it was, then: ccmove recover\n"
@@ -121,7 +120,7 @@ class Undo:
             elif step.kind == "mkdir":
                 with contextlib.suppress(FileNotFoundError):
                     self._remove_if_empty(step.path)
-            elif not nofollow.is_there(step.path):
+            elif not is_there(step.path):
                 files.make_directory(step.path, step.mode)
         for file in self.manifest.files:
             if file.before is not None:
@@ -145,7 +144,7 @@ class Undo:
                 return
         except (FileNotFoundError, NotADirectoryError):
             return  # it was not done, or is taken back already
-        if nofollow.is_there(path) and os.lstat(path).st_ino != inode:
+        if is_there(path) and os.lstat(path).st_ino != inode:
             self._unite_back(target, path)
         else:
             files.rename_new(target, path)
@@ -155,7 +154,7 @@ class Undo:
         if not (target.is_dir() and path.is_dir()):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
         for name in sorted(os.listdir(target)):
-            if nofollow.is_there(path / name):
+            if is_there(path / name):
                 self._unite_back(target / name, path / name)
             else:
                 files.rename_new(target / name, path / name)
@@ -166,12 +165,12 @@ class Undo:
         if _inode(self._staged[file]) == file.inode:
             return  # it was not replaced yet: whatever it holds is not ours
         saved = self.layout.backups / self.manifest.id / (file.saved or "")
-        if not nofollow.is_there(saved):
+        if not is_there(saved):
             if _inode(file.path) == file.inode:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(saved))
             return  # a link that was renamed back already
         try:
-            now = nofollow.lstat(file.path)
+            now = lstat(file.path)
         except FileNotFoundError:
             self._bring_back(saved, file, before)
             return
@@ -184,7 +183,7 @@ class Undo:
 
     def _bring_back(self, saved: Path, file: SavedFile, before: Content) -> None:
         """Someone took the file away, perhaps with our changes: it is there as before again."""
-        if nofollow.is_there(file.path.parent):
+        if is_there(file.path.parent):
             self._refuse_changed(saved, before)
             self._rename_saved(saved, file, before)
 

@@ -6,11 +6,11 @@ carried over under the lock, so that the lock is held for a moment only.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from ccmove.background import BackgroundHash
 from ccmove.claude.reading import Fingerprint, open_regular, reader
 from ccmove.errors import CcmoveError, StaleLookError
 from ccmove.plan.model import HistoryChange
@@ -37,24 +37,24 @@ class StagedHistory:
         self._now = change.seen
         self._mode = 0o600
         self._size = 0
-        self._sha_before = BackgroundHash()
-        self._sha_after = BackgroundHash()
+        self._sha_before = hashlib.sha256()
+        self._sha_after = hashlib.sha256()
         self._hash_before()
 
     def _hash_before(self) -> None:
         fd = _open(self.change.path)
         try:
-            self._sha_before.read(fd, self.change.seen.size)
+            position, size = 0, self.change.seen.size
+            while block := os.pread(fd, min(1 << 20, size - position), position):
+                self._sha_before.update(block)
+                position += len(block)
         finally:
             os.close(fd)
 
     def write(self, attributes: Attributes, tick: Tick | None) -> None:
         """Stage the whole of it; every piece is read back, and the size must be as planned."""
         pieces = self._read_back(self._counted(history_pieces(self.change), tick))
-        try:
-            self.inode = files.write_new(self.staged, pieces, attributes)
-        finally:
-            self._sha_after.end()
+        self.inode = files.write_new(self.staged, pieces, attributes)
         self._mode = attributes.mode
         self._size = os.lstat(self.staged).st_size
         planned = sum(part.scan.new_size(part.start) for part in self.change.parts)

@@ -29,10 +29,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ccmove.background import hashing
-from ccmove.claude import nofollow
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import Fingerprint
+from ccmove.claude.reading import Fingerprint, is_there
 from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, describe
 from ccmove.plan.model import FileChange, HistoryChange, Plan, origin_of
 from ccmove.run import backups as backup
@@ -69,7 +67,7 @@ def run(
     should the state change before the locks are held, it is planned again.
     """
     refuse_foreign_state(layout)
-    first = None if nofollow.is_there(layout.journal) else Draft.make(layout, make_plan)
+    first = None if is_there(layout.journal) else Draft.make(layout, make_plan)
     if first is not None and not first.plan.changes_anything:
         return Outcome(first.plan, None)
     # `ending` outlives our lock: once the run is done nothing may claim that it was interrupted.
@@ -183,7 +181,7 @@ class Run:
         self.inodes: dict[Path, int] = {}
         self.saved: dict[Path, tuple[str, bool]] = {}
         self.edits: dict[Path, tuple[str, str]] = {}
-        self.hashes: dict[Path, tuple[Callable[[], str], Callable[[], str]]] = {}  # before, after
+        self.hashes: dict[Path, tuple[str, str]] = {}  # before, after
         self.history: StagedHistory | None = None
         self.has_journal = False
 
@@ -269,8 +267,10 @@ class Run:
             assert change.after is not None
             attributes = self._attributes(change)
             staged = self.staged[final(change)]
-            # While the disk works there is time for this; the manifest needs both.
-            self.hashes[final(change)] = hashing(change.before or b""), hashing(change.after)
+            self.hashes[final(change)] = (
+                manifest.sha256(change.before or b""),
+                manifest.sha256(change.after),
+            )
             self.inodes[final(change)] = files.write_new(staged, [change.after], attributes)
         if self.history is not None:
             self._stage_history(self.history)
@@ -373,8 +373,8 @@ class Run:
         if change.before is not None:
             now = os.lstat(change.path)
             mode = stat.S_IMODE(now.st_mode)
-            was = Content(sha_before(), len(change.before), mode, now.st_mtime_ns)
-        will_be = Content(sha_after(), len(change.after or b""))
+            was = Content(sha_before, len(change.before), mode, now.st_mtime_ns)
+        will_be = Content(sha_after, len(change.after or b""))
         edits, edits_sha256 = self.edits.get(final(change), (None, None))
         return SavedFile(
             change.path, change.ends, change.place, saved, was, will_be, edits, edits_sha256, inode
@@ -433,7 +433,7 @@ class Run:
         except FileNotFoundError:
             raise  # someone took it away: should it come back, the whole run is taken back
         except OSError:
-            if nofollow.is_there(self.layout.journal):
+            if is_there(self.layout.journal):
                 raise
             # Gone, so the run is done; only the flush failed. Should the power fail now, the
             # journal may come back, and then the whole run is taken back.

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ccmove.claude.reading import open_regular
-from ccmove.claude.state import read_document
+from ccmove.claude.reading import open_regular, read_document
 from ccmove.plan.model import FileChange, Plan, landings
 from ccmove.rewrite.alike import Alike
 from ccmove.rewrite.config import PROJECTS, is_opened

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ccmove.bothends import paths_in
 from ccmove.claude.layout import Layout
-from ccmove.claude.state import read_document
+from ccmove.claude.reading import read_document
 from ccmove.plan.model import landings
+from ccmove.plan.planner import paths_in
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.manifest import Manifest
