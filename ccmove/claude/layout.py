@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from ccmove.claude.nofollow import is_there
+from ccmove.claude.reading import is_there
 
 # The client's files in a project's own folder that may hold paths.
 PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
 
 
-class Layout(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Layout:
     """The places of one state. `config_dir` is real; the config file may be a link elsewhere."""
 
     config_dir: Path

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.state import names_in, read_document
+from ccmove.claude.reading import names_in, read_document
 from ccmove.errors import CcmoveError, LinkError
 from ccmove.rewrite.pathmap import client_spelling, tail_below
 
 LARGEST_RECORD = 1 << 20
-LINUX = sys.platform.startswith("linux")  # a name, so that type checkers look at both ways
+LINUX = os.path.exists("/proc/self/stat")  # elsewhere psutil tells
 
 
-class LiveSession(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LiveSession:
     """A running client and the folder it works in."""
 
     pid: int
@@ -83,7 +83,7 @@ def _start_of(pid: int) -> str | None:
     """When a process started, as the client writes it; "" when that can't be told, None if dead."""
     if LINUX:
         fields = _stat_fields(pid)
-        return fields[19] if fields else None
+        return fields[19] if fields and fields[0] not in "ZX" else None  # a zombie has ended
     import psutil
 
     return "" if psutil.pid_exists(pid) else None
@@ -115,13 +115,10 @@ def _claude_processes() -> Iterator[tuple[int, str, None]]:
         yield from _claude_processes_elsewhere()
         return
     for name in os.listdir("/proc"):
-        if not name.isdigit():
+        if _comm(name) not in (b"claude", b"node"):
             continue
         try:
-            if _read(f"/proc/{name}/comm").strip() not in (b"claude", b"node"):
-                continue
-            command = _read(f"/proc/{name}/cmdline").split(b"\0")
-            if _is_claude(command):
+            if _is_claude(_read(f"/proc/{name}/cmdline").split(b"\0")):
                 yield int(name), _folder_of(name), None
         except OSError:
             continue  # it ended meanwhile, or is another user's
@@ -174,9 +171,6 @@ def _comm(name: str) -> bytes:
 
 
 def _read(path: str) -> bytes:
-    """The beginning of what the system tells of a process; there may be hundreds of them."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(fd, 1 << 16)
-    finally:
-        os.close(fd)
+    """What the system tells of a process."""
+    with open(path, "rb") as file:
+        return file.read(1 << 16)

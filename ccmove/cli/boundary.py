@@ -154,7 +154,7 @@ class Session:
 
 
 def _may_be_there(path: Path) -> bool:
-    from ccmove.claude.nofollow import is_there
+    from ccmove.claude.reading import is_there
 
     try:
         return is_there(path)

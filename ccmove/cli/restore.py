@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import live_sessions
-from ccmove.claude.nofollow import is_there
-from ccmove.claude.reading import open_regular, reader, refuse_link
+from ccmove.claude.reading import is_there, open_regular, reader, refuse_link
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.plan import worktrees
 from ccmove.plan.model import Plan

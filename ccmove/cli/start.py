@@ -1,20 +1,16 @@
 """Where ccmove starts, and the one way out of it.
 
 `ccmove OLD NEW`, the usual call, has nothing to parse: it does not wait for click, which takes
-longer to load than all the rest. Before most is loaded another process begins to look.
+longer to load than all the rest.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import io
 import os
 import sys
-from collections.abc import Callable
-from typing import IO, NoReturn
-
-from ccmove import ahead
+from typing import NoReturn
 
 COMMANDS = {
     "move", "restore", "recover", "backups", "demo", "list", "doctor", "verify", "completion",
@@ -43,8 +39,7 @@ def main(args: list[str] | None = None) -> None:
         from ccmove import typed
 
         typed.words = given
-        with _looking_ahead(given):
-            code = _run(given)
+        code = _run(given)
         if sys.stdout is not None:
             sys.stdout.flush()
     except KeyboardInterrupt:
@@ -68,21 +63,6 @@ def main(args: list[str] | None = None) -> None:
             raise
         code = fail(bug(error), as_json="--json" in given)
     sys.exit(code)
-
-
-def _looking_ahead(given: list[str]) -> contextlib.AbstractContextManager[None]:
-    if not is_plain_move(given):
-        return contextlib.nullcontext()
-    old, new = given
-
-    def loaded() -> Callable[[IO[bytes]], None]:
-        from ccmove.claude.layout import find_layout
-        from ccmove.cli.resolve import resolve_pair
-        from ccmove.firstlook import look
-
-        return lambda pipe: look(find_layout(None, os.environ), resolve_pair(old, new).real, pipe)
-
-    return ahead.looking(loaded)
 
 
 def _run(given: list[str]) -> int:

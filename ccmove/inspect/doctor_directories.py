@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ccmove.claude.naming import encode, possible_names
-from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID, read_document
+from ccmove.claude.reading import read_document
+from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
 from ccmove.errors import CcmoveError
 from ccmove.inspect.findings import Choice, CommandLine, Finding
 from ccmove.inspect.indexcheck import Truth, index_faults

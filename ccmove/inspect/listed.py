@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.state import State, read_document
+from ccmove.claude.reading import read_document
+from ccmove.claude.state import State
 from ccmove.errors import CcmoveError, describe
 from ccmove.rewrite.jsonspan import NotJsonError, loads
 from ccmove.rewrite.pathmap import is_windows
@@ -110,7 +111,7 @@ def _history_lines(layout: Layout) -> Iterator[bytes]:
         with open(real, "rb") as file:
             yield from file
     else:
-        yield from State(layout).history_lines()
+        yield from State(layout)._history_lines()
 
 
 def _read_plugins(layout: Layout, listed: Listed) -> None:

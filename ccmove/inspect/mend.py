@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccmove.claude.state import INDEX, read_document
+from ccmove.claude.reading import read_document
+from ccmove.claude.state import INDEX
 from ccmove.errors import RefusedError
 from ccmove.inspect.indexcheck import Truth, index_faults
 from ccmove.plan.model import FileChange, Plan, ProjectMove, Step

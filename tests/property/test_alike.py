@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ccmove.claude.reading import Fingerprint
-from ccmove.claude.state import Document, index_paths
+from ccmove.claude.reading import Document, Fingerprint
+from ccmove.claude.state import _index_paths as index_paths
 from ccmove.rewrite.alike import Alike, alike, differing_values
 from ccmove.rewrite.jsonspan import byte_values
 from ccmove.rewrite.pathmap import PathMap

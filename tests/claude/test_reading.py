@@ -1,28 +1,21 @@
-"""A directory is reached without any link on the way, at once or step by step."""
+"""A directory is reached without any link on the way; files are read as they are."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from pathlib import Path
 
 import pytest
 
-from ccmove.claude import nofollow
+from ccmove.claude import reading
 
 NAMES = ["plain", "x (deleted)", "two\nlines", "a b", os.fsdecode(b"caf\xe9"), "-x", "é"]
 
 
-@pytest.fixture(params=["at once", "step by step"], autouse=True)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both must say the same; the second is all that there is on some systems."""
-    if request.param == "step by step":
-        monkeypatch.setattr(nofollow, "_at_once", lambda _: None)
-    return str(request.param)
-
-
 def error_of(path: Path) -> tuple[int | None, str]:
-    with pytest.raises(OSError) as found, nofollow.directory(path):
+    with pytest.raises(OSError) as found, reading.directory(path):
         pass
     return found.value.errno, str(found.value.filename)
 
@@ -32,7 +25,7 @@ def test_a_directory_is_opened_whatever_its_name(tmp_path: Path, name: str) -> N
     path = tmp_path / name
     path.mkdir()
     (path / "inside").touch()
-    with nofollow.directory(path) as fd:
+    with reading.directory(path) as fd:
         assert os.listdir(fd) == ["inside"]
         assert os.fstat(fd).st_ino == path.stat().st_ino
     with pytest.raises(OSError, match=os.strerror(errno.EBADF)):
@@ -40,7 +33,7 @@ def test_a_directory_is_opened_whatever_its_name(tmp_path: Path, name: str) -> N
 
 
 def test_the_root_is_one_too() -> None:
-    with nofollow.directory(Path("/")) as fd:
+    with reading.directory(Path("/")) as fd:
         assert os.fstat(fd).st_ino == os.stat("/").st_ino
 
 
@@ -67,7 +60,7 @@ def test_what_is_missing_or_a_file_is_named(tmp_path: Path) -> None:
 
 def test_an_error_inside_names_the_whole_path(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as found:
-        nofollow.open_file(tmp_path / "gone", os.O_RDONLY)
+        reading.open_file(tmp_path / "gone", os.O_RDONLY)
     assert found.value.filename == str(tmp_path / "gone")
 
 
@@ -76,7 +69,7 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     before = os.listdir("/dev/fd")
     for path in (tmp_path, tmp_path / "link", tmp_path / "gone", tmp_path / "link/gone"):
         try:
-            nofollow.listdir(path)
+            reading.listdir(path)
         except OSError:
             continue
     assert os.listdir("/dev/fd") == before
@@ -100,18 +93,12 @@ def test_a_directory_that_is_swapped_for_a_link_as_it_is_opened(
     assert error_of(tmp_path / "real/")[0] == errno.ELOOP
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the system does not tell")
-def test_the_usual_way_takes_no_steps(
-    tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Otherwise both ways above would be one."""
-    steps: list[Path] = []
-    whole = nofollow._step_by_step
-
-    def counted(path: Path) -> int:
-        steps.append(path)
-        return whole(path)
-
-    monkeypatch.setattr(nofollow, "_step_by_step", counted)
-    nofollow.listdir(tmp_path.resolve())
-    assert len(steps) == (way == "step by step")
+def test_the_hash_of_a_file_or_of_its_beginning(tmp_path: Path) -> None:
+    data = os.urandom(3 << 20)
+    (tmp_path / "file").write_bytes(data)
+    assert reading.sha256_of(tmp_path / "file") == hashlib.sha256(data).hexdigest()
+    for size in (0, 1, 1 << 20, (1 << 20) + 1, len(data), len(data) + 1):
+        expected = hashlib.sha256(data[:size]).hexdigest()
+        assert reading.sha256_of(tmp_path / "file", size) == expected
+    with pytest.raises(FileNotFoundError):
+        reading.sha256_of(tmp_path / "gone")
