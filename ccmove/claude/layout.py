@@ -64,6 +64,16 @@ class Layout:
         return self.own / "backups"
 
     @property
+    def run(self) -> Path:
+        """The directory of a run under way, which becomes its backup."""
+        return self.own / "run"
+
+    @property
+    def unfinished(self) -> Path:
+        """Runs that could not be rolled back and were set aside."""
+        return self.own / "unfinished"
+
+    @property
     def real_config_file(self) -> Path:
         """The file behind the link, which is the one to replace: the link stays a link."""
         return Path(os.path.realpath(self.config_file))

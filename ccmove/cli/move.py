@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 from typing import NamedTuple
 
 from ccmove.claude.layout import Layout, size_of
@@ -19,7 +19,7 @@ from ccmove.report.result import Result
 from ccmove.run import transaction
 from ccmove.run.backups import read_ledger
 from ccmove.run.journal import read_journal
-from ccmove.run.preflight import refuse_links
+from ccmove.run.preflight import preflight
 from ccmove.typed import again
 
 
@@ -54,9 +54,9 @@ def move(
     request = _known_request(layout, pairs, options)
     if options.dry_run:
         return _preview(layout, request, warnings, progress)
-    outcome = transaction.run(
+    outcome = transaction.run_plan(
         layout,
-        lambda displaced: _planned(layout, request, displaced, progress),
+        lambda: _planned(layout, request, progress),
         full=options.full,
         progress=progress,
     )
@@ -68,7 +68,7 @@ def move(
         outcome.plan,
         outcome.identifier,
         tuple(warnings),
-        settled=outcome.settled,
+        settled=outcome.rolled_back,
     )
 
 
@@ -78,7 +78,8 @@ def _preview(
     warnings: list[str],
     progress: transaction.Progress | None,
 ) -> Result:
-    plan = _planned(layout, request, None, progress)
+    plan = _planned(layout, request, progress)
+    preflight(layout, plan)
     if read_journal(layout) is not None:
         warnings.append("an earlier run was interrupted: ccmove recover")
     return Result("planned", layout, request.moves, plan, warnings=tuple(warnings))
@@ -87,15 +88,13 @@ def _preview(
 def _planned(
     layout: Layout,
     request: Request,
-    displaced: Path | None,
     progress: transaction.Progress | None,
 ) -> Plan:
     tick = _reading(layout, progress) if progress is not None else None
-    plan = plan_move(layout, request, read_ledger(layout), displaced, tick)
+    plan = plan_move(layout, request, read_ledger(layout), tick)
     if not _concerns_claude(plan):
         pairs = [Pair(old, new, old) for old, new in request.moves]
         raise nothing_known(State(layout), pairs)
-    refuse_links(layout, plan)
     return plan
 
 
@@ -107,7 +106,7 @@ def _reading(layout: Layout, progress: transaction.Progress) -> Callable[[int], 
 
 def _concerns_claude(plan: Plan) -> bool:
     """Whether there is anything of the client's to change; a folder alone is not."""
-    return bool(plan.projects or plan.files or plan.history)
+    return bool(plan.projects or plan.writes or plan.history)
 
 
 def _known_request(layout: Layout, pairs: list[Pair], options: MoveOptions) -> Request:
@@ -127,10 +126,10 @@ def _known_request(layout: Layout, pairs: list[Pair], options: MoveOptions) -> R
     moves = []
     for pair in pairs:
         typed_only = pair.typed_old != pair.old and not _concerns_claude(
-            plan_move(layout, request._replace(moves=(pair.real,)), ledger)
+            plan_move(layout, replace(request, moves=(pair.real,)), ledger)
         )
         moves.append(pair.typed if typed_only else pair.real)
-    return request._replace(moves=tuple(moves))
+    return replace(request, moves=tuple(moves))
 
 
 # -- live sessions ---------------------------------------------------------------------

@@ -5,27 +5,24 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import live_sessions
-from ccmove.claude.reading import is_there, open_regular, reader, refuse_link
-from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.claude.reading import is_there
+from ccmove.errors import NothingKnownError, RefusedError, UsageError, run
 from ccmove.plan import worktrees
 from ccmove.plan.model import Plan
 from ccmove.report.result import Result
-from ccmove.rewrite import history
 from ccmove.run import backups as backup
-from ccmove.run import disk as files
 from ccmove.run import transaction
 from ccmove.run.journal import was_interrupted
 from ccmove.run.locks import own_lock
 from ccmove.run.manifest import ID_PATTERN, Manifest
-from ccmove.run.preflight import refuse_foreign_state, refuse_links, refuse_links_of_ours
-from ccmove.run.reversal import plan_restore
-from ccmove.run.rollback import settle
+from ccmove.run.preflight import preflight, refuse_foreign_state, refuse_links_of_ours
+from ccmove.run.restore import plan_restore
+from ccmove.run.rollback import roll_back
 from ccmove.run.signals import termination_as_interrupt
 from ccmove.text import command_line
 from ccmove.typed import again
@@ -46,14 +43,14 @@ def restore(
         _refuse_live(layout, manifest)
     moves = manifest.paths.reversed().moves
     if dry_run:
-        plan = plan_restore(layout, manifest, layout.own / "displaced")
-        refuse_links(layout, plan)
-        return Result("planned", layout, moves, plan, put_back=_put_back(plan, manifest))
+        plan = plan_restore(layout, manifest)
+        preflight(layout, plan)
+        return Result("planned", layout, moves, plan)
 
-    def make_plan(displaced: Path) -> Plan:
-        return plan_restore(layout, _find(layout, manifest.id), displaced)
+    def make_plan() -> Plan:
+        return plan_restore(layout, _find(layout, manifest.id))
 
-    outcome = transaction.run(layout, make_plan, full=full, progress=progress)
+    outcome = transaction.run_plan(layout, make_plan, full=full, progress=progress)
     return Result(
         "restored",
         layout,
@@ -61,23 +58,8 @@ def restore(
         outcome.plan,
         outcome.identifier,
         (*_folders_to_rename(outcome.plan, moves), *worktrees.repair(outcome.plan)),
-        settled=outcome.settled,
-        put_back=_put_back(outcome.plan, manifest),
+        settled=outcome.rolled_back,
     )
-
-
-def _put_back(plan: Plan, manifest: Manifest) -> history.Scan | None:
-    """What the run had changed in the history, when its saved bytes are put back as they are."""
-    saved = plan.history.parts[0] if plan.history is not None else None
-    if saved is None or plan.history is None or saved.file == plan.history.path:
-        return None
-    fd = open_regular(saved.file)
-    if fd is None:
-        return None
-    try:
-        return history.scan(reader(fd), saved.scan.size, manifest.paths)
-    finally:
-        os.close(fd)
 
 
 def _folders_to_rename(plan: Plan, moves: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
@@ -91,24 +73,30 @@ def _folders_to_rename(plan: Plan, moves: tuple[tuple[str, str], ...]) -> tuple[
 
 def _find(layout: Layout, identifier: str | None) -> Manifest:
     if identifier is not None:
-        if not ID_PATTERN.fullmatch(identifier):
-            raise UsageError(
-                f"{identifier!r} is not the ID of a backup", "the IDs there are: ccmove backups"
-            )
-        manifest = backup.read_manifest(identifier, layout)
-        if not backup.in_force(backup.all_manifests(layout)).get(identifier, True):
+        return _named(layout, identifier)
+    for one in reversed(backup.all_backups(layout)):
+        if one.problem is not None:  # it may be the newest move: never undo another instead
             raise RefusedError(
-                f"{identifier} was undone already", "what still stands: ccmove backups"
+                one.problem.message,
+                run("ccmove", "backups", text="undo one by its ID"),
             )
-        return manifest
-    manifests = backup.all_manifests(layout)
-    standing = backup.in_force(manifests)
-    for manifest in reversed(manifests):
-        if manifest.kind == "move" and standing[manifest.id]:
-            return manifest
+        if one.manifest is not None and one.manifest.kind == "move" and one.stands:
+            return one.manifest
     raise NothingKnownError(
         f"there is no move to undo in {layout.backups}", "what there is: ccmove backups"
     )
+
+
+def _named(layout: Layout, identifier: str) -> Manifest:
+    if not ID_PATTERN.fullmatch(identifier):
+        raise UsageError(
+            f"{identifier!r} is not the ID of a backup", "the IDs there are: ccmove backups"
+        )
+    manifest = backup.read_manifest(identifier, layout)
+    standing = {one.id: one.stands for one in backup.all_backups(layout)}
+    if not standing[identifier]:
+        raise RefusedError(f"{identifier} was undone already", "what still stands: ccmove backups")
+    return manifest
 
 
 def _refuse_live(layout: Layout, manifest: Manifest) -> None:
@@ -130,13 +118,14 @@ def recover(layout: Layout) -> Result:
     if not was_interrupted(layout):  # known without a lock, so also where none can be made
         return Result("recovered", layout, settled=None)
     with own_lock(layout), termination_as_interrupt():
-        return Result("recovered", layout, settled=settle(layout))
+        return Result("recovered", layout, settled=roll_back(layout))
 
 
 # -- backups ---------------------------------------------------------------------------
 
 
-class Backup(NamedTuple):
+@dataclass(frozen=True)
+class Backup:
     """One line of `ccmove backups`."""
 
     identifier: str
@@ -150,16 +139,15 @@ class Backup(NamedTuple):
 
 def list_backups(layout: Layout) -> list[Backup]:
     """Every backup, newest first."""
-    standing = backup.in_force(backup.all_manifests(layout))
     rows = []
-    for identifier in reversed(backup.backup_ids(layout)):
-        size = _size(layout.backups / identifier)
-        try:
-            m = backup.read_manifest(identifier, layout)
-        except (RefusedError, NothingKnownError) as error:
-            rows.append(Backup(identifier, "?", (), False, None, size, error.message))
-            continue
-        rows.append(Backup(identifier, m.kind, m.moves, standing[identifier], m.undoes, size))
+    for one in reversed(backup.all_backups(layout)):
+        size = _size(layout.backups / one.id)
+        m = one.manifest
+        if m is None:
+            problem = one.problem.message if one.problem else ""
+            rows.append(Backup(one.id, "?", (), False, None, size, problem))
+        else:
+            rows.append(Backup(one.id, m.kind, m.moves, one.stands, m.undoes, size))
     return rows
 
 
@@ -189,21 +177,8 @@ def prune(layout: Layout, keep: int | None, older_than: float | None) -> list[st
         return []
     refuse_foreign_state(layout)
     with own_lock(layout):
-        settle(layout)
-        gone = _doomed(backup.backup_ids(layout), keep, older_than)
-        for identifier in gone:
-            refuse_link(layout.backups / identifier)
-            files.remove_tree(layout.backups / identifier)
-    return gone
-
-
-def _doomed(identifiers: list[str], keep: int | None, older_than: float | None) -> list[str]:
-    """Both conditions must hold when both are given."""
-    doomed = identifiers if keep is None else identifiers[: max(0, len(identifiers) - keep)]
-    if older_than is not None:
-        limit = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(max(0, time.time() - older_than)))
-        doomed = [identifier for identifier in doomed if identifier[:16] < limit]
-    return doomed
+        roll_back(layout)
+        return backup.prune(layout, keep, older_than)[0]
 
 
 def seconds(text: str) -> float:

@@ -10,11 +10,12 @@ from pathlib import Path
 from ccmove.claude.layout import PROJECT_FILES
 from ccmove.claude.live import daemon_is_running
 from ccmove.claude.naming import possible_names
-from ccmove.claude.state import ALIASES, INDEX, State, names_in, read_document
+from ccmove.claude.reading import names_in, read_document
+from ccmove.claude.state import ALIASES, INDEX, State
 from ccmove.errors import CcmoveError
+from ccmove.plan.documents import Folder, desktop_files, job_files
 from ccmove.plan.model import LeftAlone, Request
 from ccmove.plan.tree import ends_of
-from ccmove.plan.documents import Folder, desktop_files, job_files
 from ccmove.plan.worktrees import repair_command
 from ccmove.rewrite.jsonspan import NotJsonError, parse, show
 from ccmove.rewrite.pathmap import PathMap

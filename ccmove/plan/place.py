@@ -16,7 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import Document, read_document
+from ccmove.claude.reading import Document, ignores_case, read_document
 from ccmove.claude.state import ALIASES, INDEX, MEMORY
 from ccmove.errors import RefusedError, StaleLookError, again
 from ccmove.plan.model import PARKED, Write
@@ -59,7 +59,7 @@ class Placer:
         self.projects = layout.projects
         self.run = layout.run
         self.on_conflict = on_conflict
-        self.tree = Tree(ignores_case=layout.ignores_case)
+        self.tree = Tree(ignores_case=ignores_case(layout.projects))
         self.conflicts: list[tuple[Path, Path]] = []
         self.only_copies: list[Path] = []
         self._drafts: dict[Path, Draft] = {}  # by where each document is now

@@ -110,15 +110,11 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory 
         return None
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        scan = history.scan(reader(fd), seen.size, paths, tick=tick, also=_own_paths(paths))
+        own = PathMap(tuple((new, new) for _, new in paths.moves))
+        scan = history.scan(reader(fd), seen.size, paths, tick=tick, watch=own)
     finally:
         os.close(fd)
     return WriteHistory(path, scan, seen)
-
-
-def _own_paths(paths: PathMap) -> tuple[str, ...]:
-    """Each NEW that is not itself moved away."""
-    return tuple(new for _, new in paths.moves if not paths.covers(new))
 
 
 def _warnings(prompts: WriteHistory | None) -> Iterator[str]:
@@ -134,15 +130,13 @@ def _warnings(prompts: WriteHistory | None) -> Iterator[str]:
         yield f"{prompts.path}: {number} longer than 64 MiB, left as found"
 
 
-def _fresh(
-    state: State, paths: PathMap, prompts: WriteHistory | None
-) -> Iterator[tuple[str, str]]:
+def _fresh(state: State, paths: PathMap, prompts: WriteHistory | None) -> Iterator[tuple[str, str]]:
     """Moves after which all that names NEW is OLD's: NEW had nothing of its own before.
 
     Only then may what is added later be pointed at OLD again when the move is undone.
     """
     news = [new for _, new in paths.moves]
-    known = {*state.config_paths, *(prompts.scan.own if prompts is not None else ())}
+    known = {*state.config_paths, *(prompts.scan.watched if prompts is not None else ())}
     for old, new in paths.moves:
         is_known = any(tail_below(path, new) is not None for path in known)
         if news.count(new) == 1 and not is_known and not _has_directory(state, new):

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ccmove.plan.model import FileChange, Plan, ProjectMove
+from ccmove.plan.model import Plan, ProjectMove, Write
 from ccmove.report.console import Line, Piece, Printer, show_failure, with_command
 from ccmove.report.result import Result, counts
-from ccmove.rewrite.compare import Difference, differences
+from ccmove.rewrite.compare import Difference, compare
 from ccmove.rewrite.jsonspan import Pointer
 from ccmove.text import plural, printable
 from ccmove.text import readable_size as size
@@ -119,7 +119,7 @@ def _directories_by_kind(projects: tuple[ProjectMove, ...]) -> str:
 
 
 def _in_files(plan: Plan, place: str) -> Line:
-    files = [change for change in plan.files if change.place == place]
+    files = [change for change in plan.writes if change.place == place]
     if place == "index":
         return [("", f"in {plural(len(files), 'sessions-index.json file')}")]
     if len(files) == 1:
@@ -170,18 +170,18 @@ def _directory(move: ProjectMove) -> Iterator[Line]:
 
 def _differences(result: Result, all_of_it: bool) -> Iterator[Line]:
     plan = result.plan
-    if plan is None or not (plan.files or plan.history):
+    if plan is None or not (plan.writes or plan.history):
         return
     yield []
     yield [("title", "Differences")]
-    for change in sorted(plan.files, key=lambda change: PLACES.index(change.place)):
+    for change in sorted(plan.writes, key=lambda change: PLACES.index(change.place)):
         yield from _file(change, all_of_it)
     if plan.history is not None:
         yield from _prompts(result, all_of_it)
 
 
-def _file(change: FileChange, all_of_it: bool) -> Iterator[Line]:
-    groups = _alike(differences(change))
+def _file(change: Write, all_of_it: bool) -> Iterator[Line]:
+    groups = _alike(compare(change.before, change.after))
     total = sum(len(group) for group in groups)
     yield _file_line(change.path, plural(total, "value"))
     shown = groups if all_of_it else groups[:MOST_DIFFERENCES]

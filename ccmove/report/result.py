@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from ccmove.claude.layout import Layout
 from ccmove.errors import CcmoveError
 from ccmove.plan.model import Plan
-from ccmove.rewrite.compare import differences, number_of_differences
-from ccmove.rewrite.history import Scan
+from ccmove.rewrite.compare import compare
 from ccmove.text import quote as shell_quote
 
 SCHEMA = 1
@@ -31,7 +30,6 @@ class Result(NamedTuple):
     details: tuple[str, ...] = ()
     exit_code: int = 0
     settled: str | None = None
-    put_back: Scan | None = None  # of a restore: what the move changed in the saved history
 
     @property
     def undoes(self) -> bool:
@@ -40,18 +38,13 @@ class Result(NamedTuple):
     @property
     def prompts(self) -> int:
         """How many lines of the history change."""
-        planned = self.plan.history.lines if self.plan and self.plan.history else 0
-        return planned + (self.put_back.lines if self.put_back else 0)
+        return self.plan.history.scan.lines if self.plan and self.plan.history else 0
 
     @property
     def rewrites(self) -> list[Rewrite]:
         """The paths that change in the history, with their number of lines."""
-        found: dict[tuple[str, str], int] = {}
-        for part in self.plan.history.parts if self.plan and self.plan.history else ():
-            _count(found, part.scan, backwards=False)
-        if self.put_back is not None:
-            _count(found, self.put_back, backwards=True)
-        return [(before, after, number) for (before, after), number in found.items()]
+        counts = self.plan.history.scan.counts if self.plan and self.plan.history else {}
+        return [(before, after, number) for (before, after), number in counts.items()]
 
     def to_json(self) -> dict[str, Any]:
         """The object of contract version 1."""
@@ -80,12 +73,6 @@ class Result(NamedTuple):
         }
 
 
-def _count(found: dict[tuple[str, str], int], scan: Scan, *, backwards: bool) -> None:
-    for (before, after), number in scan.counts.items():
-        pair = (after, before) if backwards else (before, after)
-        found[pair] = found.get(pair, 0) + number
-
-
 def _projects(plan: Plan | None) -> list[dict[str, Any]]:
     return [
         {
@@ -107,14 +94,14 @@ def counts(result: Result) -> dict[str, int]:
     if result.plan is None:
         return found
     found["transcripts"] = sum(move.transcripts for move in result.plan.projects)
-    for change in result.plan.files:
-        found[change.place] += number_of_differences(change)
+    for change in result.plan.writes:
+        found[change.place] += len(compare(change.before, change.after))
     return found
 
 
 def _changes(result: Result) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for change in result.plan.files if result.plan else ():
+    for change in result.plan.writes if result.plan else ():
         rows += [
             {
                 "file": str(change.path),
@@ -122,7 +109,7 @@ def _changes(result: Result) -> list[dict[str, Any]]:
                 "before": row.before,
                 "after": row.after,
             }
-            for row in differences(change)
+            for row in compare(change.before, change.after)
         ]
     if result.plan is not None and result.plan.history is not None:
         rows.append(_history_row(result, str(result.plan.history.path)))

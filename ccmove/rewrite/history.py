@@ -54,6 +54,7 @@ class Scan:
         self.size = size  # how much of the file was looked at
         self.unreadable = 0  # lines that hold OLD but are no valid JSON
         self.too_long = 0
+        self.watched: set[str] = set()  # paths that stay, of those that were watched for
         self._places: dict[Swap, int] = {}
 
     @property
@@ -76,6 +77,14 @@ class Scan:
             self.swaps.append(swap)
         self.starts.append(start)
         self.which.append(place)
+
+    def extend(self, rest: Scan) -> None:
+        """Go on with what was found from here on."""
+        for start, place in zip(rest.starts, rest.which, strict=True):
+            self.add(start, rest.swaps[place])
+        self.size = rest.size
+        self.unreadable += rest.unreadable
+        self.too_long += rest.too_long
 
     def spans(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int, bytes]]:
         """Start, end and new bytes of these values, by their number."""
@@ -101,16 +110,26 @@ def encoded(path: str) -> bytes:
 # -- finding what moves ----------------------------------------------------------------------------
 
 
-def scan(read: Read, size: int, paths: PathMap, start: int = 0, tick: Tick | None = None) -> Scan:
+def scan(
+    read: Read,
+    size: int,
+    paths: PathMap,
+    start: int = 0,
+    tick: Tick | None = None,
+    watch: PathMap | None = None,
+) -> Scan:
     """Look at the bytes from `start` to `size`; the last line may lack its newline.
 
-    `tick` is told how many bytes were looked at.
+    `tick` is told how many bytes were looked at. Which paths of `watch` are there is noted too.
     """
     found = Scan(start)
-    for offset, value in project_values(read, size, paths.needles(), found, tick):
+    needles = (*paths.needles(), *(watch.needles() if watch is not None else ()))
+    for offset, value in project_values(read, size, needles, found, tick):
         after = paths.map(value.path)
         if after is not None:
             found.add(offset + value.start, Swap(value.raw, encoded(after), (value.path, after)))
+        elif watch is not None and watch.covers(value.path):
+            found.watched.add(value.path)
     return found
 
 

@@ -35,15 +35,27 @@ class Changed:
     lines: bytes  # a digest of each changed line as it is after, without its end
 
 
-def changed(read: Read, scan: Scan) -> Changed:
-    """What a scan of the file before came to; the file is read once more."""
+def changed(read: Read, scan: Scan, start: int = 0) -> Changed:
+    """What a scan of the file before, from `start` on, came to; that is read once more."""
     swaps = tuple((swap.old, swap.new) for swap in scan.swaps)
-    lines = b"".join(_digests(read, scan))
+    lines = b"".join(_digests(read, scan, start))
     return Changed(swaps, scan.starts, scan.which, lines)
 
 
-def _digests(read: Read, scan: Scan) -> Iterator[bytes]:
-    position = Scan()
+def joined(first: Changed, rest: Changed) -> Changed:
+    """Both, one behind the other."""
+    swaps = list(dict.fromkeys((*first.swaps, *rest.swaps)))
+    which = [swaps.index(rest.swaps[place]) for place in rest.which]
+    return Changed(
+        tuple(swaps),
+        first.starts + rest.starts,
+        first.which + array("I", which),
+        first.lines + rest.lines,
+    )
+
+
+def _digests(read: Read, scan: Scan, start: int) -> Iterator[bytes]:
+    position = Scan(start)
     spans = scan.spans()
     begins, ends, raw = next(spans, (scan.size, 0, b""))
     for block, _, last in blocks(read, scan.size, position):

@@ -192,7 +192,7 @@ class _Taking:
             elif old is None and number is not None:
                 gone.append(number)
             elif old is not None and number is not None and new is not None:
-                if not old.is_same(new):  # noqa: SIM102
+                if not old.is_same(new):
                     self.undo.append(set_raw(found[number].node, old.raw))
         self._changed_items(pairs, found, free, at)
         opened = theirs.opened()

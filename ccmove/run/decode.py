@@ -52,8 +52,8 @@ def _record(kind: Any, value: object, read_path: ReadPath) -> Any:
 
 def _one_of(kind: Any, value: object, read_path: ReadPath) -> Any:
     """Records say which one they are; of anything else the first that fits."""
-    kinds = typing.get_args(kind)
-    records = [one for one in kinds if dataclasses.is_dataclass(one)]
+    kinds: tuple[Any, ...] = typing.get_args(kind)
+    records: list[Any] = [one for one in kinds if dataclasses.is_dataclass(one)]
     if len(records) > 1:
         name = value.get("kind_of") if isinstance(value, dict) else None
         kinds = tuple(one for one in records if one.__name__ == name)

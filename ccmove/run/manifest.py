@@ -283,8 +283,8 @@ def _check(manifest: Manifest, policy: Policy) -> None:
     if manifest.undoes is not None:
         checked_id(manifest.undoes)
     _refuse(manifest.kind in ("move", "restore"), manifest.kind, "is no kind of run")
-    for path in (path for pair in manifest.moves for path in pair):
-        _refuse(not is_root(path), path, "can't be moved")
+    for moved in (path for pair in manifest.moves for path in pair):
+        _refuse(not is_root(moved), moved, "can't be moved")
     for folder in (*(f for pair in manifest.folders for f in pair), *manifest.places):
         inside = policy.layout.own in (folder, *folder.parents)
         inside = inside or policy.layout.projects in (folder, *folder.parents)

@@ -211,9 +211,7 @@ class Undoing:
             raise RefusedError(
                 "files are in the way of what is to come back, and are not the same",
                 run("ccmove", "restore", self.manifest.id, text="move them away, then"),
-                details=[
-                    f"{new}  is in the way of  {old}" for old, new in self.placer.conflicts
-                ],
+                details=[f"{new}  is in the way of  {old}" for old, new in self.placer.conflicts],
             )
 
     # -- contents ----------------------------------------------------------------------------
@@ -243,9 +241,7 @@ class Undoing:
             self.warnings.append(f"{wrote.ends} was changed since and stays")
 
     def _write_back(self, wrote: Wrote, document: Document) -> None:
-        content, named, mtime = document_back(
-            self.directory, self.manifest, wrote, document.data
-        )
+        content, named, mtime = document_back(self.directory, self.manifest, wrote, document.data)
         self.warnings += [f"{wrote.ends}: {what} was changed since and stays" for what in named]
         if content == document.data:
             return

@@ -226,7 +226,9 @@ class Rollback:
         if document is not None:
             found = document.data
             content, named, mtime = document_back(self.layout.run, self.manifest, wrote, found)
-            self.stayed += [f"{wrote.path}: {what} was changed meanwhile and stays" for what in named]
+            self.stayed += [
+                f"{wrote.path}: {what} was changed meanwhile and stays" for what in named
+            ]
             attributes = Attributes.of(os.lstat(wrote.path), mtime)
         elif is_there(wrote.path.parent):  # taken away since, with our change in it
             found, content = b"", read_saved(self.layout.run, wrote, "before")

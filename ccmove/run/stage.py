@@ -159,7 +159,9 @@ class StagedHistory:
             added = b"".join(history.rewritten(read, tail, self._seen.size))
             disk.append(self.path, added, Attributes.of(os.fstat(fd)))
             assert self._changed is not None
-            self._changed = history_back.joined(self._changed, history_back.changed(read, tail))
+            self._changed = history_back.joined(
+                self._changed, history_back.changed(read, tail, self._seen.size)
+            )
             self.scan.extend(tail)
             _hash(self._hash_before, read, self._seen.size, now.size)
         finally:

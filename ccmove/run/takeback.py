@@ -38,14 +38,19 @@ def document_back(
     before = read_saved(directory, wrote, "before")
     if digest == wrote.after.sha256:
         return before, [], wrote.before.mtime_ns
-    texts = (before, read_saved(directory, wrote, "after"), now)
     text, named = taken_out(
         _form(wrote),
-        *(data.decode("utf-8", "surrogateescape") for data in texts),
+        _text(before),
+        _text(read_saved(directory, wrote, "after")),
+        _text(now),
         _mapper(manifest, wrote),
         manifest.paths.map,
     )
     return text.encode("utf-8", "surrogateescape"), named, None
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _form(wrote: Wrote) -> str:
@@ -75,7 +80,7 @@ def history_back(
         return Scan(size=size), None
     changed, back = read_changed(directory, wrote), way_back(manifest)
     if found.get(after.size) != after.sha256:
-        return lines_back(changed, read, size, back.map), None
+        return lines_back(changed, read, size, back), None
     scan = spans_back(changed, after.size)
     scan.extend(history.scan(read, size, back, start=after.size))
     return scan, before.mtime_ns if size == after.size else None
@@ -83,7 +88,8 @@ def history_back(
 
 def _digests(read: Read, lengths: set[int], size: int) -> dict[int, str]:
     """The hash of the first so many bytes, for each length that the file has, in one pass."""
-    found, position, running = {}, 0, hashlib.sha256()
+    found: dict[int, str] = {}
+    position, running = 0, hashlib.sha256()
     for length in sorted(length for length in lengths if length <= size):
         while position < length:
             block = read(position, min(BLOCK, length - position))

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -273,7 +272,8 @@ class Work:
 
     def look_again(self) -> None:
         """Under the locks: is everything still what the plan was made from?"""
-        if any([staged.look_again() for staged in self.staged.values()]):
+        grown = [staged.look_again() for staged in self.staged.values()]
+        if any(grown):
             self.commit()  # the manifest tells the size and the hash of the history
 
     def change(self) -> None:
