@@ -342,15 +342,21 @@ class _Members:
             if new not in self.links:
                 return False
             if new in seen:
-                return self._is_nearer_before(old)
+                return self._is_nearer_before(old, self.links[old])
             seen.add(new)
             new = self.links[new]
         return True
 
-    def _is_nearer_before(self, name: str) -> bool:
-        """In a swap: whether the member now is rather what it was than what it became."""
-        now = self._parts(self.have[name])
-        return len(now & self._parts(self.had[name])) > len(now & self._parts(self.left[name]))
+    def _is_nearer_before(self, old: str, new: str) -> bool:
+        """In a swap: whether the member now is rather what it was than what it became.
+
+        Where the values do not tell, their order does: names were exchanged in place.
+        """
+        now = self._parts(self.have[old])
+        was, became = (now & self._parts(values[old]) for values in (self.had, self.left))
+        order, order_now = ([*values].index for values in (self.had, self.have))
+        same_order = (order(old) < order(new)) == (order_now(old) < order_now(new))
+        return len(was) > len(became) or (len(was) == len(became) and same_order)
 
     def _parts(self, value: _Value) -> set[tuple[str, str]]:
         if value.kind != "{":
