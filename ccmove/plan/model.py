@@ -135,7 +135,8 @@ class Plan:
     projects: tuple[ProjectMove, ...] = ()
     folders: tuple[tuple[str, str], ...] = ()  # project folders that are renamed as well
     places: tuple[Path, ...] = ()  # project folders in which settings may be rewritten
-    fresh: tuple[tuple[str, str], ...] = ()  # moves whose NEW had nothing of its own before
+    fresh: tuple[tuple[str, str], ...] = ()  # paths that move to where nothing was known before
+    own: tuple[str, ...] = ()  # paths at or below a NEW that were known before
     only_copies: tuple[Path, ...] = ()  # what loses a conflict and is kept in the backup alone
     left_alone: tuple[LeftAlone, ...] = ()
     warnings: tuple[str, ...] = ()

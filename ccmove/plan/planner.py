@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -56,6 +57,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     folders = _folders(layout, request)
     placer.rename_folders((Path(old), Path(new)) for old, new in folders)
 
+    own = own_paths(state, paths, prompts.scan.watched if prompts is not None else ())
     moved = placer.tree.moved()
     operations: list[Operation] = [
         replace(write, ends=ends_of(write.path, moved)) for write in writes
@@ -73,7 +75,8 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         projects=tuple(relocator.moves),
         folders=folders,
         places=_places(request, relocator.moves),
-        fresh=tuple(_fresh(state, paths, prompts)),
+        fresh=fresh_pairs(paths, _known(state, prompts, relocator.moves), own),
+        own=own,
         only_copies=tuple(placer.only_copies),
         left_alone=(*_transcripts_left(layout, relocator.moves), *left),
         warnings=tuple(_warnings(prompts)),
@@ -130,28 +133,43 @@ def _warnings(prompts: WriteHistory | None) -> Iterator[str]:
         yield f"{prompts.path}: {number} longer than 64 MiB, left as found"
 
 
-def _fresh(state: State, paths: PathMap, prompts: WriteHistory | None) -> Iterator[tuple[str, str]]:
-    """Moves after which all that names NEW is OLD's: NEW had nothing of its own before.
+def _known(
+    state: State, prompts: WriteHistory | None, projects: Iterable[ProjectMove]
+) -> Iterator[str]:
+    """Paths that something names and that may be in the move."""
+    yield from state.config_paths
+    yield from (before for before, _ in prompts.scan.counts) if prompts is not None else ()
+    yield from (move.path for move in projects)
 
-    Only then may what is added later be pointed at OLD again when the move is undone.
-    """
+
+# -- what NEW had before ---------------------------------------------------------------------
+
+
+def own_paths(state: State, paths: PathMap, prompts: Iterable[str]) -> tuple[str, ...]:
+    """Known paths at or below a NEW: what is added to those later is not OLD's."""
+    known = {*state.config_paths, *prompts}
+    for name in state.directory_names:
+        for _, new in paths.moves:
+            if sieve(new)(name):
+                directory = state.directory(name)
+                known.update(directory.named_paths(), directory.index_paths)
+                known.update([new] if name == encode(new) else [])
     news = [new for _, new in paths.moves]
-    known = {*state.config_paths, *(prompts.scan.watched if prompts is not None else ())}
-    for old, new in paths.moves:
-        is_known = any(tail_below(path, new) is not None for path in known)
-        if news.count(new) == 1 and not is_known and not _has_directory(state, new):
-            yield old, new
+    return tuple(sorted(p for p in known if any(tail_below(p, new) is not None for new in news)))
 
 
-def _has_directory(state: State, new: str) -> bool:
-    """Whether NEW, or a project below it, has a directory of its own."""
-    passes = sieve(new)
-    for name in filter(passes, state.directory_names):
-        directory = state.directory(name)
-        named = [*directory.named_paths(), *directory.index_paths]
-        if name == encode(new) or any(tail_below(path, new) is not None for path in named):
-            return True
-    return False
+def fresh_pairs(
+    paths: PathMap, known: Iterable[str], own: Iterable[str]
+) -> tuple[tuple[str, str], ...]:
+    """Known paths that move to where nothing was known before, each with its new place.
+
+    Only what is added to those later may be pointed at OLD again when the move is undone.
+    """
+    moving = {old: new for old in known if (new := paths.map(old)) is not None}
+    moving.update(paths.moves)
+    coming = Counter(moving.values())  # where two come together there is no way back
+    had = set(own)
+    return tuple((o, n) for o, n in sorted(moving.items()) if n not in had and coming[n] == 1)
 
 
 # -- the config file ---------------------------------------------------------------------------

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Pointer, parse
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import (
-    Mapper,
-    Splice,
-    apply,
-    moved,
-    new_names,
-    rename_key,
-    set_string,
-    walk,
-)
 
 _JOB_FOLDERS = (("cwd",), ("originCwd",), ("worktreePath",))
 _JOB_ADDED = ("sessionPermissionRules", "addDirs")
@@ -24,7 +16,7 @@ _JOB_ADDED = ("sessionPermissionRules", "addDirs")
 
 def plugins(text: str, paths: PathMap, _: NameMap) -> str:
     """installed_plugins.json with `plugins[id][].projectPath` moved."""
-    return apply(text, _where(text, paths.map, _is_plugin_path))
+    return make.apply(text, _where(text, paths.map, _is_plugin_path))
 
 
 def _is_plugin_path(at: Pointer) -> bool:
@@ -34,21 +26,21 @@ def _is_plugin_path(at: Pointer) -> bool:
 def job(text: str, paths: PathMap, names: NameMap) -> str:
     """A background job's state.json with its folders and `linkScanPath`, its transcript, moved."""
     splices = _where(text, paths.map, lambda at: at in _JOB_FOLDERS or at[:2] == _JOB_ADDED)
-    return apply(text, splices + _where(text, names.map, lambda at: at == ("linkScanPath",)))
+    return make.apply(text, splices + _where(text, names.map, lambda at: at == ("linkScanPath",)))
 
 
 def desktop(text: str, paths: PathMap, _: NameMap) -> str:
     """The desktop app's local_*.json with `cwd` and `originCwd` moved."""
-    return apply(text, _where(text, paths.map, lambda at: at in (("cwd",), ("originCwd",))))
+    return make.apply(text, _where(text, paths.map, lambda at: at in (("cwd",), ("originCwd",))))
 
 
-def _where(text: str, mapper: Mapper, wanted: Callable[[Pointer], bool]) -> list[Splice]:
+def _where(text: str, mapper: make.Mapper, wanted: Callable[[Pointer], bool]) -> list[make.Splice]:
     """The strings that the mapper changes and whose place is wanted."""
     splices = []
-    for spot in walk(parse(text)):
-        new = moved(text, spot.node, mapper)
+    for spot in make.walk(parse(text)):
+        new = make.moved(text, spot.node, mapper)
         if new is not None and wanted(spot.pointer):
-            splices.append(set_string(spot.node, new))
+            splices.append(make.set_string(spot.node, new))
     return splices
 
 
@@ -57,16 +49,16 @@ def _where(text: str, mapper: Mapper, wanted: Callable[[Pointer], bool]) -> list
 
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules such as `Read(//old/**)`."""
-    mapper: Mapper = lambda value: map_inside(value, paths)  # noqa: E731
+    mapper: make.Mapper = lambda value: map_inside(value, paths)  # noqa: E731
     splices = []
-    for spot in walk(parse(text)):
-        names = new_names(text, spot.node, mapper)
-        splices += [rename_key(spot.node, place, name) for place, name in names.items()]
-        new = moved(text, spot.node, mapper)
+    for spot in make.walk(parse(text)):
+        names = make.new_names(text, spot.node, mapper)
+        splices += [make.rename_key(spot.node, place, name) for place, name in names.items()]
+        new = make.moved(text, spot.node, mapper)
         # A hook's command with arguments only looks like a path that has blanks in it.
         if new is not None and not (spot.token == "command" and " " in spot.node.value):
-            splices.append(set_string(spot.node, new))
-    return apply(text, splices)
+            splices.append(make.set_string(spot.node, new))
+    return make.apply(text, splices)
 
 
 _RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)
@@ -130,3 +122,36 @@ def appended(text: str, other: str) -> str:
             have.add(line.rstrip())
     gap = "\n" if lacking and text and not text.endswith("\n") else ""
     return text + gap + "".join(lacking)
+
+
+def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
+    """`now` with the run taken out, and what could not be: see `threeway`.
+
+    Lines that the run added go, those that it replaced or took out come back.
+    """
+    lines = now.split("\n")
+    lost: list[str] = []
+    missing: list[str] = []
+    for number, old, new in _changed_lines(before.split("\n"), after.split("\n")):
+        is_there = new is not None and new in lines
+        place = number if lines[number : number + 1] == [new] else len(lines) - 1
+        while is_there and lines[place] != new:
+            place -= 1
+        if new is None and old is not None:
+            missing.insert(0, old)
+        elif is_there:
+            lines[place : place + 1] = [old] if old is not None else []
+        elif old is not None and old not in lines:
+            lost.append(f"line {number + 1}")
+    return appended("\n".join(lines), "\n".join(missing)), lost
+
+
+def _changed_lines(had: list[str], left: list[str]) -> Iterator[tuple[int, str | None, str | None]]:
+    """(number, before, after) of the lines that the run changed, the last ones first."""
+    matcher = difflib.SequenceMatcher(None, had, left, autojunk=False)
+    for tag, i, j, k, m in reversed(matcher.get_opcodes()):
+        for number in reversed(range(max(j - i, m - k) if tag != "equal" else 0)):
+            old = had[i + number] if i + number < j else None
+            new = left[k + number] if k + number < m else None
+            if (old or new or "").strip():
+                yield k + number, old, new

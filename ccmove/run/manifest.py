@@ -85,6 +85,7 @@ class Manifest:
     folders: tuple[tuple[Path, Path], ...]
     places: tuple[Path, ...]
     fresh: tuple[tuple[str, str], ...]
+    own: tuple[str, ...]
     only_copies: tuple[Path, ...]
 
     @property

@@ -9,7 +9,7 @@ overwritten, and what can't go back is named. The plan is a run like any other.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from ccmove.claude.reading import (
     read_document,
     reader,
 )
+from ccmove.claude.state import State
 from ccmove.errors import RefusedError, run
 from ccmove.plan.model import (
     FolderHolds,
@@ -36,8 +37,10 @@ from ccmove.plan.model import (
     WriteHistory,
 )
 from ccmove.plan.place import Placer, mode_of
+from ccmove.plan.planner import own_paths
 from ccmove.plan.tree import ends_of
 from ccmove.rewrite import history
+from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.backups import read_changed, read_saved
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory, sha256
 from ccmove.run.rollback import is_folder
@@ -56,6 +59,7 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
     operations += [replace(write, ends=ends_of(write.path, moved)) for write in undoing.writes]
     operations += [prompts] if prompts is not None else []
     operations += undoing.placer.tree.operations
+    own = _own_paths(layout, manifest)
     plan = Plan(
         "restore",
         manifest.paths.reversed(),
@@ -64,7 +68,8 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
         projects=tuple(_reversed_project(move) for move in manifest.projects),
         folders=tuple((str(new), str(old)) for old, new in undoing.folders),
         places=manifest.places,
-        fresh=tuple(_fresh(layout, manifest)),
+        fresh=tuple((new, old) for old, new in manifest.fresh if old not in own),
+        own=own,
         only_copies=tuple(undoing.placer.only_copies),
         warnings=tuple(undoing.warnings),
         undoes=manifest.id,
@@ -95,12 +100,18 @@ def _reversed_project(move: ProjectMove) -> ProjectMove:
     )
 
 
-def _fresh(layout: Layout, manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """Moves of this undoing after which all that names OLD was NEW's: OLD has nothing by now."""
-    for old, new in manifest.fresh:
-        name = next((m.source for m in manifest.projects if m.path == old), None)
-        if name is None or not is_there(layout.projects / name):
-            yield new, old
+def _own_paths(layout: Layout, manifest: Manifest) -> tuple[str, ...]:
+    """What is known by now at the places to which this undoing brings things back."""
+    paths = manifest.paths.reversed()
+    fd = open_regular(history_file(layout))
+    prompts: Iterable[str] = ()
+    if fd is not None:
+        try:
+            olds = PathMap(tuple((old, old) for _, old in paths.moves))
+            prompts = history.paths_in(reader(fd), os.fstat(fd).st_size, olds)
+        finally:
+            os.close(fd)
+    return own_paths(State(layout), paths, prompts)
 
 
 class Undoing:

@@ -23,8 +23,12 @@ BLOCK = 1 << 20
 
 
 def way_back(manifest: Manifest) -> PathMap:
-    """Where paths belong that were added since: only those of a NEW that was nobody's before."""
-    return PathMap(tuple((new, old) for old, new in manifest.fresh))
+    """Where paths belong that were added since.
+
+    Only those that the run brought to where nothing was known before, and what is below them; the
+    nearest known path above decides.
+    """
+    return PathMap(tuple((new, old) for old, new in manifest.fresh), frozenset(manifest.own))
 
 
 def document_back(

@@ -252,6 +252,7 @@ class Work:
             folders=tuple((Path(old), Path(new)) for old, new in plan.folders),
             places=plan.places,
             fresh=plan.fresh,
+            own=plan.own,
             only_copies=plan.only_copies,
         )
 

@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccmove.rewrite.config import config_change
+from ccmove.rewrite import config as config_file
+from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import parse
-from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.rewriter import NameMap, index_edits, project_file_edits, string_edits
-from ccmove.rewrite.splice import Edit, apply, undo
-from tests.property.strategies import (
+from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.splice import Splice, apply, string_splices, walk
+from tests.rewrite.strategies import (
     LEAVES,
     NEW,
     OLD,
@@ -56,26 +56,25 @@ def loads(text: str) -> Any:
     return json.loads(text, parse_int=lambda raw: ["int", raw], parse_float=lambda raw: ["f", raw])
 
 
-def spans_of(text: str, edits: list[Edit] | tuple[Edit, ...]) -> str:
-    """`text` with the edits made in the simplest way there is."""
-    for edit in sorted(edits, key=lambda e: -e.start):
+def spans_of(text: str, splices: list[Splice]) -> str:
+    """`text` with the splices made in the simplest way there is."""
+    for edit in sorted(splices, key=lambda e: -e.start):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
 
 
 @given(DOCUMENTS, MAPS)
 def test_exactly_the_values_that_are_paths_change(text: str, paths: PathMap) -> None:
-    edits = string_edits(text, parse(text), (), paths.map)
-    values = [edit for edit in edits if edit.kind == "set"]
-    after = apply(text, values)
-    assert loads(after) == moved_strings(loads(text), paths)
-    assert after == spans_of(text, values)
-    assert apply(text, edits) == spans_of(text, edits)
+    splices = string_splices(text, parse(text), paths.map)
+    keys = {key.start for spot in walk(parse(text)) for key in spot.node.keys}
+    values = [splice for splice in splices if splice.start not in keys]
+    assert loads(apply(text, values)) == moved_strings(loads(text), paths)
+    assert apply(text, splices) == spans_of(text, splices)
 
 
 @given(DOCUMENTS, MAPS)
 def test_no_member_is_hidden_by_another_s_new_name(text: str, paths: PathMap) -> None:
-    after = apply(text, string_edits(text, parse(text), (), paths.map))
+    after = apply(text, string_splices(text, parse(text), paths.map))
     assert count_members(loads(after)) == count_members(loads(text))
 
 
@@ -87,9 +86,10 @@ def count_members(value: Any) -> int:
 
 @given(DOCUMENTS)
 def test_rewriting_twice_is_rewriting_once(text: str) -> None:
-    once = apply(text, string_edits(text, parse(text), (), MOVE.map))
-    again = [e for e in string_edits(once, parse(once), (), MOVE.map) if e.kind == "set"]
-    assert again == []
+    once = apply(text, string_splices(text, parse(text), MOVE.map))
+    keys = {key.start for spot in walk(parse(once)) for key in spot.node.keys}
+    again = string_splices(once, parse(once), MOVE.map)
+    assert all(splice.start in keys for splice in again)
 
 
 CANONICAL = json_texts(TEXTS.map(lambda t: stringify(t).decode()), st.just('"k"'), max_leaves=20)
@@ -97,9 +97,9 @@ CANONICAL = json_texts(TEXTS.map(lambda t: stringify(t).decode()), st.just('"k"'
 
 @given(CANONICAL.filter(lambda text: NEW not in text))
 def test_there_and_back_again_is_where_it_began(text: str) -> None:
-    there = apply(text, string_edits(text, parse(text), (), MOVE.map))
+    there = apply(text, string_splices(text, parse(text), MOVE.map))
     back = MOVE.reversed()
-    assert apply(there, string_edits(there, parse(there), (), back.map)) == text
+    assert apply(there, string_splices(there, parse(there), back.map)) == text
 
 
 # -- sessions-index.json ---------------------------------------------------------------------------
@@ -123,7 +123,6 @@ INDEXES = st.builds(
 
 @given(st.one_of(INDEXES, ENTRIES, DOCUMENTS))
 def test_an_index_changes_in_its_four_places(text: str) -> None:
-    edits = index_edits(text, MOVE, NAMES)
     expected = loads(text)
     if isinstance(expected, dict):
         for key in ("originalPath", "projectPath"):
@@ -133,13 +132,9 @@ def test_an_index_changes_in_its_four_places(text: str) -> None:
             if isinstance(entry, dict):
                 move_member(entry, "projectPath", MOVE)
                 move_member(entry, "fullPath", NAMES)
-    after = apply(text, edits)
+    after = index.rewritten(text, MOVE, NAMES)
     assert loads(after) == expected
-    assert after == spans_of(text, edits)
-    assert index_edits(after, MOVE, NAMES) == []
-    back, lost = undo(after, [Edit.from_record(edit.record()) for edit in edits])
-    assert lost == []
-    assert apply(after, back) == text
+    assert index.rewritten(after, MOVE, NAMES) == after
 
 
 def move_member(record: dict[str, Any], key: str, mapping: PathMap | NameMap) -> None:
@@ -217,22 +212,18 @@ def test_the_config_file_becomes_what_the_contract_says(
     config: dict[str, Any], paths: PathMap, indent: int | None
 ) -> None:
     text = stringify(config, indent).decode()
-    edits = config_change(text, paths).edits
-    after = apply(text, edits)
+    after = config_file.rewritten(text, paths)
     assert json.loads(after) == moved_config(json.loads(text), paths)
-    back, lost = undo(after, [Edit.from_record(edit.record()) for edit in edits])
-    assert lost == []
-    assert apply(after, back) == text
 
 
 @given(CONFIGS)
 def test_a_config_file_is_changed_once(config: dict[str, Any]) -> None:
     text = stringify(config, 2).decode()
-    after = apply(text, config_change(text, MOVE).edits)
-    assert config_change(after, MOVE).edits == ()
+    after = config_file.rewritten(text, MOVE)
+    assert config_file.rewritten(after, MOVE) == after
 
 
 @given(DOCUMENTS, MAPS)
 def test_any_document_can_be_a_config_file_or_settings(text: str, paths: PathMap) -> None:
-    for edits in (config_change(text, paths).edits, project_file_edits(text, paths, NAMES)):
-        loads(apply(text, edits))
+    loads(config_file.rewritten(text, paths))
+    loads(other.project_file(text, paths, NAMES))

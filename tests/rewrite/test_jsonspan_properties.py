@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, loads, parse, quote
-from tests.property.strategies import BLANKS, DOCUMENTS
+from tests.rewrite.strategies import BLANKS, DOCUMENTS
 
 ALMOST_JSON = st.text('{}[]",:\\u0e1-.+tfn \n\t\ufeff\0\ud800', max_size=14)
 

@@ -8,26 +8,12 @@ from typing import Any
 
 import pytest
 
-from ccmove.rewrite import rewriter
-from ccmove.rewrite.jsonspan import parse, show
-from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.rewriter import (
-    NameMap,
-    alias_lines,
-    appendix,
-    change_lines,
-    desktop_edits,
-    entry_edits,
-    index_edits,
-    job_edits,
-    map_inside,
-    parse_index,
-    plugin_edits,
-    project_file_edits,
-    string_edits,
-    walk,
-)
-from ccmove.rewrite.splice import apply
+from ccmove.rewrite import index, other
+from ccmove.rewrite.compare import compare
+from ccmove.rewrite.jsonspan import NotJsonError, parse
+from ccmove.rewrite.other import aliases, appended, map_inside
+from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.splice import Mapper, apply, string_splices, walk
 
 OLD, NEW = "/home/dev/code/my-app", "/home/dev/code/new-app"
 PATHS = PathMap(((OLD, NEW),))
@@ -40,8 +26,12 @@ def at(template: str) -> str:
     return template.replace("/OLD", OLD).replace("/NEW", NEW)
 
 
-def moved(text: str, find_edits: Any) -> Any:
-    return json.loads(apply(text, find_edits(text, PATHS, NAMES)))
+def moved(text: str, rewritten: Any) -> Any:
+    return json.loads(rewritten(text, PATHS, NAMES))
+
+
+def strings(text: str, mapper: Mapper = PATHS.map) -> str:
+    return apply(text, string_splices(text, parse(text), mapper))
 
 
 class TestNameMap:
@@ -96,18 +86,13 @@ class TestNameMap:
 class TestIndex:
     def test_the_client_s_own_index_is_rewritten_and_nothing_else_changes(self) -> None:
         text = (FACTS / "client-2.1.23" / "sessions-index.json").read_text("utf-8")
-        edits = index_edits(text, PATHS, NAMES)
-        assert sorted(show(edit.pointer) for edit in edits) == [
+        expected = text.replace(OLD, NEW).replace("-home-dev-code-my-app", "-home-dev-code-new-app")
+        assert index.rewritten(text, PATHS, NAMES) == expected
+        assert [row.place for row in compare(text.encode(), expected.encode())] == [
             "/entries/0/fullPath",
             "/entries/0/projectPath",
             "/originalPath",
         ]
-        expected = text.replace(OLD, NEW).replace("-home-dev-code-my-app", "-home-dev-code-new-app")
-        assert apply(text, edits) == expected
-        assert {edit.anchor for edit in edits} == {
-            None,
-            json.loads(text)["entries"][0]["sessionId"],
-        }
 
     def test_top_level_and_entries_of_every_version(self) -> None:
         text = json.dumps(
@@ -126,7 +111,7 @@ class TestIndex:
                 "other": {"originalPath": OLD},
             }
         )
-        found = moved(text, index_edits)
+        found = moved(text, index.rewritten)
         expected = json.loads(text)
         expected["originalPath"], expected["projectPath"] = NEW, NEW + "/sub"
         expected["entries"][0]["projectPath"] = NEW
@@ -160,11 +145,9 @@ class TestIndex:
     )
     def test_any_spelling_of_an_entry_is_understood(self, entry: str) -> None:
         text = f'{{"entries": [{entry}]}}'
-        (edit,) = index_edits(text, PATHS, NAMES)
-        assert edit.pointer == ("entries", 0, "projectPath")
-        assert edit.text == f'"{NEW}"'
-        assert text[edit.start : edit.end].replace("\\/", "/") == f'"{OLD}"'
-        assert edit.start == text.rindex(text[edit.start : edit.end])
+        spelled = OLD.replace("/", "\\/") if "\\/" in entry else OLD
+        head, _, tail = text.rpartition(spelled)
+        assert index.rewritten(text, PATHS, NAMES) == head + NEW + tail
 
     @pytest.mark.parametrize(
         "text",
@@ -179,82 +162,80 @@ class TestIndex:
         ],
     )
     def test_what_has_another_shape_stays(self, text: str) -> None:
-        assert index_edits(text, PATHS, NAMES) == []
+        assert index.rewritten(text, PATHS, NAMES) == text
 
     @pytest.mark.parametrize("byte", [b"\x80", b"\xff"])
     def test_a_string_with_bytes_that_are_no_utf8_stays(self, byte: bytes) -> None:
         old = OLD.encode()
         data = b'{"originalPath": "%s/%s", "projectPath": "%s"}' % (old, byte, old)
         text = data.decode("utf-8", "surrogateescape")
-        after = apply(text, index_edits(text, PATHS, NAMES)).encode("utf-8", "surrogateescape")
+        after = index.rewritten(text, PATHS, NAMES).encode("utf-8", "surrogateescape")
         assert after == data.replace(b'"%s"' % OLD.encode(), b'"%s"' % NEW.encode())
 
     def test_bytes_that_are_no_utf8_hold_no_other_string_back(self) -> None:
         data = b'{"projectPath": "%s", "originalPath": "%s/\xff"}' % (OLD.encode(), OLD.encode())
         text = data.decode("utf-8", "surrogateescape")
-        (edit,) = index_edits(text, PATHS, NAMES)
-        assert edit.pointer == ("projectPath",)
+        assert index.rewritten(text, PATHS, NAMES) == text.replace(OLD, NEW, 1)
 
-    @pytest.mark.parametrize("key", ["projectPath", "project\\u0050ath"])
-    @pytest.mark.parametrize(("session", "anchor"), [('"s"', "s"), ("7", None), ("null", None)])
-    def test_an_edit_is_anchored_to_its_session(
-        self, key: str, session: str, anchor: str | None
-    ) -> None:
-        text = at(f'{{"entries": [{{"sessionId": {session}, "{key}": "/OLD"}}]}}')
-        (edit,) = index_edits(text, PATHS, NAMES)
-        assert edit.anchor == anchor
 
-    @pytest.mark.parametrize("key", ["projectPath", "project\\u0050ath"])
-    def test_a_value_that_is_mapped_to_itself_stays(self, key: str) -> None:
-        text = at(f'[{{"{key}": "/OLD"}}]')
-        entry = parse(text, lambda at: not at).items[0]
-        assert entry_edits(text, entry, (), lambda path: path, lambda path: path) == []
+class TestEntries:
+    """The entries of an index come and go by their sessions."""
 
-    def test_one_entry_by_itself(self) -> None:
-        text = at('[{"sessionId": "s", "projectPath": "/OLD"}]')
-        entry = parse(text, lambda at: not at).items[0]
-        (edit,) = entry_edits(text, entry, ("entries", 4), PATHS.map, NAMES.map)
-        assert (edit.pointer, edit.anchor) == (("entries", 4, "projectPath"), "s")
+    A, B, C = (f'{{"sessionId": "{key}", "projectPath": "{OLD}"}}' for key in "abc")
+    TEXT = f'{{"entries": [{A}, {B}, [7]], "originalPath": "{OLD}"}}'
 
-    def test_entries_as_the_client_spells_them_are_never_opened(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Opening each of thousands of entries would take long."""
+    def test_each_is_known_by_its_session_or_its_text(self) -> None:
+        assert index.entries(self.TEXT) == [("a", self.A), ("b", self.B), ("[7]", "[7]")]
+        assert index.sessions_of(self.TEXT, {OLD}) == {"a", "b"}
+        assert index.sessions_of(self.TEXT, {NEW}) == set()
 
-        def opened(*_: object) -> None:
-            raise AssertionError("an entry was opened")
+    def test_what_it_lacks_is_added_once(self) -> None:
+        other_a = self.A.replace(OLD, NEW)
+        entries = [("a", other_a), ("c", self.C), ("c", "{}"), ("[7]", "[7]")]
+        expected = self.TEXT.replace("[7]", f"[7], {self.C}")
+        assert index.with_entries(self.TEXT, entries) == expected
+        assert index.with_entries(expected, entries) == expected
 
-        monkeypatch.setattr(rewriter, "parse_at", opened)
-        entry = {"sessionId": "s", "projectPath": OLD, "fullPath": "/c/projects/-a/s.jsonl"}
-        before = {
-            "entries": [entry, entry | {"projectPath": f"{OLD}/x"}, entry],
-            "projectPath": OLD,
-        }
-        for indent in (None, 2):
-            text = json.dumps(before, indent=indent)
-            after = apply(text, index_edits(text, PATHS, NAMES))
-            assert after == text.replace(OLD, NEW)
-        text = at('{"entries": [{"project\\u0050ath": "/OLD"}]}')
-        with pytest.raises(AssertionError, match="was opened"):  # the control
-            index_edits(text, PATHS, NAMES)
+    def test_some_are_replaced(self) -> None:
+        other_a = self.A.replace(OLD, NEW)
+        after = index.with_entries(self.TEXT, [("a", other_a), ("b", "{}")], {"a"})
+        assert json.loads(after)["entries"] == [json.loads(self.B), [7], json.loads(other_a)]
 
-    def test_entries_are_not_opened_before_they_are_needed(self) -> None:
-        root = parse_index('{"entries": [{"sessionId": "s"}]}')
-        entries = root.get("entries")
-        assert entries is not None
-        assert entries.items[0].value == {"sessionId": "s"}
+    def test_some_leave(self) -> None:
+        assert index.entries(index.without(self.TEXT, {"a", "[7]", "x"})) == [("b", self.B)]
+        assert index.without(self.TEXT, {"a", "b", "[7]"}) == self.TEXT.replace(
+            f"{self.A}, {self.B}, [7]", ""
+        )
+
+    def test_all_may_leave_and_others_come(self) -> None:
+        text = f'{{"entries": [\n  {self.A}\n]}}'
+        assert index.with_entries(text, [("a", self.B)], {"a"}) == text.replace(self.A, self.B)
+
+    def test_one_by_itself_is_rewritten(self) -> None:
+        assert index.entry_rewritten(self.A, PATHS, NAMES) == self.A.replace(OLD, NEW)
+        assert index.entry_rewritten("[7]", PATHS, NAMES) == "[7]"
+
+    def test_the_owner_is_another(self) -> None:
+        text = f'{{"projectPath": "/x", "originalPath": "{OLD}", "entries": [{self.A}]}}'
+        expected = text.replace(f'"originalPath": "{OLD}"', '"originalPath": "/y"')
+        assert index.owned_by(text, {OLD}, "/y") == expected
+
+    def test_a_new_one_is_an_index(self) -> None:
+        made = index.made([("a", self.A), ("b", self.B)], OLD)
+        assert index.entries(made) == [("a", self.A), ("b", self.B)]
+        assert index.paths_in(made) == {OLD}
+
+    @pytest.mark.parametrize("text", ["[]", "{}", '{"entries": {}}', "7", "{"])
+    def test_what_is_no_index_has_none(self, text: str) -> None:
+        assert index.paths_in(text) == frozenset()
+        with pytest.raises(NotJsonError):
+            index.entries(text)
 
 
 class TestAnyDocument:
     def test_values_and_keys_that_are_paths_change(self) -> None:
         text = at('{"/OLD": 1, "a": ["/OLD/x", {"b": "/OLD"}], "c": "--x=/OLD"}')
-        edits = string_edits(text, parse(text), ("p",), PATHS.map)
-        assert [show(edit.pointer) for edit in edits] == [
-            "/p/~1home~1dev~1code~1my-app",
-            "/p/a/0",
-            "/p/a/1/b",
-        ]
-        assert json.loads(apply(text, edits)) == {
+        assert json.loads(strings(text)) == {
             NEW: 1,
             "a": [NEW + "/x", {"b": NEW}],
             "c": "--x=" + OLD,
@@ -262,29 +243,28 @@ class TestAnyDocument:
 
     def test_a_key_is_not_renamed_to_one_that_is_there(self) -> None:
         text = at('{"/OLD": 1, "/NEW": 2}')
-        assert string_edits(text, parse(text), (), PATHS.map) == []
+        assert strings(text) == text
         chain = PathMap((("/a", "/b"), ("/b", "/c")))
         text = '{"/a": 1, "/b": 2, "/c": 3}'
-        assert string_edits(text, parse(text), (), chain.map) == []
+        assert strings(text, chain.map) == text
 
     def test_what_is_mapped_to_itself_stays(self) -> None:
         text = '{"/a": "/a", "b": ["/a"]}'
-        assert string_edits(text, parse(text), (), lambda value: value) == []
+        assert string_splices(text, parse(text), lambda value: value) == []
 
     def test_keys_may_be_swapped(self) -> None:
         swap = PathMap((("/a", "/b"), ("/b", "/a")))
         text = '{"/a": 1, "/b": 2}'
-        assert apply(text, string_edits(text, parse(text), (), swap.map)) == '{"/b": 1, "/a": 2}'
+        assert strings(text, swap.map) == '{"/b": 1, "/a": 2}'
 
     def test_two_keys_do_not_become_one(self) -> None:
         both = PathMap((("/a", "/c"), ("/b", "/c")))
         text = '{"/a": 1, "/b": 2}'
-        assert string_edits(text, parse(text), (), both.map) == []
+        assert strings(text, both.map) == text
 
     def test_of_repeated_keys_the_last_value_changes_and_all_names(self) -> None:
         text = at('{"/OLD": "/OLD", "/OLD": "/OLD"}')
-        after = apply(text, string_edits(text, parse(text), (), PATHS.map))
-        assert after == at('{"/NEW": "/OLD", "/NEW": "/NEW"}')
+        assert strings(text) == at('{"/NEW": "/OLD", "/NEW": "/NEW"}')
 
     def test_walking_needs_no_recursion(self) -> None:
         text = "[" * 50_000 + f'"{OLD}"' + "]" * 50_000
@@ -307,9 +287,7 @@ class TestOtherFiles:
         )
         expected = json.loads(text)
         expected["plugins"]["a@b"][0]["projectPath"] = NEW
-        assert moved(text, plugin_edits) == expected
-        (edit,) = plugin_edits(text, PATHS, NAMES)
-        assert edit.pointer == ("plugins", "a@b", 0, "projectPath")
+        assert moved(text, other.plugins) == expected
 
     def test_jobs(self) -> None:
         transcript = "/home/dev/.claude/projects/-home-dev-code-my-app/s.jsonl"
@@ -326,11 +304,11 @@ class TestOtherFiles:
         expected.update(cwd=NEW, originCwd=NEW + "/x", worktreePath=NEW + "/w")
         expected["linkScanPath"] = transcript.replace("my-app", "new-app")
         expected["sessionPermissionRules"]["addDirs"] = [NEW, "/srv"]
-        assert moved(json.dumps(record), job_edits) == expected
+        assert moved(json.dumps(record), other.job) == expected
 
     def test_desktop(self) -> None:
         record = {"cwd": OLD, "originCwd": OLD + "/x", "title": OLD}
-        assert moved(json.dumps(record), desktop_edits) == {
+        assert moved(json.dumps(record), other.desktop) == {
             "cwd": NEW,
             "originCwd": NEW + "/x",
             "title": OLD,
@@ -447,7 +425,7 @@ class TestPermissionRules:
         }
         expected["hooks"]["Start"][0]["hooks"][0]["command"] = f"{NEW}/hook.sh"
         expected["env"]["ROOT"] = NEW
-        assert moved(json.dumps(settings, indent=2), project_file_edits) == expected
+        assert moved(json.dumps(settings, indent=2), other.project_file) == expected
 
 
 class TestLines:
@@ -458,22 +436,12 @@ class TestLines:
     )
 
     def test_aliases_that_name_the_directory_change_and_keep_their_ends(self) -> None:
-        changes = alias_lines(self.ALIASES, NAMES)
-        after = change_lines(self.ALIASES, changes)
-        assert after == self.ALIASES.replace("my-app", "new-app")
-        assert change_lines(after, [(n, b, a) for n, a, b in changes]) == self.ALIASES
+        assert aliases(self.ALIASES, NAMES) == self.ALIASES.replace("my-app", "new-app")
 
     @pytest.mark.parametrize("end", [" ", "X", "\t", "-docker"])
     def test_a_line_that_names_another_directory_stays(self, end: str) -> None:
-        assert alias_lines(f"/c/projects/-home-dev-code-my-app{end}\n", NAMES) == []
-
-    def test_a_line_that_has_moved_is_found_by_its_text(self) -> None:
-        assert change_lines("x\nnew\n", [(0, "new", "old")]) == "x\nold\n"
-
-    def test_a_line_that_is_gone_or_there_twice_is_left(self) -> None:
-        for number in (0, 1, 2, 9):
-            assert change_lines("x\n", [(number, "new", "old")]) == "x\n"
-        assert change_lines("x\nnew\nnew", [(0, "new", "old")]) == "x\nnew\nnew"
+        text = f"/c/projects/-home-dev-code-my-app{end}\n"
+        assert aliases(text, NAMES) == text
 
     @pytest.mark.parametrize(
         ("theirs", "ours", "expected"),
@@ -493,4 +461,4 @@ class TestLines:
         ],
     )
     def test_what_is_lacking_is_appended_once(self, theirs: str, ours: str, expected: str) -> None:
-        assert appendix(theirs, ours) == expected
+        assert appended(theirs, ours) == theirs + expected

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap
-from tests.property.strategies import LEAVES as VALUES
-from tests.property.strategies import (
+from tests.rewrite.strategies import LEAVES as VALUES
+from tests.rewrite.strategies import (
     NEW,
     OLD,
     PATHS,

@@ -13,12 +13,9 @@ from ccmove.rewrite.jsonspan import (
     Node,
     NotJsonError,
     Spelled,
-    byte_values,
     canonical,
     find,
     loads,
-    member_at,
-    outline,
     parse,
     parse_at,
     quote,
@@ -242,133 +239,6 @@ class TestDeepNesting:
     def test_what_recursion_can_do_is_not_refused(self) -> None:
         depth = sys.getrecursionlimit() // 4
         assert loads("[" * depth + "]" * depth) is not None
-
-
-class TestOutline:
-    """Where values stand in bytes; of all values only keys are known."""
-
-    DATA = (
-        '\ufeff {"\u00e9": [1, {"\u00fc": "\u00df"}], "\\u00e0/": {"c": "x"}, "d": {}} \n'.encode()
-    )
-
-    @staticmethod
-    def raw(node: Node | None) -> str:
-        assert node is not None
-        return TestOutline.DATA[node.start : node.end].decode()
-
-    def test_places_are_those_of_the_bytes(self) -> None:
-        root = outline(self.DATA, lambda _: True)
-        assert self.raw(root) == self.DATA.decode().strip("\ufeff \n")
-        assert self.raw(root.get("\u00e9")) == '[1, {"\u00fc": "\u00df"}]'
-        assert self.raw(find(root, ("\u00e9", 1, "\u00fc"))) == '"\u00df"'
-        assert self.raw(find(root, ("\u00e0/", "c"))) == '"x"'
-        assert [self.raw(key) for key in root.keys] == ['"\u00e9"', '"\\u00e0/"', '"d"']
-
-    def test_values_are_not_kept(self) -> None:
-        root = outline(self.DATA, lambda pointer: not pointer)
-        assert [(item.value, item.opened) for item in root.items] == [(None, "")] * 3
-
-    def test_a_key_that_is_no_utf8_survives(self) -> None:
-        root = outline(b'{"a\xff": 1}', lambda _: True)
-        assert [key.value for key in root.keys] == ["a\udcff"]
-
-    def test_only_what_is_asked_for_is_opened(self) -> None:
-        root = outline(b'{"a": {"b": 1}, "c": {"d": 2}}', lambda at: at in ((), ("c",)))
-        assert [item.opened for item in root.items] == ["", "{"]
-
-    def test_without_a_byte_order_mark_it_begins_at_the_first_byte(self) -> None:
-        assert outline(b"{}", lambda _: True).start == 0
-
-    @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b"{", b"{} x", b"{1}", b"tru", b"NaN"])
-    def test_what_is_not_json_is_refused(self, data: bytes) -> None:
-        for opens in (True, False):
-            with pytest.raises(NotJsonError):
-                outline(data, lambda _: opens)  # noqa: B023 - called at once
-
-    def test_a_number_of_any_length_is_passed_over(self) -> None:
-        data = b'{"a": [%b], "b": 1}' % (b"9" * 10_000)
-        root = outline(data, lambda pointer: not pointer)
-        assert [item.end - item.start for item in root.items] == [10_002, 1]
-
-    def test_what_is_nested_deeply_is_passed_over(self) -> None:
-        data = b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b', "b": 1}'
-        root = outline(data, lambda pointer: not pointer)
-        assert [data[item.start : item.end][:2] for item in root.items] == [b"[[", b"1"]
-
-
-class TestMemberAt:
-    @pytest.mark.parametrize(
-        ("text", "key", "value"),
-        [
-            ('{"a":1}', '"a"', "1"),
-            ('{ "a" :\t[1, "x"] , "b": 2}', '"a"', '[1, "x"]'),
-            ('{"a\\"\\u0041": {"c": {}}, "b"', '"a\\"\\u0041"', '{"c": {}}'),
-            ('{"": "x"', '""', '"x"'),
-        ],
-    )
-    def test_the_key_and_the_value_have_their_places(self, text: str, key: str, value: str) -> None:
-        name, item = member_at(text, text.index('"'))
-        assert text[name.start : name.end] == key
-        assert name.value == json.loads(key)
-        assert text[item.start : item.end] == value
-        assert (item.value, item.opened) == (None, "")
-
-    def test_what_is_nested_deeply_is_passed_over(self) -> None:
-        text = '"a": ' + "[" * 5000 + "]" * 5000 + ", 1"
-        assert member_at(text, 0)[1].end == len(text) - 3
-
-    @pytest.mark.parametrize(
-        "text", ['"a"', '"a" 1', '"a":', '"a": }', "1: 2", "a: 1", "", '"a', "[]:1"]
-    )
-    def test_what_is_no_member_is_refused(self, text: str) -> None:
-        with pytest.raises(NotJsonError):
-            member_at(text, 0)
-
-    def test_the_refusal_says_where(self) -> None:
-        with pytest.raises(NotJsonError, match=r"at character 1$"):
-            member_at('{"a" 1}', 1)
-
-
-class TestByteValues:
-    """Values far sooner, in Latin-1; None where that would not be the whole truth."""
-
-    def test_strings_are_their_bytes_and_numbers_as_they_are_spelled(self) -> None:
-        data = '{"\u00e9": "\u00e9", "n": [1.10, -7, true], "o": {"a": null}} '.encode()
-        assert byte_values(data) == {
-            "\xc3\xa9": "\xc3\xa9",
-            "n": [b"1.10", b"-7", True],
-            "o": {"a": None},
-        }
-
-    def test_an_escape_is_what_it_stands_for(self) -> None:
-        assert byte_values(rb'{"a": "x\n\/\"\\"}') == {"a": 'x\n/"\\'}
-
-    @pytest.mark.parametrize(
-        "data",
-        [
-            rb'{"a": "\u0061"}',
-            rb'{"a": "\\u0061"}',
-            b"[]",
-            b'"a"',
-            b"1",
-            b' {"a": 1}',
-            b"\xef\xbb\xbf{}",
-            b"{} x",
-            b"{",
-            b'{"a": NaN}',
-            b"",
-            b'{"a": ' + b"[" * 50_000 + b"]" * 50_000 + b"}",
-        ],
-    )
-    def test_there_is_none_of(self, data: bytes) -> None:
-        assert byte_values(data) is None
-
-    def test_an_object_can_be_made_something_else(self) -> None:
-        def hook(record: dict[str, object]) -> object:
-            return len(record) if "x" in record else record
-
-        assert byte_values(b'{"a": {"x": 1, "y": 2}, "b": {}}', hook) == {"a": 2, "b": {}}
-        assert byte_values(b'{"x": 1}', hook) is None
 
 
 class TestNumbers:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ccmove.claude.naming import encode, may_be_name_of, possible_names, sieve
 from ccmove.rewrite.pathmap import PathMap, is_named_in
-from tests.property.strategies import PATHS
+from tests.rewrite.strategies import PATHS
 from tests.support.state import encoded_name
 
 PARTS = st.lists(st.sampled_from(["a", "b", "a-b", "a b", "\u00e9"]), min_size=1, max_size=4)

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from ccmove.rewrite import config
-from ccmove.rewrite.config import config_change, unite
-from ccmove.rewrite.jsonspan import parse
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.splice import Edit, apply, undo
+from ccmove.rewrite.threeway import taken_out
 
 OLD, NEW = "/home/dev/code/my-app", "/home/dev/code/new-app"
 PATHS = PathMap(((OLD, NEW),))
@@ -20,36 +18,32 @@ FACT = Path(__file__).parents[2] / "fixtures" / "facts" / "client-2.1.325" / "do
 
 
 def moved_text(text: str, paths: PathMap = PATHS) -> str:
-    return apply(text, config_change(text, paths).edits)
+    return config.rewritten(text, paths)
 
 
 def moved(document: dict[str, Any], paths: PathMap = PATHS) -> dict[str, Any]:
     """The config after the move; what undoes it is checked on the way."""
     text = json.dumps(document, indent=2)
-    edits = [Edit.from_record(edit.record()) for edit in config_change(text, paths).edits]
     after = moved_text(text, paths)
-    back, lost = undo(after, edits)
-    assert lost == []
-    assert apply(after, back) == text
+    back = taken_out("config", text, after, after + " ", paths.reversed().map, paths.map)
+    assert (json.loads(back[0]), back[1]) == (document, [])
     found = json.loads(after)
     assert isinstance(found, dict)
     return found
 
 
 def mentions(document: dict[str, Any], paths: PathMap = PATHS) -> dict[str, str]:
-    return dict(config_change(json.dumps(document), paths).mentions)
+    return dict(config.mentions(moved_text(json.dumps(document), paths), paths))
 
 
 class TestKeysAndValues:
     def test_the_client_s_own_file_changes_in_two_places(self) -> None:
         text = FACT.read_text("utf-8")
-        change = config_change(text, PATHS)
-        assert [(edit.kind, edit.describe()) for edit in change.edits] == [
-            ("key", (OLD, NEW)),
-            ("set", (OLD, NEW)),
-        ]
-        assert apply(text, change.edits) == text.replace(f'"{OLD}"', f'"{NEW}"')
-        assert change.mentions == ()
+        assert text.count(f'"{OLD}"') == 2
+        after = text.replace(f'"{OLD}"', f'"{NEW}"')
+        assert moved_text(text) == after
+        assert config.mentions(after, PATHS) == []
+        assert NEW in config.project_paths(after)
 
     def test_nested_projects_follow_and_siblings_stay(self) -> None:
         projects = {OLD: {}, OLD + "/web": {"a": 1}, OLD + "-docker": {"b": OLD}, "/srv": {}}
@@ -94,7 +88,7 @@ class TestKeysAndValues:
         ],
     )
     def test_another_shape_changes_nothing(self, text: str) -> None:
-        assert config_change(text, PATHS).edits == ()
+        assert moved_text(text) == text
 
     def test_a_swap_and_a_chain(self) -> None:
         swap = PathMap((("/a", "/b"), ("/b", "/a")))
@@ -206,8 +200,7 @@ class TestUniting:
 
     def test_it_works_on_any_two_texts(self) -> None:
         text = '{"a":[1]}'
-        edits = unite(text, parse(text), (), '{"a": [2], "b": "c"}')
-        assert apply(text, edits) == '{"a":[1,2],"b":"c"}'
+        assert config.united(text, '{"a": [2], "b": "c"}') == '{"a":[1,2],"b":"c"}'
 
 
 class TestTwoIntoOne:
@@ -276,8 +269,8 @@ class TestMentions:
         value = {"args": [f"--root={OLD}", OLD], "allowedTools": [f"Read(/{OLD}/**)"]}
         document = {"projects": {OLD: value}, "tip": f"in {OLD}.", "other": f"{OLD}-docker"}
         assert mentions(document) == {
-            "/projects/~1home~1dev~1code~1my-app/args/0": f"--root={OLD}",
-            "/projects/~1home~1dev~1code~1my-app/allowedTools/0": f"Read(/{OLD}/**)",
+            "/projects/~1home~1dev~1code~1new-app/args/0": f"--root={OLD}",
+            "/projects/~1home~1dev~1code~1new-app/allowedTools/0": f"Read(/{OLD}/**)",
             "/tip": f"in {OLD}.",
         }
 
@@ -290,7 +283,9 @@ class TestMentions:
 
     def test_strings_inside_a_value_that_was_united(self) -> None:
         document = {"projects": {OLD: {"args": [f"--root={OLD}", OLD]}, NEW: {}}}
-        assert mentions(document) == {"/projects/~1home~1dev~1code~1my-app/args/0": f"--root={OLD}"}
+        assert mentions(document) == {
+            "/projects/~1home~1dev~1code~1new-app/args/0": f"--root={OLD}"
+        }
 
     def test_a_repository_that_is_not_listed_twice_is_not_left_alone(self) -> None:
         assert mentions({"githubRepoPaths": {"a/b": [OLD, NEW]}}) == {}
@@ -302,15 +297,21 @@ class TestMentions:
     def test_however_the_path_is_spelled(self, old: str, ensure_ascii: bool) -> None:
         paths = PathMap(((old, "/new"),))
         text = json.dumps({"tip": f"in {old}"}, ensure_ascii=ensure_ascii)
-        assert config_change(text, paths).mentions == (("/tip", f"in {old}"),)
+        assert config.mentions(text, paths) == [("/tip", f"in {old}")]
         slashed = text.replace("/", "\\/")
-        assert config_change(slashed, paths).mentions == (("/tip", f"in {old}"),)
+        assert config.mentions(slashed, paths) == [("/tip", f"in {old}")]
 
     def test_windows_paths(self) -> None:
         paths = PathMap(((r"C:\Users\me\app", r"C:\Users\me\new"),))
         assert mentions({"tip": "--root=c:/Users/me/app/x"}, paths) == {
             "/tip": "--root=c:/Users/me/app/x"
         }
+
+    def test_after_a_swap_only_what_did_not_move(self) -> None:
+        swap = PathMap((("/a", "/b"), ("/b", "/a")))
+        value = {"p": "/a/x", "q": "--x=/a", "/b": 1}
+        document = {"projects": {"/a": value, "/c": {"p": "/a"}}, "githubRepoPaths": {"r": ["/a"]}}
+        assert mentions(document, swap) == {"/projects/~1b/q": "--x=/a", "/projects/~1c/p": "/a"}
 
     def test_what_is_in_place_already_is_no_mention(self) -> None:
         paths = PathMap((("/a", "/a/main"),))
