@@ -15,9 +15,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ccmove.cli.demo import Demo, demo
+from ccmove.cli.demo import Demo, as_home, play, show_demo, show_scene
+from ccmove.cli.main import app
 from ccmove.report.console import Printer
-from ccmove.report.demo import show_demo, show_scene
 
 WIDTH = 84
 FIXED = ((r"ccmove-demo-[a-z0-9_-]{8}", "ccmove-demo-3k7x1q9z"),
@@ -30,7 +30,8 @@ def short(run: Demo, printer: Printer) -> None:
         scene = next(scene for scene in run.scenes if scene.title == title)
         if number:
             printer.lines([[]])
-        show_scene(replace(scene, facts=()), printer.at_home(run.home))
+        with as_home(run.home):
+            show_scene(replace(scene, facts=()), printer)
 
 
 PICTURES: dict[str, Callable[[Demo, Printer], None]] = {
@@ -55,6 +56,6 @@ def draw(name: str, run: Demo) -> str:
 
 
 if __name__ == "__main__":
-    shown = demo()
+    shown = play(app)
     for picture in PICTURES:
         Path(sys.argv[1], picture).write_text(draw(picture, shown), encoding="utf-8")

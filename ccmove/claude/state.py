@@ -20,13 +20,12 @@ from ccmove.claude import nofollow
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import LONGEST_NAME, may_be_name_of, possible_names, uncut
 from ccmove.claude.reading import Fingerprint, history_file, links_refused, open_regular
-from ccmove.errors import LinkError, RefusedError, StaleLookError
+from ccmove.errors import LinkError, RefusedError, StaleLookError, again, look_at, run
 from ccmove.otherprocess import OtherProcess, in_halves, is_worth_it, send
 from ccmove.rewrite import history
 from ccmove.rewrite.config import is_opened
 from ccmove.rewrite.jsonspan import Node, NotJsonError, byte_values, outline, parse
 from ccmove.rewrite.rewriter import parse_index
-from ccmove.text import command_line
 from ccmove.text import readable_size as readable
 
 TRANSCRIPT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -78,11 +77,11 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
         if seen.size > largest:
             raise RefusedError(
                 f"{path} is larger than {readable(largest)}, which can't be right",
-                f"look at it: {command_line(['ls', '-l', str(path)])}",
+                run("ls", "-l", path, text="look at it"),
             )
         data = file.read(seen.size + 1)
     if len(data) != seen.size:
-        raise StaleLookError(f"{path} changed while it was read", "run the command again")
+        raise StaleLookError(f"{path} changed while it was read", again("run it again"))
     return Document(path, data, seen)
 
 
@@ -291,7 +290,7 @@ class State:
         except NotADirectoryError:
             raise RefusedError(
                 f"{projects} is not a directory",
-                f"look at it: {command_line(['ls', '-ld', str(projects)])}",
+                look_at(projects),
             ) from None
 
     @contextlib.contextmanager

@@ -23,23 +23,27 @@ from click.shell_completion import (
 from ccmove.claude.layout import Layout, find_layout, size_of
 from ccmove.claude.naming import possible_names
 from ccmove.claude.state import State, recorded_path
-from ccmove.cli.start import COMPLETE_VARIABLE
+from ccmove.cli.boundary import Answer, Asked, Call
+from ccmove.errors import UsageError, run
 from ccmove.inspect.listed import read_lists
 from ccmove.inspect.survey import folder_exists
+from ccmove.report.console import show_text
 from ccmove.run.backups import all_manifests, in_force
 from ccmove.text import printable
 
+COMPLETE_VARIABLE = "_CCMOVE_COMPLETE"  # a shell sets it to ask how a word goes on
+SHELLS = ["bash", "zsh", "fish"]
 SLOW_HISTORY = 8 << 20  # bytes; nobody waits for a larger one at TAB
 Items = list[CompletionItem[str]]
 
 
-def known_projects(context: click.Context, incomplete: str) -> Items:
+def known_projects(context: click.Context, _: click.Parameter | None, incomplete: str) -> Items:
     """Known projects that begin so, or whose folder's name does; missing ones first.
 
     With no match the shell offers folders: all that lies below one may be moved at once.
     """
     found = _quietly(lambda: list(_matching(_layout(context), incomplete)))
-    return found or folders(context, incomplete)
+    return found or folders(context, _, incomplete)
 
 
 def first_word(
@@ -48,18 +52,18 @@ def first_word(
     """A command, an option or the OLD of a move; folders only when there is nothing else."""
     found = {item.value: item for item in [*commands, *move.shell_complete(context, incomplete)]}
     if not incomplete.startswith("-"):
-        for item in known_projects(context, incomplete):
+        for item in known_projects(context, None, incomplete):
             if item.type == "plain" or not found:
                 found[item.value] = item
     return list(found.values())
 
 
-def folders(_: click.Context, incomplete: str) -> Items:
+def folders(_: click.Context, __: click.Parameter | None, incomplete: str) -> Items:
     """Folders, which the shell itself knows best how to complete."""
     return [CompletionItem(incomplete, type="dir")]
 
 
-def backups(context: click.Context, incomplete: str) -> Items:
+def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Items:
     """IDs of the backups, the newest first, what was undone already last."""
 
     def find() -> Items:
@@ -207,8 +211,25 @@ def _with_tilde(path: str) -> str:
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
 
 
-def script(app: click.Command, shell: str) -> str:
-    """The script that makes this shell ask ccmove."""
-    found = get_completion_class(shell)
-    assert found is not None  # the command line offers only those there are
-    return found(app, {}, "ccmove", COMPLETE_VARIABLE).source()
+@click.command(name="completion")
+@click.argument("shell", type=click.Choice(SHELLS), required=False)
+@click.pass_context
+def completion_command(context: click.Context, shell: str | None) -> Asked:
+    """Print the script that completes ccmove's arguments in SHELL.
+
+    \b
+    bash  eval "$(ccmove completion bash)"      in ~/.bashrc
+    zsh   eval "$(ccmove completion zsh)"       in ~/.zshrc, after compinit
+    fish  ccmove completion fish | source       in ~/.config/fish/config.fish
+    """
+    chosen = shell or os.path.basename(os.environ.get("SHELL", "bash"))
+    app = context.find_root().command
+
+    def work(_: Call) -> Answer:
+        found = get_completion_class(chosen) if chosen in SHELLS else None
+        if found is None:
+            message = f"no completion for {chosen}: name bash, zsh or fish"
+            raise UsageError(message, run("ccmove", "completion", "--help"))
+        return found(app, {}, "ccmove", COMPLETE_VARIABLE).source(), show_text
+
+    return Asked(work)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccmove.claude.state import INDEX, read_document
-from ccmove.errors import RefusedError
+from ccmove.errors import RefusedError, again
 from ccmove.inspect.indexcheck import Truth, index_faults
 from ccmove.plan.model import FileChange, Plan, ProjectMove, Step
 from ccmove.rewrite.splice import apply
@@ -173,7 +173,7 @@ def _unite(source: Path, target: Path, changes: Changes) -> None:
         else:
             raise RefusedError(
                 f"{ours} and {theirs} are different files of one name",
-                "look at both, move one away, then run the command again",
+                again("look at both, move one away, then run it again"),
             )
     changes.remove_directory(source)
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from ccmove.claude.state import INDEX, Document, read_document
-from ccmove.errors import StaleLookError
+from ccmove.errors import StaleLookError, again
 from ccmove.plan.model import FileChange
 from ccmove.rewrite import rewriter
 from ccmove.rewrite import splice as make
@@ -125,7 +125,7 @@ class Drafts:
         """The draft of a document that was seen to be there a moment ago."""
         draft = self.at(path)
         if draft is None:
-            raise StaleLookError(f"{path} is gone", "run the command again")
+            raise StaleLookError(f"{path} is gone", again("run it again"))
         return draft
 
     def forget(self, path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from ccmove.errors import RefusedError
+from ccmove.errors import RefusedError, again
 from ccmove.plan.arrange import Move, arrange
 from ccmove.plan.model import PARKED
 from ccmove.plan.tree import Future
@@ -28,7 +28,7 @@ def rename_folders(future: Future, moves: Iterable[Move]) -> None:
         if occupant is not None and not os.path.samefile(occupant, future.now(path) or path):
             raise RefusedError(
                 f"{target} exists, so {path} can't be renamed to it",
-                "move one of the two away, then run the command again",
+                again("move one of the two away, then run it again"),
             )
         future.rename(path, target)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
 from ccmove.claude.state import Document, names_in, read_document
-from ccmove.errors import LinkError, RefusedError, describe
+from ccmove.errors import LinkError, RefusedError, again, describe
 from ccmove.plan.model import LeftAlone, ProjectMove, Request
 from ccmove.rewrite import rewriter
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -61,7 +61,7 @@ def _rows(
         if desktop_app_is_running():
             raise RefusedError(
                 "the desktop app is running and would undo the change",
-                "quit it, then run the command again",
+                again("quit it, then run it again"),
             )
         for path in desktop_files(layout):
             yield path, rewriter.desktop_edits

@@ -11,7 +11,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Ledger, find_portions
 from ccmove.claude.reading import Fingerprint, history_file, open_regular
 from ccmove.claude.state import ALIASES, Document, State
-from ccmove.errors import RefusedError
+from ccmove.errors import RefusedError, again, run
 from ccmove.firstlook import scan_history
 from ccmove.plan.folders import rename_folders
 from ccmove.plan.left_alone import Search
@@ -34,7 +34,6 @@ from ccmove.rewrite.config import Excerpt, config_change
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.rewrite.splice import Edit, apply
 from ccmove.text import plural
-from ccmove.typed import again
 
 Tick = Callable[[int], None]
 
@@ -205,13 +204,13 @@ def refuse_conflicts(placer: Placer) -> None:
         return
     listed = [f"{source}  differs from  {target}" for source, target in placer.conflicts]
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    error = RefusedError(
+    raise RefusedError(
         f"files of the same name differ: {placer.conflicts[0][0]}{more}; what loses would stay in "
         "the backup",
-        f"to keep those of the new path: {again('--on-conflict', 'keep-new')}\n"
-        f"to keep those of the old path: {again('--on-conflict', 'keep-old')}",
+        again("to keep those of the new path", ["--on-conflict", "keep-new"]),
+        again("to keep those of the old path", ["--on-conflict", "keep-old"]),
+        details=listed,
     )
-    raise error.with_details(listed)
 
 
 def _folders(layout: Layout, request: Request) -> tuple[tuple[str, str], ...]:
@@ -221,7 +220,14 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[str, str], ...]:
         if layout.config_dir.is_relative_to(old) or layout.real_config_file.is_relative_to(old):
             raise RefusedError(
                 f"{layout.config_dir} lies in {old}, which is to be renamed",
-                f"rename the folder yourself, then: ccmove --config-dir DIR {old} …",
+                run(
+                    "ccmove",
+                    "--config-dir",
+                    "DIR",
+                    old,
+                    "NEW",
+                    text="rename the folder yourself, then",
+                ),
             )
     return request.on_disk
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from ccmove.claude.nofollow import is_there
 from ccmove.claude.ownership import Portion, session_of
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, Document, read_document
-from ccmove.errors import StaleLookError
+from ccmove.errors import StaleLookError, again
 from ccmove.plan.arrange import arrange
 from ccmove.plan.drafts import (
     Draft,
@@ -173,7 +173,7 @@ class Relocator:
         elif os.path.isfile(source) and not os.path.islink(source):
             document = read_document(source)
             if document is None:
-                raise StaleLookError(f"{source} is gone", "run the command again")
+                raise StaleLookError(f"{source} is gone", again("run it again"))
             self._copy_file(document, target)
         elif os.path.lexists(source):
             self.left_alone.append(LeftAlone(str(source), "a link; no copy of it is made"))

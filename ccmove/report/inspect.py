@@ -1,158 +1,64 @@
-"""What is said by `ccmove list`, `ccmove doctor` and `ccmove verify`."""
+"""What is said by `ccmove list`, `backups`, `doctor` and `verify`."""
 
 from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 
-from ccmove.cli.ask import Asker, NoAnswerError
-from ccmove.inspect.findings import KINDS, Choice, Finding
+from ccmove.inspect.backups import Backup
+from ccmove.inspect.doctor import Examination
+from ccmove.inspect.findings import KINDS, Finding
 from ccmove.inspect.newhome import Candidate
-from ccmove.inspect.survey import Project, Tick
-from ccmove.report.console import Line, Printer, cells, shortened
-from ccmove.report.result import SCHEMA
+from ccmove.inspect.survey import Project
+from ccmove.report.console import Line, Printer
+from ccmove.report.move import result_lines
+from ccmove.report.result import SCHEMA, Listing, Repair, Verification
 from ccmove.text import plural, printable
 from ccmove.text import readable_size as size
 
-if TYPE_CHECKING:
-    import rich.progress
-
-    from ccmove.cli.doctor import Repair
-    from ccmove.cli.list import Listing
-    from ccmove.cli.verify import Verification
-    from ccmove.inspect.doctor import Examination
-
 MOST_FINDINGS = 8  # of one kind on a terminal, before -v
 MOST_DETAILS = 5
-NARROWEST_PATHS = 36  # a table whose paths would be narrower is laid out in blocks
 NS = 1_000_000_000
-
-
-class Counting:
-    """Shows how many things were looked at, on a terminal, once it has taken half a second."""
-
-    DELAY = 0.5
-
-    def __init__(self, printer: Printer) -> None:
-        silent = printer.quiet or printer.as_json
-        self._err = printer.err
-        self._is_shown = not silent and printer.out.isatty() and printer.err.isatty()
-        self._began = time.monotonic()
-        self._bar: rich.progress.Progress | None = None
-        self._tasks: dict[str, rich.progress.TaskID] = {}
-
-    def __enter__(self) -> Counting:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def of(self, what: str) -> Tick:
-        """Where the work on `what` says how far it is."""
-
-        def tick(done: int, total: int) -> None:
-            if not self._is_shown or time.monotonic() - self._began < self.DELAY:
-                return
-            if self._bar is None:
-                self._bar = _counting_bar(self._err)
-                self._bar.start()
-                self._tasks = {}
-            if what not in self._tasks:
-                self._tasks[what] = self._bar.add_task(what, total=total)
-            self._bar.update(self._tasks[what], completed=done, total=total)
-
-        return tick
-
-    def close(self) -> None:
-        """Take the bar off the screen; it comes back when the work goes on."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
-
-
-def _counting_bar(err: IO[str]) -> rich.progress.Progress:
-    from rich import console, progress
-
-    return progress.Progress(
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(bar_width=16),
-        progress.MofNCompleteColumn(),
-        console=console.Console(file=err),
-        transient=True,
-    )
 
 
 # -- list ----------------------------------------------------------------------------------------
 
 HEADINGS = ("PATH", "SESSIONS", "SIZE", "LAST USED", "FOLDER", "ALSO KEPT")
-_RIGHT = frozenset((1, 2))
 _COUNTED = {"prompts": "prompt", "plugins": "plugin", "jobs": "job"}
-_NAMED = {"config": "config", "repository": "repository", "values": "values"}
 
 
 def show_list(listing: Listing, printer: Printer) -> None:
-    """A table, blocks where that is too narrow, or plain columns in a pipe."""
+    """A table, or plain columns in a pipe."""
     if printer.as_json:
         printer.json(_listing_record(listing))
         return
-    if printer.terminal:
-        printer.lines(_table(listing.projects, printer))
-    else:
+    if printer.terminal and listing.projects:
+        rows = [("bold" if p.is_missing else "", _cells(p)) for p in listing.projects]
+        wrapped = ("PATH", "ALSO KEPT")
+        printer.table(HEADINGS, rows, numbers=("SESSIONS", "SIZE"), wrapped=wrapped)
+    elif not printer.terminal:
         printer.lines(_columns(listing.projects))
-    _complain(listing, printer)
+    if not printer.quiet:
+        printer.on_stderr().lines(_remarks(listing))
 
 
-def _complain(listing: Listing, printer: Printer) -> None:
+def _remarks(listing: Listing) -> Iterator[Line]:
     """What is no part of the list goes to the other stream: a pipe gets projects alone."""
-    lines: list[Line] = []
     if not listing.projects:
         among = f" among {plural(listing.known, 'known project')}" if listing.known else ""
-        lines.append([("", f"No such project{among}." if among else "No projects are known.")])
+        yield [("", f"No such project{among}." if among else "No projects are known.")]
     for problem in listing.problems:
-        lines.append([("note", "Note: "), ("path", printable(problem.file))])
-        lines.append([("", f"  {printable(problem.what)}")])
-    if not printer.quiet:
-        printer.on_stderr().lines(lines)
+        yield [("note", "Note: "), ("path", printable(problem.file))]
+        yield [("", f"  {printable(problem.what)}")]
 
 
-def _table(projects: tuple[Project, ...], printer: Printer) -> Iterator[Line]:
-    rows = [_cells(project, printer) for project in projects]
-    if not rows:
-        return
-    widths = [max(cells(row[i]) for row in (HEADINGS, *rows)) for i in range(len(HEADINGS))]
-    room = printer.width - sum(widths[1:]) - 2 * (len(HEADINGS) - 1)
-    if room < min(widths[0], NARROWEST_PATHS):
-        yield from _blocks(projects, rows)
-        return
-    widths[0] = min(widths[0], room)
-    yield [("dim", text) for text in _padded(HEADINGS, widths)]
-    for project, row in zip(projects, rows, strict=True):
-        fitting = (shortened(row[0], widths[0]), *row[1:])
-        style = "bold" if project.is_missing else ""
-        yield [(style, text) for text in _padded(fitting, widths)]
-
-
-def _blocks(projects: tuple[Project, ...], rows: list[tuple[str, ...]]) -> Iterator[Line]:
-    for project, (path, sessions, amount, used, folder, kept) in zip(projects, rows, strict=True):
-        state: Line = [("bold", f"  {folder}")] if project.is_missing else []
-        yield [("path.new", path), *state]
-        number = plural(int(sessions), "session") if sessions != "0" else "no sessions"
-        words = [number, amount, used, kept]
-        yield [("dim", f"  {', '.join(word for word in words if word not in ('', '-'))}")]
-
-
-def _padded(row: Iterable[str], widths: list[int]) -> Iterator[str]:
-    for number, (text, width) in enumerate(zip(row, widths, strict=True)):
-        gap = " " * (width - cells(text))
-        yield f"{'  ' if number else ''}{gap + text if number in _RIGHT else text + gap}"
-
-
-def _cells(project: Project, printer: Printer) -> tuple[str, ...]:
+def _cells(project: Project) -> tuple[str, ...]:
     return (
-        _at_home(_name(project), printer.home),
+        _name(project),
         str(project.sessions),
         size(project.size) if project.size else "-",
         _ago(project.last_used),
@@ -167,21 +73,13 @@ def _name(project: Project) -> str:
     return printable(project.path)
 
 
-def _at_home(path: str, home: str) -> str:
-    inside = home not in ("", "/") and (path == home or path.startswith(f"{home}/"))
-    return f"~{path[len(home) :]}" if inside else path
-
-
 def _folder(project: Project) -> str:
     return {True: "yes", False: "gone", None: "?"}[project.exists]
 
 
 def _kept_words(project: Project) -> Iterator[str]:
     for place, number in project.kept.items():
-        if place in _COUNTED:
-            yield plural(number, _COUNTED[place])
-        else:
-            yield _NAMED.get(place, place)
+        yield plural(number, _COUNTED[place]) if place in _COUNTED else place
 
 
 def _ago(moment: int | None) -> str:
@@ -241,6 +139,55 @@ def _project_record(project: Project) -> dict[str, Any]:
     }
 
 
+# -- backups -------------------------------------------------------------------------------------
+
+
+def show_backups(backups: list[Backup], printer: Printer) -> None:
+    """Every backup, newest first."""
+    if printer.as_json:
+        printer.json({"schema": SCHEMA, "backups": [_backup_record(row) for row in backups]})
+    elif printer.quiet:
+        return
+    elif not backups:
+        printer.lines([[("", "No backups: nothing was moved yet.")]])
+    elif printer.terminal:
+        rows = [("" if row.stands else "dim", _backup_cells(row)) for row in backups]
+        printer.table(
+            ("ID", "KIND", "SIZE", "", "MOVE"), rows, numbers=("SIZE",), wrapped=("MOVE",)
+        )
+    else:
+        printer.lines(line for row in backups for line in _backup_lines(row))
+
+
+def _backup_record(row: Backup) -> dict[str, Any]:
+    return {
+        "id": row.identifier,
+        "kind": row.kind,
+        "moves": [{"old": old, "new": new} for old, new in row.moves],
+        "undoes": row.undoes,
+        "stands": row.stands,
+        "bytes": row.size,
+        "error": row.problem,
+    }
+
+
+def _backup_cells(row: Backup) -> tuple[str, ...]:
+    if row.problem is not None:
+        return (row.identifier, row.kind, size(row.size), "damaged", printable(row.problem))
+    moves = "\n".join(f"{printable(old)} -> {printable(new)}" for old, new in row.moves)
+    return (row.identifier, row.kind, size(row.size), "" if row.stands else "undone", moves)
+
+
+def _backup_lines(row: Backup) -> Iterator[Line]:
+    if row.problem is not None:
+        yield [("", f"{row.identifier}  {printable(row.problem)}")]
+        return
+    undone = "" if row.stands else "  undone"
+    yield [("", f"{row.identifier}  {row.kind}  {size(row.size)}{undone}")]
+    for old, new in row.moves:
+        yield [("", f"  {printable(old)} -> {printable(new)}")]
+
+
 # -- doctor --------------------------------------------------------------------------------------
 
 
@@ -276,14 +223,14 @@ def _finding_lines(findings: Iterable[Finding], printer: Printer) -> Iterator[Li
         yield [("dim", f"  {KINDS[name].means}")]
         shown = members if all_of_it else members[:MOST_FINDINGS]
         for finding in shown:
-            yield from _about(finding)
+            yield from about(finding)
             yield _command_line(finding)
         if len(shown) < len(members):
             yield [("dim", f"  … and {len(members) - len(shown)} more (-v shows all)")]
         yield []
 
 
-def _about(finding: Finding) -> Iterator[Line]:
+def about(finding: Finding) -> Iterator[Line]:
     """What it is about, and the evidence."""
     yield [("", "  "), ("path.new", printable(finding.subject))]
     yield [("", f"    {printable(finding.what)}")]
@@ -312,15 +259,12 @@ def _candidate_lines(candidate: Candidate) -> Iterator[Line]:
 
 
 def _examination_record(examination: Examination) -> dict[str, Any]:
-    counts: dict[str, int] = {}
-    for finding in examination.findings:
-        counts[finding.kind] = counts.get(finding.kind, 0) + 1
     return {
         "schema": SCHEMA,
         "status": "examined",
         "config_dir": str(examination.survey.layout.config_dir),
         "projects": len(examination.survey.projects),
-        "counts": counts,
+        "counts": Counter(finding.kind for finding in examination.findings),
         "findings": [finding_record(finding) for finding in examination.findings],
         "warnings": list(examination.notes),
         "error": None,
@@ -341,8 +285,8 @@ def finding_record(finding: Finding) -> dict[str, Any]:
             {
                 "path": candidate.path,
                 "confidence": candidate.confidence,
-                "evidence": list(candidate.evidence),
-                "against": list(candidate.against),
+                "evidence": candidate.evidence,
+                "against": candidate.against,
             }
             for candidate in finding.candidates
         ],
@@ -350,37 +294,7 @@ def finding_record(finding: Finding) -> dict[str, Any]:
     }
 
 
-# -- doctor --fix ----------------------------------------------------------------------------------
-
-
-def asker(printer: Printer, counting: Counting) -> Callable[[Finding], Choice | None]:
-    """Asks a person about each finding; once nobody answers any more, everything stays."""
-    ask = Asker(out=printer.err)
-    messages = printer.on_stderr()
-    stopped = False
-    explained: set[str] = set()
-
-    def choose(finding: Finding) -> Choice | None:
-        nonlocal stopped
-        if stopped:
-            return None
-        counting.close()
-        if finding.kind not in explained:
-            explained.add(finding.kind)
-            kind = KINDS[finding.kind]
-            messages.lines([[("title", kind.title)], [("dim", f"  {kind.means}")]])
-        messages.lines(_about(finding))
-        options = [printable(choice.label) for choice in finding.choices]
-        sure = next((i for i, choice in enumerate(finding.choices) if choice.sure), None)
-        try:
-            answer = ask([*options, "leave it as it is"], len(options) if sure is None else sure)
-        except NoAnswerError:
-            stopped = True
-            return None
-        messages.lines([[]])
-        return finding.choices[answer] if answer < len(options) else None
-
-    return choose
+# -- doctor --fix ------------------------------------------------------------------------------
 
 
 def show_repair(repair: Repair, printer: Printer) -> None:
@@ -392,8 +306,6 @@ def show_repair(repair: Repair, printer: Printer) -> None:
 
 
 def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
-    from ccmove.report.move import result_lines
-
     if repair.recovered:
         yield [("good", "Settled: "), ("", f"{printable(repair.recovered)}.")]
     for finding, choice in repair.chosen:

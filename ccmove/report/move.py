@@ -1,4 +1,4 @@
-"""What is said about a move, a restore, a recovery and the backups. The last line counts most."""
+"""What is said about a move, a restore and a recovery. The last line counts most."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from ccmove.plan.model import FileChange, Plan, ProjectMove
 from ccmove.report.console import Line, Piece, Printer, show_failure, with_command
@@ -15,9 +15,6 @@ from ccmove.rewrite.compare import Difference, differences
 from ccmove.rewrite.jsonspan import Pointer
 from ccmove.text import plural, printable
 from ccmove.text import readable_size as size
-
-if TYPE_CHECKING:
-    from ccmove.cli.restore import Backup
 
 # How many of each are shown on a terminal before -v; a pipe gets all of them.
 MOST_MOVES = 8
@@ -56,7 +53,7 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
         yield from _reasons(result.plan)
     yield from _notes(result)
     yield []
-    yield from _closing(result)
+    yield from _closing(result, printer)
 
 
 def _recovery_line(result: Result) -> Line:
@@ -245,7 +242,7 @@ def _pair(label: Line, amount: str, before: object, after: object) -> Iterator[L
             yield [
                 (style, f"      {sign} "),
                 (f"path.{style}", printable(text[:start])),
-                (f"part.{style}", printable(text[start:tail])),
+                (f"path.{style}.part", printable(text[start:tail])),
                 (f"path.{style}", printable(text[tail:])),
             ]
 
@@ -306,50 +303,11 @@ def _notes(result: Result) -> Iterator[Line]:
         yield [("note", "Note: "), *with_command(printable(warning))]
 
 
-def _closing(result: Result) -> Iterator[Line]:
+def _closing(result: Result, printer: Printer) -> Iterator[Line]:
     if result.status == "planned":
         yield [("title", "Nothing was changed."), ("", " To do it, leave out --dry-run.")]
     elif result.backup is None:
         yield [("good", "Nothing had to be changed.")]
     else:
-        undo = f"ccmove restore {result.backup}"
-        yield [("good", "Done and verified."), ("", " To undo: "), ("command", undo)]
-
-
-# -- backups -------------------------------------------------------------------------------------
-
-
-def show_backups(backups: list[Backup], printer: Printer) -> None:
-    """Every backup, newest first."""
-    if printer.as_json:
-        printer.json({"schema": 1, "backups": [_backup_record(row) for row in backups]})
-    elif not printer.quiet:
-        lines = [line for row in backups for line in _backup_lines(row)]
-        printer.lines(lines or [[("", "No backups: nothing was moved yet.")]])
-
-
-def _backup_record(row: Backup) -> dict[str, Any]:
-    return {
-        "id": row.identifier,
-        "kind": row.kind,
-        "moves": [{"old": old, "new": new} for old, new in row.moves],
-        "undoes": row.undoes,
-        "stands": row.stands,
-        "bytes": row.size,
-        "error": row.problem,
-    }
-
-
-def _backup_lines(row: Backup) -> Iterator[Line]:
-    if row.problem is not None:
-        yield [("bad", row.identifier), ("", f"  {printable(row.problem)}")]
-        return
-    style = "" if row.stands else "dim"
-    undone = "" if row.stands else "  undone"
-    yield [
-        ("title" if row.stands else "dim", row.identifier),
-        (style, f"  {row.kind}  {size(row.size)}{undone}"),
-    ]
-    for old, new in row.moves:
-        path = "path" if row.stands else "path.dim"
-        yield [("", "  "), (path, printable(old)), ("dim", " -> "), (path, printable(new))]
+        undo = printer.command("restore", result.backup)
+        yield [("good", "Done and verified."), ("", " To undo: "), undo]

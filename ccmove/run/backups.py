@@ -15,10 +15,9 @@ from collections.abc import Iterable
 from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Ledger
 from ccmove.claude.state import names_in, read_document
-from ccmove.errors import NothingKnownError, RefusedError
+from ccmove.errors import NothingKnownError, RefusedError, run
 from ccmove.run import disk as files
 from ccmove.run.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest, from_json, to_json
-from ccmove.text import command_line
 
 
 def new_id(layout: Layout) -> str:
@@ -62,7 +61,7 @@ def read_manifest(identifier: str, layout: Layout) -> Manifest:
     path = layout.backups / identifier / "manifest.json"
     document = read_document(path, LARGEST_MANIFEST)
     if document is None:
-        raise NothingKnownError(f"there is no backup {identifier}", "ccmove backups")
+        raise NothingKnownError(f"there is no backup {identifier}", run("ccmove", "backups"))
     try:
         manifest = from_json(json.loads(document.data), layout)
         if manifest.id != identifier:
@@ -70,7 +69,7 @@ def read_manifest(identifier: str, layout: Layout) -> Manifest:
     except (ValueError, RecursionError) as error:
         raise RefusedError(
             f"{path} can't be used: {error}",
-            f"what it saved is untouched: {command_line(['ls', '-l', str(path.parent / 'files')])}",
+            run("ls", "-l", path.parent / "files", text="what it saved is untouched"),
         ) from None
     return manifest
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ccmove.claude.layout import Layout
 from ccmove.claude.nofollow import is_there
 from ccmove.claude.state import read_document
-from ccmove.errors import UnsettledError
+from ccmove.errors import UnsettledError, run
 from ccmove.run import disk as files
 from ccmove.run.manifest import (
     LARGEST_MANIFEST,
@@ -22,7 +22,6 @@ from ccmove.run.manifest import (
     from_json,
     to_json,
 )
-from ccmove.text import command_line
 
 
 class Journal(NamedTuple):
@@ -91,8 +90,12 @@ def read_journal(layout: Layout) -> Journal | None:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnsettledError(
             f"{layout.journal} can't be trusted: {error}",
-            f"look at it and at {layout.backups}; to set it aside: "
-            f"{command_line(['mv', str(layout.journal), f'{layout.journal}.bad'])}",
+            run(
+                "mv",
+                layout.journal,
+                f"{layout.journal}.bad",
+                text=f"look at it and at {layout.backups}; to set it aside",
+            ),
         ) from None
 
 

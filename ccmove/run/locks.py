@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import links_refused
-from ccmove.errors import RefusedError
+from ccmove.errors import RefusedError, again
 from ccmove.run import disk as files
 
 STALE_AFTER = 10.0
@@ -45,7 +45,7 @@ def own_lock(layout: Layout) -> Iterator[None]:
         except BlockingIOError:
             raise RefusedError(
                 f"another ccmove is at work ({layout.lock} is locked)",
-                "wait until it is done, then run the command again",
+                again("wait until it is done, then run it again"),
             ) from None
         yield
     finally:
@@ -89,7 +89,7 @@ class ClientLocks:
             if time.monotonic() > deadline:
                 raise RefusedError(
                     f"{path} is held by a running Claude Code",
-                    "let it finish or leave it, then run the command again",
+                    again("let it finish or leave it, then run it again"),
                 )
             time.sleep(0.05)
 

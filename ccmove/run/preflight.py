@@ -10,11 +10,9 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.nofollow import is_there
 from ccmove.claude.reading import refuse_link
-from ccmove.errors import RefusedError
+from ccmove.errors import RefusedError, again, look_at, run
 from ccmove.plan.model import Plan
-from ccmove.text import command_line
 from ccmove.text import readable_size as amount
-from ccmove.typed import again, look_at
 
 ROOM_TO_SPARE = 1 << 20
 FILES_TO_SPARE = 16  # journal, manifest, locks and the directories of a backup
@@ -26,7 +24,7 @@ def refuse_foreign_state(layout: Layout) -> None:
         if is_there(directory) and (owner := os.lstat(directory).st_uid) != os.geteuid():
             raise RefusedError(
                 f"{directory} belongs to another user (uid {owner})",
-                f"run it as that user: sudo -u '#{owner}' {again()}",
+                again("run it as that user", before=["sudo", "-u", f"#{owner}"]),
             )
 
 
@@ -45,8 +43,7 @@ def refuse_links(layout: Layout, plan: Plan) -> None:
     for path in dict.fromkeys(_directories(layout, plan)):
         refuse_link(path)
         if os.path.lexists(path) and not path.is_dir():
-            look = command_line(["ls", "-ld", str(path)])
-            raise RefusedError(f"{path} is not a directory", f"look at it: {look}")
+            raise RefusedError(f"{path} is not a directory", look_at(path))
     for change in plan.files:
         refuse_link(change.path)
 
@@ -85,13 +82,12 @@ def _refuse_foreign_file(path: Path) -> None:
         raise RefusedError(f"{path} is not a regular file", look_at(path))
     if not os.access(path.parent, os.W_OK):
         if os.statvfs(path.parent).f_flag & os.ST_RDONLY:
-            look = command_line(["df", str(path.parent)])
             raise RefusedError(
                 f"{path.parent} is on a read-only file system",
-                f"see which: {look}\nmake it writable, then run the command again",
+                run("df", path.parent, text="see which"),
+                again("make it writable, then run it again"),
             )
-        look = command_line(["ls", "-ld", str(path.parent)])
-        raise RefusedError(f"{path.parent} can't be written to", f"look at it: {look}")
+        raise RefusedError(f"{path.parent} can't be written to", look_at(path.parent))
 
 
 def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
@@ -117,12 +113,14 @@ def _staged(plan: Plan) -> Iterator[tuple[Path, int]]:
 def _refuse_full_disk(directory: Path, size: int) -> None:
     space = os.statvfs(directory)
     free = space.f_bavail * space.f_frsize
-    df = command_line(["df", "-h", str(directory)])
-    hint = f"what is free: {df}\nmake room, then run the command again"
+    hints = (
+        run("df", "-h", directory, text="what is free"),
+        again("make room, then run it again"),
+    )
     if free < size:
-        raise RefusedError(f"{directory}: {amount(free)} free, {amount(size)} needed", hint)
+        raise RefusedError(f"{directory}: {amount(free)} free, {amount(size)} needed", *hints)
     if space.f_files and space.f_favail < FILES_TO_SPARE:  # some file systems do not count them
-        raise RefusedError(f"{directory}: no more files can be made there", hint)
+        raise RefusedError(f"{directory}: no more files can be made there", *hints)
 
 
 def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
@@ -142,7 +140,7 @@ def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
             if not step.target.parent.is_dir():
                 raise RefusedError(
                     f"{step.target.parent} does not exist",
-                    command_line(["mkdir", "-p", str(step.target.parent)]),
+                    run("mkdir", "-p", step.target.parent),
                 )
             expected = os.stat(step.target.parent).st_dev
         if device != expected:
@@ -150,5 +148,5 @@ def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
                 f"{existing} is on another file system than where it is to go",
                 "move the folder there yourself, then leave --move-folder out"
                 if is_folder
-                else f"see where it is: {command_line(['df', str(existing)])}",
+                else run("df", existing, text="see where it is"),
             )

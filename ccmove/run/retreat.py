@@ -13,7 +13,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.nofollow import is_there
 from ccmove.claude.state import Document
-from ccmove.errors import RefusedError
+from ccmove.errors import RefusedError, run
 from ccmove.plan.arrange import Move, arrange
 from ccmove.plan.folders import rename_folders
 from ccmove.plan.model import Step, landings
@@ -124,7 +124,6 @@ class Retreat:
         if self.placer.conflicts:
             raise RefusedError(
                 "files are in the way of what is to come back, and are not the same",
-                f"move them away, then: ccmove restore {self.manifest.id}",
-            ).with_details(
-                [f"{new}  is in the way of  {old}" for old, new in self.placer.conflicts]
+                run("ccmove", "restore", self.manifest.id, text="move them away, then"),
+                details=[f"{new}  is in the way of  {old}" for old, new in self.placer.conflicts],
             )

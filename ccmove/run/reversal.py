@@ -19,7 +19,7 @@ from ccmove.bothends import paths_in
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import history_file, open_regular
 from ccmove.claude.state import Document, read_document
-from ccmove.errors import NothingKnownError, RefusedError, StaleLookError
+from ccmove.errors import NothingKnownError, RefusedError, StaleLookError, again, look_at, run
 from ccmove.plan.drafts import listed_again, without_entries
 from ccmove.plan.model import FileChange, HistoryChange, Plan, ProjectMove
 from ccmove.rewrite import rewriter
@@ -35,8 +35,6 @@ from ccmove.run.history_back import reversed_history as reversed_history
 from ccmove.run.manifest import Manifest, SavedFile, read_edits, sha256, sha256_of
 from ccmove.run.retreat import Retreat
 from ccmove.run.wayback import WayBack, way_back
-from ccmove.text import command_line
-from ccmove.typed import look_at
 
 
 def plan_restore(layout: Layout, manifest: Manifest, displaced: Path) -> Plan:
@@ -65,8 +63,10 @@ def plan_restore(layout: Layout, manifest: Manifest, displaced: Path) -> Plan:
     )
     if not plan.changes_anything and retreat.warnings:
         raise RefusedError(
-            f"nothing of {manifest.id} can be undone", "ccmove backups"
-        ).with_details(retreat.warnings)
+            f"nothing of {manifest.id} can be undone",
+            run("ccmove", "backups"),
+            details=retreat.warnings,
+        )
     return plan
 
 
@@ -80,7 +80,7 @@ def check_saved_files(layout: Layout, manifest: Manifest) -> None:
         if fd is None:
             raise RefusedError(
                 f"{path} is missing, so this backup can't be restored",
-                f"see what is left of it: {command_line(['ls', '-l', str(path.parent)])}",
+                run("ls", "-l", path.parent, text="see what is left of it"),
             )
         os.close(fd)
         if sha256_of(path) != file.before.sha256:
@@ -248,7 +248,7 @@ def reversed_content(
         path = layout.backups / manifest.id / file.saved
         saved = read_document(path)
         if saved is None:
-            raise StaleLookError(f"{path} is gone", "run the command again")
+            raise StaleLookError(f"{path} is gone", again("run it again"))
         return saved.data, [], file.before.mtime_ns
     known = recorded(layout, manifest, file)
     if known is None or known.is_empty:

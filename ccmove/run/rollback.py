@@ -16,7 +16,7 @@ from pathlib import Path
 from ccmove.claude import nofollow
 from ccmove.claude.layout import Layout
 from ccmove.claude.state import read_document
-from ccmove.errors import RefusedError, UnsettledError, describe
+from ccmove.errors import NothingKnownError, RefusedError, UnsettledError, describe, run
 from ccmove.plan.model import Step
 from ccmove.run import disk as files
 from ccmove.run import reversal
@@ -25,7 +25,6 @@ from ccmove.run.journal import Journal, read_journal, remove_unfinished
 from ccmove.run.locks import ClientLocks, remove_left_over
 from ccmove.run.manifest import Content, Manifest, SavedFile, sha256_of
 from ccmove.run.stage import history_pieces
-from ccmove.text import command_line
 
 
 def settle(layout: Layout) -> str | None:
@@ -51,7 +50,7 @@ def settle(layout: Layout) -> str | None:
     except RefusedError as error:  # a lock is held: "nothing was done" would not be true
         raise UnsettledError(
             f"an interrupted run could not be taken back: {error.message}",
-            "let it finish or leave it, then: ccmove recover",
+            run("ccmove", "recover", text="let it finish or leave it, then"),
         ) from error
     return f"the interrupted run {journal.id} was taken back"
 
@@ -59,7 +58,7 @@ def settle(layout: Layout) -> str | None:
 def _unsettled(error: OSError) -> UnsettledError:
     return UnsettledError(
         f"an interrupted run could not be taken back: {describe(error)}",
-        "mend that, then: ccmove recover",
+        run("ccmove", "recover", text="mend that, then"),
     )
 
 
@@ -73,8 +72,8 @@ def _refuse_vanished(layout: Layout, journal: Journal) -> None:
         if not nofollow.is_there(path):
             raise UnsettledError(
                 f"{path} is gone, and with it what has to be taken back",
-                "put it back where it was, then: ccmove recover\n"
-                f"if it is gone for good: {command_line(['mkdir', str(path)])} && ccmove recover",
+                run("mkdir", path, text="put it back where it was, or, if it is gone for good"),
+                run("ccmove", "recover", text="then"),
             )
 
 
@@ -247,3 +246,8 @@ def _may_be_done(step: Step, inode: int) -> bool:
     if step.target is not None:
         return _inode(step.target) == inode
     return (_inode(step.path) is not None) == (step.kind == "mkdir")
+
+
+def set_aside(layout: Layout) -> str | None:
+    """Stands in for keeping an unfinished run: there is nothing that could do it yet."""
+    raise NothingKnownError(f"no run was interrupted in {layout.own}", run("ccmove", "recover"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ccmove.background import BackgroundHash
 from ccmove.claude.reading import Fingerprint, open_regular, reader
-from ccmove.errors import CcmoveError, StaleLookError
+from ccmove.errors import CcmoveError, StaleLookError, again
 from ccmove.plan.model import HistoryChange
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap
@@ -154,5 +154,5 @@ def history_pieces(change: HistoryChange) -> Iterator[bytes]:
 def _open(path: Path) -> int:
     fd = open_regular(path)
     if fd is None:
-        raise StaleLookError(f"{path} is gone", "run the command again")
+        raise StaleLookError(f"{path} is gone", again("run it again"))
     return fd

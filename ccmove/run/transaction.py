@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ccmove import errors
 from ccmove.background import hashing
 from ccmove.claude import nofollow
 from ccmove.claude.layout import Layout
@@ -140,22 +141,24 @@ def _take_back(work: Run, error: BaseException) -> None:
         if _settled(work.layout) is None and work.has_journal:
             raise UnsettledError(
                 f"{work.layout.journal} is gone, so the run could not be taken back",
-                f"put {work.layout.own} back where it was, then: ccmove recover",
+                errors.run(
+                    "ccmove", "recover", text=f"put {work.layout.own} back where it was, then"
+                ),
             ) from error
     if isinstance(error, OSError):
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT):
             raise StaleLookError(f"the state changed meanwhile: {describe(error)}") from error
         raise CcmoveError(
             f"could not change the state: {describe(error)}",
-            "everything is as it was; mend that and run the command again",
+            errors.again("everything is as it was; mend that and run it again"),
         ) from error
 
 
 def _refuse(problems: list[str]) -> None:
     if problems:
         raise CcmoveError(
-            "the result is not what was planned, so everything was put back"
-        ).with_details(problems)
+            "the result is not what was planned, so everything was put back", details=problems
+        )
 
 
 # -- the run ---------------------------------------------------------------------------
