@@ -18,10 +18,11 @@ from typing import Any, TextIO
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.claude.nofollow import is_there
 from ccmove.errors import CcmoveError, Hint, UnsettledError, again, in_words, run, system_error
-from ccmove.report.console import Printer, Progress, complain
+from ccmove.report.console import Printer, Progress
 from ccmove.report.move import show_result
 from ccmove.report.result import Moves, Result, failure
 from ccmove.run.signals import interrupts_ignored
+from ccmove.text import printable
 
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
 INTERRUPTED = 130
@@ -164,7 +165,9 @@ def _not_written(error: OSError, more: str = "") -> int:
     if isinstance(error, BrokenPipeError):  # who reads a pipe may stop at any time
         return 0
     try:
-        complain(f"the output could not be written: {error.strerror}{more}")
+        if sys.stderr is not None:
+            message = f"the output could not be written: {error.strerror}{more}"
+            sys.stderr.write(f"ccmove: {printable(message)}\n")
     except OSError:
         _give_up_on(sys.stderr)  # nobody can be told; the exit code still says it
     return 0 if more else 1

@@ -41,8 +41,6 @@ STYLES = {
     "path.dim": "dim",
     "path.removed": "red",
     "path.added": "green",
-    "path.removed.part": "bold red",
-    "path.added.part": "bold green",
 }
 PROGRAMS = frozenset(("ccmove", "git", "mv", "ls", "mkdir", "chmod", "df"))
 
@@ -191,12 +189,6 @@ def show_failure(result: Result, printer: Printer) -> None:
 def show_text(text: str, printer: Printer) -> None:
     """A text that is laid out already, such as help."""
     printer.out.write(text)
-
-
-def complain(message: str) -> None:
-    """One line on standard error, when there is no result to print."""
-    if sys.stderr is not None:
-        sys.stderr.write(f"ccmove: {printable(message)}\n")
 
 
 def with_command(sentence: str) -> Line:
