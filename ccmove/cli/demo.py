@@ -21,9 +21,9 @@ import click
 
 from ccmove.claude.naming import encode
 from ccmove.cli import options as shared
-from ccmove.cli.boundary import Answer, Asked, Call, Show
+from ccmove.cli.boundary import Answer, Call
 from ccmove.errors import CcmoveError
-from ccmove.report.console import Line, Printer
+from ccmove.report.console import Printer
 from ccmove.report.result import SCHEMA
 from ccmove.rewrite.pathmap import is_named_in
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
@@ -61,27 +61,18 @@ ccmove verify ~/code/bistro-menu
 Restore
 Every move can be undone. What came later (new sessions, new prompts) would be kept.
 ccmove restore"""
-Fact = tuple[str, bool]  # looked up on the disk, not taken from what a command said
 Traces = dict[str, tuple[int, int, bytes]]  # file -> inode, mtime, content
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One step: what it means, what was typed, and what came of it."""
+    """One step: what it means, what was typed, what came of it, and what the disk says."""
 
     title: str
     meaning: str
     command: str
-    answer: Answer | None = None
-    facts: tuple[Fact, ...] = ()
-
-
-@dataclass(frozen=True)
-class Demo:
-    """The whole demo, as data."""
-
-    home: str
-    scenes: tuple[Scene, ...]
+    answer: Answer | None
+    facts: dict[str, bool]
 
 
 @click.command(name="demo")
@@ -92,32 +83,30 @@ def demo_command(_: Call, context: click.Context) -> Answer:
     return play(context.find_root().command), show_demo
 
 
-def play(app: click.Command) -> Demo:
-    """Play the whole cycle; CcmoveError when something is not as it should be."""
+def play(app: click.Command) -> tuple[str, list[Scene]]:
+    """The home and the whole cycle in it; CcmoveError when something is not as it should be."""
+    scenes = []
     with termination_as_interrupt(), temporary_home() as home, as_home(str(home)):
         write_sample(home)
         before = traces(home)
-        scenes = []
         for title, meaning, command in (text.split("\n") for text in SCENES.split("\n\n")):
-            answer = _typed(app, home, command)
-            facts = tuple(_facts(title, home, before))
-            wrong = [text for text, holds in facts if not holds]
+            answer = _typed(app, command.replace("~", str(home)))
+            scene = Scene(title, meaning, command, answer, _facts(title, home, before))
+            wrong = [text for text, holds in scene.facts.items() if not holds]
             if wrong or (answer and answer[0].exit_code):
-                raise CcmoveError(
-                    f"the demo went wrong in “{title}”; not so: {(*wrong, command)[0]}"
-                )
-            scenes.append(Scene(title, meaning, command, answer, facts))
-    return Demo(str(home), tuple(scenes))
+                first = (*wrong, command)[0]
+                raise CcmoveError(f"the demo went wrong in “{title}”; not so: {first}")
+            scenes.append(scene)
+    return str(home), scenes
 
 
-def _typed(app: click.Command, home: Path, command: str) -> Answer | None:
-    program, *words = command.replace("~", str(home)).split()
+def _typed(app: click.Command, command: str) -> Answer | None:
+    program, *words = command.split()
     if program == "mv":
         Path(words[0]).rename(words[1])
         return None
-    asked = app.main(words, prog_name=program, standalone_mode=False)
-    assert isinstance(asked, Asked)
-    return asked.work(Call(words, Printer()))
+    answer: Answer = app.main(words, program, standalone_mode=False).work(Call(words, Printer()))
+    return answer
 
 
 @contextlib.contextmanager
@@ -133,16 +122,15 @@ def temporary_home() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def as_home(home: str) -> Iterator[None]:
-    """What looks for a home finds this one."""
-    before = {name: os.environ.pop(name, None) for name in ("HOME", "CLAUDE_CONFIG_DIR")}
+    """Who looks for a home finds this one."""
+    before = dict(os.environ)
+    os.environ.pop("CLAUDE_CONFIG_DIR", None)
     os.environ["HOME"] = home
     try:
         yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def write_sample(home: Path) -> None:
@@ -151,15 +139,14 @@ def write_sample(home: Path) -> None:
     for number, (name, prompt, answer) in enumerate(CONVERSATIONS):
         folder, session = str(home / name), f"00000000-0000-4000-8000-{number:012}"
         about: dict[str, object] = {"cwd": folder, "sessionId": session, "version": "2.1.325"}
-        lines = [
-            {"type": role, **about, "message": {"role": role, "content": text}}
+        transcript = "".join(
+            json.dumps({"type": role, **about, "message": {"role": role, "content": text}}) + "\n"
             for role, text in (("user", prompt), ("assistant", answer))
-        ]
-        transcript = home / ".claude" / "projects" / encode(folder) / f"{session}.jsonl"
-        _write(transcript, "".join(json.dumps(line) + "\n" for line in lines))
+        )
+        _write(home / ".claude" / "projects" / encode(folder) / f"{session}.jsonl", transcript)
         record = {"display": prompt, "timestamp": 1_780_000_000_000 + number, "project": folder}
         history += json.dumps(record) + "\n"
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        _write(home / name / "menu.txt", "soup\nfish\ncake\n")
     old = str(home / OLD)
     trusted = {"allowedTools": ["Bash(make:*)"], "hasTrustDialogAccepted": True}
     projects: dict[str, Any] = {str(home / name): {**trusted} for name, _, _ in CONVERSATIONS}
@@ -169,7 +156,6 @@ def write_sample(home: Path) -> None:
     _write(home / ".claude" / "history.jsonl", history)
     memory = home / ".claude" / "projects" / encode(old) / "memory" / "MEMORY.md"
     _write(memory, "- prices are in euro\n")
-    _write(home / OLD / "menu.txt", "soup\nfish\ncake\n")
 
 
 def _write(path: Path, text: str) -> None:
@@ -177,76 +163,70 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-# -- what is found on the disk -------------------------------------------------------------------
+# -- what is found on the disk, and not taken from what a command said ---------------------------
 
 
 def traces(home: Path) -> Traces:
     """Every file of the home but ccmove's own; the project's folder under its old name."""
     found: Traces = {}
-    for path in sorted(home.rglob("*")):
-        name = str(path.relative_to(home))
+    for path in home.rglob("*"):
+        name = str(path.relative_to(home)).replace(f"{NEW}/", f"{OLD}/")
         if path.is_file() and not name.startswith(".claude/ccmove/"):
             status = path.stat()
-            name = name.replace(f"{NEW}/", f"{OLD}/")
             found[name] = (status.st_ino, status.st_mtime_ns, path.read_bytes())
     return found
 
 
-def _facts(title: str, home: Path, before: Traces) -> Iterator[Fact]:
+def _facts(title: str, home: Path, before: Traces) -> dict[str, bool]:
     now = traces(home)
-    same = {name: trace[1:] for name, trace in before.items()} == {
-        name: trace[1:] for name, trace in now.items()
-    }
     if title == "Preview":
-        yield "nothing on the disk has changed", same
-    elif title == "Restore":
-        yield "every file has the bytes and the date of before", same
-    elif title == "Verify":
-        then, after = sorted(_transcripts(before)), sorted(_transcripts(now))
-        yield f"{len(then)} transcripts: same file, same bytes, same date", then == after
-        theirs = [name for name in before if "cafe-menu-docker" in name]
-        kept = all(now.get(name) == before[name] for name in theirs)
-        yield "the neighbour cafe-menu-docker: untouched", bool(theirs) and kept
-        texts = (trace[2] for name, trace in now.items() if not _is_transcript(name))
-        named = any(is_named_in(text.decode(), str(home / OLD)) for text in texts)
-        yield "the old path is named nowhere but in transcripts", not named
+        return {"nothing on the disk has changed": now == before}
+    if title == "Restore":  # what was rewritten is another file now
+        then, today = ({n: trace[1:] for n, trace in found.items()} for found in (before, now))
+        return {"every file has the bytes and the date of before": then == today}
+    if title != "Verify":
+        return {}
+    moved, after = (
+        sorted(trace for name, trace in found.items() if _is_transcript(name))
+        for found in (before, now)
+    )
+    theirs = {name: trace for name, trace in before.items() if "cafe-menu-docker" in name}
+    texts = [trace[2].decode() for name, trace in now.items() if not _is_transcript(name)]
+    return {
+        f"{len(moved) - 1} transcripts: same file, same bytes, same date": moved == after,
+        "the neighbour cafe-menu-docker: untouched": theirs.items() <= now.items(),
+        "the old path is named nowhere but in transcripts": not any(
+            is_named_in(text, str(home / OLD)) for text in texts
+        ),
+    }
 
 
 def _is_transcript(name: str) -> bool:
     return name.endswith(".jsonl") and "/projects/" in name
 
 
-def _transcripts(found: Traces) -> Iterator[tuple[int, int, bytes]]:
-    for name, trace in found.items():
-        if _is_transcript(name) and "cafe-menu-docker" not in name:
-            yield trace
-
-
 # -- what is said --------------------------------------------------------------------------------
 
 
-def show_demo(demo: Demo, printer: Printer) -> None:
+def show_demo(demo: tuple[str, list[Scene]], printer: Printer) -> None:
     """Each step with its meaning, the command, its real output, and the facts."""
-    with as_home(demo.home):
+    home, scenes = demo
+    with as_home(home):
         if printer.as_json:
-            printer.json(_record(demo))
-            return
-        if printer.quiet:
-            return
-        printer.lines(
-            [
-                [("title", "ccmove demo")],
-                [("", "The whole cycle on a made-up home in a temporary directory.")],
-                [("", "Your own home is not looked at.")],
-            ]
-        )
-        for number, scene in enumerate(demo.scenes, 1):
-            title: Line = [("reverse", f" {number} {scene.title} ")]
-            printer.lines([[], title, [("", scene.meaning)], []])
-            show_scene(scene, printer)
-        gone = ("", " The temporary directory is gone again.")
-        yours: Line = [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
-        printer.lines([[], [("good", "That was all."), gone], yours])
+            steps = [_record(scene) for scene in scenes]
+            head = {"schema": SCHEMA, "status": "restored", "home": home}
+            printer.json({**head, "steps": steps, "error": None})
+        elif not printer.quiet:
+            whole = "The whole cycle on a made-up home in a temporary directory."
+            printer.lines([[("title", "ccmove demo")], [("", whole)]])
+            printer.lines([[("", "Your own home is not looked at.")]])
+            for number, scene in enumerate(scenes, 1):
+                title = ("reverse", f" {number} {scene.title} ")
+                printer.lines([[], [title], [("", scene.meaning)], []])
+                show_scene(scene, printer)
+            gone = ("", " The temporary directory is gone again.")
+            printer.lines([[], [("good", "That was all."), gone]])
+            printer.lines([[("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]])
 
 
 def show_scene(scene: Scene, printer: Printer) -> None:
@@ -256,31 +236,15 @@ def show_scene(scene: Scene, printer: Printer) -> None:
         result, show = scene.answer
         show(result, printer)
     if scene.facts:
-        signs = {True: ("good", "  ok  "), False: ("bad", "  no  ")}
-        facts = [[signs[holds], ("", text)] for text, holds in scene.facts]
-        printer.lines([[], [("title", "Looked up on the disk")], *facts])
+        printer.lines([[], [("title", "Looked up on the disk")]])
+        printer.lines([[("good", "  ok  "), ("", text)] for text in scene.facts])
 
 
-def _record(demo: Demo) -> dict[str, Any]:
-    steps = [
-        {
-            "title": scene.title,
-            "command": scene.command,
-            "result": _as_json(*scene.answer) if scene.answer else None,
-            "facts": [{"text": text, "holds": holds} for text, holds in scene.facts],
-        }
-        for scene in demo.scenes
-    ]
-    return {
-        "schema": SCHEMA,
-        "status": "restored",
-        "home": demo.home,
-        "steps": steps,
-        "error": None,
-    }
-
-
-def _as_json(result: Any, show: Show) -> Any:
-    out = io.StringIO()
-    show(result, Printer(as_json=True, out=out))
-    return json.loads(out.getvalue())
+def _record(scene: Scene) -> dict[str, Any]:
+    out = io.StringIO("null")
+    if scene.answer is not None:
+        result, show = scene.answer
+        show(result, Printer(as_json=True, out=out))
+    facts = [{"text": text, "holds": holds} for text, holds in scene.facts.items()]
+    about = {"title": scene.title, "command": scene.command}
+    return {**about, "result": json.loads(out.getvalue()), "facts": facts}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
@@ -36,7 +37,9 @@ def show_list(listing: Listing, printer: Printer) -> None:
     if not printer.terminal:
         printer.lines(_columns(listing.projects))
     elif listing.projects:
-        rows = [("bold" if p.is_missing else "", _cells(p, size, ", ")) for p in listing.projects]
+        cells = [_cells(project, size, _ago, ", ") for project in listing.projects]
+        styles = ["bold" if project.is_missing else "" for project in listing.projects]
+        rows = zip(styles, cells, strict=True)
         printer.table(HEADINGS, rows, numbers=HEADINGS[:2], wrapped=HEADINGS[4:])
     if not printer.quiet:
         printer.on_stderr().lines(_remarks(listing))
@@ -54,7 +57,7 @@ def _remarks(listing: Listing) -> Iterator[Line]:
 def _columns(projects: tuple[Project, ...]) -> Iterator[Line]:
     """No column but the last, the path, has a blank in it."""
     rows = [("SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH")]
-    rows += [_cells(project, str, ",") for project in projects]
+    rows += [_cells(project, str, _iso, ",") for project in projects]
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     for row in rows:
         cells = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
@@ -62,17 +65,29 @@ def _columns(projects: tuple[Project, ...]) -> Iterator[Line]:
 
 
 def _cells(
-    project: Project, amount: Callable[[int], str], comma: str
+    project: Project,
+    amount: Callable[[int], str],
+    date: Callable[[int | None], str | None],
+    comma: str,
 ) -> tuple[str, str, str, str, str, str]:
     unknown = f"? {', '.join(project.directories)}"
     return (
         str(project.sessions),
         amount(project.size),
-        _iso(project.last_used) or "-",
+        date(project.last_used) or "-",
         {True: "yes", False: "gone", None: "?"}[project.exists],
         comma.join(f"{place}:{number}" for place, number in project.kept.items()) or "-",
         printable(unknown if project.path is None else project.path),
     )
+
+
+def _ago(moment: int | None) -> str | None:
+    """How long ago in the words that people use."""
+    days = int((time.time() - moment / NS) // 86400) if moment is not None else -1
+    for length, unit in ((365, "year"), (30, "month"), (7, "week")):
+        if days >= 2 * length:
+            return f"{plural(days // length, unit)} ago"
+    return f"{plural(days, 'day')} ago" if days > 0 else "today" if days == 0 else None
 
 
 def _iso(moment: int | None) -> str | None:
