@@ -1,3 +1,6 @@
-from ccmove.cli.start import program
+"""`python -m ccmove` is the same program."""
 
-program()
+from ccmove.cli.main import main
+
+if __name__ == "__main__":
+    main()

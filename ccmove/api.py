@@ -1,4 +1,4 @@
-"""The Python API: plan a move, do it, take it back. The command line goes through it too.
+"""The Python API: plan a move, do it, take it back.
 
     from ccmove import apply, plan_move, restore
 
@@ -8,47 +8,32 @@
     done = apply(move)  # all or nothing
     restore(done.backup)  # every byte as before
 
-Whatever is in the way is a `CcmoveError` with `message`, `hint` and `exit_code`: `RefusedError`
+Whatever is in the way is a `CcmoveError` with `message`, `hints` and `exit_code`: `RefusedError`
 when a decision or another process is in the way, `NothingKnownError` when there is nothing to do.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ccmove.claude.layout import Layout, find_layout
+from ccmove.cli import move as moving
+from ccmove.cli import restore as restoring
 from ccmove.cli.move import MoveOptions
-from ccmove.cli.move import move as do_move
 from ccmove.cli.resolve import Pair, resolve_pair
 from ccmove.report.result import Result
-from ccmove.run.transaction import Progress
-
-DEFAULTS = MoveOptions()
 
 
+@dataclass(frozen=True, slots=True)
 class Move:
-    """A move that is asked for and not done yet."""
+    """A move that is asked for and not done yet, and what it would change."""
 
-    def __init__(
-        self,
-        state: Layout,
-        pairs: Sequence[Pair],
-        options: MoveOptions = DEFAULTS,
-        progress: Progress | None = None,
-    ) -> None:
-        self.state = state
-        self.pairs = tuple(pairs)
-        self.options = options
-        self.progress = progress
-
-    @cached_property
-    def preview(self) -> Result:
-        """What would change. A read-only look."""
-        looking = self.options._replace(dry_run=True)
-        return do_move(self.state, list(self.pairs), looking, self.progress)
+    state: Layout
+    pair: Pair
+    options: MoveOptions
+    preview: Result
 
 
 def find_state(config_dir: str | None = None) -> Layout:
@@ -58,34 +43,21 @@ def find_state(config_dir: str | None = None) -> Layout:
 
 def plan_move(old: str, new: str, *, config_dir: str | None = None, **options: Any) -> Move:
     """Look at what a move from `old` to `new` would change; `options` are those of MoveOptions."""
-    move = Move(find_state(config_dir), [resolve_pair(old, new)], MoveOptions(**options))
-    _ = move.preview  # an error belongs here, not to whoever looks at the preview later
-    return move
+    state, pair, chosen = find_state(config_dir), resolve_pair(old, new), MoveOptions(**options)
+    preview = moving.move(state, [pair], replace(chosen, dry_run=True))
+    return Move(state, pair, chosen, preview)
 
 
 def apply(move: Move) -> Result:
     """Do it, or leave everything as it was. The state is looked at anew, under the locks."""
-    doing = move.options._replace(dry_run=False)
-    return do_move(move.state, list(move.pairs), doing, move.progress)
+    return moving.move(move.state, [move.pair], replace(move.options, dry_run=False))
 
 
 def restore(
-    identifier: str | None = None,
-    *,
-    state: Layout | None = None,
-    dry_run: bool = False,
-    allow_live: bool = False,
-    full: bool = False,
-    progress: Progress | None = None,
+    identifier: str | None = None, *, config_dir: str | None = None, **options: Any
 ) -> Result:
-    """Undo a move or a restore; without an ID the newest move that still stands."""
-    from ccmove.cli.restore import restore as do_restore
+    """Undo a move or a restore; without an ID the newest move that still stands.
 
-    return do_restore(
-        state or find_state(),
-        identifier,
-        dry_run=dry_run,
-        allow_live=allow_live,
-        full=full,
-        progress=progress,
-    )
+    `options` are dry_run, allow_live and full.
+    """
+    return restoring.restore(find_state(config_dir), identifier, **options)

@@ -5,10 +5,12 @@ An error knows what to type next: its hints are data, made into words where erro
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+
+from ccmove.text import command_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +18,14 @@ class Hint:
     """What to do next: a sentence, a command, or a sentence and a command behind a colon.
 
     With `again` the command is the one that was typed, with these words as options in front and
-    the paths in `instead` replaced; who shows the hint knows what was typed.
+    the paths in `instead` replaced; `before` stands in front of it all, such as `sudo`.
     """
 
     text: str = ""
     command: tuple[str, ...] = ()
     again: bool = False
     instead: Mapping[str, str] = field(default_factory=dict)
+    before: tuple[str, ...] = ()
 
 
 def run(*command: object, text: str = "") -> Hint:
@@ -31,10 +34,13 @@ def run(*command: object, text: str = "") -> Hint:
 
 
 def again(
-    text: str = "", options: Sequence[str] = (), instead: Mapping[str, str] | None = None
+    text: str = "",
+    options: Sequence[str] = (),
+    instead: Mapping[str, str] | None = None,
+    before: Sequence[str] = (),
 ) -> Hint:
     """The same command again, with options more or other paths."""
-    return Hint(text, tuple(options), True, instead or {})
+    return Hint(text, tuple(options), True, instead or {}, tuple(before))
 
 
 def look_at(path: object) -> Hint:
@@ -42,10 +48,22 @@ def look_at(path: object) -> Hint:
     return run("ls", "-ld", path, text="look at it")
 
 
-def _words(hint: Hint) -> str:
-    from ccmove.text import command_line
+def in_words(
+    hint: Hint, argv: Sequence[str] = (), config_dir: str | None = None
+) -> tuple[str, str]:
+    """The sentence, and the command as it has to be typed: it acts on the same state."""
+    words = list(hint.command)
+    if hint.again:
+        typed = [_replaced(word, hint.instead) for word in argv] or ["OLD", "NEW"]
+        words = ["ccmove", *words, *typed]
+    names_it = any(word.startswith("--config-dir") for word in words)
+    if config_dir and words[:1] == ["ccmove"] and not names_it:
+        words[1:1] = ["--config-dir", config_dir]
+    return hint.text, command_line([*hint.before, *words])
 
-    return ": ".join(filter(None, (hint.text, command_line(hint.command))))
+
+def _replaced(word: str, instead: Mapping[str, str]) -> str:
+    return word if word.startswith("-") else instead.get(os.path.abspath(word), word)
 
 
 class CcmoveError(Exception):
@@ -61,12 +79,6 @@ class CcmoveError(Exception):
         self.message = message
         self.hints = tuple(Hint(h) if isinstance(h, str) else h for h in hints if h)
         self.details = tuple(details)  # lines that are shown below the message
-        self.hint: str | None = "\n".join(_words(hint) for hint in self.hints) or None
-
-    def with_details(self, lines: Iterable[str]) -> Self:
-        """The same error, with lines that are shown below the message."""
-        self.details = tuple(lines)
-        return self
 
 
 class UsageError(CcmoveError):
@@ -106,8 +118,29 @@ class StaleLookError(CcmoveError):
     """What was planned is no longer what is on disk; look and plan again."""
 
 
+# -- what the system says -----------------------------------------------------------------------
+
+
 def describe(error: OSError) -> str:
     """An OSError as one plain line: the file and what the system said of it."""
     name = error.filename2 or error.filename
-    where = f"{os.fsdecode(name)}: " if isinstance(name, (str, bytes)) else ""
+    where = f"{os.fsdecode(name)}: " if isinstance(name, (str, bytes, os.PathLike)) else ""
     return f"{where}{error.strerror or error}"
+
+
+def system_error(error: OSError) -> CcmoveError:
+    """What the system refused, on which file, and how to look into it."""
+    name = error.filename2 or error.filename
+    path = os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else ""
+    return CcmoveError(describe(error), *_advice(error.errno, path))
+
+
+def _advice(number: int | None, path: str) -> list[Hint]:
+    if path and number in (errno.EACCES, errno.EPERM):
+        return [run("ls", "-ld", path, text="look at the permissions")]
+    if path and number in (errno.ENOSPC, errno.EDQUOT):
+        free = run("df", "-h", path, text="what is free")
+        return [free, again("make room, then run it again")]
+    if path and number == errno.ENOENT:
+        return [run("ls", "-ld", path, text="check the spelling")]
+    return [again("nothing was changed; mend that and run it again")]

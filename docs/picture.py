@@ -15,10 +15,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ccmove.cli.demo import Demo, demo
+from ccmove.cli.demo import Scene, as_home, play, show_demo, show_scene
+from ccmove.cli.main import app
 from ccmove.report.console import Printer
-from ccmove.report.demo import show_demo, show_scene
 
+Demo = tuple[str, list[Scene]]
 WIDTH = 84
 FIXED = ((r"ccmove-demo-[a-z0-9_-]{8}", "ccmove-demo-3k7x1q9z"),
          (r"\d{8}T\d{6}Z-[0-9a-f]{4}", "20261116T004112Z-3f9c"))  # fmt: skip
@@ -26,11 +27,13 @@ FIXED = ((r"ccmove-demo-[a-z0-9_-]{8}", "ccmove-demo-3k7x1q9z"),
 
 def short(run: Demo, printer: Printer) -> None:
     """What one sees on the day the folder was renamed."""
+    home, scenes = run
     for number, title in enumerate(("The folder gets a new name", "Move", "Verify")):
-        scene = next(scene for scene in run.scenes if scene.title == title)
+        scene = next(scene for scene in scenes if scene.title == title)
         if number:
             printer.lines([[]])
-        show_scene(replace(scene, facts=()), printer.at_home(run.home))
+        with as_home(home):
+            show_scene(replace(scene, facts={}), printer)
 
 
 PICTURES: dict[str, Callable[[Demo, Printer], None]] = {
@@ -55,6 +58,6 @@ def draw(name: str, run: Demo) -> str:
 
 
 if __name__ == "__main__":
-    shown = demo()
+    shown = play(app)
     for picture in PICTURES:
         Path(sys.argv[1], picture).write_text(draw(picture, shown), encoding="utf-8")

@@ -118,7 +118,7 @@ def _read_journal(data: bytes) -> None:
 
 def _check_words(error: RefusedError | UnsettledError) -> None:
     assert error.message
-    assert error.hint
+    assert error.hints
 
 
 def _any_bytes(source: Source) -> None:

@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
-from ccmove.report.console import ELLIPSIS, cells
+from ccmove.inspect.findings import KINDS, Choice, Finding
+from ccmove.report.console import Printer, Progress, cells
+from ccmove.report.inspect import about
+from ccmove.text import printable
+
+ELLIPSIS = "…"
 
 UP, DOWN, ENTER, STOP = "up", "down", "enter", "stop"
 _KEYS = {
@@ -121,3 +126,33 @@ def _cut(text: str, width: int) -> str:
     while cells(text) > width:
         text = text[:-2] + ELLIPSIS
     return text
+
+
+def asker(printer: Printer, bar: Progress) -> Callable[[Finding], Choice | None]:
+    """Asks a person about each finding; once nobody answers any more, everything stays."""
+    ask = Asker(out=printer.err)
+    messages = printer.on_stderr()
+    stopped = False
+    explained: set[str] = set()
+
+    def choose(finding: Finding) -> Choice | None:
+        nonlocal stopped
+        if stopped:
+            return None
+        bar.close()
+        if finding.kind not in explained:
+            explained.add(finding.kind)
+            kind = KINDS[finding.kind]
+            messages.lines([[("title", kind.title)], [("dim", f"  {kind.means}")]])
+        messages.lines(about(finding))
+        options = [printable(choice.label) for choice in finding.choices]
+        sure = next((i for i, choice in enumerate(finding.choices) if choice.sure), None)
+        try:
+            answer = ask([*options, "leave it as it is"], len(options) if sure is None else sure)
+        except NoAnswerError:
+            stopped = True
+            return None
+        messages.lines([[]])
+        return finding.choices[answer] if answer < len(options) else None
+
+    return choose

@@ -6,9 +6,9 @@ and blanks, expand stars and sort, so these two shells get scripts of our own.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 import click
@@ -21,93 +21,48 @@ from click.shell_completion import (
 )
 
 from ccmove.claude.layout import Layout, find_layout, size_of
-from ccmove.claude.naming import possible_names
-from ccmove.claude.state import State, recorded_path
-from ccmove.cli.start import COMPLETE_VARIABLE
-from ccmove.inspect.listed import read_lists
+from ccmove.claude.state import State
+from ccmove.cli.boundary import Answer, Asked, Call
+from ccmove.cli.resolve import known_paths
+from ccmove.errors import UsageError, run
 from ccmove.inspect.survey import folder_exists
+from ccmove.report.console import show_text
 from ccmove.run.backups import all_manifests, in_force
+from ccmove.run.manifest import Manifest
 from ccmove.text import printable
 
+COMPLETE_VARIABLE = "_CCMOVE_COMPLETE"  # a shell sets it to ask how a word goes on
+SHELLS = ["bash", "zsh", "fish"]
 SLOW_HISTORY = 8 << 20  # bytes; nobody waits for a larger one at TAB
 Items = list[CompletionItem[str]]
 
 
-def known_projects(context: click.Context, incomplete: str) -> Items:
+def known_projects(context: click.Context, _: click.Parameter | None, incomplete: str) -> Items:
     """Known projects that begin so, or whose folder's name does; missing ones first.
 
     With no match the shell offers folders: all that lies below one may be moved at once.
     """
-    found = _quietly(lambda: list(_matching(_layout(context), incomplete)))
-    return found or folders(context, incomplete)
-
-
-def first_word(
-    context: click.Context, incomplete: str, commands: Items, move: click.Command
-) -> Items:
-    """A command, an option or the OLD of a move; folders only when there is nothing else."""
-    found = {item.value: item for item in [*commands, *move.shell_complete(context, incomplete)]}
-    if not incomplete.startswith("-"):
-        for item in known_projects(context, incomplete):
-            if item.type == "plain" or not found:
-                found[item.value] = item
-    return list(found.values())
-
-
-def folders(_: click.Context, incomplete: str) -> Items:
-    """Folders, which the shell itself knows best how to complete."""
-    return [CompletionItem(incomplete, type="dir")]
-
-
-def backups(context: click.Context, incomplete: str) -> Items:
-    """IDs of the backups, the newest first, what was undone already last."""
-
-    def find() -> Items:
-        manifests = all_manifests(_layout(context))
-        standing = in_force(manifests)
-        manifests.sort(key=lambda manifest: (standing[manifest.id], manifest.id), reverse=True)
-        return [
-            CompletionItem(manifest.id, help=_moves(manifest.kind, manifest.moves))
-            for manifest in manifests
-            if manifest.id.startswith(incomplete)
-        ]
-
-    return _quietly(find)
-
-
-def _moves(kind: str, moves: tuple[tuple[str, str], ...]) -> str:
-    shown = ", ".join(f"{old} -> {new}" for old, new in moves[:1])
-    return printable(f"{kind} {shown}{' and more' if len(moves) > 1 else ''}")
-
-
-def _quietly(find: Callable[[], Items]) -> Items:
-    """Whatever goes wrong, a traceback in the middle of someone's prompt helps nobody."""
-    try:
-        return find()
-    except Exception:
-        return []
+    wanted = os.path.expanduser(incomplete)
+    with contextlib.suppress(Exception):  # a traceback in the middle of a prompt helps nobody
+        layout = _layout(context)
+        known = known_paths(State(layout), history=size_of(layout.history) < SLOW_HISTORY)
+        # A name with control characters would be acted on by the terminal; it has to be typed.
+        fitting = [path for path in known if _fits(path, wanted) and printable(path) == path]
+        if fitting:
+            missing = {path: folder_exists(path) is False for path in fitting}
+            tilde = incomplete.startswith("~/")
+            return [
+                CompletionItem(
+                    path, help="folder gone" if missing[path] else "folder exists", tilde=tilde
+                )
+                for path in sorted(fitting, key=lambda path: (not missing[path], path))
+            ]
+    return folders(context, _, incomplete)
 
 
 def _layout(context: click.Context) -> Layout:
     chosen = context.params.get("config_dir")
     return find_layout(os.path.expanduser(chosen) if chosen else None, os.environ)
-
-
-def _matching(layout: Layout, incomplete: str) -> Iterator[CompletionItem[str]]:
-    wanted = os.path.expanduser(incomplete)
-    paths = {path for path in _known_paths(layout) if _is_plain(path) and _fits(path, wanted)}
-    for path in sorted(paths, key=lambda path: (folder_exists(path) is not False, path)):
-        missing = folder_exists(path) is False
-        yield CompletionItem(
-            path,
-            help="folder gone" if missing else "folder exists",
-            tilde=incomplete.startswith("~/"),
-        )
-
-
-def _is_plain(path: str) -> bool:
-    """A name with control characters would be acted on by the terminal; it has to be typed."""
-    return printable(path) == path
 
 
 def _fits(path: str, wanted: str) -> bool:
@@ -116,27 +71,40 @@ def _fits(path: str, wanted: str) -> bool:
     return "/" not in wanted and os.path.basename(path).startswith(wanted)
 
 
-def _known_paths(layout: Layout) -> Iterator[str]:
-    """Paths of the config file, the history, and one transcript of each directory they lack."""
-    state = State(layout)
-    listed = set(state.config_paths)
-    if size_of(layout.history) < SLOW_HISTORY:
-        listed |= set(read_lists(layout).kept)
-    yield from listed
-    names = {name for path in listed for name in possible_names(path)}
-    for name in state.directory_names:
-        if name not in names:
-            yield from _first_named(layout, name)
+def first_word(
+    context: click.Context, incomplete: str, commands: Items, move: click.Command
+) -> Items:
+    """A command, an option or the OLD of a move; folders only when there is nothing else."""
+    found = {item.value: item for item in [*commands, *move.shell_complete(context, incomplete)]}
+    if not incomplete.startswith("-"):
+        for item in known_projects(context, None, incomplete):
+            if item.type == "plain" or not found:
+                found[item.value] = item
+    return list(found.values())
 
 
-def _first_named(layout: Layout, name: str) -> Iterator[str]:
-    directory = layout.projects / name
-    for entry in sorted(os.listdir(directory)):
-        if entry.endswith(".jsonl"):
-            path = recorded_path(directory / entry)
-            if path is not None:
-                yield path
-                return
+def folders(_: click.Context, __: click.Parameter | None, incomplete: str) -> Items:
+    """Folders, which the shell itself knows best how to complete."""
+    return [CompletionItem(incomplete, type="dir")]
+
+
+def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Items:
+    """IDs of the backups, the newest first, what was undone already last."""
+    with contextlib.suppress(Exception):
+        manifests = all_manifests(_layout(context))
+        standing = in_force(manifests)
+        manifests.sort(key=lambda manifest: (standing[manifest.id], manifest.id), reverse=True)
+        return [
+            CompletionItem(found.id, help=_described(found))
+            for found in manifests
+            if found.id.startswith(incomplete)
+        ]
+    return []
+
+
+def _described(manifest: Manifest) -> str:
+    shown = ", ".join(f"{old} -> {new}" for old, new in manifest.moves[:1])
+    return printable(f"{manifest.kind} {shown}{' and more' if manifest.moves[1:] else ''}")
 
 
 # -- scripts -------------------------------------------------------------------------------------
@@ -207,8 +175,25 @@ def _with_tilde(path: str) -> str:
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
 
 
-def script(app: click.Command, shell: str) -> str:
-    """The script that makes this shell ask ccmove."""
-    found = get_completion_class(shell)
-    assert found is not None  # the command line offers only those there are
-    return found(app, {}, "ccmove", COMPLETE_VARIABLE).source()
+@click.command(name="completion")
+@click.argument("shell", type=click.Choice(SHELLS), required=False)
+@click.pass_context
+def completion_command(context: click.Context, shell: str | None) -> Asked:
+    """Print the script that completes ccmove's arguments in SHELL.
+
+    \b
+    bash  eval "$(ccmove completion bash)"      in ~/.bashrc
+    zsh   eval "$(ccmove completion zsh)"       in ~/.zshrc, after compinit
+    fish  ccmove completion fish | source       in ~/.config/fish/config.fish
+    """
+    chosen = shell or os.path.basename(os.environ.get("SHELL", "bash"))
+    app = context.find_root().command
+
+    def work(_: Call) -> Answer:
+        found = get_completion_class(chosen) if chosen in SHELLS else None
+        if found is None:
+            message = f"no completion for {chosen}: name bash, zsh or fish"
+            raise UsageError(message, run("ccmove", "completion", "--help"))
+        return found(app, {}, "ccmove", COMPLETE_VARIABLE).source(), show_text
+
+    return Asked(work)

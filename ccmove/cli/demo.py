@@ -1,214 +1,250 @@
-"""`ccmove demo`: preview, move, verification and restore on a made-up home, by the real commands.
+"""`ccmove demo`: the whole cycle on a home with sample data, by the real command line.
 
-The home lies in a temporary directory that is gone at the end, however the demo ends. Neither
-$HOME nor $CLAUDE_CONFIG_DIR is asked for anything.
+The home is a temporary directory that is gone at the end, however the demo ends. Neither $HOME nor
+$CLAUDE_CONFIG_DIR is asked for anything.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import io
+import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ccmove.cli.demo_state import DemoHome
-from ccmove.cli.move import MoveOptions, move
-from ccmove.cli.resolve import resolve_pair
-from ccmove.cli.restore import restore
-from ccmove.cli.verify import Verification, verify
+import click
+
+from ccmove.claude.naming import encode
+from ccmove.cli import options as shared
+from ccmove.cli.boundary import Answer, Call
 from ccmove.errors import CcmoveError
-from ccmove.inspect.findings import CommandLine
-from ccmove.report.result import SCHEMA, Result
+from ccmove.report.console import Printer
+from ccmove.report.result import SCHEMA
 from ccmove.rewrite.pathmap import is_named_in
-from ccmove.run import disk as files
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
 
-Traces = dict[str, tuple[int, int, str]]  # file -> inode, mtime, hash
+OLD, NEW, NEIGHBOUR = "code/cafe-menu", "code/bistro-menu", "code/cafe-menu-docker"
+CONVERSATIONS = (
+    (OLD, "add a dessert section to the menu", "The menu has a dessert section now."),
+    (OLD, "prices should show the euro sign", "All prices show the euro sign."),
+    (OLD, "why does the print view cut off the last dish?", "A fixed height did it; it is gone."),
+    (f"{OLD}/packages/core", "add a dessert section to the menu", "It has one now."),
+    (NEIGHBOUR, "prices should show the euro sign", "All prices show the euro sign."),
+)
+# Title, meaning and command of each.
+SCENES = """\
+The folder gets a new name
+Claude Code finds a project by its path. In the renamed folder it has no session to resume, no \
+prompts, no memory, and asks for trust again.
+mv ~/code/cafe-menu ~/code/bistro-menu
 
+Preview
+A read-only look at what would change. Transcripts are never rewritten: their directory gets a \
+new name, and that is all.
+ccmove --dry-run ~/code/cafe-menu ~/code/bistro-menu
 
-@dataclass(frozen=True)
-class Fact:
-    """Something that was looked up on the disk, not taken from what a command said."""
+Move
+All or nothing: what is rewritten is saved first, the change is written down in a journal before \
+it is made, and checked afterwards.
+ccmove ~/code/cafe-menu ~/code/bistro-menu
 
-    text: str
-    holds: bool
+Verify
+The move has checked itself already. This looks once more at all that is kept, and the demo looks \
+at the files themselves.
+ccmove verify ~/code/bistro-menu
+
+Restore
+Every move can be undone. What came later (new sessions, new prompts) would be kept.
+ccmove restore"""
+Traces = dict[str, tuple[int, int, bytes]]  # file -> inode, mtime, content
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One step of the demo: what it means, what was typed, and what came of it."""
+    """One step: what it means, what was typed, what came of it, and what the disk says."""
 
     title: str
     meaning: str
     command: str
-    result: Result | Verification | None = None
-    facts: tuple[Fact, ...] = ()
+    answer: Answer | None
+    facts: dict[str, bool]
 
 
-@dataclass(frozen=True)
-class Demo:
-    """The whole demo, as data: the report prints it."""
-
-    home: str
-    scenes: tuple[Scene, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """One object: the results of the real commands, and what was found on the disk."""
-        return {
-            "schema": SCHEMA,
-            "status": "restored",
-            "home": self.home,
-            "steps": [
-                {
-                    "title": scene.title,
-                    "command": scene.command,
-                    "result": _record(scene.result),
-                    "facts": [{"text": fact.text, "holds": fact.holds} for fact in scene.facts],
-                }
-                for scene in self.scenes
-            ],
-            "error": None,
-        }
+@click.command(name="demo")
+@click.pass_context
+@shared.common
+def demo_command(_: Call, context: click.Context) -> Answer:
+    """Show the whole cycle on a made-up state in a temporary directory."""
+    return play(context.find_root().command), show_demo
 
 
-def _record(result: Result | Verification | None) -> dict[str, Any] | None:
-    if isinstance(result, Verification):
-        return {"status": "verified", "paths": list(result.paths)}
-    return result.to_json() if result is not None else None
+def play(app: click.Command) -> tuple[str, list[Scene]]:
+    """The home and the whole cycle in it; CcmoveError when something is not as it should be."""
+    scenes = []
+    with termination_as_interrupt(), temporary_home() as home, as_home(str(home)):
+        write_sample(home)
+        before = traces(home)
+        for title, meaning, command in (text.split("\n") for text in SCENES.split("\n\n")):
+            answer = _typed(app, command.replace("~", str(home)))
+            scene = Scene(title, meaning, command, answer, _facts(title, home, before))
+            wrong = [text for text, holds in scene.facts.items() if not holds]
+            if wrong or (answer and answer[0].exit_code):
+                first = (*wrong, command)[0]
+                raise CcmoveError(f"the demo went wrong in “{title}”; not so: {first}")
+            scenes.append(scene)
+    return str(home), scenes
 
 
-def demo() -> Demo:
-    """Play the whole cycle; CcmoveError when something is not as it should be."""
-    with termination_as_interrupt(), temporary_directory() as root:
-        made = DemoHome(root)
-        made.write()
-        scenes = tuple(_scenes(made))
-    for scene in scenes:
-        _check(scene)
-    return Demo(str(made.home), scenes)
-
-
-def _check(scene: Scene) -> None:
-    """A demo that shows something wrong must not end as if all were well."""
-    wrong = [fact.text for fact in scene.facts if not fact.holds]
-    if isinstance(scene.result, Verification):
-        wrong += [finding.kind for finding in scene.result.failures]
-    if wrong:
-        raise CcmoveError(f"the demo went wrong in “{scene.title}”; not so: {wrong[0]}")
+def _typed(app: click.Command, command: str) -> Answer | None:
+    program, *words = command.split()
+    if program == "mv":
+        Path(words[0]).rename(words[1])
+        return None
+    answer: Answer = app.main(words, program, standalone_mode=False).work(Call(words, Printer()))
+    return answer
 
 
 @contextlib.contextmanager
-def temporary_directory() -> Iterator[Path]:
+def temporary_home() -> Iterator[Path]:
     """A directory that is gone afterwards, also after Ctrl-C."""
     root = Path(os.path.realpath(tempfile.mkdtemp(prefix="ccmove-demo-")))
     try:
         yield root
     finally:
         with interrupts_ignored():
-            files.remove_tree(root)
+            shutil.rmtree(root)
 
 
-def _scenes(made: DemoHome) -> Iterator[Scene]:
-    before = _traces(made.home)
-    paths = "~/code/cafe-menu ~/code/bistro-menu"
-    files.rename_new(made.old, made.new)
-    yield Scene(
-        "The folder gets a new name",
-        "Claude Code finds a project by its path. In the renamed folder it has no session to "
-        "resume, no prompts, no memory, and asks for trust again.",
-        f"mv {paths}",
-    )
-    yield Scene(
-        "Preview",
-        "A read-only look at what would change. Transcripts are never rewritten: their directory "
-        "gets a new name, and that is all.",
-        f"ccmove --dry-run {paths}",
-        _move(made, MoveOptions(dry_run=True)),
-        (_unchanged("nothing on the disk has changed", before, _traces(made.home), made),),
-    )
-    yield Scene(
-        "Move",
-        "All or nothing: what is rewritten is saved first, the change is written down in a journal "
-        "before it is made, and checked afterwards.",
-        f"ccmove {paths}",
-        _move(made, MoveOptions()),
-    )
-    yield Scene(
-        "Verify",
-        "The move has checked itself already. This looks once more at all that is kept, and the "
-        "demo looks at the files themselves.",
-        "ccmove verify ~/code/bistro-menu",
-        verify(made.layout, str(made.new), CommandLine(None)),
-        tuple(_moved(made, before)),
-    )
-    yield Scene(
-        "Restore",
-        "Every move can be undone. What came later (new sessions, new prompts) would be kept.",
-        "ccmove restore",
-        restore(made.layout, None),
-        (_unchanged("every file has the bytes and the date of before", before,
-                    _traces(made.home), made),),
-    )  # fmt: skip
+@contextlib.contextmanager
+def as_home(home: str) -> Iterator[None]:
+    """Who looks for a home finds this one."""
+    before = dict(os.environ)
+    os.environ.pop("CLAUDE_CONFIG_DIR", None)
+    os.environ["HOME"] = home
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
-def _move(made: DemoHome, options: MoveOptions) -> Result:
-    return move(made.layout, [resolve_pair(str(made.old), str(made.new))], options)
+def write_sample(home: Path) -> None:
+    """What the client would have written by now."""
+    history = ""
+    for number, (name, prompt, answer) in enumerate(CONVERSATIONS):
+        folder, session = str(home / name), f"00000000-0000-4000-8000-{number:012}"
+        about: dict[str, object] = {"cwd": folder, "sessionId": session, "version": "2.1.325"}
+        transcript = "".join(
+            json.dumps({"type": role, **about, "message": {"role": role, "content": text}}) + "\n"
+            for role, text in (("user", prompt), ("assistant", answer))
+        )
+        _write(home / ".claude" / "projects" / encode(folder) / f"{session}.jsonl", transcript)
+        record = {"display": prompt, "timestamp": 1_780_000_000_000 + number, "project": folder}
+        history += json.dumps(record) + "\n"
+        _write(home / name / "menu.txt", "soup\nfish\ncake\n")
+    old = str(home / OLD)
+    trusted = {"allowedTools": ["Bash(make:*)"], "hasTrustDialogAccepted": True}
+    projects: dict[str, Any] = {str(home / name): {**trusted} for name, _, _ in CONVERSATIONS}
+    projects[old]["mcpServers"] = {"menu": {"command": "menu-server", "args": ["--root", old]}}
+    config = {"projects": projects, "githubRepoPaths": {"cafe/menu": [old]}}
+    _write(home / ".claude.json", json.dumps(config, indent=2))
+    _write(home / ".claude" / "history.jsonl", history)
+    memory = home / ".claude" / "projects" / encode(old) / "memory" / "MEMORY.md"
+    _write(memory, "- prices are in euro\n")
 
 
-# -- what is found on the disk -------------------------------------------------------------------
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
 
 
-def _traces(home: Path) -> Traces:
-    """Every file of the made-up home but ccmove's own."""
+# -- what is found on the disk, and not taken from what a command said ---------------------------
+
+
+def traces(home: Path) -> Traces:
+    """Every file of the home but ccmove's own; the project's folder under its old name."""
     found: Traces = {}
-    for base, directories, names in os.walk(home):
-        if base.endswith("/.claude"):
-            directories[:] = [name for name in directories if name != "ccmove"]
-        for name in names:
-            path = os.path.join(base, name)
-            status = os.lstat(path)
-            with open(path, "rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            found[path] = (status.st_ino, status.st_mtime_ns, digest)
+    for path in home.rglob("*"):
+        name = str(path.relative_to(home)).replace(f"{NEW}/", f"{OLD}/")
+        if path.is_file() and not name.startswith(".claude/ccmove/"):
+            status = path.stat()
+            found[name] = (status.st_ino, status.st_mtime_ns, path.read_bytes())
     return found
 
 
-def _unchanged(text: str, before: Traces, now: Traces, made: DemoHome) -> Fact:
-    """Dates and bytes; the folder itself keeps its new name, and a file put back its new inode."""
-
-    def plain(traces: Traces) -> dict[str, tuple[int, str]]:
-        return {
-            path.replace(str(made.new) + "/", str(made.old) + "/"): trace[1:]
-            for path, trace in traces.items()
-        }
-
-    return Fact(text, plain(before) == plain(now))
-
-
-def _moved(made: DemoHome, before: Traces) -> Iterator[Fact]:
-    now = _traces(made.home)
-    then = sorted(trace for path, trace in before.items() if _is_moved_transcript(path))
-    after = sorted(trace for path, trace in now.items() if _is_moved_transcript(path))
-    yield Fact(f"{len(then)} transcripts: same file, same bytes, same date", then == after)
-    theirs = {path: trace for path, trace in before.items() if "cafe-menu-docker" in path}
-    kept = all(now.get(path) == trace for path, trace in theirs.items())
-    yield Fact("the neighbour cafe-menu-docker: untouched", bool(theirs) and kept)
-    naming = [path for path in now if not _is_transcript(path) and _names(path, str(made.old))]
-    yield Fact("the old path is named nowhere but in transcripts", not naming)
-
-
-def _is_transcript(path: str) -> bool:
-    return path.endswith(".jsonl") and "/projects/" in path
+def _facts(title: str, home: Path, before: Traces) -> dict[str, bool]:
+    now = traces(home)
+    if title == "Preview":
+        return {"nothing on the disk has changed": now == before}
+    if title == "Restore":  # what was rewritten is another file now
+        then, today = ({n: trace[1:] for n, trace in found.items()} for found in (before, now))
+        return {"every file has the bytes and the date of before": then == today}
+    if title != "Verify":
+        return {}
+    moved, after = (
+        sorted(trace for name, trace in found.items() if _is_transcript(name))
+        for found in (before, now)
+    )
+    theirs = {name: trace for name, trace in before.items() if "cafe-menu-docker" in name}
+    texts = [trace[2].decode() for name, trace in now.items() if not _is_transcript(name)]
+    return {
+        f"{len(moved) - 1} transcripts: same file, same bytes, same date": moved == after,
+        "the neighbour cafe-menu-docker: untouched": theirs.items() <= now.items(),
+        "the old path is named nowhere but in transcripts": not any(
+            is_named_in(text, str(home / OLD)) for text in texts
+        ),
+    }
 
 
-def _is_moved_transcript(path: str) -> bool:
-    return _is_transcript(path) and "cafe-menu-docker" not in path
+def _is_transcript(name: str) -> bool:
+    return name.endswith(".jsonl") and "/projects/" in name
 
 
-def _names(path: str, folder: str) -> bool:
-    with open(path, encoding="utf-8") as file:
-        return is_named_in(file.read(), folder)
+# -- what is said --------------------------------------------------------------------------------
+
+
+def show_demo(demo: tuple[str, list[Scene]], printer: Printer) -> None:
+    """Each step with its meaning, the command, its real output, and the facts."""
+    home, scenes = demo
+    with as_home(home):
+        if printer.as_json:
+            steps = [_record(scene) for scene in scenes]
+            head = {"schema": SCHEMA, "status": "restored", "home": home}
+            printer.json({**head, "steps": steps, "error": None})
+        elif not printer.quiet:
+            whole = "The whole cycle on a made-up home in a temporary directory."
+            printer.lines([[("title", "ccmove demo")], [("", whole)]])
+            printer.lines([[("", "Your own home is not looked at.")]])
+            for number, scene in enumerate(scenes, 1):
+                title = ("reverse", f" {number} {scene.title} ")
+                printer.lines([[], [title], [("", scene.meaning)], []])
+                show_scene(scene, printer)
+            gone = ("", " The temporary directory is gone again.")
+            printer.lines([[], [("good", "That was all."), gone]])
+            printer.lines([[("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]])
+
+
+def show_scene(scene: Scene, printer: Printer) -> None:
+    """The command as it was typed, its own output, and the facts."""
+    printer.lines([[("dim", "$ "), ("command", scene.command)]])
+    if scene.answer is not None:
+        result, show = scene.answer
+        show(result, printer)
+    if scene.facts:
+        printer.lines([[], [("title", "Looked up on the disk")]])
+        printer.lines([[("good", "  ok  "), ("", text)] for text in scene.facts])
+
+
+def _record(scene: Scene) -> dict[str, Any]:
+    out = io.StringIO("null")
+    if scene.answer is not None:
+        result, show = scene.answer
+        show(result, Printer(as_json=True, out=out))
+    facts = [{"text": text, "holds": holds} for text, holds in scene.facts.items()]
+    about = {"title": scene.title, "command": scene.command}
+    return {**about, "result": json.loads(out.getvalue()), "facts": facts}

@@ -6,19 +6,28 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import click
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.live import live_sessions
-from ccmove.cli.resolve import Pair, check_pairs
-from ccmove.cli.restore import list_backups, prune, recover
-from ccmove.errors import RefusedError
+from ccmove.cli import options as shared
+from ccmove.cli.ask import asker
+from ccmove.cli.backups import prune_backups
+from ccmove.cli.boundary import Answer, Call
+from ccmove.cli.completion import known_projects
+from ccmove.cli.recover import recover
+from ccmove.cli.resolve import Pair, check_pairs, refuse_live
+from ccmove.errors import UsageError
+from ccmove.inspect.backups import list_backups
 from ccmove.inspect.doctor import PRUNE_AFTER_DAYS, PRUNE_KEEP, Examination, examine
 from ccmove.inspect.findings import Choice, CommandLine, Finding
 from ccmove.inspect.mend import Mend, with_mends
 from ccmove.inspect.survey import Tick, look
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import plan_move
-from ccmove.report.result import Result
+from ccmove.report.inspect import show_examination, show_repair
+from ccmove.report.result import Repair, Result
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.run import transaction
 from ccmove.run.backups import read_ledger
@@ -38,27 +47,42 @@ class Search:
     search_tick: Tick | None = None
 
 
-@dataclass(frozen=True)
-class Repair:
-    """What was chosen and done, and what is left."""
+@click.command(name="doctor")
+@click.argument("subject", nargs=-1, shell_complete=known_projects)
+@click.option("--fix", is_flag=True, help="Ask about each finding, and mend all in one go.")
+@click.option("--yes", is_flag=True, help="Do not ask: mend what the evidence leaves no doubt of.")
+@click.option("-n", "--dry-run", is_flag=True, help="With --fix: only show what would change.")
+@click.option(
+    "--search",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    help="Also look there for folders that are gone; may be repeated.",
+)
+@click.option("--allow-live", is_flag=True, help="With --fix: go on although a session is running.")
+@shared.common
+def doctor_command(
+    call: Call, subject: tuple[str, ...], search: tuple[str, ...], **options: Any
+) -> Answer:
+    """Show what is wrong, and the command that mends it; SUBJECT is a path, a name or an ID.
 
-    layout: Layout
-    chosen: Chosen = ()
-    left: tuple[Finding, ...] = ()
-    result: Result | None = None  # of the one transaction
-    recovered: str | None = None
-    pruned: int = 0
-    notes: tuple[str, ...] = ()
-    look: str = "ccmove doctor"  # shows what is left
-
-    @property
-    def backup(self) -> str | None:
-        return self.result.backup if self.result else None
-
-    @property
-    def exit_code(self) -> int:
-        """As of `ccmove doctor`: 1 while something is left to be mended."""
-        return 1 if self.left else 0
+    Exits with 1 when there are findings. Changes nothing without --fix.
+    """
+    fixing, only_certain = options.pop("fix"), options.pop("yes")
+    if not fixing and (only_certain or any(options.values())):
+        raise UsageError("--yes, --dry-run and --allow-live go with --fix")
+    layout, bar = call.find_layout(), call.progress(counts=True)
+    wanted = Search(
+        CommandLine(call.config_dir),
+        subject,
+        search,
+        bar.of("looking at projects"),
+        bar.of("looking for lost folders"),
+    )
+    if not fixing:
+        return doctor(layout, wanted), show_examination
+    choose = only_sure if only_certain else asker(call.printer, bar)
+    return fix(layout, wanted, choose, **options), show_repair
 
 
 def doctor(layout: Layout, search: Search) -> Examination:
@@ -199,14 +223,10 @@ def _mend(
 def _refuse_live(layout: Layout, chosen: Chosen) -> None:
     named = [name for finding, _ in chosen for name in (finding.subject, *finding.names)]
     folders = [*named, *(path for move in _moves(chosen) for path in move)]
-    for session in live_sessions(layout, [path for path in folders if path.startswith("/")]):
-        raise RefusedError(
-            f"Claude Code is running in {session.folder} (pid {session.pid})",
-            "leave it (/exit), then run the command again; or go on with --allow-live",
-        )
+    refuse_live(layout, [path for path in folders if path.startswith("/")])
 
 
 def _prune(layout: Layout, chosen: Chosen) -> int:
     if not any(choice.action == "prune" for _, choice in chosen):
         return 0
-    return len(prune(layout, PRUNE_KEEP, PRUNE_AFTER_DAYS * 86400.0))
+    return len(prune_backups(layout, PRUNE_KEEP, PRUNE_AFTER_DAYS * 86400.0))

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import click
+import click
 
 Rows = tuple[tuple[str, str], ...]
 WIDEST = 34  # of the left column
@@ -50,31 +47,27 @@ FILES: Rows = (
 )
 
 
-class Help:
+def write_help(
+    group: click.Group, ctx: click.Context, formatter: click.HelpFormatter, common: frozenset[str]
+) -> None:
     """The help of the whole program: a move's options first, for that is what it is for."""
-
-    def __init__(self, move: click.Command, commands: Iterable[click.Command]) -> None:
-        self.move = move
-        self.commands = list(commands)
-
-    def write(self, ctx: click.Context, formatter: click.HelpFormatter, common: set[str]) -> None:
-        formatter.write("Usage: ccmove [OPTIONS] OLD NEW\n       ccmove COMMAND [OPTIONS] …\n\n")
-        formatter.write(f"{textwrap.fill(SUMMARY, formatter.width)}\n")
-        own, shared = split_options(self.move, ctx, common)
-        rows = [(c.name or "", c.get_short_help_str(100)) for c in self.commands]
-        for title, listed in (
-            ("Examples", EXAMPLES),
-            ("Options of a move", own),
-            ("Common options", [*shared, ("--version", "Show the version.")]),
-            ("Commands", [row for row in rows if row[0] != "move"]),
-            ("Exit codes", EXIT_CODES),
-        ):
-            with formatter.section(title):
-                formatter.write_dl(listed, col_max=WIDEST)
+    formatter.write("Usage: ccmove [OPTIONS] OLD NEW\n       ccmove COMMAND [OPTIONS] …\n\n")
+    formatter.write(f"{textwrap.fill(SUMMARY, formatter.width)}\n")
+    own, shared = split_options(group.commands["move"], ctx, common)
+    commands = [group.commands[name] for name in group.list_commands(ctx) if name != "move"]
+    for title, listed in (
+        ("Examples", EXAMPLES),
+        ("Options of a move", own),
+        ("Common options", [*shared, ("--version", "Show the version.")]),
+        ("Commands", [(c.name or "", c.get_short_help_str(100)) for c in commands]),
+        ("Exit codes", EXIT_CODES),
+    ):
+        with formatter.section(title):
+            formatter.write_dl(listed, col_max=WIDEST)
 
 
 def split_options(
-    command: click.Command, ctx: click.Context, common: set[str]
+    command: click.Command, ctx: click.Context, common: frozenset[str]
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """A command's own options, and those that every command has."""
     own: list[tuple[str, str]] = []

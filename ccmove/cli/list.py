@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+import click
+
 from ccmove.claude.layout import Layout
-from ccmove.inspect.listed import Problem
+from ccmove.cli import options as shared
+from ccmove.cli.boundary import Answer, Call
+from ccmove.cli.completion import known_projects
 from ccmove.inspect.survey import Project, Tick, look
+from ccmove.report.inspect import show_list
+from ccmove.report.result import Listing
 from ccmove.rewrite.pathmap import tail_below
 
 SORTS: dict[str, Callable[[Project], Any]] = {
@@ -20,15 +25,31 @@ SORTS: dict[str, Callable[[Project], Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Listing:
-    """The projects that were asked for, in the order that was asked for."""
+@click.command(name="list")
+@click.argument("path", required=False, shell_complete=known_projects)
+@click.option(
+    "--sort",
+    type=click.Choice(list(SORTS)),
+    default="path",
+    help="By path, or the last used, the most sessions, the largest first.",
+)
+@click.option("--reverse", is_flag=True, help="The other way round.")
+@click.option("--missing", is_flag=True, help="Only projects whose folder is gone.")
+@shared.common
+def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing: bool) -> Answer:
+    """Show every project that Claude Code knows, or those at or below PATH.
 
-    layout: Layout
-    projects: tuple[Project, ...]
-    problems: tuple[Problem, ...]
-    known: int  # how many there are in all
-    exit_code: int = 0
+    Exits with 3 when there is no state at all, and with 0 when no project is in it.
+    """
+    found = list_projects(
+        call.find_layout(),
+        sort=sort,
+        reverse=reverse,
+        missing=missing,
+        below=path,
+        tick=call.progress(counts=True).of("looking at projects"),
+    )
+    return found, show_list
 
 
 def list_projects(

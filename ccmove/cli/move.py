@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+import sys
 from collections.abc import Callable
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
 
 from ccmove.claude.layout import Layout, size_of
-from ccmove.claude.live import LiveSession, live_sessions
-from ccmove.claude.state import State
-from ccmove.cli.resolve import Pair, check_pairs, nothing_known, resolve_pair
-from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.cli import options as shared
+from ccmove.cli.boundary import Answer, Call
+from ccmove.cli.completion import folders, known_projects
+from ccmove.cli.resolve import (
+    USUAL,
+    Pair,
+    check_pairs,
+    known_moves,
+    nothing_known,
+    refuse_live,
+    resolve_pair,
+)
+from ccmove.errors import Hint, NothingKnownError, UsageError, run
 from ccmove.plan import worktrees
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import plan_move
+from ccmove.report.move import show_result
 from ccmove.report.result import Result
 from ccmove.run import transaction
 from ccmove.run.backups import read_ledger
 from ccmove.run.journal import read_journal
-from ccmove.run.preflight import preflight
-from ccmove.typed import again
+from ccmove.run.preflight import refuse_links
 
 
-class MoveOptions(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MoveOptions:
     """The options of a move, as the command line gives them."""
 
     dry_run: bool = False
@@ -37,135 +52,66 @@ class MoveOptions(NamedTuple):
     full: bool = False
 
 
-def move(
-    layout: Layout,
-    pairs: list[Pair],
-    options: MoveOptions,
-    progress: transaction.Progress | None = None,
-) -> Result:
-    """Move the state of every pair in one transaction, or only plan it."""
-    check_pairs(pairs, move_folder=options.move_folder, skip=options.skip_path_check)
-    if not layout.config_dir.is_dir():
-        raise NothingKnownError(
-            f"{layout.config_dir} does not exist: Claude Code has kept nothing there",
-            "ccmove --config-dir DIR OLD NEW",
-        )
-    warnings = _refuse_live(layout, pairs, options)
-    request = _known_request(layout, pairs, options)
-    if options.dry_run:
-        return _preview(layout, request, warnings, progress)
-    outcome = transaction.run_plan(
-        layout,
-        lambda: _planned(layout, request, progress),
-        full=options.full,
-        progress=progress,
-    )
-    warnings += worktrees.repair(outcome.plan)
-    return Result(
-        "moved",
-        layout,
-        request.moves,
-        outcome.plan,
-        outcome.identifier,
-        tuple(warnings),
-        settled=outcome.rolled_back,
-    )
+@click.command(name="move")
+@click.argument("old", required=False, shell_complete=known_projects)
+@click.argument("new", required=False, shell_complete=folders)
+@shared.dry_run
+@click.option("-m", "--move-folder", is_flag=True, help="Rename the folder itself too.")
+@click.option("--only", is_flag=True, help="Leave projects nested below OLD where they are.")
+@click.option("--from-file", metavar="FILE", help="Lines OLD<TAB>NEW, all in one go (- is stdin).")
+@shared.full
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["refuse", "keep-new", "keep-old"]),
+    default="refuse",
+    help="Two different files of one name meet.",
+)
+@click.option(
+    "--project-files",
+    is_flag=True,
+    help="Also rewrite NEW/.claude/settings*.json and NEW/.mcp.json.",
+)
+@click.option("--desktop", is_flag=True, help="Also rewrite the desktop app's sessions.")
+@shared.allow_live
+@click.option("--skip-path-check", is_flag=True, help="Do not ask that OLD is gone and NEW exists.")
+@click.pass_context
+@shared.common
+def move_command(
+    call: Call,
+    context: click.Context,
+    old: str | None,
+    new: str | None,
+    from_file: str | None,
+    **options: Any,
+) -> Answer:
+    """Move a project's Claude Code state from OLD to NEW."""
+    if from_file and old is not None:
+        message = "--from-file takes the place of OLD and NEW"
+        raise UsageError(message, run("ccmove", "--from-file", from_file))
+    if from_file:
+        pairs = read_pairs(_read_text(from_file), from_file)
+    elif old is None or new is None:
+        raise UsageError("two paths are needed: OLD and NEW", _one_word(context, old))
+    else:
+        pairs = [resolve_pair(old, new)]
+    call.moves = tuple(pair.real for pair in pairs)
+    chosen = MoveOptions(full=options.pop("verify") == "full", **options)
+    return move(call.find_layout(), pairs, chosen, call.progress()), show_result
 
 
-def _preview(
-    layout: Layout,
-    request: Request,
-    warnings: list[str],
-    progress: transaction.Progress | None,
-) -> Result:
-    plan = _planned(layout, request, progress)
-    preflight(layout, plan)
-    if read_journal(layout) is not None:
-        warnings.append("an earlier run was interrupted: ccmove recover")
-    return Result("planned", layout, request.moves, plan, warnings=tuple(warnings))
+def _one_word(context: click.Context, word: str | None) -> Hint:
+    """What to type instead of a single word: perhaps it is a command, misspelled."""
+    app = context.find_root().command
+    names = app.list_commands(context) if isinstance(app, click.Group) else []
+    meant = difflib.get_close_matches(word or "", names, n=1)
+    return run("ccmove", meant[0], text="did you mean") if meant else USUAL
 
 
-def _planned(
-    layout: Layout,
-    request: Request,
-    progress: transaction.Progress | None,
-) -> Plan:
-    tick = _reading(layout, progress) if progress is not None else None
-    plan = plan_move(layout, request, read_ledger(layout), tick)
-    if not _concerns_claude(plan):
-        pairs = [Pair(old, new, old) for old, new in request.moves]
-        raise nothing_known(State(layout), pairs)
-    return plan
-
-
-def _reading(layout: Layout, progress: transaction.Progress) -> Callable[[int], None]:
-    """The look at the history is the long part of planning."""
-    total = size_of(layout.history)
-    return lambda done: progress("reading", done, total)
-
-
-def _concerns_claude(plan: Plan) -> bool:
-    """Whether there is anything of the client's to change; a folder alone is not."""
-    return bool(plan.projects or plan.writes or plan.history)
-
-
-def _known_request(layout: Layout, pairs: list[Pair], options: MoveOptions) -> Request:
-    """The real paths; for an OLD of which nothing is known there, the path as typed."""
-    request = Request(
-        tuple(pair.real for pair in pairs),
-        options.only,
-        options.on_conflict,
-        options.project_files,
-        options.desktop,
-        options.move_folder,
-        tuple(pair.folders for pair in pairs),
-    )
-    if all(pair.typed_old == pair.old for pair in pairs):
-        return request
-    ledger = read_ledger(layout)
-    moves = []
-    for pair in pairs:
-        typed_only = pair.typed_old != pair.old and not _concerns_claude(
-            plan_move(layout, replace(request, moves=(pair.real,)), ledger)
-        )
-        moves.append(pair.typed if typed_only else pair.real)
-    return replace(request, moves=tuple(moves))
-
-
-# -- live sessions ---------------------------------------------------------------------
-
-
-def _refuse_live(layout: Layout, pairs: list[Pair], options: MoveOptions) -> list[str]:
-    """Refuse while a client runs there; with --allow-live or in a preview only warn."""
-    folders = [path for pair in pairs for path in (*pair.real, *pair.typed)]
-    sessions = live_sessions(layout, folders)
-    if not sessions:
-        return []
-    lines = [_describe(session) for session in sessions]
-    if options.allow_live or options.dry_run:
-        return lines
-    error = RefusedError(_reason(sessions[0]), _advice(sessions))
-    raise error.with_details(lines[1:])
-
-
-def _describe(session: LiveSession) -> str:
-    named = f", session {session.session}" if session.session else ""
-    return f"Claude Code is running in {session.folder} (pid {session.pid}{named})"
-
-
-def _reason(session: LiveSession) -> str:
-    if session.is_ancestor:
-        return f"{_describe(session)}, and ccmove was started from inside that session"
-    return _describe(session)
-
-
-def _advice(sessions: list[LiveSession]) -> str:
-    if any(session.is_ancestor for session in sessions):
-        return f"leave Claude Code (/exit), then run in a terminal: {again()}"
-    return f"leave it (/exit), then: {again()}\nif it must go on meanwhile: {again('--allow-live')}"
-
-
-# -- --from-file -----------------------------------------------------------------------
+def _read_text(name: str) -> str:
+    if name == "-":
+        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    with open(name, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        return file.read()
 
 
 def read_pairs(text: str, source: str) -> list[Pair]:
@@ -177,10 +123,78 @@ def read_pairs(text: str, source: str) -> list[Pair]:
             continue
         old, tab, new = line.partition("\t")
         if not tab or not old or not new or "\t" in new:
-            raise UsageError(
-                f"{source}, line {number}: expected OLD<TAB>NEW", "one tab between two paths"
-            )
+            message = f"{source}, line {number}: expected OLD<TAB>NEW"
+            raise UsageError(message, "one tab between two paths")
         pairs.append(resolve_pair(os.path.expanduser(old), os.path.expanduser(new)))
     if not pairs:
         raise UsageError(f"{source} names no moves", "write a line OLD<TAB>NEW for each")
     return pairs
+
+
+# -- the move --------------------------------------------------------------------------
+
+
+def move(
+    layout: Layout,
+    pairs: list[Pair],
+    options: MoveOptions,
+    progress: transaction.Progress | None = None,
+) -> Result:
+    """Move the state of every pair in one transaction, or only plan it."""
+    check_pairs(pairs, move_folder=options.move_folder, skip=options.skip_path_check)
+    if not layout.config_dir.is_dir():
+        raise NothingKnownError(
+            f"{layout.config_dir} does not exist: Claude Code has kept nothing there",
+            run("ccmove", "--config-dir", "DIR", "OLD", "NEW"),
+        )
+    only_warn = options.allow_live or options.dry_run
+    named = [path for pair in pairs for path in (*pair.real, *pair.typed)]
+    warnings = refuse_live(layout, named, only_warn=only_warn)
+    request = Request(
+        known_moves(layout, pairs),
+        options.only,
+        options.on_conflict,
+        options.project_files,
+        options.desktop,
+        options.move_folder,
+        tuple(pair.folders for pair in pairs),
+    )
+
+    def make_plan(displaced: Path | None) -> Plan:
+        return _planned(layout, request, displaced, progress)
+
+    if options.dry_run:
+        plan = make_plan(None)
+        if read_journal(layout) is not None:
+            warnings.append("an earlier run was interrupted: ccmove recover")
+        return Result("planned", layout, request.moves, plan, warnings=tuple(warnings))
+    outcome = transaction.run(layout, make_plan, full=options.full, progress=progress)
+    return Result(
+        "moved",
+        layout,
+        request.moves,
+        outcome.plan,
+        outcome.identifier,
+        (*warnings, *worktrees.repair(outcome.plan)),
+        settled=outcome.settled,
+    )
+
+
+def _planned(
+    layout: Layout,
+    request: Request,
+    displaced: Path | None,
+    progress: transaction.Progress | None,
+) -> Plan:
+    tick = _reading(layout, progress) if progress is not None else None
+    plan = plan_move(layout, request, read_ledger(layout), displaced, tick)
+    if not (plan.projects or plan.files or plan.history):  # a folder alone is not Claude's
+        raise nothing_known(layout, request.moves)
+    refuse_links(layout, plan)
+    return plan
+
+
+def _reading(layout: Layout, progress: transaction.Progress) -> Callable[[int], None]:
+    """The look at the history is the long part of planning."""
+    total = size_of(layout.history)
+    return lambda done: progress("reading", done, total)

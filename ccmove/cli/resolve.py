@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.claude.layout import Layout
+from ccmove.claude.live import LiveSession, live_sessions
+from ccmove.claude.state import State
+from ccmove.errors import NothingKnownError, RefusedError, UsageError, again, look_at, run
 from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
-from ccmove.text import command_line
-from ccmove.typed import again
 
-if TYPE_CHECKING:
-    from ccmove.claude.state import State
+USUAL = run("ccmove", "OLD", "NEW")
 
 
 class Pair(NamedTuple):
@@ -43,7 +44,7 @@ def resolve_pair(old: str, new: str) -> Pair:
     for name, path in (("OLD", old), ("NEW", new)):
         if not path.strip() or "\0" in path:
             # An unset variable in a script; as a path it would mean the current folder.
-            raise UsageError(f"{name} is no path: {path!r}", "ccmove OLD NEW")
+            raise UsageError(f"{name} is no path: {path!r}", USUAL)
     typed = _absolute(old)
     real_old, real_new = _real(old), _real(new)
     if real_old == real_new and typed != _absolute(new):
@@ -86,17 +87,17 @@ def check_pairs(pairs: Iterable[Pair], *, move_folder: bool, skip: bool) -> None
 
 def _check_shape(pair: Pair, move_folder: bool) -> None:
     if pair.old == pair.new:
-        raise RefusedError(f"{pair.old} is both the old and the new path", "ccmove OLD NEW")
+        raise RefusedError(f"{pair.old} is both the old and the new path", USUAL)
     if pair.real[0] == pair.real[1]:
         raise RefusedError(
             f"{pair.old} and {pair.new} are the same path for Claude Code, which reads names as "
             "UTF-8: there is nothing to move",
-            f"rename the folder as you like: {command_line(['mv', pair.old, pair.new])}",
+            run("mv", pair.old, pair.new, text="rename the folder as you like"),
         )
     for path in (pair.old, pair.new):
         if is_root(path):
             spelled = path or "\\\\"  # of which nothing is left without its separators
-            raise RefusedError(f"{spelled} is not a project", "ccmove OLD NEW")
+            raise RefusedError(f"{spelled} is not a project", USUAL)
     if move_folder and tail_below(pair.new, pair.old):
         raise RefusedError(
             f"{pair.new} lies inside {pair.old}, which can't be moved into itself",
@@ -109,7 +110,7 @@ def _check_folder(pair: Pair, olds: set[str]) -> None:
         gone = "is gone already" if os.path.isdir(pair.new) else "does not exist"
         raise RefusedError(
             f"{pair.old} {gone}, so there is no folder to rename",
-            f"leave --move-folder out: {command(pair)}",
+            run("ccmove", pair.old, pair.new, text="leave --move-folder out"),
         )
     if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
         raise RefusedError(
@@ -122,28 +123,24 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
     old_exists = os.path.lexists(pair.old) and not _is_left_behind(pair, targets)
     new_exists = os.path.isdir(pair.new)
     if not new_exists and os.path.lexists(pair.new):
-        raise RefusedError(f"{pair.new} is not a folder", f"look at it: {_ls(pair.new)}")
+        raise RefusedError(f"{pair.new} is not a folder", look_at(pair.new))
     if old_exists and not new_exists:
         swapped = {pair.typed_old: pair.new, pair.new: pair.old}
         raise RefusedError(
             f"{pair.old} still exists and {pair.new} does not",
-            f"to rename the folder too: {again('--move-folder')}\n"
-            f"if the two are swapped: {again(instead=swapped)}",
+            again("to rename the folder too", ["--move-folder"]),
+            again("if the two are swapped", instead=swapped),
         )
     if old_exists:
         raise RefusedError(
             f"{pair.old} and {pair.new} both exist",
-            f"if the project is in the new one: {again('--skip-path-check')}",
+            again("if the project is in the new one", ["--skip-path-check"]),
         )
     if not new_exists:
         raise RefusedError(
             f"neither {pair.old} nor {pair.new} exists",
-            f"check the spelling; if that is right: {again('--skip-path-check')}",
+            again("check the spelling; if that is right", ["--skip-path-check"]),
         )
-
-
-def _ls(path: str) -> str:
-    return command_line(["ls", "-ld", path])
 
 
 def _is_left_behind(pair: Pair, targets: set[str]) -> bool:
@@ -158,34 +155,69 @@ def _same_folder(pair: Pair) -> bool:
         return False
 
 
-def command(pair: Pair, *options: str) -> str:
-    """The command to type for this move."""
-    return command_line(["ccmove", *options, pair.old, pair.new])
+# -- is anybody there ------------------------------------------------------------------
 
 
-# -- nothing known ---------------------------------------------------------------------
+def refuse_live(layout: Layout, folders: list[str], *, only_warn: bool = False) -> list[str]:
+    """Refuse while a client runs in one of these folders, or only say so."""
+    sessions = live_sessions(layout, folders)
+    lines = [_describe(session) for session in sessions]
+    if not sessions or only_warn:
+        return lines
+    if any(session.is_ancestor for session in sessions):
+        hints = [again("leave Claude Code (/exit), then run in a terminal")]
+    else:
+        hints = [
+            again("leave it (/exit), then"),
+            again("if it must go on meanwhile", ["--allow-live"]),
+        ]
+    inside = ", and ccmove was started from inside that session"
+    reason = f"{lines[0]}{inside}" if sessions[0].is_ancestor else lines[0]
+    raise RefusedError(reason, *hints, details=lines[1:])
 
 
-def nothing_known(state: State, pairs: list[Pair]) -> NothingKnownError:
+def _describe(session: LiveSession) -> str:
+    named = f", session {session.session}" if session.session else ""
+    return f"Claude Code is running in {session.folder} (pid {session.pid}{named})"
+
+
+# -- is anything known -----------------------------------------------------------------
+
+
+def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:
+    """The real paths; for an OLD of which nothing is known there, the path as typed."""
+    if all(pair.typed_old == pair.old for pair in pairs):
+        return tuple(pair.real for pair in pairs)
+    known = known_paths(State(layout))
+
+    def is_known(base: str) -> bool:
+        return any(tail_below(path, base) is not None for path in known)
+
+    return tuple(
+        pair.typed if is_known(pair.typed[0]) and not is_known(pair.real[0]) else pair.real
+        for pair in pairs
+    )
+
+
+def nothing_known(layout: Layout, moves: Iterable[tuple[str, str]]) -> NothingKnownError:
     """Names the nearest paths that are known."""
-    known = known_paths(state)
-    old, new = pairs[0].old, pairs[0].new
-    if new in known:
-        return NothingKnownError(
-            f"nothing is known about {old}, and {new} has its state already",
-            "what is known: ccmove list",
-        )
+    old, new = next(iter(moves))
+    known = known_paths(State(layout))
     near = nearest(old, known)
-    if not near:
-        return NothingKnownError(f"nothing is known about {old}", "what is known: ccmove list")
-    hint = f"did you mean: {again(instead={pairs[0].typed_old: near[0]})}"
-    others = [f"also known: {path}" for path in near[1:]]
-    return NothingKnownError(f"nothing is known about {old}", hint).with_details(others)
+    what = f"nothing is known about {old}"
+    if new in known or not near:
+        also = f", and {new} has its state already" if new in known else ""
+        return NothingKnownError(what + also, run("ccmove", "list", text="what is known"))
+    return NothingKnownError(
+        what,
+        again("did you mean", instead={old: near[0]}),
+        details=[f"also known: {path}" for path in near[1:]],
+    )
 
 
-def known_paths(state: State) -> set[str]:
+def known_paths(state: State, *, history: bool = True) -> set[str]:
     """Every project path that the config file, the history or the transcripts name."""
-    known = {*state.config_paths, *state.history_paths()}
+    known = {*state.config_paths, *(state.history_paths() if history else ())}
     for name in state.directory_names:
         known.update(state.directory(name).named_paths())
     return known
@@ -193,8 +225,6 @@ def known_paths(state: State) -> set[str]:
 
 def nearest(path: str, known: Iterable[str]) -> list[str]:
     """The known paths most like `path`: the same last component counts most."""
-    import difflib
-
     last = os.path.basename(path)
     same_name = sorted(p for p in known if os.path.basename(p).lower() == last.lower())
     alike = difflib.get_close_matches(path, sorted(known), n=3, cutoff=0.7)

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+import click
 
 from ccmove.claude.layout import Layout
+from ccmove.cli import options as shared
+from ccmove.cli.boundary import Answer, Call
+from ccmove.cli.completion import known_projects
 from ccmove.cli.resolve import nearest
-from ccmove.cli.restore import list_backups
-from ccmove.errors import NothingKnownError
+from ccmove.errors import NothingKnownError, run
+from ccmove.inspect.backups import list_backups
 from ccmove.inspect.doctor import examine
 from ccmove.inspect.findings import CommandLine, Finding
 from ccmove.inspect.survey import Survey, Tick, look
+from ccmove.report.inspect import show_verification
+from ccmove.report.result import Verification
 from ccmove.rewrite.pathmap import tail_below
 
 
-@dataclass(frozen=True)
-class Verification:
-    """What was checked, what is wrong, and what is only worth knowing."""
+@click.command(name="verify")
+@click.argument("path", required=False, shell_complete=known_projects)
+@shared.common
+def verify_command(call: Call, path: str | None) -> Answer:
+    """Check that what is kept for PATH, or for every project, is consistent; exit 0 or 1.
 
-    layout: Layout
-    paths: tuple[str, ...]
-    failures: tuple[Finding, ...]
-    notes: tuple[Finding, ...]
-
-    @property
-    def exit_code(self) -> int:
-        return 1 if self.failures else 0
+    Exits with 3 when nothing is known about PATH.
+    """
+    tick = call.progress(counts=True).of("looking at projects")
+    checked = verify(call.find_layout(), path, CommandLine(call.config_dir), tick)
+    return checked, show_verification
 
 
 def verify(
@@ -34,7 +39,7 @@ def verify(
 ) -> Verification:
     """Check one project with all that is nested in it, or everything."""
     survey = look(layout, tick)
-    paths = _paths(survey, path, command)
+    paths = _paths(survey, path)
     concerned = None if path is None else _names(survey, paths)
     findings = [
         finding
@@ -46,7 +51,7 @@ def verify(
     return Verification(layout, paths, failures, notes)
 
 
-def _paths(survey: Survey, typed: str | None, command: CommandLine) -> tuple[str, ...]:
+def _paths(survey: Survey, typed: str | None) -> tuple[str, ...]:
     known = sorted(survey.by_path)
     if typed is None:
         return tuple(known)
@@ -56,8 +61,10 @@ def _paths(survey: Survey, typed: str | None, command: CommandLine) -> tuple[str
             return below
     path = os.path.abspath(typed)
     near = nearest(path, known)
-    hint = f"did you mean: {command('verify', near[0])}" if near else command("list")
-    raise NothingKnownError(f"nothing is known about {path}", hint).with_details(near[1:])
+    meant = run("ccmove", "verify", near[0], text="did you mean") if near else None
+    raise NothingKnownError(
+        f"nothing is known about {path}", meant or run("ccmove", "list"), details=near[1:]
+    )
 
 
 def _names(survey: Survey, paths: tuple[str, ...]) -> set[str]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ccmove.claude.layout import Layout
-from ccmove.errors import UnsettledError
+from ccmove.errors import UnsettledError, in_words
+from ccmove.inspect.backups import Backup
 from ccmove.inspect.doctor_directories import directory_findings
 from ccmove.inspect.doctor_projects import lost_projects, project_findings
 from ccmove.inspect.findings import KINDS, Choice, CommandLine, Finding
@@ -21,9 +21,6 @@ from ccmove.inspect.survey import Survey
 from ccmove.run.journal import read_journal
 from ccmove.text import command_line, plural
 from ccmove.text import readable_size as size
-
-if TYPE_CHECKING:
-    from ccmove.cli.restore import Backup
 
 PRUNE_KEEP = 5
 PRUNE_AFTER_DAYS = 30
@@ -78,7 +75,8 @@ def _interrupted(layout: Layout, command: CommandLine) -> Iterator[Finding]:
     try:
         journal = read_journal(layout)
     except UnsettledError as error:
-        yield Finding("interrupted-run", subject, error.message, error.hint or command("recover"))
+        advice = ": ".join(in_words(error.hints[0])) if error.hints else command("recover")
+        yield Finding("interrupted-run", subject, error.message, advice)
         return
     if journal is not None:
         yield Finding(

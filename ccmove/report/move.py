@@ -1,30 +1,33 @@
-"""What is said about a move, a restore, a recovery and the backups. The last line counts most."""
+"""What is said about a move, a restore and a recovery. The last line counts most."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
-from ccmove.plan.model import Plan, ProjectMove, Write
+from ccmove.plan.model import FileChange, Plan, ProjectMove
 from ccmove.report.console import Line, Piece, Printer, show_failure, with_command
 from ccmove.report.result import Result, counts
-from ccmove.rewrite.compare import Difference, compare
+from ccmove.rewrite.compare import Difference, differences
 from ccmove.rewrite.jsonspan import Pointer
 from ccmove.text import plural, printable
 from ccmove.text import readable_size as size
 
-if TYPE_CHECKING:
-    from ccmove.cli.restore import Backup
-
+T = TypeVar("T")
 # How many of each are shown on a terminal before -v; a pipe gets all of them.
 MOST_MOVES = 8
 MOST_PROJECTS = 12
 MOST_DIFFERENCES = 12
 MOST_PATHS = 4
 PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
+VERBS = {  # what is done to a directory, and what was done
+    "rename": ("rename", "to", "renamed"),
+    "merge": ("merge", "into", "merged"),
+    "split": ("split", "into", "split"),
+    "same": ("keep", "", "kept"),
+}
 
 
 def show_result(result: Result, printer: Printer) -> None:
@@ -41,22 +44,30 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
     """The whole answer: what, how much, in detail when it is wanted, and how it ended."""
     if result.settled:
         yield [("note", "First "), ("", f"{printable(result.settled)}.")]
-    if result.plan is None:
+    plan = result.plan
+    if plan is None:
         yield _recovery_line(result)
         return
     detailed = result.status == "planned" or printer.verbose
-    all_of_it = printer.verbose or not printer.terminal
-    yield from _heading(result, all_of_it)
-    yield from _summary(result, detailed)
-    if detailed:
-        yield from _directories(result, all_of_it)
-        yield from _differences(result, all_of_it)
-        yield from _left_alone(result.plan)
-    if printer.verbose:
-        yield from _reasons(result.plan)
-    yield from _notes(result)
+    yield from _heading(result, printer)
     yield []
-    yield from _closing(result)
+    yield from _summary(result, plan, detailed)
+    if detailed:
+        yield from _directories(result, plan, printer)
+        yield from _differences(result, plan, printer)
+        yield from _left_alone(plan)
+    if printer.verbose and plan.notes:
+        yield from ([], [("title", "Why each directory is taken or left")])
+        for note in plan.notes:
+            name, _, reason = note.partition(": ")
+            yield [("", "  "), ("path", printable(name))]
+            yield [("dim", f"    {printable(reason)}")]
+    warnings = (*result.warnings, *plan.warnings)
+    yield from ([[]] if warnings else [])
+    for warning in warnings:
+        yield [("note", "Note: "), *with_command(printable(warning))]
+    yield []
+    yield _closing(result, printer)
 
 
 def _recovery_line(result: Result) -> Line:
@@ -65,45 +76,61 @@ def _recovery_line(result: Result) -> Line:
     return [("good", "Nothing to settle:"), ("", " no run was interrupted.")]
 
 
+def _closing(result: Result, printer: Printer) -> Line:
+    if result.status == "planned":
+        return [("title", "Nothing was changed."), ("", " To do it, leave out --dry-run.")]
+    if result.backup is None:
+        return [("good", "Nothing had to be changed.")]
+    undo = printer.command("restore", result.backup)
+    return [("good", "Done and verified."), ("", " To undo: "), undo]
+
+
+def first(items: Sequence[T], most: int, printer: Printer) -> Sequence[T]:
+    """As many as a person wants to see at once; a pipe and -v get all."""
+    return items if printer.verbose or not printer.terminal else items[:most]
+
+
+def more(hidden: int, indent: str = "  ", what: str = "") -> Iterable[Line]:
+    """Says that there is more, if there is."""
+    return [[("dim", f"{indent}… and {hidden} more{what} (-v shows all)")]] if hidden else []
+
+
 # -- what and how much ---------------------------------------------------------------------------
 
 
-def _heading(result: Result, all_of_it: bool) -> Iterator[Line]:
+def _heading(result: Result, printer: Printer) -> Iterator[Line]:
     verb = {"planned": "Would move", "moved": "Moved", "restored": "Moved back"}[result.status]
     if result.undoes and result.status == "planned":
         verb = "Would move back"
-    moves = result.moves if all_of_it else result.moves[:MOST_MOVES]
+    moves = first(result.moves, MOST_MOVES, printer)
     for old, new in moves:
         yield [("title", f"{verb}  "), ("path", printable(old))]
         yield [("dim", f"{'to':>{len(verb)}}  "), ("path.new", printable(new))]
-    if len(moves) < len(result.moves):
-        yield [("dim", f"… and {len(result.moves) - len(moves)} more (-v shows all)")]
-    yield []
+    yield from more(len(result.moves) - len(moves), "")
 
 
-def _summary(result: Result, detailed: bool) -> Iterator[Line]:
-    rows = list(_amounts(result, detailed))
+def _summary(result: Result, plan: Plan, detailed: bool) -> Iterator[Line]:
+    rows = list(_amounts(result, plan, detailed))
     width = max((len(amount) for amount, _ in rows), default=0)
     for amount, where in rows:
         yield [("title", f"  {amount:{width}}"), ("", "   "), *where]
 
 
-def _amounts(result: Result, detailed: bool) -> Iterator[tuple[str, Line]]:
+def _amounts(result: Result, plan: Plan, detailed: bool) -> Iterator[tuple[str, Line]]:
     """How many of what, and where."""
-    plan = result.plan
-    assert plan is not None  # only a recovery has none
     number = counts(result)
     for _, new in plan.folders:
         yield "1 folder", [("", "renamed to "), ("path", printable(new))]
     if plan.projects:
         total = size(sum(move.size for move in plan.projects))
-        amount = plural(number["transcripts"], "session")
-        yield amount, [("", f"{total}; {_directories_by_kind(plan.projects)}")]
+        kinds = _directories_by_kind(plan.projects)
+        yield plural(number["transcripts"], "session"), [("", f"{total}; {kinds}")]
     if number["history"]:
         yield plural(number["history"], "prompt"), [("", "in history.jsonl")]
     for place in ("config", "index", "other"):
         if number[place]:
-            yield plural(number[place], "value"), _in_files(plan, place)
+            files = [change for change in plan.files if change.place == place]
+            yield plural(number[place], "value"), _in_files(files, place)
     if plan.left_alone and not detailed:
         yield plural(len(plan.left_alone), "thing"), [("dim", "left alone (-v says why)")]
 
@@ -111,117 +138,78 @@ def _amounts(result: Result, detailed: bool) -> Iterator[tuple[str, Line]]:
 def _directories_by_kind(projects: tuple[ProjectMove, ...]) -> str:
     """`3 project directories renamed, 1 merged`: the noun stands with the first number only."""
     kinds = Counter(move.kind for move in projects)
-    numbers = [(kind, kinds[kind]) for kind in _VERBS if kinds[kind]]
-    first, *others = numbers
-    words = [f"{plural(first[1], 'project directory')} {_VERBS[first[0]].done}"]
-    words += [f"{number} {_VERBS[kind].done}" for kind, number in others]
-    return ", ".join(words)
+    numbers = [(kinds[kind], done) for kind, (_, _, done) in VERBS.items() if kinds[kind]]
+    words = [f"{plural(numbers[0][0], 'project directory')} {numbers[0][1]}"]
+    return ", ".join([*words, *(f"{number} {done}" for number, done in numbers[1:])])
 
 
-def _in_files(plan: Plan, place: str) -> Line:
-    files = [change for change in plan.writes if change.place == place]
-    if place == "index":
-        return [("", f"in {plural(len(files), 'sessions-index.json file')}")]
-    if len(files) == 1:
+def _in_files(files: list[FileChange], place: str) -> Line:
+    if place != "index" and len(files) == 1:
         return [("", "in "), ("path", printable(files[0].ends))]
-    return [("", f"in {plural(len(files), 'other file')}")]
+    noun = "sessions-index.json file" if place == "index" else "other file"
+    return [("", f"in {plural(len(files), noun)}")]
 
 
 # -- in detail -----------------------------------------------------------------------------------
 
 
-class _Verb(NamedTuple):
-    now: str
-    preposition: str
-    done: str
-
-
-_VERBS = {
-    "rename": _Verb("rename", "to", "renamed"),
-    "merge": _Verb("merge", "into", "merged"),
-    "split": _Verb("split", "into", "split"),
-    "same": _Verb("keep", "", "kept"),
-}
-
-
-def _directories(result: Result, all_of_it: bool) -> Iterator[Line]:
-    plan = result.plan
-    if plan is None or not plan.projects:
+def _directories(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
+    if not plan.projects:
         return
-    yield []
-    base = result.layout.projects if result.layout else ""
-    yield [("title", "Project directories"), ("dim", " in "), ("path.dim", printable(base))]
-    shown = plan.projects if all_of_it else plan.projects[:MOST_PROJECTS]
+    base = printable(result.layout.projects if result.layout else "")
+    yield from ([], [("title", "Project directories"), ("dim", " in "), ("path.dim", base)])
+    shown = first(plan.projects, MOST_PROJECTS, printer)
     for move in shown:
-        yield from _directory(move)
-    if len(shown) < len(plan.projects):
-        yield [("dim", f"  … and {len(plan.projects) - len(shown)} more (-v shows all)")]
+        verb, preposition, _ = VERBS[move.kind]
+        amount = f"{plural(move.transcripts, 'session')}, {size(move.size)}"
+        yield [("", f"  {verb:8}"), ("path", printable(move.source)), ("dim", f"  {amount}")]
+        if preposition:
+            yield [("dim", f"  {preposition:>6}  "), ("path.new", printable(move.target))]
+        else:
+            yield [("dim", "          both paths have this name; what names the path changes")]
+    yield from more(len(plan.projects) - len(shown))
 
 
-def _directory(move: ProjectMove) -> Iterator[Line]:
-    verb, preposition, _ = _VERBS[move.kind]
-    amount = f"{plural(move.transcripts, 'session')}, {size(move.size)}"
-    yield [("", f"  {verb:8}"), ("path", printable(move.source)), ("dim", f"  {amount}")]
-    if preposition:
-        yield [("dim", f"  {preposition:>6}  "), ("path.new", printable(move.target))]
-    else:
-        yield [("dim", "          both paths have this name; what names the path changes")]
-
-
-def _differences(result: Result, all_of_it: bool) -> Iterator[Line]:
-    plan = result.plan
-    if plan is None or not (plan.writes or plan.history):
+def _differences(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
+    if not (plan.files or plan.history):
         return
-    yield []
-    yield [("title", "Differences")]
-    for change in sorted(plan.writes, key=lambda change: PLACES.index(change.place)):
-        yield from _file(change, all_of_it)
+    yield from ([], [("title", "Differences")])
+    for change in sorted(plan.files, key=lambda change: PLACES.index(change.place)):
+        yield from _file(change, printer)
     if plan.history is not None:
-        yield from _prompts(result, all_of_it)
+        yield _file_line(plan.history.path, plural(result.prompts, "line"))
+        shown = first(result.rewrites, MOST_PATHS, printer)
+        for before, after, number in shown:
+            yield from _pair([("", "project")], plural(number, "line"), before, after)
+        yield from more(len(result.rewrites) - len(shown), "    ", " paths")
 
 
-def _file(change: Write, all_of_it: bool) -> Iterator[Line]:
-    groups = _alike(compare(change.before, change.after))
-    total = sum(len(group) for group in groups)
+def _file(change: FileChange, printer: Printer) -> Iterator[Line]:
+    """Rows of one pattern with the same before and after come together: an index repeats itself."""
+    groups: dict[tuple[object, ...], list[Difference]] = {}
+    for row in differences(change):
+        key = (row.pattern, row.line, row.is_key, repr(row.before), repr(row.after))
+        groups.setdefault(key, []).append(row)
+    total = sum(map(len, groups.values()))
     yield _file_line(change.path, plural(total, "value"))
-    shown = groups if all_of_it else groups[:MOST_DIFFERENCES]
+    shown = first(list(groups.values()), MOST_DIFFERENCES, printer)
     for group in shown:
         amount = plural(len(group), "value") if len(group) > 1 else ""
         yield from _pair(_label(group), amount, group[0].before, group[0].after)
-    if len(shown) < len(groups):
-        hidden = total - sum(len(group) for group in shown)
-        yield [("dim", f"    … and {hidden} more (-v shows all)")]
+    yield from more(total - sum(map(len, shown)), "    ")
 
 
-def _alike(rows: list[Difference]) -> list[list[Difference]]:
-    """Rows of one pattern with the same before and after come together: an index repeats itself."""
-    groups: dict[tuple[object, ...], list[Difference]] = {}
-    for row in rows:
-        key = (row.pattern, row.line, row.is_key, repr(row.before), repr(row.after))
-        groups.setdefault(key, []).append(row)
-    return list(groups.values())
-
-
-def _prompts(result: Result, all_of_it: bool) -> Iterator[Line]:
-    assert result.plan is not None
-    assert result.plan.history is not None
-    yield _file_line(result.plan.history.path, plural(result.prompts, "line"))
-    rewrites = result.rewrites
-    shown = rewrites if all_of_it else rewrites[:MOST_PATHS]
-    for before, after, number in shown:
-        yield from _pair([("", "project")], plural(number, "line"), before, after)
-    if len(shown) < len(rewrites):
-        yield [("dim", f"    … and {len(rewrites) - len(shown)} more paths (-v shows all)")]
+def _file_line(path: object, amount: str) -> Line:
+    return [("", "  "), ("path.new", printable(path)), ("dim", f"  {amount}")]
 
 
 def _label(group: list[Difference]) -> Line:
     """Where a value stands, as `jq` would write it; `*` for several elements of an array."""
-    first = group[0]
-    if first.line:
-        return [("", first.line)]
-    pointer = first.pointer if len(group) == 1 else first.pattern
-    pieces = list(_steps(pointer[:-1] if first.is_key else pointer))
-    return [*pieces, ("dim", " (key)")] if first.is_key else pieces
+    row = group[0]
+    if row.line:
+        return [("", row.line)]
+    pointer = row.pointer if len(group) == 1 else row.pattern
+    return [*_steps(pointer[:-1]), ("dim", " (key)")] if row.is_key else list(_steps(pointer))
 
 
 def _steps(pointer: Pointer) -> Iterator[Piece]:
@@ -235,121 +223,18 @@ def _steps(pointer: Pointer) -> Iterator[Piece]:
 
 
 def _pair(label: Line, amount: str, before: object, after: object) -> Iterator[Line]:
-    """A value before and after, with the part that differs standing out."""
+    """A value before and after; JSON that is spread over several lines is drawn together."""
     yield [("", "    "), *label, ("dim", f"  {amount}")]
-    one, other = _text(before), _text(after)
-    start, end = _common(one or "", other or "")
-    for sign, style, text in (("-", "removed", one), ("+", "added", other)):
-        if text is not None:
-            tail = len(text) - end
-            yield [
-                (style, f"      {sign} "),
-                (f"path.{style}", printable(text[:start])),
-                (f"part.{style}", printable(text[start:tail])),
-                (f"path.{style}", printable(text[tail:])),
-            ]
-
-
-def _file_line(path: Path, amount: str) -> Line:
-    return [("", "  "), ("path.new", printable(path)), ("dim", f"  {amount}")]
-
-
-def _text(value: object) -> str | None:
-    """A value on one line; JSON that is spread over several lines is drawn together."""
-    return None if value is None else re.sub(r"\s*\n\s*", " ", str(value))
-
-
-def _common(one: str, other: str) -> tuple[int, int]:
-    """How much two texts share at the start and at the end, in whole path components."""
-    start = one.rfind("/", 0, _same_start(one, other)) + 1
-    end = _same_start(one[start:][::-1], other[start:][::-1])
-    slash = one.find("/", len(one) - end) if end else -1
-    return start, len(one) - slash if slash >= 0 else 0
-
-
-def _same_start(one: str, other: str) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    for sign, style, value in (("-", "removed", before), ("+", "added", after)):
+        if value is not None:
+            text = re.sub(r"\s*\n\s*", " ", str(value))
+            yield [(style, f"      {sign} "), (f"path.{style}", printable(text))]
 
 
 def _left_alone(plan: Plan) -> Iterator[Line]:
-    if not plan.left_alone:
-        return
-    yield []
-    yield [("title", "Left alone")]
+    yield from ([[], [("title", "Left alone")]] if plan.left_alone else [])
     for item in plan.left_alone:
         yield [("", "  "), ("path", printable(item.file))]
         yield [("dim", f"    {printable(item.what)}")]
         if item.hint:
             yield [("", "    -> "), *with_command(printable(item.hint))]
-
-
-def _reasons(plan: Plan) -> Iterator[Line]:
-    if not plan.notes:
-        return
-    yield []
-    yield [("title", "Why each directory is taken or left")]
-    for note in plan.notes:
-        name, _, reason = note.partition(": ")
-        yield [("", "  "), ("path", printable(name))]
-        yield [("dim", f"    {printable(reason)}")]
-
-
-# -- how it ended --------------------------------------------------------------------------------
-
-
-def _notes(result: Result) -> Iterator[Line]:
-    warnings = (*result.warnings, *(result.plan.warnings if result.plan else ()))
-    if warnings:
-        yield []
-    for warning in warnings:
-        yield [("note", "Note: "), *with_command(printable(warning))]
-
-
-def _closing(result: Result) -> Iterator[Line]:
-    if result.status == "planned":
-        yield [("title", "Nothing was changed."), ("", " To do it, leave out --dry-run.")]
-    elif result.backup is None:
-        yield [("good", "Nothing had to be changed.")]
-    else:
-        undo = f"ccmove restore {result.backup}"
-        yield [("good", "Done and verified."), ("", " To undo: "), ("command", undo)]
-
-
-# -- backups -------------------------------------------------------------------------------------
-
-
-def show_backups(backups: list[Backup], printer: Printer) -> None:
-    """Every backup, newest first."""
-    if printer.as_json:
-        printer.json({"schema": 1, "backups": [_backup_record(row) for row in backups]})
-    elif not printer.quiet:
-        lines = [line for row in backups for line in _backup_lines(row)]
-        printer.lines(lines or [[("", "No backups: nothing was moved yet.")]])
-
-
-def _backup_record(row: Backup) -> dict[str, Any]:
-    return {
-        "id": row.identifier,
-        "kind": row.kind,
-        "moves": [{"old": old, "new": new} for old, new in row.moves],
-        "undoes": row.undoes,
-        "stands": row.stands,
-        "bytes": row.size,
-        "error": row.problem,
-    }
-
-
-def _backup_lines(row: Backup) -> Iterator[Line]:
-    if row.problem is not None:
-        yield [("bad", row.identifier), ("", f"  {printable(row.problem)}")]
-        return
-    style = "" if row.stands else "dim"
-    undone = "" if row.stands else "  undone"
-    yield [
-        ("title" if row.stands else "dim", row.identifier),
-        (style, f"  {row.kind}  {size(row.size)}{undone}"),
-    ]
-    for old, new in row.moves:
-        path = "path" if row.stands else "path.dim"
-        yield [("", "  "), (path, printable(old)), ("dim", " -> "), (path, printable(new))]

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import errno
-import os
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from ccmove.claude.layout import Layout
 from ccmove.errors import CcmoveError
+from ccmove.inspect.findings import Choice, Finding
+from ccmove.inspect.listed import Problem
+from ccmove.inspect.survey import Project
 from ccmove.plan.model import Plan
-from ccmove.rewrite.compare import compare
-from ccmove.text import quote as shell_quote
+from ccmove.rewrite.compare import differences, number_of_differences
+from ccmove.rewrite.history import Scan
 
 SCHEMA = 1
+Moves = tuple[tuple[str, str], ...]
 Rewrite = tuple[str, str, int]  # before, after, number of lines
 
 
-class Result(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Result:
     """The outcome of a move, a restore or a recovery."""
 
     status: str
     layout: Layout | None = None
-    moves: tuple[tuple[str, str], ...] = ()
+    moves: Moves = ()
     plan: Plan | None = None
     backup: str | None = None
     warnings: tuple[str, ...] = ()
     error: str | None = None
-    hint: str | None = None
+    hints: tuple[tuple[str, str], ...] = ()  # sentence, command
     details: tuple[str, ...] = ()
     exit_code: int = 0
     settled: str | None = None
+    put_back: Scan | None = None  # of a restore: what the move changed in the saved history
 
     @property
     def undoes(self) -> bool:
@@ -38,13 +43,19 @@ class Result(NamedTuple):
     @property
     def prompts(self) -> int:
         """How many lines of the history change."""
-        return self.plan.history.scan.lines if self.plan and self.plan.history else 0
+        planned = self.plan.history.lines if self.plan and self.plan.history else 0
+        return planned + (self.put_back.lines if self.put_back else 0)
 
     @property
     def rewrites(self) -> list[Rewrite]:
         """The paths that change in the history, with their number of lines."""
-        counts = self.plan.history.scan.counts if self.plan and self.plan.history else {}
-        return [(before, after, number) for (before, after), number in counts.items()]
+        found: dict[tuple[str, str], int] = {}
+        for part in self.plan.history.parts if self.plan and self.plan.history else ():
+            for pair, number in part.scan.counts.items():
+                found[pair] = found.get(pair, 0) + number
+        for (before, after), number in (self.put_back.counts if self.put_back else {}).items():
+            found[after, before] = found.get((after, before), 0) + number
+        return [(before, after, number) for (before, after), number in found.items()]
 
     def to_json(self) -> dict[str, Any]:
         """The object of contract version 1."""
@@ -68,7 +79,7 @@ class Result(NamedTuple):
             "warnings": [*self.warnings, *(plan.warnings if plan else ())],
             "settled": self.settled,
             "error": self.error,
-            "hint": self.hint,
+            "hint": "\n".join(": ".join(filter(None, hint)) for hint in self.hints) or None,
             "details": list(self.details),
         }
 
@@ -94,23 +105,17 @@ def counts(result: Result) -> dict[str, int]:
     if result.plan is None:
         return found
     found["transcripts"] = sum(move.transcripts for move in result.plan.projects)
-    for change in result.plan.writes:
-        found[change.place] += len(compare(change.before, change.after))
+    for change in result.plan.files:
+        found[change.place] += number_of_differences(change)
     return found
 
 
 def _changes(result: Result) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for change in result.plan.writes if result.plan else ():
-        rows += [
-            {
-                "file": str(change.path),
-                "pointer": row.place,
-                "before": row.before,
-                "after": row.after,
-            }
-            for row in compare(change.before, change.after)
-        ]
+    for change in result.plan.files if result.plan else ():
+        for row in differences(change):
+            place = {"file": str(change.path), "pointer": row.place}
+            rows.append({**place, "before": row.before, "after": row.after})
     if result.plan is not None and result.plan.history is not None:
         rows.append(_history_row(result, str(result.plan.history.path)))
     return rows
@@ -118,52 +123,84 @@ def _changes(result: Result) -> list[dict[str, Any]]:
 
 def _history_row(result: Result, file: str) -> dict[str, Any]:
     """One row for the whole history: its count, and the paths."""
-    first = result.rewrites[0] if result.rewrites else None
+    rewrites = result.rewrites
     return {
         "file": file,
         "pointer": "/project",
-        "before": first[0] if first else None,
-        "after": first[1] if first else None,
+        "before": rewrites[0][0] if rewrites else None,
+        "after": rewrites[0][1] if rewrites else None,
         "count": result.prompts,
         "paths": [
-            {"before": one, "after": other, "count": number}
-            for one, other, number in result.rewrites
+            {"before": before, "after": after, "count": number}
+            for before, after, number in rewrites
         ],
     }
 
 
-# -- failures ------------------------------------------------------------------------------------
-
-
 def failure(
-    error: CcmoveError, layout: Layout | None = None, moves: tuple[tuple[str, str], ...] = ()
+    error: CcmoveError,
+    hints: tuple[tuple[str, str], ...],
+    layout: Layout | None = None,
+    moves: Moves = (),
 ) -> Result:
-    """The result of a run that ended with this error."""
+    """The result of a run that ended with this error; its hints come in words."""
     return Result(
         error.status,
         layout,
         moves,
         error=error.message,
-        hint=error.hint,
+        hints=hints,
         details=error.details,
         exit_code=error.exit_code,
     )
 
 
-def system_error(error: OSError) -> CcmoveError:
-    """What the system refused, on which file, and how to look into it."""
-    name = error.filename2 or error.filename
-    path = os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else ""
-    reason = error.strerror or str(error)
-    return CcmoveError(f"{path}: {reason}" if path else reason, _advice(error.errno, path))
+# -- list, verify, doctor --fix --------------------------------------------------------------------
 
 
-def _advice(number: int | None, path: str) -> str:
-    quoted = shell_quote(path)
-    if path and number in (errno.EACCES, errno.EPERM):
-        return f"look at the permissions: ls -ld {quoted}"
-    if path and number in (errno.ENOSPC, errno.EDQUOT):
-        return f"what is free: df -h {quoted}\nmake room, then run the command again"
-    if path and number == errno.ENOENT:
-        return f"check the spelling: ls -ld {quoted}"
-    return "nothing was changed; mend that and run the command again"
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The projects that were asked for, in the order that was asked for."""
+
+    layout: Layout
+    projects: tuple[Project, ...]
+    problems: tuple[Problem, ...]
+    known: int  # how many there are in all
+    exit_code: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was checked, what is wrong, and what is only worth knowing."""
+
+    layout: Layout
+    paths: tuple[str, ...]
+    failures: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failures else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What was chosen and done, and what is left."""
+
+    layout: Layout
+    chosen: tuple[tuple[Finding, Choice], ...] = ()
+    left: tuple[Finding, ...] = ()
+    result: Result | None = None  # of the one transaction
+    recovered: str | None = None
+    pruned: int = 0
+    notes: tuple[str, ...] = ()
+    look: str = "ccmove doctor"  # shows what is left
+
+    @property
+    def backup(self) -> str | None:
+        return self.result.backup if self.result else None
+
+    @property
+    def exit_code(self) -> int:
+        """As of `ccmove doctor`: 1 while something is left to be mended."""
+        return 1 if self.left else 0

@@ -19,7 +19,7 @@ from ccmove.rewrite.jsonspan import show as shown
 from ccmove.rewrite.other import without_lines
 from ccmove.rewrite.splice import Mapper, Splice
 
-EVERYTHING = "everything that the run changed in it"
+EVERYTHING = "it is no longer valid JSON: everything in it"
 ORDERED = "args"  # a list in which the order counts
 DEEPEST = 100  # what lies deeper is one value
 

@@ -140,7 +140,7 @@ def _become(request: dict[str, Any], files: dict[str, Path]) -> None:
 
 
 def _main(args: list[str]) -> int:
-    from ccmove.cli.start import main
+    from ccmove.cli.main import main
 
     try:
         main(args)

@@ -22,7 +22,7 @@ DYING = """
 import errno, os, sys
 from ccmove.run import disk as files
 from ccmove.run import transaction
-from ccmove.cli.start import main
+from ccmove.cli.main import main
 left = [int(sys.argv[1])]
 replace, change = files.replace, transaction.Run.change
 def and_die(staged, target):
@@ -143,7 +143,7 @@ def test_a_late_prompt_keeps_its_time_when_the_run_is_taken_back(state: StateBui
     script = """
 import os, sys
 from ccmove.run import transaction
-from ccmove.cli.start import main
+from ccmove.cli.main import main
 save = transaction.Run.save
 def and_a_prompt_comes(self):
     save(self)

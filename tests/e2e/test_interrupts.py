@@ -18,7 +18,7 @@ STAGES = [*BEFORE_THE_LOCKS, "commit", "look_again", "change", "check_places", "
 SCRIPT = """
 import os, sys
 from ccmove.run import transaction
-from ccmove.cli.start import main
+from ccmove.cli.main import main
 stage, number, when = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 original = getattr(transaction.Run, stage)
 def interrupted(self, *arguments):

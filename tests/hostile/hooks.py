@@ -218,7 +218,7 @@ HOOKS: dict[str, Callable[..., Event]] = {
 def main() -> None:
     words = sys.argv[1:]
     split = words.index("--")
-    from ccmove.cli import start
+    from ccmove.cli import main as start
 
     install(HOOKS[words[0]](*words[1:split]))
     sys.argv[1:] = words[split + 1 :]

@@ -132,7 +132,7 @@ class Sweep:
 
 
 def _main(args: list[str]) -> int:
-    from ccmove.cli import start
+    from ccmove.cli import main as start
 
     try:
         start.main(args)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ccmove.cli.start import main
+from ccmove.cli.main import main
 from tests.support.run import Completed
 from tests.support.state import StateBuilder
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ccmove.cli.start import main
+from ccmove.cli.main import main
 from ccmove.run import locks
 from tests.support.state import StateBuilder
 

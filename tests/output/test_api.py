@@ -1,19 +1,13 @@
-"""The Python API does what its documentation shows, and the command line goes through it."""
+"""The Python API does what its documentation shows."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
 
 import pytest
 
 import ccmove
 from ccmove import CcmoveError, RefusedError, apply, find_state, plan_move, restore
-from tests.output.inprocess import Run, run
 from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
-
-__all__ = ["run"]  # a fixture
 
 
 @pytest.fixture
@@ -59,33 +53,6 @@ def test_a_state_elsewhere_is_named_by_its_directory(known: StateBuilder) -> Non
     assert nothing.value.exit_code == 3
 
 
-@pytest.mark.parametrize("name", ["apply", "restore"])
-def test_the_command_line_goes_through_the_api(
-    name: str, known: StateBuilder, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    called = []
-    real = getattr(ccmove.api, name)
-
-    def watched(*arguments: object, **options: object) -> object:
-        called.append(name)
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(ccmove.api, name, watched)
-    run("-q", known.code / "old", known.code / "new")
-    run("-q", "restore")
-    assert called == [name]
-
-
 def test_everything_that_is_exported_is_there() -> None:
     for name in ccmove.__all__:
         assert getattr(ccmove, name) is not None
-    with pytest.raises(AttributeError):
-        _ = ccmove.no_such_thing
-
-
-def test_importing_the_package_loads_nothing_of_it() -> None:
-    script = "import ccmove, sys; print(*(m for m in sys.modules if m.startswith('ccmove')))"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["ccmove"]

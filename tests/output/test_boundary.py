@@ -104,7 +104,7 @@ def test_a_bug_shows_its_traceback_only_to_those_who_ask(known: StateBuilder) ->
         "import sys, ccmove.cli.move as m\n"
         "def fail(*a, **k): raise KeyError('planted')\n"
         "m.plan_move = fail\n"
-        "from ccmove.cli.start import main; main(sys.argv[1:])"
+        "from ccmove.cli.main import main; main(sys.argv[1:])"
     )
     command = [sys.executable, "-c", script, *map(str, arguments(known))]
     for debug, shown in (("", False), ("1", True)):
@@ -128,7 +128,7 @@ def test_ctrl_c_ends_with_130_and_says_that_nothing_changed(
         "import sys, time, ccmove.cli.move as m\n"
         "def wait(*a, **k): print('ready', file=sys.stderr, flush=True); time.sleep(60)\n"
         "m.plan_move = wait\n"
-        "from ccmove.cli.start import main; main(sys.argv[1:])"
+        "from ccmove.cli.main import main; main(sys.argv[1:])"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", script, *option, *map(str, arguments(known))],

@@ -9,11 +9,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from ccmove.cli import demo as command
+from ccmove.cli.main import app
 from ccmove.errors import CcmoveError
 from tests.output.golden import check_golden, normalised
 from tests.output.terminal import run_on_terminal
@@ -85,10 +85,10 @@ def trace(state: StateBuilder, env: Mapping[str, str], *arguments: str) -> str:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: int) -> None:
     script = (
-        "import sys, time; from ccmove.commands import demo\n"
+        "import sys, time; from ccmove.cli import demo\n"
         "def wait(*_):\n    print('ready', flush=True); time.sleep(60)\n"
-        "demo.restore = wait\n"
-        "from ccmove.cli.start import main; main(['demo'])"
+        "demo.traces = wait\n"
+        "from ccmove.cli.main import main; main(['demo'])"
     )
     temporary = state.root / "tmp"
     temporary.mkdir()
@@ -110,15 +110,6 @@ def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: int)
     assert "Traceback" not in err
 
 
-def test_the_demo_uses_the_real_commands() -> None:
-    from ccmove.cli import move, restore, verify
-
-    used = vars(command)
-    assert used["move"] is move.move
-    assert used["verify"] is verify.verify
-    assert used["restore"] is restore.restore
-
-
 def test_the_demo_as_json_holds_the_results_of_the_real_commands(state: StateBuilder) -> None:
     done = run_ccmove("demo", "--json", state=state)
     record = json.loads(done.out)
@@ -138,6 +129,6 @@ def test_a_quiet_demo_says_nothing(state: StateBuilder) -> None:
 
 
 def test_a_demo_that_finds_something_wrong_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_is_transcript", lambda path: Path(path).name == "menu.txt")
+    monkeypatch.setattr(command, "_is_transcript", lambda name: name.endswith("menu.txt"))
     with pytest.raises(CcmoveError, match="named nowhere but in transcripts"):
-        command.demo()
+        command.play(app)

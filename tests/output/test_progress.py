@@ -12,8 +12,7 @@ import pytest
 
 from ccmove.claude.layout import Layout
 from ccmove.cli import move
-from ccmove.cli.boundary import Session
-from ccmove.report.console import Progress
+from ccmove.report.console import Printer, Progress
 from tests.output.terminal import run_on_terminal
 from tests.support.run import run_child
 from tests.support.state import StateBuilder
@@ -21,7 +20,7 @@ from tests.support.state import StateBuilder
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 AT_ONCE = (
     "import sys; from ccmove.report.console import Progress; Progress.DELAY = 0.0; "
-    "from ccmove.cli.start import main; main(sys.argv[1:])"
+    "from ccmove.cli.main import main; main(sys.argv[1:])"
 )
 
 
@@ -74,11 +73,17 @@ def test_no_bar_in_a_pipe(large: StateBuilder) -> None:
     assert "\r" not in done.out + done.err
 
 
+def terminal() -> io.StringIO:
+    out = io.StringIO()
+    out.isatty = lambda: True  # type: ignore[method-assign]
+    return out
+
+
 def test_nothing_is_drawn_before_half_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    out = io.StringIO()
-    progress = Progress(out)
+    out = terminal()
+    progress = Progress(Printer(out=out, err=out))
     progress("reading", 1, 10)
     now += 0.49
     progress("reading", 2, 10)
@@ -92,9 +97,8 @@ def test_after_half_a_second_it_is_drawn_and_taken_away_again(
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     monkeypatch.setenv("TERM", "xterm")
-    out = io.StringIO()
-    out.isatty = lambda: True  # type: ignore[method-assign]
-    progress = Progress(out)
+    out = terminal()
+    progress = Progress(Printer(out=out, err=out))
     now += 0.6
     progress("history", 5_000_000, 10_000_000)
     progress("history", 20_000_000, 10_000_000)  # it grew meanwhile
@@ -102,11 +106,6 @@ def test_after_half_a_second_it_is_drawn_and_taken_away_again(
     assert "writing the history" in out.getvalue()
     assert "10.0/10.0 MB" in out.getvalue()
     assert out.getvalue().count(HIDE_CURSOR) == out.getvalue().count(SHOW_CURSOR) == 1
-
-
-def test_a_session_without_a_terminal_has_no_progress() -> None:
-    options = {"quiet": False, "verbose": False, "as_json": False, "config_dir": None}
-    assert Session(**options).progress() is None
 
 
 def test_a_history_that_vanishes_between_two_looks_only_leaves_the_bar_without_a_size(

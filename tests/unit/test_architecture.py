@@ -119,7 +119,7 @@ def test_the_check_sees_a_mutation() -> None:
 def loaded_by(*arguments: str, state: StateBuilder | None = None) -> set[str]:
     """Modules that a run of the command line loads."""
     script = (
-        "import sys\nfrom ccmove.cli.start import main\n"
+        "import sys\nfrom ccmove.cli.main import main\n"
         "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
         "sys.stderr.write('LOADED ' + ' '.join(sys.modules))"
     )

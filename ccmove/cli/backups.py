@@ -1,0 +1,102 @@
+"""`ccmove backups`: what can be undone, and removing what nobody needs any more."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import click
+
+from ccmove.claude.layout import Layout
+from ccmove.claude.nofollow import is_there
+from ccmove.claude.reading import refuse_link
+from ccmove.cli import options as shared
+from ccmove.cli.boundary import Answer, Call
+from ccmove.cli.completion import backups as known_backups
+from ccmove.errors import NothingKnownError, UsageError, run
+from ccmove.inspect.backups import list_backups
+from ccmove.report.inspect import show_backups
+from ccmove.run import disk
+from ccmove.run.backups import backup_ids
+from ccmove.run.locks import own_lock
+from ccmove.run.preflight import refuse_foreign_state
+from ccmove.run.rollback import settle
+
+UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
+KEEP_TEN = ("ccmove", "backups", "--prune", "--keep", "10")
+OLDER_THAN = ("ccmove", "backups", "--prune", "--older-than", "30d")
+
+
+@click.command(name="backups")
+@click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=known_backups)
+@click.option("--prune", is_flag=True, help="Remove old backups, or those with these IDs.")
+@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N.")
+@click.option("--older-than", metavar="AGE", help="Remove only what is older, such as 30d.")
+@shared.common
+def backups_command(
+    call: Call,
+    identifiers: tuple[str, ...],
+    prune: bool,
+    keep: int | None,
+    older_than: str | None,
+) -> Answer:
+    """List what can be restored."""
+    layout = call.find_layout()
+    if prune:
+        age = seconds(older_than) if older_than else None
+        prune_backups(layout, keep, age, identifiers)
+    elif keep is not None or older_than:
+        raise UsageError("--keep and --older-than go with --prune", run(*KEEP_TEN))
+    rows = list_backups(layout)
+    if identifiers and not prune:
+        rows = [row for row in rows if row.identifier in identifiers]
+    return rows, show_backups
+
+
+def prune_backups(
+    layout: Layout, keep: int | None, older_than: float | None, named: tuple[str, ...] = ()
+) -> list[str]:
+    """Remove those beyond the newest `keep`, or older than that many seconds, or named; their IDs.
+
+    Who names an ID means it, also when that backup holds the only copy of something.
+    """
+    if keep is None and older_than is None and not named:
+        raise UsageError(
+            "--prune needs to know what to remove",
+            run(*KEEP_TEN, text="all but the newest 10"),
+            run(*OLDER_THAN, text="what is older than 30 days"),
+        )
+    if not is_there(layout.own):
+        return []
+    refuse_foreign_state(layout)
+    with own_lock(layout):
+        settle(layout)
+        gone = _chosen(backup_ids(layout), keep, older_than, named)
+        for identifier in gone:
+            refuse_link(layout.backups / identifier)
+            disk.remove_tree(layout.backups / identifier)
+    return gone
+
+
+def _chosen(
+    identifiers: list[str], keep: int | None, older_than: float | None, named: tuple[str, ...]
+) -> list[str]:
+    """Those named, and those for which both conditions hold, when both are given."""
+    for identifier in named:
+        if identifier not in identifiers:
+            raise NothingKnownError(f"there is no backup {identifier}", run("ccmove", "backups"))
+    chosen = identifiers if keep is None else identifiers[: max(0, len(identifiers) - keep)]
+    if older_than is not None:
+        limit = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(max(0, time.time() - older_than)))
+        chosen = [identifier for identifier in chosen if identifier[:16] < limit]
+    elif keep is None:
+        chosen = []
+    return sorted({*chosen, *named})
+
+
+def seconds(text: str) -> float:
+    """`30d`, `12h`, `45m` -> seconds."""
+    if re.fullmatch("[0-9]{1,9}[mhdw]", text):
+        return int(text[:-1]) * UNITS[text[-1]]
+    hint = run(*OLDER_THAN, text="a number and m, h, d or w")
+    raise UsageError(f"{text!r} is not a length of time", hint)

@@ -1,0 +1,48 @@
+"""`ccmove recover`: roll back a run that was interrupted."""
+
+from __future__ import annotations
+
+import click
+
+from ccmove.claude.layout import Layout
+from ccmove.claude.nofollow import is_there
+from ccmove.cli import options as shared
+from ccmove.cli.boundary import Answer, Call
+from ccmove.report.move import show_result
+from ccmove.report.result import Result
+from ccmove.run import rollback
+from ccmove.run.journal import was_interrupted
+from ccmove.run.locks import own_lock
+from ccmove.run.preflight import refuse_foreign_state, refuse_links_of_ours
+from ccmove.run.signals import termination_as_interrupt
+
+
+@click.command(name="recover")
+@click.option(
+    "--set-aside", is_flag=True, help="Keep what can't be rolled back, so that ccmove can go on."
+)
+@shared.common
+def recover_command(call: Call, set_aside: bool) -> Answer:
+    """Settle a run that was interrupted."""
+    layout = call.find_layout()
+    return (set_run_aside(layout) if set_aside else recover(layout)), show_result
+
+
+def recover(layout: Layout) -> Result:
+    """Roll back an interrupted run."""
+    if not is_there(layout.own):
+        return Result("recovered", layout)
+    refuse_foreign_state(layout)
+    refuse_links_of_ours(layout)
+    if not was_interrupted(layout):  # known without a lock, so also where none can be made
+        return Result("recovered", layout)
+    with own_lock(layout), termination_as_interrupt():
+        return Result("recovered", layout, settled=rollback.settle(layout))
+
+
+def set_run_aside(layout: Layout) -> Result:
+    """Keep an interrupted run with all that belongs to it; NothingKnownError when there is none."""
+    refuse_foreign_state(layout)
+    refuse_links_of_ours(layout)
+    kept = rollback.set_aside(layout)
+    return Result("recovered", layout, settled=f"the interrupted run {kept} was set aside")

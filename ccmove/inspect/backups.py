@@ -1,0 +1,54 @@
+"""What backups there are, and which of them still stand."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ccmove.claude.layout import Layout
+from ccmove.errors import NothingKnownError, RefusedError
+from ccmove.run import backups
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """One row of `ccmove backups`."""
+
+    identifier: str
+    kind: str
+    moves: tuple[tuple[str, str], ...]
+    stands: bool
+    undoes: str | None
+    size: int
+    problem: str | None = None
+
+
+def list_backups(layout: Layout) -> list[Backup]:
+    """Every backup, newest first."""
+    standing = backups.in_force(backups.all_manifests(layout))
+    rows = []
+    for identifier in reversed(backups.backup_ids(layout)):
+        size = _size(layout.backups / identifier)
+        try:
+            m = backups.read_manifest(identifier, layout)
+        except (RefusedError, NothingKnownError) as error:
+            rows.append(Backup(identifier, "?", (), False, None, size, error.message))
+            continue
+        rows.append(Backup(identifier, m.kind, m.moves, standing[identifier], m.undoes, size))
+    return rows
+
+
+def _size(directory: Path) -> int:
+    """Of the files that are there, at any depth; no link is followed."""
+    total = 0
+    waiting = [] if directory.is_symlink() else [os.fspath(directory)]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    total += entry.stat(follow_symlinks=False).st_size
+    return total
