@@ -36,7 +36,7 @@ def refuse_foreign_state(layout: Layout) -> None:
         if is_there(directory) and (owner := os.lstat(directory).st_uid) != os.geteuid():
             raise RefusedError(
                 f"{directory} belongs to another user (uid {owner})",
-                run("sudo", "-u", f"#{owner}", "ccmove", text="run it as that user"),
+                again("run it as that user", before=["sudo", "-u", f"#{owner}"]),
             )
 
 
