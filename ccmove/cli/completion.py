@@ -22,10 +22,9 @@ from click.shell_completion import (
 
 from ccmove.claude.layout import Layout, find_layout, size_of
 from ccmove.claude.naming import possible_names
+from ccmove.claude.ownership import folder_exists
 from ccmove.claude.state import State, recorded_path
 from ccmove.cli.start import COMPLETE_VARIABLE
-from ccmove.inspect.listed import read_lists
-from ccmove.inspect.survey import folder_exists
 from ccmove.run.backups import all_manifests, in_force
 from ccmove.text import printable
 
@@ -121,7 +120,7 @@ def _known_paths(layout: Layout) -> Iterator[str]:
     state = State(layout)
     listed = set(state.config_paths)
     if size_of(layout.history) < SLOW_HISTORY:
-        listed |= set(read_lists(layout).kept)
+        listed |= set(state.lists.named)
     yield from listed
     names = {name for path in listed for name in possible_names(path)}
     for name in state.directory_names:

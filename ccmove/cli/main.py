@@ -325,7 +325,7 @@ def doctor(subject: tuple[str, ...], search: tuple[str, ...], **options: Any) ->
     from ccmove.claude.layout import find_layout
     from ccmove.cli import doctor as commands
     from ccmove.inspect.findings import CommandLine
-    from ccmove.report.inspect import Counting, asker, show_examination, show_repair
+    from ccmove.report.inspect import Counting, show_examination, show_repair
 
     def work(session: Session) -> Any:
         if not options["fix"] and (options["yes"] or options["dry_run"] or options["allow_live"]):
@@ -341,7 +341,7 @@ def doctor(subject: tuple[str, ...], search: tuple[str, ...], **options: Any) ->
             )
             if not options["fix"]:
                 return commands.doctor(session.layout, wanted)
-            by_asking = asker(session.printer, counting)
+            by_asking = commands.Asker(session.printer, counting)
             return commands.fix(
                 session.layout,
                 wanted,

@@ -6,10 +6,11 @@ import os
 from dataclasses import dataclass
 
 from ccmove.claude.layout import Layout
+from ccmove.claude.naming import possible_names
 from ccmove.cli.resolve import nearest
 from ccmove.cli.restore import list_backups
 from ccmove.errors import NothingKnownError
-from ccmove.inspect.doctor import examine
+from ccmove.inspect.checks import examine
 from ccmove.inspect.findings import CommandLine, Finding
 from ccmove.inspect.survey import Survey, Tick, look
 from ccmove.rewrite.pathmap import tail_below
@@ -41,9 +42,18 @@ def verify(
         for finding in examine(survey, command, list_backups(layout), None).findings
         if concerned is None or _concerns(finding, concerned)
     ]
-    failures = tuple(finding for finding in findings if finding.fails)
-    notes = tuple(finding for finding in findings if not finding.fails)
+    failures = tuple(f for f in findings if f.fails and not _is_elsewhere(layout, f, concerned))
+    notes = tuple(finding for finding in findings if finding not in failures)
     return Verification(layout, paths, failures, notes)
+
+
+def _is_elsewhere(layout: Layout, finding: Finding, concerned: set[str] | None) -> bool:
+    """A directory that can't be read, and none that these paths could have."""
+    if concerned is None or finding.kind != "unreadable":
+        return False
+    is_directory = os.path.dirname(finding.subject) == str(layout.projects)
+    own = {name for path in concerned for name in possible_names(path)}
+    return is_directory and not own.intersection(finding.names)
 
 
 def _paths(survey: Survey, typed: str | None, command: CommandLine) -> tuple[str, ...]:

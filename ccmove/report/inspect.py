@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import IO, TYPE_CHECKING, Any
 
-from ccmove.cli.ask import Asker, NoAnswerError
-from ccmove.inspect.findings import KINDS, Choice, Finding
-from ccmove.inspect.newhome import Candidate
+from ccmove.inspect.findings import KINDS, Candidate, Finding
 from ccmove.inspect.survey import Project, Tick
 from ccmove.report.console import Line, Printer, cells, shortened
 from ccmove.report.result import SCHEMA
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from ccmove.cli.doctor import Repair
     from ccmove.cli.list import Listing
     from ccmove.cli.verify import Verification
-    from ccmove.inspect.doctor import Examination
+    from ccmove.inspect.checks import Examination
 
 MOST_FINDINGS = 8  # of one kind on a terminal, before -v
 MOST_DETAILS = 5
@@ -353,34 +351,13 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 # -- doctor --fix ----------------------------------------------------------------------------------
 
 
-def asker(printer: Printer, counting: Counting) -> Callable[[Finding], Choice | None]:
-    """Asks a person about each finding; once nobody answers any more, everything stays."""
-    ask = Asker(out=printer.err)
+def show_question(finding: Finding, printer: Printer, explain: bool) -> None:
+    """One finding on standard error, before somebody is asked about it."""
+    kind = KINDS[finding.kind]
     messages = printer.on_stderr()
-    stopped = False
-    explained: set[str] = set()
-
-    def choose(finding: Finding) -> Choice | None:
-        nonlocal stopped
-        if stopped:
-            return None
-        counting.close()
-        if finding.kind not in explained:
-            explained.add(finding.kind)
-            kind = KINDS[finding.kind]
-            messages.lines([[("title", kind.title)], [("dim", f"  {kind.means}")]])
-        messages.lines(_about(finding))
-        options = [printable(choice.label) for choice in finding.choices]
-        sure = next((i for i, choice in enumerate(finding.choices) if choice.sure), None)
-        try:
-            answer = ask([*options, "leave it as it is"], len(options) if sure is None else sure)
-        except NoAnswerError:
-            stopped = True
-            return None
-        messages.lines([[]])
-        return finding.choices[answer] if answer < len(options) else None
-
-    return choose
+    if explain:
+        messages.lines([[("title", kind.title)], [("dim", f"  {kind.means}")]])
+    messages.lines(_about(finding))
 
 
 def show_repair(repair: Repair, printer: Printer) -> None:
