@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, may_be_name_of, possible_names, sieve
 from ccmove.claude.reading import ignores_case
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, Item, ProjectDirectory, State
@@ -86,7 +87,9 @@ def find_portions(
         new = paths.map(path)
         if new is not None:  # neither a directory that is moved nor where it goes may be a link
             state.refuse_links_named([*possible_names(path), encode(new)])
-    evidence = Evidence(state, ledger, paths, [path for path in prompts if paths.covers(path)])
+    listed = [(path, "the prompt history") for path in prompts if paths.covers(path)]
+    listed += [(path, "the config file") for path in state.config_paths]
+    evidence = Evidence(state.layout, ledger, paths, listed)
     findings = Findings()
     for name in state.directory_names:
         if evidence.may_concern(name):
@@ -118,25 +121,23 @@ def folder_exists(path: str) -> bool | None:
 class Evidence:
     """What the lists outside of the directories say about whose a directory is.
 
-    `paths` are the moves that are asked about, `prompts` paths of theirs in the history. `others`
-    are named somewhere, but nowhere that Claude Code keeps sessions by: they get what nobody else
-    claims.
+    `paths` are the moves that are asked about, `listed` paths with the list that names each.
+    `others` are named too, but nowhere that Claude Code finds sessions by: they get what nobody
+    else claims.
     """
 
     def __init__(
         self,
-        state: State,
+        layout: Layout,
         ledger: Ledger,
         paths: PathMap,
-        prompts: Iterable[str] = (),
+        listed: Iterable[tuple[str, str]],
         others: Iterable[str] = (),
     ) -> None:
         self.paths = paths
         self.ledger = ledger
-        self._folds = ignores_case(state.layout.projects)
+        self._folds = ignores_case(layout.projects)
         self._lower = PathMap(tuple((old.lower(), new.lower()) for old, new in paths.moves))
-        listed = [(path, "the prompt history") for path in prompts]
-        listed += [(path, "the config file") for path in state.config_paths]
         self._listed = self._by_name(listed)
         for name, owners in ledger.owners.items():
             self._listed[self._fold(name)] += [(path, "an earlier move") for path in sorted(owners)]

@@ -21,11 +21,11 @@ from click.shell_completion import (
 )
 
 from ccmove.claude.layout import Layout, find_layout, size_of
+from ccmove.claude.ownership import folder_exists
 from ccmove.claude.state import State
 from ccmove.cli.boundary import Answer, Asked, Call
 from ccmove.cli.resolve import known_paths
 from ccmove.errors import UsageError, run
-from ccmove.inspect.survey import folder_exists
 from ccmove.report.console import show_text
 from ccmove.run.backups import all_backups
 from ccmove.run.manifest import Manifest

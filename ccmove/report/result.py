@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout
+from ccmove.claude.state import Problem
 from ccmove.errors import CcmoveError
 from ccmove.inspect.findings import Choice, Finding
-from ccmove.inspect.listed import Problem
 from ccmove.inspect.survey import Project
 from ccmove.plan.model import Plan
 from ccmove.rewrite.compare import compare

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+
+import pytest
 
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder, encoded_name
@@ -25,7 +28,6 @@ def test_a_moved_project_is_consistent_afterwards(state: StateBuilder) -> None:
     state.project("old/packages/core")
     new = state.code / "new"
     (new / "packages" / "core").mkdir(parents=True)
-    assert verdict(state, old.path) == 1
     assert run_ccmove(old.path, str(new), state=state).exit == 0
     assert verdict(state, str(new)) == 0
     assert verdict(state) == 0
@@ -41,12 +43,25 @@ def test_a_restored_state_is_consistent_when_the_folder_is_back(state: StateBuil
     assert verdict(state) == 0
 
 
-def test_a_path_that_is_gone_fails(state: StateBuilder) -> None:
+def test_a_project_whose_folder_is_gone_is_a_note(state: StateBuilder) -> None:
     state.project("here", make_folder=True)
     state.project("gone")
+    state.project("only-listed", sessions=0, prompts=0)
+    assert verdict(state) == 0
+    assert verdict(state, f"{state.code}/gone") == 0
+    notes = run_ccmove("verify", "--json", state=state).json()["notes"]
+    assert [note["kind"] for note in notes] == ["orphan", "stale-entries"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_closed_directory_of_another_project_is_named(state: StateBuilder) -> None:
+    handle = state.project("app", make_folder=True)
+    closed = state.projects / "-etc-nginx"
+    closed.mkdir(mode=0)
+    done = run_ccmove("verify", handle.path, "--json", state=state)
+    assert (done.exit, [note["subject"] for note in done.json()["notes"]]) == (0, [str(closed)])
     assert verdict(state) == 1
-    assert verdict(state, f"{state.code}/gone") == 1
-    assert verdict(state, f"{state.code}/here") == 0
+    closed.chmod(0o700)
 
 
 def moved_by_hand(state: StateBuilder) -> str:
@@ -169,8 +184,9 @@ def test_a_path_may_be_relative_or_lead_through_a_link(state: StateBuilder) -> N
 
 
 def test_json_is_one_object(state: StateBuilder) -> None:
-    state.project("gone")
+    handle = state.project("app", index=True, make_folder=True)
+    handle.transcripts[0].unlink()
     done = run_ccmove("verify", "--json", state=state)
     record = done.json()
     assert (record["schema"], record["status"]) == (1, "failed")
-    assert [failure["kind"] for failure in record["failures"]] == ["orphan"]
+    assert [failure["kind"] for failure in record["failures"]] == ["index"]
