@@ -19,12 +19,16 @@ from tests.support.tree import Tree, snapshot
 class Bench:
     """`move` or `restore` in one scenario, from the same start again and again."""
 
-    def __init__(self, root: Path, scenario: str, command: str = "move") -> None:
+    def __init__(
+        self, root: Path, scenario: str, command: str = "move", *, code: str = "code"
+    ) -> None:
         self.scenario = SCENARIOS[scenario]
         self.command = command
         self.live = root / "live"
         self.template = root / "template"
         self.state = StateBuilder(self.live)
+        self.state.code = self.live / code
+        self.state.code.mkdir(exist_ok=True)
         (self.live / "tmp").mkdir()
         self.scenario.build(self.state)
         if command == "restore":
