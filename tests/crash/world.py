@@ -1,9 +1,9 @@
 """The world changes between a crash and the recovery: what must be true all the same.
 
 A trial kills a command at one point, changes the world, runs `ccmove recover` and looks: what was
-there is as before the command, or as after it; what came since the crash is live; nothing of ours is
-left but backups; and only where something that is needed is gone, or its place is used for something
-else, may the recovery end with 5, and then nothing is lost.
+there is as before the command, or as after it; what came since the crash is live; nothing of ours
+is left but backups. Only where something that is needed is gone, or its place is used for
+something else, may the recovery end with 5, and then nothing is lost.
 
 The project folders lie in the home here, so that they go with it when it is copied or moved.
 """
@@ -26,6 +26,7 @@ from tests.crash import places
 from tests.crash.bench import Bench
 from tests.crash.calls import OPENING, Point
 from tests.crash.fork import Ended, Job
+from tests.crash.scenarios import Scenario
 from tests.crash.sweep import KILL, UNSETTLED, Tally, not_killed_there, plain, sweep
 from tests.support import seams
 from tests.support.state import encoded_name
@@ -196,11 +197,14 @@ class Outcome:
 
 
 @contextlib.contextmanager
-def world_bench(scenario: str, command: str = "move") -> Iterator[Bench]:
-    """A bench in memory, with a directory of a real disk beside it."""
+def world_bench(
+    scenario: str | Scenario, command: str = "move", *, on_disk: bool = False
+) -> Iterator[Bench]:
+    """A bench in memory (or where inodes are soon used again), another file system beside it."""
     with places.in_memory() as memory, places.on_disk() as disk:
-        (Path(memory) / "disk").symlink_to(disk)
-        yield Bench(Path(memory).resolve(), scenario, command, code="home/code")
+        here, there = (disk, memory) if on_disk else (memory, disk)
+        (Path(here) / "disk").symlink_to(there)
+        yield Bench(Path(here).resolve(), scenario, command, code="home/code")
 
 
 def lasting(points: Iterable[Point]) -> list[Point]:
@@ -287,7 +291,7 @@ def below_home(tree: Tree) -> Tree:
 
 
 def users(tree: Tree) -> Tree:
-    """Without what is ours, and without locks: a stale one hinders nobody (law 11 looks at them)."""
+    """Without what is ours, and without locks: law 11 looks at them."""
     return {
         name: entry
         for name, entry in tree.items()
@@ -304,7 +308,8 @@ def differences(expected: Tree, now: Tree) -> Iterator[str]:
         elif (entry.kind, entry.mode) != (found.kind, found.mode):
             yield f"{name} is a {found.kind}, {found.mode:o}"
         elif entry.kind == "file" and not is_as_expected(name, entry, found):
-            yield f"{name}: {(entry.content or b'')[-300:]!r}, now {(found.content or b'')[-300:]!r}"
+            was, is_now = ((e.content or b"")[-300:] for e in (entry, found))
+            yield f"{name}: {was!r}, now {is_now!r}"
     marked = [name for name, entry in now.items() if MARK.encode() in (entry.content or b"")]
     for name in now.keys() - expected.keys():
         if not any(file == name or file.startswith(name + "/") for file in marked):
@@ -326,6 +331,8 @@ def is_as_expected(name: str, entry: Entry, found: Entry) -> bool:
 
 def includes(now: Any, was: Any) -> bool:
     """Whether every setting of before is there; the client counts its starts up meanwhile."""
+    if isinstance(was, list) and isinstance(now, list):
+        return all(value in now for value in was)
     if not isinstance(was, dict):
         return bool(now == was)
     return isinstance(now, dict) and all(

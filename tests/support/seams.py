@@ -1,6 +1,6 @@
 """Every name inside ccmove's own directory that black-box suites reach for, in one place.
 
-A suite that needs another one adds it here, so that a change of the layout is a change of this file.
+A suite that needs another one adds it here: when the layout changes, only this file does.
 """
 
 from __future__ import annotations
@@ -64,3 +64,8 @@ def _is_complete(backup: Path) -> bool:
         return isinstance(json.loads((backup / "manifest.json").read_bytes()), dict)
     except (OSError, ValueError):
         return False
+
+
+def unfinished(state: StateBuilder) -> list[str]:
+    """The runs that were set aside by `ccmove recover --set-aside`."""
+    return sorted(path.name for path in (own(state) / "unfinished").glob("*"))
