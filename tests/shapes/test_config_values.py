@@ -15,6 +15,7 @@ from tests.shapes.bench import Bench
 from tests.support.state import StateBuilder
 
 FACT = Path(__file__).parents[2] / "fixtures" / "facts" / "client-2.1.325" / "dot-claude.json"
+NO_OBJECTS: tuple[Any, ...] = (None, [], "x", 3)
 Case = tuple[dict[str, Any], dict[str, Any]]
 
 MOVED: dict[str, Case] = {
@@ -56,7 +57,7 @@ MOVED: dict[str, Case] = {
             {side: value, other: {"a": 1}},
             {"B": {"a": 1}},
         )
-        for number, value in enumerate([None, [], "x", 3])
+        for number, value in enumerate(NO_OBJECTS)
         for side, other in (("A", "B"), ("B", "A"))
     },
     **{
@@ -222,8 +223,8 @@ WHOLE: dict[str, tuple[str, str]] = {
         '{"githubRepoPaths": {"a": ["/NEW", "/x"], "b": ["/NEW/x"], "c": ["/OLD-2"], "g": "/NEW"}}',
     ),
     "a repository is not listed twice": (
-        '{"githubRepoPaths": {"d": ["/OLD", "/NEW"], "e": ["/NEW", "/OLD"], "f": ["/OLD", "/OLD"]}}',
-        '{"githubRepoPaths": {"d": [ "/NEW"], "e": ["/NEW"], "f": ["/NEW"]}}',
+        '{"githubRepoPaths": {"d": ["/OLD", "/NEW"], "e": ["/NEW", "/OLD"], "f":["/OLD", "/OLD"]}}',
+        '{"githubRepoPaths": {"d": [ "/NEW"], "e": ["/NEW"], "f":["/NEW"]}}',
     ),
     **{
         f"another shape {text}": (text, text)
