@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ccmove.commands.doctor import Search, doctor
-from ccmove.findings import CommandLine, Finding
 from ccmove.layout import Layout, find_layout
+from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One row of `doctor --json`."""
+
+    kind: str
+    subject: str
+    what: str
+    means: str
+    command: str
+    details: list[str]
+    goes_along_with: str | None
+    candidates: list[dict[str, Any]]
+    unambiguous: bool
+
 
 Examine = Callable[..., list[Finding]]
 
@@ -23,12 +40,14 @@ def layout(state: StateBuilder, monkeypatch: pytest.MonkeyPatch) -> Layout:
 
 
 @pytest.fixture
-def examine(layout: Layout) -> Examine:
-    """All findings, or those of one kind."""
+def examine(state: StateBuilder) -> Examine:
+    """All findings, or those of one kind, as the command line tells them."""
 
     def look(kind: str | None = None, *roots: Path) -> list[Finding]:
-        search = Search(CommandLine(), roots=tuple(str(root) for root in roots))
-        found = doctor(layout, search).findings
+        search = [word for root in roots for word in ("--search", str(root))]
+        done = run_ccmove("doctor", "--json", *search, state=state)
+        found = [Finding(**row) for row in done.json()["findings"]]
+        assert done.exit in (0, 1), done
         return [finding for finding in found if kind in (None, finding.kind)]
 
     return look

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from ccmove import doctor_projects
 from ccmove import shell as shell_words
 from ccmove.findings import KINDS, CommandLine
 from ccmove.layout import Layout
@@ -64,7 +63,7 @@ def test_a_project_whose_folder_is_gone_is_an_orphan(state: StateBuilder, examin
     assert finding.subject == handle.path
     assert "2 sessions" in finding.what
     assert "1 memory file" in finding.what
-    assert finding.candidates == ()
+    assert finding.candidates == []
 
 
 def test_a_project_whose_folder_exists_is_no_orphan(state: StateBuilder, examine: Examine) -> None:
@@ -104,8 +103,8 @@ def test_entries_of_a_project_that_was_moved_by_hand_are_found_with_its_new_path
     (finding,) = examine()
     assert (finding.kind, finding.subject) == ("moved-entries", old)
     assert finding.command == f"ccmove {old} {state.code}/new"
-    assert finding.candidates[0].confidence == "certain"
-    assert finding.sure is not None
+    assert finding.candidates[0]["confidence"] == "certain"
+    assert finding.unambiguous
 
 
 def test_a_moved_project_with_nothing_left_behind_is_no_finding(
@@ -125,7 +124,7 @@ def test_our_own_move_tells_where_later_prompts_belong(
     state.add_prompt("old", "written by a session that still ran")
     (finding,) = examine()
     assert finding.kind == "moved-entries"
-    assert [candidate.path for candidate in finding.candidates] == [str(state.code / "new")]
+    assert [candidate["path"] for candidate in finding.candidates] == [str(state.code / "new")]
 
 
 def test_paths_inside_config_entries_count_for_the_gone_project_they_lie_in(
@@ -148,7 +147,7 @@ def test_a_removed_worktree_is_told_from_a_lost_project(
     (finding,) = examine()
     assert finding.kind == "removed-subfolder"
     assert finding.command == f"ccmove {handle.path} {state.code}/app"
-    assert finding.sure is None
+    assert not finding.unambiguous
 
 
 def test_a_removed_subfolder_of_a_repository_is_not_lost(
@@ -167,13 +166,12 @@ def test_a_session_once_started_at_home_makes_nothing_below_a_subfolder(
     assert [finding.kind for finding in examine()] == ["orphan"]
 
 
-def test_a_drive_that_is_not_connected_is_thought_of(
-    state: StateBuilder, examine: Examine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state.project("drive/app")
-    assert examine("orphan")[0].details == ()
-    monkeypatch.setattr(doctor_projects, "DRIVES", (str(state.code),))
-    (detail,) = examine("orphan")[0].details
+def test_a_drive_that_is_not_connected_is_thought_of(state: StateBuilder, examine: Examine) -> None:
+    state.project("here/app")
+    assert examine("orphan")[0].details == []
+    state.project("/mnt/no-such-drive/app")
+    found = {finding.subject: finding.details for finding in examine("orphan")}
+    (detail,) = found["/mnt/no-such-drive/app"]
     assert "is a drive not connected?" in detail
 
 
@@ -184,9 +182,8 @@ def test_nested_projects_go_along_with_the_one_they_lie_in(
     nested = state.project("old/packages/core")
     make_repo(state.code / "new", "acme/old")
     first, second = examine("orphan")
-    assert (first.along, second.along) == (None, str(state.code / "old"))
+    assert (first.goes_along_with, second.goes_along_with) == (None, str(state.code / "old"))
     assert second.subject == nested.path
-    assert second.choices == ()
 
 
 # -- directories -------------------------------------------------------------------------------
@@ -199,10 +196,10 @@ def test_a_directory_shared_by_two_paths_is_named_with_both(
     state.project("my_app", sessions=1, make_folder=True)
     (finding,) = examine()
     assert finding.kind == "shared-directory"
-    assert finding.details == (
+    assert finding.details == [
         f"{state.code}/my-app: 2 sessions",
         f"{state.code}/my_app: 1 session",
-    )
+    ]
 
 
 def test_the_command_for_a_shared_directory_parts_the_two(
@@ -251,8 +248,7 @@ def test_a_session_in_two_directories_is_found_once(state: StateBuilder, examine
     (finding,) = examine()
     assert (finding.kind, finding.subject) == ("duplicate-session", one.sessions[0])
     assert finding.what == "the same bytes"
-    assert finding.sure is not None
-    assert one.name in finding.sure.label
+    assert finding.unambiguous
 
 
 def test_of_two_copies_the_one_that_goes_on_is_kept(state: StateBuilder, examine: Examine) -> None:
@@ -262,8 +258,7 @@ def test_of_two_copies_the_one_that_goes_on_is_kept(state: StateBuilder, examine
     copy.write_bytes(one.transcripts[0].read_bytes() + b'{"type":"user"}\n')
     (finding,) = examine()
     assert finding.what == "one goes on"
-    assert finding.sure is not None
-    assert two.name in finding.sure.label
+    assert finding.unambiguous
 
 
 def test_two_conversations_of_one_id_are_left_to_the_user(
@@ -274,8 +269,7 @@ def test_two_conversations_of_one_id_are_left_to_the_user(
     state.add_session("two", session_id=one.sessions[0], directory=two.directory, text="other")
     (finding,) = examine()
     assert finding.what == "different conversations"
-    assert finding.sure is None
-    assert len(finding.choices) == 2
+    assert not finding.unambiguous
 
 
 def test_agent_files_of_one_name_are_no_duplicate_sessions(
@@ -301,8 +295,8 @@ def test_a_directory_with_an_index_alone_is_a_left_over(
         transcript.unlink()
     (finding,) = examine()
     assert finding.kind == "leftover-directory"
-    assert finding.details == ("sessions-index.json",)
-    assert finding.sure is None
+    assert finding.details == ["sessions-index.json"]
+    assert not finding.unambiguous
 
 
 def test_the_directory_of_a_running_session_is_no_left_over(
@@ -321,8 +315,8 @@ def test_a_name_that_no_known_path_has_is_found(state: StateBuilder, examine: Ex
     state.add_session("x", cwd="/home/dev/my.app", directory=directory)
     (finding,) = examine()
     assert (finding.kind, finding.subject) == ("unknown-name", str(directory))
-    assert finding.details == ("its transcripts name /home/dev/my.app",)
-    assert finding.sure is None
+    assert finding.details == ["its transcripts name /home/dev/my.app"]
+    assert not finding.unambiguous
 
 
 def test_a_known_name_is_not_unknown(state: StateBuilder, examine: Examine) -> None:
@@ -353,9 +347,9 @@ def test_index_entries_that_point_nowhere_are_found(state: StateBuilder, examine
     handle.transcripts[0].unlink()
     (finding,) = examine()
     assert (finding.kind, finding.subject) == ("index", str(handle.index))
-    assert finding.details == (
+    assert finding.details == [
         f"the entry of {handle.sessions[0]} points nowhere: there is no such transcript",
-    )
+    ]
 
 
 def test_index_entries_that_point_at_another_directory_are_found(
@@ -381,9 +375,9 @@ def test_an_index_entry_whose_session_is_elsewhere_says_where(
     two = state.project("two", make_folder=True)
     one.transcripts[0].rename(two.directory / one.transcripts[0].name)
     (finding,) = examine()
-    assert finding.details == (
+    assert finding.details == [
         f"the entry of {one.sessions[0]} belongs to {two.name}, where its transcript is",
-    )
+    ]
 
 
 def test_an_index_that_is_no_json_is_found_and_not_mended(
@@ -392,7 +386,7 @@ def test_an_index_that_is_no_json_is_found_and_not_mended(
     handle = state.project("app", make_folder=True)
     handle.index.write_text("{ not json")
     (finding,) = examine()
-    assert (finding.kind, finding.choices) == ("index", ())
+    assert (finding.kind, finding.unambiguous) == ("index", False)
 
 
 def test_aliases_that_point_nowhere_are_found(state: StateBuilder, examine: Examine) -> None:
@@ -403,7 +397,7 @@ def test_aliases_that_point_nowhere_are_found(state: StateBuilder, examine: Exam
     assert examine() == []
     aliases.write_text(f"{two.directory}\n{state.projects}/-gone\n")
     (finding,) = examine()
-    assert (finding.kind, finding.details) == ("alias", (f"{state.projects}/-gone",))
+    assert (finding.kind, finding.details) == ("alias", [f"{state.projects}/-gone"])
 
 
 # -- ccmove's own --------------------------------------------------------------------------------
@@ -431,7 +425,7 @@ def test_a_journal_that_can_not_be_trusted_is_found(
     layout.own.mkdir(mode=0o700)
     layout.journal.write_text("{}")
     (finding,) = examine()
-    assert (finding.kind, finding.choices) == ("interrupted-run", ())
+    assert (finding.kind, finding.unambiguous) == ("interrupted-run", False)
 
 
 def moves(state: StateBuilder, number: int) -> list[str]:

@@ -316,7 +316,7 @@ def test_a_nested_directory_whose_own_folder_exists_goes_beside(
     inside = state.project("inside", make_folder=True)
     inside.directory.rename(outer.directory / inside.name)
     finding = examine("nested-directory")[0]
-    assert finding.sure is not None
+    assert finding.unambiguous
     assert fix(state, "--yes", finding.subject).exit == 0
     assert all(transcript.exists() for transcript in inside.transcripts)
 
