@@ -50,6 +50,7 @@ old, new = {paths!r}
 """
 ALL_IN_PLACE = "now = all(new in p.read_text() and old not in p.read_text() for p in \
     (config, history, target / 'sessions-index.json'))"
+NAMES = ("my-app", "new")
 TOUCH = "os.utime(next(target.glob('*.jsonl')))"
 
 
@@ -64,10 +65,13 @@ def directory(state: StateBuilder, name: str) -> Path:
     return state.projects / encoded_name(str(state.code / name))
 
 
-def meddle(state: StateBuilder, *pairs: str, args: tuple[str, ...] = ()) -> Completed:
-    paths = [str(state.code / name) for name in ("my-app", "new")]
-    places = PLACES.format(paths=paths, names=[encoded_name(path) for path in paths])
-    words = [sys.executable, "-c", MEDDLER, places, *pairs, "--", *args, *paths]
+def meddle(
+    state: StateBuilder, *pairs: str, args: tuple[str, ...] = (), paths: tuple[str, ...] = NAMES
+) -> Completed:
+    both = [str(state.code / name) for name in NAMES]
+    places = PLACES.format(paths=both, names=[encoded_name(path) for path in both])
+    moved = [str(state.code / name) for name in paths]
+    words = [sys.executable, "-c", MEDDLER, places, *pairs, "--", *args, *moved]
     done = run_child(words, state=state)
     assert "Traceback" not in done.err, done.err
     return done
@@ -184,3 +188,43 @@ def test_a_late_prompt_is_there_once_after_the_move_and_after_its_undoing(
         assert state.history.read_bytes() == before + line
         if fails:
             assert state.history.stat().st_mtime_ns == 10**18
+
+
+# -- killed between two replacements, and the client goes on --------------------------------------
+
+REPLACED = "done = [p.read_bytes() != b for p, b in ((config, was[0]), (history, was[1]))]"
+DIE = "os.kill(os.getpid(), 9)"
+
+
+@pytest.mark.parametrize("names", [1, 2], ids=["backups are links", "backups are copies"])
+@pytest.mark.parametrize("replaced", [0, 1, 2])
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_swap_that_died_half_way_is_taken_back_only_where_it_was_done(
+    state: StateBuilder, names: int, replaced: int, goes_on: bool
+) -> None:
+    """In a swap, what is taken back but was never done comes out exchanged."""
+    for name in ("my-app", "new"):
+        state.project(name, sessions=1, index=True, prompts=2, make_folder=True)
+    files = [state.config_file, state.history, *state.projects.glob("*/sessions-index.json")]
+    for number, file in enumerate(files if names > 1 else []):
+        os.link(file, state.root / f"second-name-{number}")
+    one, two = (str(state.code / name) for name in ("my-app", "new"))
+    (state.root / "moves").write_text(f"{one}\t{two}\n{two}\t{one}\n")
+    before, was = tree.snapshot(state.home), [file.read_bytes() for file in files[:2]]
+    begin = "now = lock.exists()=>was = [config.read_bytes(), history.read_bytes()]"
+    moment = f"{REPLACED}; now = lock.exists() and sum(done) == {replaced}=>{DIE}"
+    words = ("--skip-path-check", "--from-file", str(state.root / "moves"))
+    assert meddle(state, begin, moment, args=words, paths=()).exit == -9
+    if goes_on:
+        text = state.config_file.read_text().replace('"numStartups": 4', '"numStartups": 17')
+        state.config_file.with_name("theirs").write_text(text)
+        state.config_file.with_name("theirs").rename(state.config_file)
+        with state.history.open("ab") as history:
+            history.write(b'{"display":"late","project":"/third"}\n')
+        was[0] = was[0].replace(b'"numStartups": 4', b'"numStartups": 17')
+        was[1] += b'{"display":"late","project":"/third"}\n'
+    assert run_ccmove("recover", state=state).exit == 0
+    assert [file.read_bytes() for file in files[:2]] == was
+    mine = [".claude.json", ".claude/history.jsonl"] if goes_on else []
+    now = tree.snapshot(state.home)
+    assert tree.diff(before, now, ignore=[".claude/ccmove", *mine]) == []
