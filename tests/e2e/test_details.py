@@ -138,7 +138,9 @@ def test_lines_in_the_clients_form_are_taken_for_json_exactly_when_they_are(
         ("x", "".join(p), path) for n in range(5) for p in itertools.product(pastes, repeat=n)
     ]
     numbers = ["01", "+1", "1.", "", "0x1", "1 2", "-", "-1", "1e5"]
-    form = '{"display":"%s","pastedContents":{%s},"timestamp":%s,"project":"%s","sessionId":"s"}\n'
+    form = (
+        '{"display":"%s","pastedContents":{%s},"timestamp":%s,"project":"%s","sessionId":"0a-1"}\n'
+    )
     text = "".join(form % (d, p, "1780000061003", q) for d, p, q in lines)
     text += "".join(form % ("x", "", number, path) for number in numbers)
     before = text.encode("utf-8", "surrogateescape")
@@ -293,6 +295,8 @@ def test_no_hook_filter_or_monitor_runs_when_a_folder_is_looked_at(
         assert candidate["path"] == str(repo)
     assert not trap.exists()
     assert tree.diff(before, tree.snapshot(repo), mtimes="all", inodes="all") == []
+    subprocess.run(["git", "-C", repo, "status"], check=True, capture_output=True)
+    assert trap.exists()  # the control
 
 
 @pytest.mark.parametrize("content", ["gitdir: /no/such/place\n", "", "\0\udcff", None])

@@ -192,12 +192,17 @@ def test_a_late_prompt_is_there_once_after_the_move_and_after_its_undoing(
 
 # -- killed between two replacements, and the client goes on --------------------------------------
 
-REPLACED = "done = [p.read_bytes() != b for p, b in ((config, was[0]), (history, was[1]))]"
+REPLACED = """
+indexes = {p.read_bytes() for p in state.rglob("sessions-index.json")}
+done = [config.read_bytes() != was[0], history.read_bytes() != was[1]]
+now = lock.exists() and sum(done) + len(indexes - was[2]) == """
+WAS = """was = [config.read_bytes(), history.read_bytes(),
+       {p.read_bytes() for p in state.rglob("sessions-index.json")}]"""
 DIE = "os.kill(os.getpid(), 9)"
 
 
 @pytest.mark.parametrize("names", [1, 2], ids=["backups are links", "backups are copies"])
-@pytest.mark.parametrize("replaced", [0, 1, 2])
+@pytest.mark.parametrize("replaced", range(5))
 @pytest.mark.parametrize("goes_on", [False, True])
 def test_a_swap_that_died_half_way_is_taken_back_only_where_it_was_done(
     state: StateBuilder, names: int, replaced: int, goes_on: bool
@@ -211,10 +216,17 @@ def test_a_swap_that_died_half_way_is_taken_back_only_where_it_was_done(
     one, two = (str(state.code / name) for name in ("my-app", "new"))
     (state.root / "moves").write_text(f"{one}\t{two}\n{two}\t{one}\n")
     before, was = tree.snapshot(state.home), [file.read_bytes() for file in files[:2]]
-    begin = "now = lock.exists()=>was = [config.read_bytes(), history.read_bytes()]"
-    moment = f"{REPLACED}; now = lock.exists() and sum(done) == {replaced}=>{DIE}"
     words = ("--skip-path-check", "--from-file", str(state.root / "moves"))
-    assert meddle(state, begin, moment, args=words, paths=()).exit == -9
+    assert (
+        meddle(
+            state,
+            f"now = lock.exists()=>{WAS}",
+            f"{REPLACED}{replaced}=>{DIE}",
+            args=words,
+            paths=(),
+        ).exit
+        == -9
+    )
     if goes_on:
         text = state.config_file.read_text().replace('"numStartups": 4', '"numStartups": 17')
         state.config_file.with_name("theirs").write_text(text)
