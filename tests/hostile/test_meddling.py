@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.crash.fork import Job
 from tests.support import tree
 from tests.support.run import Completed, run_ccmove, run_child
 from tests.support.state import StateBuilder, encoded_name
@@ -240,3 +242,30 @@ def test_a_swap_that_died_half_way_is_taken_back_only_where_it_was_done(
     mine = [".claude.json", ".claude/history.jsonl"] if goes_on else []
     now = tree.snapshot(state.home)
     assert tree.diff(before, now, ignore=[".claude/ccmove", *mine]) == []
+
+
+# -- looking while others work --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["list", "doctor", "verify"])
+@pytest.mark.parametrize("what", ["directory", "transcript", "history", "config"])
+def test_what_vanishes_during_a_look_is_no_error(
+    ready: StateBuilder, command: str, what: str
+) -> None:
+    """At some of the calls that open or list something; the rest is looked at all the same."""
+    ready.project("other", make_folder=True)
+    source = directory(ready, "my-app")
+    paths = {"directory": source, "history": ready.history, "config": ready.config_file}
+    path = paths.get(what) or next(source.glob("*.jsonl"))
+    record, away = ready.root / "calls", ready.root / "away"
+    look = Job(ready, [command, "--json"], hook=["note", str(record)])
+    whole, others = look.run(), 0
+    calls = len(record.read_text().splitlines())
+    for number in range(1, calls + 1, max(1, calls // 16)):
+        done = replace(look, hook=["vanish", str(number), str(away), str(path)]).run()
+        assert "Traceback" not in done.err + done.out, (number, done)
+        assert done.exit in (0, 1), (number, done)
+        assert command != "list" or str(ready.code / "other") in done.out
+        others += done.out != whole.out
+        away.rename(path)
+    assert others
