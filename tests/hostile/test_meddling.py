@@ -150,7 +150,7 @@ os.utime(p, ns=(s.st_atime_ns, s.st_mtime_ns))"""
 # -- a prompt comes between the look and the change ---------------------------------------------
 
 LINE = b'{"display":"late","project":"OLD"}\n'
-MOMENTS = 6
+MOMENTS = 4
 COUNTED = "now = own.joinpath('journal.json').exists()=>began = calls"
 ENDED = "now = lock.exists()=>print(began, calls, file=open(home.parent / 'calls', 'w'))"
 
