@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -145,6 +146,21 @@ os.utime(p, ns=(s.st_atime_ns, s.st_mtime_ns))"""
     done = meddle(ready, f"{ALL_IN_PLACE}=>{flip}", args=verify)
     assert done.exit == code, done
     assert directory(ready, "new").exists() == (code == 0)
+
+
+# -- a signal ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("moment", ["now = own.joinpath('journal.json').exists()", ALL_IN_PLACE])
+def test_ctrl_c_a_polite_kill_or_a_closed_terminal_leaves_everything_as_it_was(
+    ready: StateBuilder, number: int, moment: str
+) -> None:
+    before = tree.snapshot(ready.home)
+    done = meddle(ready, f"{moment}=>os.kill(os.getpid(), {int(number)})")
+    assert done.exit == 130, done
+    assert "as it was" in done.err
+    assert as_before(ready, before) == []
 
 
 # -- a prompt comes between the look and the change ---------------------------------------------
