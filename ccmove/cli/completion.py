@@ -6,6 +6,7 @@ and blanks, expand stars and sort, so these two shells get scripts of our own.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -21,10 +22,12 @@ from click.shell_completion import (
 )
 
 from ccmove.claude.layout import Layout, find_layout, size_of
+from ccmove.claude.lists import read_lists
 from ccmove.claude.naming import possible_names
 from ccmove.claude.ownership import folder_exists
-from ccmove.claude.state import State, recorded_path
+from ccmove.claude.state import State
 from ccmove.cli.start import COMPLETE_VARIABLE
+from ccmove.errors import CcmoveError
 from ccmove.run.backups import all_manifests, in_force
 from ccmove.text import printable
 
@@ -116,26 +119,17 @@ def _fits(path: str, wanted: str) -> bool:
 
 
 def _known_paths(layout: Layout) -> Iterator[str]:
-    """Paths of the config file, the history, and one transcript of each directory they lack."""
+    """Paths of the config file, the history, and the transcripts of directories they lack."""
     state = State(layout)
     listed = set(state.config_paths)
     if size_of(layout.history) < SLOW_HISTORY:
-        listed |= set(state.lists.named)
+        listed |= set(read_lists(state).named)
     yield from listed
     names = {name for path in listed for name in possible_names(path)}
     for name in state.directory_names:
         if name not in names:
-            yield from _first_named(layout, name)
-
-
-def _first_named(layout: Layout, name: str) -> Iterator[str]:
-    directory = layout.projects / name
-    for entry in sorted(os.listdir(directory)):
-        if entry.endswith(".jsonl"):
-            path = recorded_path(directory / entry)
-            if path is not None:
-                yield path
-                return
+            with contextlib.suppress(CcmoveError, OSError):  # one that is closed hides no other
+                yield from state.directory(name).named_paths()
 
 
 # -- scripts -------------------------------------------------------------------------------------

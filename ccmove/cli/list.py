@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.state import Problem
+from ccmove.claude.lists import Problem
 from ccmove.inspect.survey import Project, Tick, look
 from ccmove.rewrite.pathmap import tail_below
 

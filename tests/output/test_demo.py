@@ -85,7 +85,7 @@ def trace(state: StateBuilder, env: Mapping[str, str], *arguments: str) -> str:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: int) -> None:
     script = (
-        "import sys, time; from ccmove.commands import demo\n"
+        "import sys, time; from ccmove.cli import demo\n"
         "def wait(*_):\n    print('ready', flush=True); time.sleep(60)\n"
         "demo.restore = wait\n"
         "from ccmove.cli.start import main; main(['demo'])"
