@@ -152,19 +152,16 @@ def open_regular(path: Path) -> int | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        if error.errno == errno.ENXIO:
-            raise _not_a_file(path) from None
         if error.errno == errno.ENAMETOOLONG:
             return None
-        raise
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise _not_a_file(path)
+        if error.errno != errno.ENXIO:  # which is a socket
+            raise
+        fd = -1
+    if fd < 0 or not stat.S_ISREG(os.fstat(fd).st_mode):
+        if fd >= 0:
+            os.close(fd)
+        raise RefusedError(f"{path} is not a regular file", look_at(path))
     return fd
-
-
-def _not_a_file(path: Path) -> RefusedError:
-    return RefusedError(f"{path} is not a regular file", look_at(path))
 
 
 def names_in(path: Path) -> list[str]:

@@ -12,9 +12,9 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,9 @@ from ccmove.claude.reading import (
     open_regular,
     read_document,
 )
-from ccmove.errors import CcmoveError, LinkError, RefusedError, describe, look_at
+from ccmove.errors import LinkError, RefusedError, look_at
 from ccmove.rewrite.history import LONGEST_LINE
 from ccmove.rewrite.jsonspan import NotJsonError, loads
-from ccmove.rewrite.pathmap import is_windows
 
 INDEX = "sessions-index.json"
 ALIASES = ".session-aliases"
@@ -47,14 +46,8 @@ _TRANSCRIPT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # -- transcripts -----------------------------------------------------------------------
 
 
-def recorded_path(path: Path) -> str | None:
-    """The project path that a transcript names, by the client's own rule, or None."""
-    fd = open_regular(path)
-    return _recorded(fd)[0] if fd is not None else None
-
-
 def _recorded(fd: int) -> tuple[str | None, int]:
-    """The same for an open file, which is closed then; and its size."""
+    """The project path that a transcript names, by the client's own rule, and its size."""
     with open(fd, "rb", buffering=TAIL // 4) as file:
         size = os.fstat(fd).st_size
         tail = os.pread(fd, TAIL, max(0, size - TAIL))
@@ -168,39 +161,6 @@ def is_of_a_session(name: str) -> bool:
 # -- the whole -------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Prompts:
-    """The prompts of one path."""
-
-    number: int = 0
-    last: int = 0  # ns; 0 when none has a date
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that could not be read."""
-
-    file: str
-    what: str
-
-    @classmethod
-    def of(cls, file: Path, error: Exception) -> Problem:
-        return cls(str(file), describe(error) if isinstance(error, OSError) else str(error))
-
-
-@dataclass(frozen=True, slots=True)
-class Lists:
-    """Which paths the config file, the history, plugins and jobs name, and how often each."""
-
-    named: dict[str, Counter[str]] = field(default_factory=dict)
-    values: list[str] = field(default_factory=list)  # paths inside the config file's entries
-    repositories: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-
-    def add(self, path: str, place: str, number: int = 1) -> None:
-        self.named.setdefault(path, Counter())[place] += number
-
-
 class State:
     """What one look at a config directory found."""
 
@@ -280,28 +240,28 @@ class State:
     @cached_property
     def config_paths(self) -> tuple[str, ...]:
         """The keys of `projects` in the config file."""
-        return tuple(path for path, _ in _members(get(self.config_values, "projects")))
+        projects = get(self.config_values, "projects")
+        return tuple(projects) if isinstance(projects, dict) else ()
 
     @cached_property
-    def prompts(self) -> dict[str, Prompts]:
-        """Every `project` of the history; reads the whole file."""
-        found: dict[str, Prompts] = {}
+    def prompts(self) -> dict[str, tuple[int, int]]:
+        """Of every `project` in the history: how many lines, and the newest in ns or 0."""
+        found: dict[str, tuple[int, int]] = {}
         for line in self._history_lines():
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError):
                 continue
             if isinstance(path := get(record, "project"), str):
-                of_path = found.setdefault(path, Prompts())
-                of_path.number += 1
                 moment = record.get("timestamp")
-                if isinstance(moment, int | float) and 0 < moment < LATEST:
-                    of_path.last = max(of_path.last, int(moment) * 1_000_000)
+                is_date = isinstance(moment, int | float) and 0 < moment < LATEST
+                number, last = found.get(path, (0, 0))
+                found[path] = number + 1, max(last, int(moment) * 1_000_000 if is_date else 0)
         return found
 
     def history_paths(self) -> dict[str, int]:
         """Every `project` of the history with its number of lines."""
-        return {path: prompts.number for path, prompts in self.prompts.items()}
+        return {path: number for path, (number, _) in self.prompts.items()}
 
     def _history_lines(self) -> Iterator[bytes]:
         """The lines of the history, but for those that are too long to be prompts."""
@@ -316,80 +276,7 @@ class State:
                     yield line
                 too_long = not ends
 
-    @cached_property
-    def lists(self) -> Lists:
-        """What all lists name; one that can't be read must not hide the others."""
-        lists = Lists()
-        readers: list[tuple[Path, Callable[[Lists], None]]] = [
-            (self.layout.config_file, self._list_config),
-            (self.layout.history, self._list_prompts),
-            (self.layout.plugins, self._list_plugins),
-        ]
-        jobs = sorted(self.layout.jobs.glob("*/state.json"))
-        readers += [(file, partial(_list_job, file)) for file in jobs]
-        for file, read in readers:
-            try:
-                read(lists)
-            except (CcmoveError, NotJsonError, OSError) as error:
-                lists.problems.append(Problem.of(file, error))
-        return lists
-
-    def _list_config(self, lists: Lists) -> None:
-        for path, entry in _members(get(self.config_values, "projects")):
-            lists.add(path, "config")
-            inside = [text for text in _strings(entry) if _is_absolute(text) and text != path]
-            lists.values.extend(inside)
-        for repository, listed in _members(get(self.config_values, "githubRepoPaths")):
-            paths = tuple(path for path in _strings(listed) if _is_absolute(path))
-            lists.repositories[repository] = paths
-            for path in paths:
-                lists.add(path, "repository")
-
-    def _list_prompts(self, lists: Lists) -> None:
-        for path, prompts in self.prompts.items():
-            lists.add(path, "prompts", prompts.number)
-
-    def _list_plugins(self, lists: Lists) -> None:
-        for _, installs in _members(get(_parsed(self.layout.plugins), "plugins")):
-            for install in installs if isinstance(installs, list) else ():
-                if isinstance(path := get(install, "projectPath"), str):
-                    lists.add(path, "plugins")
-
-
-def _list_job(file: Path, lists: Lists) -> None:
-    record = _parsed(file)
-    folders = [get(record, key) for key in ("cwd", "originCwd", "worktreePath")]
-    for folder in dict.fromkeys(path for path in folders if isinstance(path, str)):
-        if _is_absolute(folder):
-            lists.add(folder, "jobs")
-
-
-def _parsed(file: Path) -> Any:
-    document = read_document(file)
-    return loads(document.text) if document is not None else None
-
 
 def get(record: object, key: str) -> Any:
     """The value of a key; None of what is no object."""
     return record.get(key) if isinstance(record, dict) else None
-
-
-def _members(record: object) -> list[tuple[str, Any]]:
-    return list(record.items()) if isinstance(record, dict) else []
-
-
-def _is_absolute(text: str) -> bool:
-    return text.startswith("/") or is_windows(text)
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Every string in a JSON value; a number is a string of another class here."""
-    waiting = [value]
-    while waiting:
-        current = waiting.pop()
-        if isinstance(current, dict):
-            waiting += current.values()
-        elif isinstance(current, list):
-            waiting += current
-        elif type(current) is str:
-            yield current

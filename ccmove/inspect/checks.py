@@ -6,7 +6,6 @@ shell's own, and none of them overwrites anything.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import time
@@ -18,11 +17,12 @@ from typing import TYPE_CHECKING
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, may_be_name_of, possible_names
 from ccmove.claude.ownership import folder_exists
-from ccmove.claude.reading import open_regular, read_document
+from ccmove.claude.reading import read_document, sha256_of
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnsettledError
 from ccmove.inspect.findings import KINDS, Choice, CommandLine, Finding
-from ccmove.inspect.lost import Finder, Homes, lost_projects, project_findings
+from ccmove.inspect.lost import Finder, Homes
+from ccmove.inspect.orphans import lost_projects, project_findings
 from ccmove.inspect.survey import Directory, Survey, Tick, is_session
 from ccmove.rewrite.jsonspan import NotJsonError, loads
 from ccmove.run.journal import read_journal
@@ -336,7 +336,7 @@ def _copies(survey: Survey, session: str, directories: list[Directory]) -> Itera
     best, *others = sorted(directories, key=preference)
     for other in others:
         one, two = best.path / name, other.path / name
-        is_part = _is_start_of(two, one)
+        is_part = _is_start_of(two, other.entries[name].size, one)
         same = is_part and best.entries[name].size == other.entries[name].size
         drop = ["rm", "-i", str(two)] if is_part else ["ls", "-l", str(one), str(two)]
         yield Finding(
@@ -349,17 +349,9 @@ def _copies(survey: Survey, session: str, directories: list[Directory]) -> Itera
         )
 
 
-def _is_start_of(one: Path, other: Path) -> bool:
+def _is_start_of(one: Path, size_of_one: int, other: Path) -> bool:
     """Whether the file `other` begins with all the bytes of `one`."""
-    with contextlib.ExitStack() as stack:
-        try:
-            fds = [fd for fd in map(open_regular, (one, other)) if fd is not None]
-        except (CcmoveError, OSError):
-            return False
-        files = [stack.enter_context(open(fd, "rb")) for fd in fds]
-        if len(files) < 2:
-            return False
-        while block := files[0].read(1 << 20):
-            if files[1].read(len(block)) != block:
-                return False
-    return True
+    try:
+        return sha256_of(one) == sha256_of(other, size_of_one)
+    except (CcmoveError, OSError):
+        return False

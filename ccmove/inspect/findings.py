@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ccmove.text import command_line
 
@@ -101,20 +101,20 @@ KINDS = {
 CONFIDENCES = ("certain", "likely", "possible")
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Candidate:
     """A folder that a lost project may be now, with the evidence for and against it."""
 
     path: str
-    stated: tuple[str, ...] = ()  # the state itself says so
-    same_repository: tuple[str, ...] = ()  # which may also be another clone
-    looks_alike: tuple[str, ...] = ()
+    stated: list[str] = field(default_factory=list)  # the state itself says so
+    same_repository: list[str] = field(default_factory=list)  # which may also be another clone
+    looks_alike: list[str] = field(default_factory=list)
     has_its_files: bool = False
-    against: tuple[str, ...] = ()
+    against: list[str] = field(default_factory=list)
 
     @property
-    def evidence(self) -> tuple[str, ...]:
-        return (*self.stated, *self.same_repository, *self.looks_alike)
+    def evidence(self) -> list[str]:
+        return [*self.stated, *self.same_repository, *self.looks_alike]
 
     @property
     def confidence(self) -> str:

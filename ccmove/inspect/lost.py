@@ -1,4 +1,4 @@
-"""Projects whose folder is gone: what is still kept for them, and where they may be now.
+"""Where did a project go whose folder is gone? Candidates with their evidence, best first.
 
 The state itself may say where a project went: a move of ours, or its conversations are kept for
 another path. The same repository, by remote or root commit, may also be another clone. Anything
@@ -15,9 +15,8 @@ import difflib
 import os
 import re
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -25,11 +24,10 @@ from ccmove.claude.git import identity
 from ccmove.claude.naming import uncut
 from ccmove.claude.reading import open_regular
 from ccmove.errors import CcmoveError
-from ccmove.inspect.findings import Candidate, Choice, CommandLine, Finding
+from ccmove.inspect.findings import Candidate
 from ccmove.inspect.survey import Project, Survey, Tick, ancestors, folders_in, folders_named
 from ccmove.rewrite.history import encoded
 from ccmove.rewrite.pathmap import tail_below
-from ccmove.text import plural, readable_size
 
 MOST_CANDIDATES = 5
 MOST_FOLDERS = 20_000  # of one walk
@@ -42,19 +40,6 @@ MOST_FILES = 30
 ENOUGH_FILES = 3
 COMMON = 20  # a name that so many folders have says nothing
 ALIKE = 0.6  # of two names, by difflib
-DRIVES = ("/Volumes", "/media", "/mnt", "/run/media")
-DRIVES_OF_USERS = ("/media", "/run/media")  # with a folder for each user
-PLACES = {
-    "memory": "memory file",
-    "prompts": "prompt",
-    "config": "config entry",
-    "values": "value in the config file",
-    "repository": "link of a repository",
-    "plugins": "plugin",
-    "jobs": "background job",
-    "index": "index",
-    "aliases": "list of aliases",
-}
 _SKIPPED = frozenset(
     ("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build", "vendor")
 )
@@ -63,119 +48,15 @@ _ROOT_COMMIT = re.compile(rb"\[[^\s\[\]\"\\]{1,100} \(root-commit\) ([0-9a-f]{7,
 Homes = dict[str, tuple[Candidate, ...]]
 
 
-# -- findings ------------------------------------------------------------------------------------
-
-
-def lost_projects(survey: Survey) -> list[Project]:
-    """Projects whose folder is gone and of which more is left than an empty directory."""
-    return [
-        project
-        for project in survey.projects
-        if project.is_missing and (project.sessions or set(project.kept) - {"index", "aliases"})
-    ]
-
-
-def project_findings(survey: Survey, homes: Homes, command: CommandLine) -> Iterator[Finding]:
-    """One finding for each lost project."""
-    claimed = Counter(c.path for found in homes.values() for c in found if c.settles)
-    for project in lost_projects(survey):
-        path = project.path or ""
-        candidates = homes.get(path) or _stated(survey, path)
-        parent = _moves_with(path, candidates, homes)
-        living = _living_project_around(survey, path)
-        settled = any(candidate.settles for candidate in candidates)
-        kind = "removed-subfolder" if living and not settled else _kind(survey, project)
-        if living and not settled and living not in [c.path for c in candidates]:
-            candidates += (Candidate(living, looks_alike=("it was a part of it",)),)
-        choices = () if parent else tuple(_choices(path, candidates, claimed))
-        new = candidates[0].path if candidates else "NEW"
-        yield Finding(
-            kind,
-            path,
-            describe(project),
-            command("doctor", "--fix", parent) if parent else command(path, new),
-            _not_connected(path),
-            candidates,
-            choices,
-            project.directories,
-            parent,
-        )
-
-
-def describe(project: Project) -> str:
-    """What is kept of a project, in words."""
-    parts = [plural(project.sessions, "session")] if project.sessions else []
-    parts += [readable_size(project.size)] if project.size else []
-    parts += [plural(n, PLACES[place]) for place, n in project.kept.items() if place in PLACES]
-    return ", ".join(parts) or "nothing but its name"
-
-
-def _stated(survey: Survey, path: str) -> tuple[Candidate, ...]:
-    known = survey.former.get(path, {})
-    return tuple(Candidate(new, stated=(how,)) for new, how in sorted(known.items()))
-
-
-def _kind(survey: Survey, project: Project) -> str:
-    if project.sessions or "memory" in project.kept:
-        return "orphan"
-    return "moved-entries" if project.path in survey.former else "stale-entries"
-
-
-def _living_project_around(survey: Survey, path: str) -> str | None:
-    """The checkout or project in use in which the path was; the home folder is neither."""
-    home = str(survey.layout.home)
-    for folder in list(ancestors(path))[1:]:
-        if folder in (home, os.path.dirname(home)):
-            return None
-        known = survey.by_path.get(folder)
-        is_used = known is not None and known.exists and known.sessions
-        if is_used or os.path.lexists(os.path.join(folder, ".git")):
-            return folder
-    return None
-
-
-def _moves_with(path: str, candidates: tuple[Candidate, ...], homes: Homes) -> str | None:
-    """The lost project above this one whose move brings this one to its place as well."""
-    for parent in list(ancestors(path))[1:]:
-        for best in homes.get(parent, ())[:1]:
-            along = best.path + path[len(parent) :]
-            if candidates[0].path == along if candidates else best.settles:
-                return parent
-    return None
-
-
-def _choices(
-    path: str, candidates: tuple[Candidate, ...], claimed: Counter[str]
-) -> Iterator[Choice]:
-    """Sure is a folder that alone has evidence which settles it, and for no other project."""
-    settling = [candidate for candidate in candidates if candidate.settles]
-    best = [candidate for candidate in settling if candidate.stated] or settling
-    for number, candidate in enumerate(candidates):
-        sure = number == 0 and best == [candidate]
-        if claimed[candidate.path] > 1 and not candidate.stated:
-            sure = False
-        label = f"it is {candidate.path} now ({candidate.confidence})"
-        yield Choice(label, move=(path, candidate.path), sure=sure)
-
-
-def _not_connected(path: str) -> tuple[str, ...]:
-    """A drive that is not connected is not a deleted folder."""
-    near = nearest_folder(path)
-    is_drive = near in DRIVES or os.path.dirname(near) in DRIVES_OF_USERS
-    return (f"nothing is left of it below {near}: is a drive not connected?",) if is_drive else ()
-
-
 # -- the search ----------------------------------------------------------------------------------
 
 
-@dataclass
-class _Signs:
-    """Evidence for one folder, as it is found."""
+class _Found(dict[str, Candidate]):
+    """Folders with the evidence for them, as it is found."""
 
-    stated: list[str] = field(default_factory=list)
-    repository: list[str] = field(default_factory=list)
-    alike: list[str] = field(default_factory=list)
-    has_its_files: bool = False
+    def __missing__(self, path: str) -> Candidate:
+        self[path] = Candidate(path)
+        return self[path]
 
 
 class Finder:
@@ -183,7 +64,7 @@ class Finder:
 
     def __init__(self, survey: Survey, roots: Iterable[str] = ()) -> None:
         self.survey = survey
-        self.roots = [os.path.realpath(root) for root in roots]
+        self._roots = [os.path.realpath(root) for root in roots]
         self.cut_short: list[str] = []  # roots with more folders than we look at
         self.folders: dict[str, bool] = {}  # those that were looked at: is it a checkout?
         self.by_name: dict[str, list[str]] = defaultdict(list)
@@ -191,14 +72,19 @@ class Finder:
         self._listings: dict[str, list[str]] = {}
         self._siblings = cache(folders_in)
         self._identity = cache(identity)
+        self._unknown_in = cache(self._unknown_folders)
         known = [project.path or "" for project in survey.projects if project.exists]
         self._in_use = {folder for path in known for folder in ancestors(path)}
+        self._repositories: dict[str, list[str]] = defaultdict(list)  # by the path of each clone
+        for repository, paths in survey.lists.repositories.items():
+            for path in paths:
+                self._repositories[path].append(repository)
         self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
 
     def find(self, lost: Iterable[Project], tick: Tick | None = None) -> Homes:
         """For each lost project its candidates, best first; nested ones move with their parent."""
         wanted = sorted(lost, key=lambda project: project.path or "")
-        for root in self.roots:
+        for root in self._roots:
             self._walk(root, SEARCH_DEPTH)
         for project in wanted:
             near = nearest_folder(project.path or "/")
@@ -232,7 +118,7 @@ class Finder:
                 waiting += [(path, level + 1) for path in below]
 
     def _candidates(self, project: Project, path: str, found: Homes) -> tuple[Candidate, ...]:
-        signs: dict[str, _Signs] = defaultdict(_Signs)
+        signs = _Found()
         for new, how in self.survey.former.get(path, {}).items():
             signs[new].stated.append(how)
         if not self._with_parent(path, found, signs):
@@ -242,39 +128,30 @@ class Finder:
             self._beside(path, conversations, signs)
         home = str(self.survey.layout.home)
         candidates = [
-            Candidate(
-                new,
-                tuple(sign.stated),
-                tuple(sign.repository),
-                tuple(sign.alike),
-                sign.has_its_files,
-                tuple(self._against(project, path, new)),
-            )
-            for new, sign in signs.items()
+            candidate
+            for new, candidate in signs.items()
             if tail_below(home, new) is None and new not in ("/", path)
-            if sign.stated or sign.repository or not self._is_other_repository(path, new)
+            if candidate.settles or not self._is_other_repository(path, new)
         ]
+        for candidate in candidates:
+            candidate.against += self._against(project, path, candidate.path)
         return tuple(sorted(candidates, key=lambda c: c.rank)[:MOST_CANDIDATES])
 
-    def _with_parent(self, path: str, found: Homes, signs: dict[str, _Signs]) -> bool:
+    def _with_parent(self, path: str, found: Homes, signs: _Found) -> bool:
         """Whether the lost project that this one was in may be where this one is in it, too."""
         for parent in list(ancestors(path))[1:]:
             for best in found.get(parent, ())[:1]:
                 new = best.path + path[len(parent) :]
                 if os.path.isdir(new):
                     sign = f"it lies in {parent}, which may be {best.path} now"
-                    (signs[new].stated if best.settles else signs[new].alike).append(sign)
+                    (signs[new].stated if best.settles else signs[new].looks_alike).append(sign)
                     return True
         return False
 
     # -- the same repository ---------------------------------------------------------------------
 
-    def _repositories(self, path: str) -> list[str]:
-        listed = self.survey.lists.repositories.items()
-        return [repository for repository, paths in listed if path in paths]
-
-    def _same_repository(self, path: str, texts: list[bytes], signs: dict[str, _Signs]) -> None:
-        remotes = {name.lower(): name for name in self._repositories(path)}
+    def _same_repository(self, path: str, texts: list[bytes], signs: _Found) -> None:
+        remotes = {name.lower(): name for name in self._repositories[path]}
         roots = {commit.decode() for text in texts for commit in _ROOT_COMMIT.findall(text)}
         for name in remotes.values():  # the lost folder's first commit was that of any other clone
             for clone in self.survey.lists.repositories[name]:
@@ -285,49 +162,54 @@ class Finder:
         for folder in checkouts[:MOST_ASKED]:
             is_ = self._identity(folder)
             for remote in sorted(is_.remotes & set(remotes)):
-                signs[folder].repository.append(f"the same remote, {remotes[remote]}")
+                signs[folder].same_repository.append(f"the same remote, {remotes[remote]}")
             if any(commit.startswith(tuple(roots)) for commit in is_.roots):
-                signs[folder].repository.append("the same root commit")
+                signs[folder].same_repository.append("the same root commit")
 
     def _is_other_repository(self, path: str, new: str) -> bool:
-        """Whether both have known remotes, and none in common."""
-        ours = {name.lower() for name in self._repositories(path)}
-        return bool(ours and self.folders.get(new)) and bool(self._identity(new).remotes)
+        """Whether both have known remotes, and none in common: else that would settle it."""
+        is_known = bool(self._repositories[path] and self.folders.get(new))
+        return is_known and bool(self._identity(new).remotes)
 
     # -- what looks alike ------------------------------------------------------------------------
 
-    def _same_name(self, path: str, signs: dict[str, _Signs]) -> None:
+    def _same_name(self, path: str, signs: _Found) -> None:
         name = os.path.basename(path)
         same = self.by_name.get(name.lower(), ())
         for folder in same if len(same) <= COMMON else ():
             is_same = os.path.basename(folder) == name
             sign = "the same folder name" if is_same else "the same name but for case"
-            signs[folder].alike.append(sign)
+            signs[folder].looks_alike.append(sign)
         for new in folders_named(uncut(path), self._listings):
-            signs[new].alike.append("Claude Code keeps both under one name")
+            signs[new].looks_alike.append("Claude Code keeps both under one name")
 
-    def _beside(self, path: str, texts: list[bytes], signs: dict[str, _Signs]) -> None:
+    def _beside(self, path: str, texts: list[bytes], signs: _Found) -> None:
         """Folders where the project, or one above it, was, if Claude Code does not know them."""
         near = nearest_folder(path)
         gone = _first_gone(near, path)
         tail = path[len(gone) :]
-        beside = [f for f in self._siblings(near) if f not in self._in_use and _is_entered(f)]
-        unknown = [folder + tail for folder in beside if os.path.isdir(folder + tail)]
+        beside = self._unknown_in(near)
+        unknown = [folder + tail for folder in beside if not tail or os.path.isdir(folder + tail)]
         files = _files_named(texts, path) if unknown or signs else []
         for new in dict.fromkeys([*unknown, *signs]):
             there = sum(os.path.lexists(os.path.join(new, file)) for file in files)
             if there:
                 sign = f"has {there} of {len(files)} files that its conversations name"
-                signs[new].alike.append(sign)
+                signs[new].looks_alike.append(sign)
                 signs[new].has_its_files = there >= ENOUGH_FILES and 2 * there > len(files)
         for new in unknown:
             folder = new.removesuffix(tail)
             if _are_alike(os.path.basename(gone), os.path.basename(folder)):
-                signs[new].alike.append("a similar name in the same place")
+                signs[new].looks_alike.append("a similar name in the same place")
             elif tail:
-                signs[new].alike.append(f"{tail[1:]} is in {folder}")
+                signs[new].looks_alike.append(f"{tail[1:]} is in {folder}")
         if len(unknown) == 1 and len(self._gone_from[near]) == 1:
-            signs[unknown[0]].alike.append("the only folder there that Claude Code does not know")
+            signs[unknown[0]].looks_alike.append(
+                "the only folder there that Claude Code does not know"
+            )
+
+    def _unknown_folders(self, near: str) -> list[str]:
+        return [f for f in self._siblings(near) if f not in self._in_use and _is_entered(f)]
 
     # -- against ---------------------------------------------------------------------------------
 

@@ -16,10 +16,11 @@ from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
+from ccmove.claude.lists import Lists, Problem, read_lists
 from ccmove.claude.live import live_sessions
 from ccmove.claude.naming import LONGEST_NAME, may_be_name_of, uncut
 from ccmove.claude.ownership import Case, Evidence, Ledger
-from ccmove.claude.state import ALIASES, INDEX, MEMORY, Item, Lists, Problem, State
+from ccmove.claude.state import ALIASES, INDEX, MEMORY, Item, State
 from ccmove.errors import CcmoveError, NothingKnownError
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.run.backups import all_backups, read_ledger
@@ -146,7 +147,7 @@ class _Surveyor:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.state = State(layout)
-        self.lists = self.state.lists
+        self.lists = read_lists(self.state)
         self.problems = list(self.lists.problems)
         self.ledger = Ledger()
         self.own_moves: list[tuple[str, str]] = []
@@ -253,7 +254,7 @@ class _Surveyor:
                     kept[_BESIDE_SESSIONS[item.name]] += entry.files
         listed = self.lists.named.get(path, Counter()) if path is not None else Counter()
         kept.update(listed)
-        prompt = self.state.prompts[path].last if path is not None and "prompts" in listed else 0
+        prompt = self.state.prompts[path][1] if path is not None and "prompts" in listed else 0
         last = max([*times, prompt])
         return Project(
             path,

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ccmove.claude.layout import find_layout
+from ccmove.cli.verify import verify
+from ccmove.inspect.findings import CommandLine
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder, encoded_name
 
@@ -53,15 +56,24 @@ def test_a_project_whose_folder_is_gone_is_a_note(state: StateBuilder) -> None:
     assert [note["kind"] for note in notes] == ["orphan", "stale-entries"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_closed_directory_of_another_project_is_named(state: StateBuilder) -> None:
+def test_a_closed_directory_of_another_project_is_named(
+    state: StateBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     handle = state.project("app", make_folder=True)
     closed = state.projects / "-etc-nginx"
-    closed.mkdir(mode=0)
-    done = run_ccmove("verify", handle.path, "--json", state=state)
-    assert (done.exit, [note["subject"] for note in done.json()["notes"]]) == (0, [str(closed)])
-    assert verdict(state) == 1
-    closed.chmod(0o700)
+    closed.mkdir()
+    opened = os.open
+
+    def refusing(path: str | Path, flags: int, mode: int = 0o777, **more: int) -> int:
+        if path == closed.name:
+            raise PermissionError(13, "Permission denied", path)
+        return opened(path, flags, mode, **more)
+
+    monkeypatch.setattr(os, "open", refusing)
+    layout = find_layout(str(state.config_dir), {})
+    one, everything = (verify(layout, path, CommandLine()) for path in (handle.path, None))
+    assert (one.exit_code, [note.subject for note in one.notes]) == (0, [str(closed)])
+    assert (everything.exit_code, everything.failures[0].subject) == (1, str(closed))
 
 
 def moved_by_hand(state: StateBuilder) -> str:
