@@ -1,0 +1,216 @@
+"""The house rules: imports point one way, one module changes the disk, nothing is clever."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.run import clean_environment
+from tests.support.state import StateBuilder
+
+PACKAGE = Path(__file__).parents[1] / "ccmove"
+
+# From the bottom up: a module imports only from its own room and from those before it.
+ROOMS = ("text", "errors", "rewrite", "claude", "plan", "run", "inspect", "report", "cli", "api")
+LAZY = {"rich", "deepdiff", "psutil"}  # heavy, and mostly not needed
+TRICKS = ("os.fork", "os._exit", "gc.disable")
+LARGEST = 350  # lines of a module
+
+# What does not comply yet, because it is being rebuilt. To be emptied, not to be added to.
+OLD_ROOMS = {"background", "bothends", "firstlook", "otherprocess"}
+BEING_REBUILT = {
+    "imports point one way": {"claude/ownership.py", "rewrite/compare.py"},
+    "imports stand at the top": {
+        "cli/ask.py", "plan/worktrees.py", "rewrite/compare.py", "run/backups.py", "run/disk.py",
+        "run/transaction.py",
+    },
+    "there are no tricks": {"otherprocess.py"},
+    "a module fits in one's head": {
+        "claude/state.py", "inspect/newhome.py", "inspect/survey.py", "rewrite/config.py",
+        "rewrite/history.py", "rewrite/splice.py", "run/manifest.py", "run/transaction.py",
+        "run/verifier.py",
+    },
+}  # fmt: skip
+
+MUTATING = {
+    "rename", "renames", "replace", "remove", "unlink", "rmdir", "removedirs", "mkdir", "makedirs",
+    "link", "symlink", "truncate", "ftruncate", "write", "pwrite", "writev", "utime", "chmod",
+    "fchmod", "chown", "fchown", "lchown", "mknod", "mkfifo", "write_text", "write_bytes", "touch",
+    "symlink_to", "hardlink_to", "copyfile", "copy2", "copytree", "rmtree", "move", "mkdtemp",
+    "mkstemp", "NamedTemporaryFile", "TemporaryDirectory", "sendfile", "copy_file_range",
+}  # fmt: skip
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+TREES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+each_module = pytest.mark.parametrize("name", TREES)
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Every module that is imported, with its package."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "ccmove":
+            yield from (f"ccmove.{alias.name}" for alias in node.names if alias.name.islower())
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+def imports_from_above(name: str) -> set[str]:
+    room = name.partition("/")[0].removesuffix(".py")
+    ours = {module.split(".")[1] for module in imports(TREES[name]) if module.startswith("ccmove.")}
+    if room not in ROOMS:  # the package itself, and what is being rebuilt
+        return set()
+    return ours - set(ROOMS[: ROOMS.index(room) + 1]) - OLD_ROOMS - {"__version__"}
+
+
+def imports_inside_functions(name: str) -> set[str]:
+    functions = (node for node in ast.walk(TREES[name]) if isinstance(node, ast.FunctionDef))
+    return {module.split(".")[0] for node in functions for module in imports(node)} - LAZY
+
+
+def tricks(name: str) -> set[str]:
+    text = ast.unparse(TREES[name])
+    return {trick for trick in TRICKS if f"{trick}(" in text}
+
+
+def too_long(name: str) -> bool:
+    return len((PACKAGE / name).read_text(encoding="utf-8").splitlines()) > LARGEST
+
+
+RULES = {
+    "imports point one way": imports_from_above,
+    "imports stand at the top": imports_inside_functions,
+    "there are no tricks": tricks,
+    "a module fits in one's head": too_long,
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@each_module
+def test_a_rule_of_the_house(name: str, rule: str) -> None:
+    if name not in BEING_REBUILT[rule]:
+        assert not RULES[rule](name)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_no_exception_from_a_rule_is_needless(rule: str) -> None:
+    needed = {name for name in TREES if RULES[rule](name)}
+    assert BEING_REBUILT[rule] - needed == set(), "take them out of BEING_REBUILT"
+
+
+@pytest.mark.parametrize(("library", "home"), [("rich", "report/"), ("click", "cli/")])
+@each_module
+def test_a_library_is_known_in_one_room(name: str, library: str, home: str) -> None:
+    used = {module for module in imports(TREES[name]) if module.split(".")[0] == library}
+    assert not used or name.startswith(home)
+
+
+def test_the_top_level_is_small() -> None:
+    names = {path.stem for path in PACKAGE.glob("*.py")}
+    assert len(names - OLD_ROOMS) <= 6
+
+
+@pytest.mark.xfail(reason="the core is being rebuilt")
+def test_the_whole_fits_in_ones_head() -> None:
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES) <= 8_500
+
+
+def test_each_package_says_what_it_is_for_in_one_line() -> None:
+    for path in PACKAGE.glob("*/__init__.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) == 1
+        assert ast.get_docstring(TREES[name_of(path)])
+
+
+@each_module
+def test_named_tuples_find_their_fields(name: str) -> None:
+    """Python 3.14 keeps annotations elsewhere, unless they are left unevaluated."""
+    text = (PACKAGE / name).read_text(encoding="utf-8")
+    if "(NamedTuple" in text:
+        assert "from __future__ import annotations\n" in text
+
+
+# -- the disk --------------------------------------------------------------------------------------
+
+
+def mutating_calls(tree: ast.AST) -> set[str]:
+    """Calls that change a disk: `os.x`, `shutil.x`, `path.x`, and `open` for writing."""
+    found = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Attribute) and node.func.attr in MUTATING:
+            owner = ast.unparse(node.func.value)
+            if owner in ("os", "shutil", "tempfile") or node.func.attr in (
+                "write_text", "write_bytes", "touch", "symlink_to", "hardlink_to",
+            ):  # fmt: skip
+                found.add(f"{owner}.{node.func.attr}")
+        if isinstance(node.func, ast.Name) and node.func.id == "open":
+            if ast.unparse(node.args[0]) == "os.devnull":
+                continue
+            mode = node.args[1] if len(node.args) > 1 else None
+            text = mode.value if isinstance(mode, ast.Constant) else "r"
+            if set(str(text)) & set("wax+"):
+                found.add("open for writing")
+    return found
+
+
+@each_module
+def test_one_module_changes_the_disk(name: str) -> None:
+    # The demo writes sample data into a temporary directory of its own.
+    if name not in ("run/disk.py", "cli/demo.py"):
+        assert mutating_calls(TREES[name]) == set()
+
+
+def test_the_check_sees_a_mutation() -> None:
+    assert mutating_calls(ast.parse("import os\nos.unlink('x')")) == {"os.unlink"}
+    assert mutating_calls(ast.parse("open('x', 'wb')")) == {"open for writing"}
+    assert mutating_calls(ast.parse("p.write_text('x')")) == {"p.write_text"}
+    assert mutating_calls(ast.parse("out.write('x'); ', '.join(y)")) == set()
+
+
+@pytest.mark.parametrize("name", [name for name in TREES if name.startswith("rewrite/")])
+def test_rewriting_never_touches_the_disk(name: str) -> None:
+    calls = {ast.unparse(node.func) for node in ast.walk(TREES[name]) if isinstance(node, ast.Call)}
+    opening = {call for call in calls if call in ("open", "io.open") or call.startswith("os.")}
+    opening -= {call for call in opening if call.startswith(("os.path.", "os.fs"))}
+    opening |= {call for call in calls if call.endswith((".open", ".read_text", ".read_bytes"))}
+    assert opening == set()
+
+
+# -- what is loaded --------------------------------------------------------------------------------
+
+
+def loaded_by(*arguments: str, state: StateBuilder) -> set[str]:
+    """Modules that a run of the command line loads."""
+    script = (
+        "import sys\nfrom ccmove.cli.main import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        "sys.stderr.write('LOADED ' + ' '.join(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env=clean_environment(state, {"PYTHONPATH": str(PACKAGE.parent)}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stderr.rpartition("LOADED ")[2].split())
+
+
+def test_heavy_libraries_are_loaded_only_when_they_are_used(state: StateBuilder) -> None:
+    old, new = state.project("my-app").path, state.code / "new-app"
+    new.mkdir(parents=True)
+    for arguments in (["--help"], ["/no/such/old", "/no/such/new"], [old, str(new)]):
+        assert not loaded_by(*arguments, state=state) & LAZY
+    assert (state.config_dir / "ccmove" / "backups").is_dir()
