@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.state import Problem
+from ccmove.claude.lists import Problem
 from ccmove.errors import CcmoveError
 from ccmove.inspect.findings import Choice, Finding
 from ccmove.inspect.survey import Project
