@@ -107,10 +107,14 @@ def scan(read: Read, size: int, paths: PathMap, start: int = 0, tick: Tick | Non
     `tick` is told how many bytes were looked at.
     """
     found = Scan(start)
+    swaps: dict[bytes, Swap | None] = {}  # by the spelling
     for offset, value in project_values(read, size, paths.needles(), found, tick):
-        after = paths.map(value.path)
-        if after is not None:
-            found.add(offset + value.start, Swap(value.raw, encoded(after), (value.path, after)))
+        if value.raw not in swaps:
+            after = paths.map(value.path)
+            swaps[value.raw] = None if after is None else swap_of(value, after)
+        swap = swaps[value.raw]
+        if swap is not None:
+            found.add(offset + value.start, swap)
     return found
 
 
@@ -122,6 +126,10 @@ class Value:
     start: int
     raw: bytes
     path: str
+
+
+def swap_of(value: Value, after: str) -> Swap:
+    return Swap(value.raw, encoded(after), (value.path, after))
 
 
 def project_values(
