@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, Pointer, canonical, parse, parse_at, quote, show
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.splice import (
-    Mapper,
-    Splice,
-    add_items,
-    apply,
-    apply_inside,
-    moved,
-    new_names,
-    remove_items,
-    rename_key,
-    set_raw,
-    set_string,
-    string_splices,
-    walk,
-)
+from ccmove.rewrite.splice import Mapper, Splice, add_items, apply, moved, remove_items, set_raw
 
 PROJECTS = "projects"
 REPOS = "githubRepoPaths"
@@ -84,7 +71,7 @@ class _Arrivals:
             target, value = settled, self.text[settled.start : settled.end]
         else:
             places = places_of.pop(self._first(places_of))
-            splices = [rename_key(self.projects, place, new_key) for place in places]
+            splices = [make.rename_key(self.projects, place, new_key) for place in places]
             target, value = self.projects.items[places[-1]], self._value(places)
         for places in places_of.values():
             self.gone.update(places)
@@ -101,7 +88,9 @@ class _Arrivals:
     def _value(self, places: list[int]) -> str:
         """The value with its paths changed; of a repeated key the last, as the client reads it."""
         node = parse_at(self.text, self.projects.items[places[-1]].start)
-        return apply_inside(self.text, node, string_splices(self.text, node, self.paths.map))
+        return make.apply_inside(
+            self.text, node, make.string_splices(self.text, node, self.paths.map)
+        )
 
 
 def united(text: str, incoming: str) -> str:
@@ -148,14 +137,14 @@ def _united_member(key: str, text: str, mine: Node, incoming: str, other: Node) 
 def repo_splices(text: str, repos: Node, mapper: Mapper) -> list[Splice]:
     """Paths of repositories; one that its list has already is not listed twice."""
     splices = []
-    for spot in walk(repos):
-        names = new_names(text, spot.node, mapper)
-        splices += [rename_key(spot.node, place, name) for place, name in names.items()]
+    for spot in make.walk(repos):
+        names = make.new_names(text, spot.node, mapper)
+        splices += [make.rename_key(spot.node, place, name) for place, name in names.items()]
         if spot.node.opened == "[":
             splices += _list_splices(text, spot.node, mapper)
         elif not isinstance(spot.token, int):
             new = moved(text, spot.node, mapper)
-            splices += [set_string(spot.node, new)] if new is not None else []
+            splices += [make.set_string(spot.node, new)] if new is not None else []
     return splices
 
 
@@ -169,7 +158,7 @@ def _list_splices(text: str, node: Node, mapper: Mapper) -> list[Splice]:
             gone.add(number)
         elif new is not None:
             listed.add(new)
-            splices.append(set_string(item, new))
+            splices.append(make.set_string(item, new))
     return splices + remove_items(node, gone)
 
 
@@ -183,7 +172,7 @@ def mentions(after: str, paths: PathMap) -> list[tuple[str, str]]:
     for at, node in _suspects(after, paths):
         # In a swap or a chain what was moved names an old path again.
         follows = at[0] == REPOS or (at[0] == PROJECTS and back.covers(str(at[-1])))
-        for spot in walk(parse_at(after, node.start)):
+        for spot in make.walk(parse_at(after, node.start)):
             for one in (*spot.node.keys, spot.node):
                 value = one.value
                 if not isinstance(value, str) or not paths.is_named_in(value):

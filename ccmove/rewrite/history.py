@@ -124,12 +124,16 @@ def scan(
     """
     found = Scan(start)
     needles = (*paths.needles(), *(watch.needles() if watch is not None else ()))
+    swaps: dict[bytes, Swap | None] = {}  # by the spelling
     for offset, value in project_values(read, size, needles, found, tick):
-        after = paths.map(value.path)
-        if after is not None:
-            found.add(offset + value.start, Swap(value.raw, encoded(after), (value.path, after)))
-        elif watch is not None and watch.covers(value.path):
-            found.watched.add(value.path)
+        if value.raw not in swaps:
+            after = paths.map(value.path)
+            swaps[value.raw] = None if after is None else swap_of(value, after)
+            if after is None and watch is not None and watch.covers(value.path):
+                found.watched.add(value.path)
+        swap = swaps[value.raw]
+        if swap is not None:
+            found.add(offset + value.start, swap)
     return found
 
 
@@ -141,6 +145,10 @@ class Value:
     start: int
     raw: bytes
     path: str
+
+
+def swap_of(value: Value, after: str) -> Swap:
+    return Swap(value.raw, encoded(after), (value.path, after))
 
 
 def project_values(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 import sys
@@ -11,18 +10,12 @@ from array import array
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from ccmove.rewrite.history import Read, Scan, Swap, blocks, encoded, project_values
+from ccmove.rewrite.history import Read, Scan, Swap, blocks, project_values, swap_of
+from ccmove.rewrite.pathmap import PathMap
 
 DIGEST = 8  # bytes for each line
-
-
-class Back(Protocol):
-    """Where a path that came since belongs again; every such path contains one of the needles."""
-
-    def map(self, path: str) -> str | None: ...
-    def needles(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -90,9 +83,7 @@ def from_json(record: Any) -> Changed:
     if not isinstance(record, dict) or record.keys() != {"swaps", "starts", "which", "lines"}:
         raise ValueError("not what is kept of a history")
     swaps = record["swaps"]
-    if not isinstance(swaps, list):
-        raise ValueError("no list of swaps")
-    pairs = tuple(_pair(swap) for swap in swaps)
+    pairs = tuple(map(_pair, swaps if isinstance(swaps, list) else [None]))
     starts, which = _unpacked("Q", record["starts"]), _unpacked("I", record["which"])
     lines = _bytes(record["lines"])
     if not len(starts) == len(which) == len(lines) / DIGEST:
@@ -110,8 +101,7 @@ def _pair(swap: Any) -> tuple[bytes, bytes]:
         raise ValueError("not a pair of strings")
     if not all(isinstance(json.loads(raw), str) for raw in swap):
         raise ValueError("not a pair of JSON strings")
-    old, new = swap
-    return old.encode(), new.encode()
+    return swap[0].encode(), swap[1].encode()
 
 
 def _packed(numbers: array[int]) -> str:
@@ -120,14 +110,14 @@ def _packed(numbers: array[int]) -> str:
 
 def _unpacked(code: str, text: Any) -> array[int]:
     numbers = array(code)
-    numbers.frombytes(_bytes(text))  # ValueError when the length is not that of whole numbers
+    numbers.frombytes(_bytes(text))  # ValueError when these are no whole numbers
     return _little(numbers)
 
 
 def _little(numbers: array[int]) -> array[int]:
     """To or from the order of bytes on disk."""
+    numbers = numbers[:]
     if sys.byteorder == "big":
-        numbers = numbers[:]
         numbers.byteswap()
     return numbers
 
@@ -135,10 +125,7 @@ def _little(numbers: array[int]) -> array[int]:
 def _bytes(text: Any) -> bytes:
     if not isinstance(text, str):
         raise ValueError("not a text")
-    try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error as error:
-        raise ValueError(str(error)) from None
+    return base64.b64decode(text, validate=True)  # its errors are ValueErrors
 
 
 # -- back ------------------------------------------------------------------------------------------
@@ -162,7 +149,7 @@ def _swaps_back(changed: Changed) -> list[Swap]:
     return [Swap(new, old, (json.loads(new), json.loads(old))) for old, new in changed.swaps]
 
 
-def lines_back(changed: Changed, read: Read, size: int, back: Back) -> Scan:
+def lines_back(changed: Changed, read: Read, size: int, back: PathMap) -> Scan:
     """The way back in a history in which lines have come and gone.
 
     A line that the run wrote gets its old value; one that came since is mapped by `back`.
@@ -178,7 +165,7 @@ def lines_back(changed: Changed, read: Read, size: int, back: Back) -> Scan:
         if place is not None and swaps[place].old == value.raw:
             found.add(offset + value.start, swaps[place])
         elif new is not None:
-            found.add(offset + value.start, Swap(value.raw, encoded(new), (value.path, new)))
+            found.add(offset + value.start, swap_of(value, new))
     return found
 
 

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, parse_at, quote
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import (
-    Mapper,
-    Splice,
-    add_items,
-    apply,
-    moved,
-    remove_items,
-    set_string,
-)
+from ccmove.rewrite.splice import Mapper, Splice, add_items, apply, moved, remove_items, set_string
 
 Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
@@ -49,21 +41,19 @@ def rewritten(text: str, paths: PathMap, names: NameMap) -> str:
     splices = member_splices(text, root, dict.fromkeys(OWNERS, paths.map))
     entries = root.get("entries")
     if entries is not None and entries.opened == "[":
+        wanted = {"projectPath": paths.map, "fullPath": names.map}
         for entry in entries.items:
-            splices += _entry_splices(text, entry, paths, names)
+            splices += entry_splices(text, entry, wanted)
     return apply(text, splices)
 
 
 def entry_rewritten(raw: str, paths: PathMap, names: NameMap) -> str:
     """One entry with its paths moved."""
-    return apply(raw, _entry_splices(raw, parse(raw, lambda _: False), paths, names))
+    wanted = {"projectPath": paths.map, "fullPath": names.map}
+    return apply(raw, entry_splices(raw, parse(raw, lambda _: False), wanted))
 
 
-def _entry_splices(text: str, entry: Node, paths: PathMap, names: NameMap) -> list[Splice]:
-    return entry_splices(text, entry, {"projectPath": paths.map, "fullPath": names.map})
-
-
-def entry_splices(text: str, entry: Node, wanted: dict[str, Mapper]) -> list[Splice]:
+def entry_splices(text: str, entry: Node, wanted: Mapping[str, Mapper]) -> list[Splice]:
     """The members of one entry that have a mapper; it is opened only when one may change."""
     if isinstance(entry.value, dict):
         strings = [(entry.value.get(key), mapper) for key, mapper in wanted.items()]
@@ -73,7 +63,7 @@ def entry_splices(text: str, entry: Node, wanted: dict[str, Mapper]) -> list[Spl
     return member_splices(text, entry, wanted)
 
 
-def member_splices(text: str, node: Node, wanted: dict[str, Mapper]) -> list[Splice]:
+def member_splices(text: str, node: Node, wanted: Mapping[str, Mapper]) -> list[Splice]:
     """The members of one object that have a mapper and change."""
     splices = []
     for key, mapper in wanted.items():

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 from json.encoder import encode_basestring
 from typing import Any
@@ -33,6 +34,7 @@ class NotJsonError(ValueError):
     """The text is not one JSON value."""
 
 
+@dataclass(slots=True, unsafe_hash=True)
 class Spelled:
     """A value that is kept as it is spelled.
 
@@ -40,36 +42,22 @@ class Spelled:
     too deeply, because recursion would fail on it.
     """
 
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
     def __str__(self) -> str:
         return self.text
 
-    def __repr__(self) -> str:
-        return f"Spelled({self.text!r})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Spelled) and other.text == self.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-
+@dataclass(slots=True, eq=False)
 class Node:
     """One value: text[start:end]. An opened object has `keys` beside its `items`."""
 
-    __slots__ = ("end", "items", "keys", "opened", "start", "value")
-
-    def __init__(self, start: int, end: int = -1, value: Any = None, opened: str = "") -> None:
-        self.start = start
-        self.end = end  # -1 of an object or list that is still being read
-        self.value = value  # of a string, a number or a constant, and of what was not opened
-        self.opened = opened  # "{" or "["
-        self.items: list[Node] = []
-        self.keys: list[Node] = []  # string nodes, as many as items
+    start: int
+    end: int = -1  # of an object or list that is still being read
+    value: Any = None  # of a string, a number or a constant, and of what was not opened
+    opened: str = ""  # "{" or "["
+    items: list[Node] = field(default_factory=list)
+    keys: list[Node] = field(default_factory=list)  # string nodes, as many as items
 
     def members(self) -> Iterator[tuple[Node, Node]]:
         """(key, value) of an opened object, repeated keys included; a list has none."""
@@ -265,3 +253,45 @@ def unquote(raw: str) -> str:
 def quote(value: str) -> str:
     """`value` as the client spells it (JSON.stringify): only what must be escaped is escaped."""
     return _LONE.sub(lambda m: f"\\u{ord(m.group()):04x}", encode_basestring(value))
+
+
+# -- values with their texts -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A value and the text that it stands in; it is opened only when somebody looks into it."""
+
+    text: str
+    node: Node
+
+    @classmethod
+    def whole(cls, text: str) -> Part:
+        """The one value that `text` is. Two levels at once, since each look takes time."""
+        return cls(text, parse(text, lambda at: len(at) < 2))
+
+    @property
+    def raw(self) -> str:
+        return self.text[self.node.start : self.node.end]
+
+    @property
+    def kind(self) -> str:
+        return self.text[self.node.start]
+
+    def is_same(self, other: Part) -> bool:
+        """Whether the values are the same, in whatever spelling."""
+        return self.raw == other.raw or canonical(self.raw) == canonical(other.raw)
+
+    def opened(self) -> Node:
+        return self.node if self.node.opened else parse_at(self.text, self.node.start, _is_top)
+
+    def items(self) -> list[Part]:
+        return [Part(self.text, item) for item in self.opened().items]
+
+    def members(self) -> dict[str, Part]:
+        """The members that count, by name."""
+        return {key.value: Part(self.text, item) for key, item in self.opened().members()}
+
+
+def _is_top(at: Pointer) -> bool:
+    return not at

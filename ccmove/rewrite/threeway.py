@@ -14,8 +14,16 @@ from dataclasses import dataclass, field, replace
 
 from ccmove.rewrite import config, index
 from ccmove.rewrite import splice as make
-from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, canonical, parse, parse_at, quote
-from ccmove.rewrite.jsonspan import show as shown
+from ccmove.rewrite.jsonspan import (
+    Node,
+    NotJsonError,
+    Part,
+    Pointer,
+    canonical,
+    parse_at,
+    quote,
+    show,
+)
 from ccmove.rewrite.other import without_lines
 from ccmove.rewrite.splice import Mapper, Splice
 
@@ -37,47 +45,10 @@ def taken_out(
     if form == "lines":
         return without_lines(before, after, now)
     try:
-        base, ours, theirs = (
-            _Value(text, parse(text, lambda _: False)) for text in (after, before, now)
-        )
+        base, ours, theirs = (Part.whole(text) for text in (after, before, now))
         return _Taking(form, before, after, now, back, renamed).result(base, ours, theirs)
     except NotJsonError:
         return now, [EVERYTHING]
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """A value of one of the three texts; it is opened when somebody looks into it."""
-
-    text: str
-    node: Node
-
-    @property
-    def raw(self) -> str:
-        return self.text[self.node.start : self.node.end]
-
-    @property
-    def kind(self) -> str:
-        return self.text[self.node.start]
-
-    def is_same(self, other: _Value) -> bool:
-        return self.raw == other.raw or canonical(self.raw) == canonical(other.raw)
-
-    def opened(self) -> Node:
-        if self.node.opened:
-            return self.node
-        return parse_at(self.text, self.node.start, lambda at: not at)
-
-    def items(self) -> list[_Value]:
-        return [_Value(self.text, item) for item in self.opened().items]
-
-    def members(self) -> dict[str, _Value]:
-        """The members that count, by name."""
-        return {key.value: _Value(self.text, item) for key, item in self.opened().members()}
-
-    def entries(self) -> dict[str, _Value]:
-        """The items of an index's list, by their sessions."""
-        return {index.key_of(self.text, item.node): item for item in self.items()}
 
 
 @dataclass
@@ -95,7 +66,7 @@ class _Taking:
     lost: list[str] = field(default_factory=list)
     was_back: bool = False  # some change is gone already
 
-    def result(self, base: _Value, ours: _Value, theirs: _Value) -> tuple[str, list[str]]:
+    def result(self, base: Part, ours: Part, theirs: Part) -> tuple[str, list[str]]:
         self.merge(base, ours, theirs, ())
         repos = theirs.members().get(config.REPOS) if theirs.kind == "{" else None
         if self.form == "json":
@@ -126,18 +97,18 @@ class _Taking:
             return None
         return new
 
-    def follow(self, value: _Value) -> None:
+    def follow(self, value: Part) -> None:
         """Strings that came since to something that goes back follow it."""
         opened = parse_at(self.now, value.node.start)
         self.since += make.string_splices(self.now, opened, self.came_back)
 
     def lose(self, *at: str | int) -> None:
         """This stays, and is named."""
-        self.lost.append(shown(at))
+        self.lost.append(show(at))
 
     # -- values ------------------------------------------------------------------------------------
 
-    def merge(self, base: _Value, ours: _Value, theirs: _Value, at: Pointer) -> None:
+    def merge(self, base: Part, ours: Part, theirs: Part, at: Pointer) -> None:
         """Take out what the run did to one value."""
         if base.raw == ours.raw:
             return
@@ -159,7 +130,7 @@ class _Taking:
         else:
             self.lose(*at)
 
-    def _merge_list(self, base: _Value, ours: _Value, theirs: _Value, at: Pointer) -> None:
+    def _merge_list(self, base: Part, ours: Part, theirs: Part, at: Pointer) -> None:
         """Items that the run replaced go back, those that it added go, those that it took come."""
         found, gone, missing = theirs.items(), [], []
         places: dict[str, list[int]] = defaultdict(list)
@@ -182,9 +153,9 @@ class _Taking:
         self.undo += make.remove_items(theirs.opened(), gone)
         self.undo += make.add_items(self.now, theirs.opened(), missing)
 
-    def _merge_entries(self, base: _Value, ours: _Value, theirs: _Value) -> None:
+    def _merge_entries(self, base: Part, ours: Part, theirs: Part) -> None:
         """Entries of an index by their sessions; what the client made of one is no loss."""
-        left, had, have = base.entries(), ours.entries(), theirs.entries()
+        left, had, have = _entries(base), _entries(ours), _entries(theirs)
         keys = [index.key_of(self.now, item.node) for item in theirs.items()]
         gone = [n for n, key in enumerate(keys) if key in left and key not in had]
         missing = [(key, had[key].raw) for key in had if key not in left and key not in have]
@@ -200,9 +171,13 @@ class _Taking:
         del self.lost[named:]
 
 
+def _entries(listed: Part) -> dict[str, Part]:
+    return {index.key_of(listed.text, item.node): item for item in listed.items()}
+
+
 def _changed_items(
-    had: list[_Value], left: list[_Value]
-) -> Iterator[tuple[int, _Value | None, _Value | None]]:
+    had: list[Part], left: list[Part]
+) -> Iterator[tuple[int, Part | None, Part | None]]:
     """(number, before, after) of what the run changed; by place unless their number changed."""
     if len(had) == len(left):
         pairs = zip(had, left, strict=True)
@@ -218,9 +193,9 @@ class _Members:
     """The members of one object in the three texts."""
 
     taking: _Taking
-    base: _Value
-    ours: _Value
-    theirs: _Value
+    base: Part
+    ours: Part
+    theirs: Part
     at: Pointer
 
     def merge(self) -> None:
@@ -233,10 +208,15 @@ class _Members:
         for old, new in self.links.items():
             self._undo_rename(old, new)
         for name in self.had:
-            if name not in self.links and name in self.left and name not in arrived:
-                self._undo_value(name)
-            elif name not in self.links:
+            if name in self.links:
+                continue
+            if name not in self.left or name in arrived:
                 self._bring(name, self.had[name])
+            elif name in self.have:
+                base, ours, theirs = self.left[name], self.had[name], self.have[name]
+                self.taking.merge(base, ours, theirs, (*self.at, name))
+            elif not self.left[name].is_same(self.had[name]):
+                self.taking.lose(*self.at, name)
         for name in self.left:
             if name not in self.had and name not in arrived:
                 self._take_added(name)
@@ -315,14 +295,7 @@ class _Members:
         self.taking.undo.append(make.set_raw(mine.node, both))
         self.taking.lose(*self.at, name)
 
-    def _undo_value(self, name: str) -> None:
-        base, ours = self.left[name], self.had[name]
-        if name in self.have:
-            self.taking.merge(base, ours, self.have[name], (*self.at, name))
-        elif not base.is_same(ours):
-            self.taking.lose(*self.at, name)
-
-    def _bring(self, name: str, value: _Value) -> None:
+    def _bring(self, name: str, value: Part) -> None:
         """A member that the run took out, or made part of another, comes back."""
         if name not in self.have or name in self.links.values():
             self.taking.undo += make.add_items(self.taking.now, self.opened, [(name, value.raw)])
@@ -353,6 +326,6 @@ class _Members:
                 self.taking.since += self._renamed(name, new)
 
 
-def _parts(value: _Value) -> set[tuple[str, str]]:
+def _parts(value: Part) -> set[tuple[str, str]]:
     members = value.members() if value.kind == "{" else {"": value}
     return {(name, canonical(item.raw)) for name, item in members.items()}

@@ -318,14 +318,3 @@ class TestMentions:
         assert mentions({"tip": "--root=/a/main", "top": "--root=/a"}, paths) == {
             "/top": "--root=/a"
         }
-
-    def test_a_file_that_cannot_mention_it_is_not_opened(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def fail(_: object) -> None:
-            raise AssertionError("opened")
-
-        monkeypatch.setattr(config, "walk", fail)
-        assert mentions({"tip": "/srv", "projects": {OLD: {}}}) == {}
-        with pytest.raises(AssertionError, match="opened"):
-            mentions({"tip": f"--root={OLD}"})
