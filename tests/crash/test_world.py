@@ -41,14 +41,12 @@ def test_whatever_happens_after_whatever_crash_nothing_is_lost(trials: int, prov
             tally.add(what, f"exit {outcome.ended.exit}", outcome.problems)
             free += not outcome.needed_is_gone
             needless += outcome.needless
-    told = f"CCMOVE_SEED={seed}: {dict(tally.ends)}, {needless} of {free} exit 5 without need"
-    print(told)  # noqa: T201 - shown with -s, and when the test fails
-    assert not tally.bad, f"{told}\n{tally.report()}"
+    told = f"{needless} of {free} exit 5 without need, CCMOVE_SEED={seed}"
+    proven(f"the world changed at random: {told}", tally)
     assert needless <= SHARE * free, told
-    proven("the world changed at random", tally)
 
 
-@pytest.mark.parametrize(("scenario", "command"), KINDS)
+@pytest.mark.parametrize(("scenario", "command"), [("merge", "restore"), ("folder", "move")])
 def test_control_without_any_change_every_trial_ends_well(
     scenario: str, command: str, proven: Record
 ) -> None:
@@ -72,7 +70,12 @@ EACH = [(name,) for name in CHANGES if name not in ("prompts added", "backups go
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "changes",
-    [("prompts added",), ("backups gone",), *(pytest.param(c, marks=TODAY) for c in EACH + PAIRS)],
+    [
+        (),
+        ("prompts added",),
+        ("backups gone",),
+        *(pytest.param(c, marks=TODAY) for c in EACH + PAIRS),
+    ],
     ids=", ".join,
 )
 def test_at_every_point_of_every_command_nothing_is_lost(
