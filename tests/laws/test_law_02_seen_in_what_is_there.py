@@ -64,16 +64,15 @@ def test_a_config_file_that_has_our_inode_again_is_not_ours(proven: Record) -> N
     proven("killed, config written twice: move (plain)", tally)
 
 
-def test_a_directory_that_is_made_again_is_merged_with_what_comes_back(proven: Record) -> None:
-    """Two projects change places, and a session is begun in each before the recovery."""
+@pytest.mark.parametrize(
+    "changes",
+    [("sessions added",), pytest.param(("home copied", "sessions added"), marks=BY_INODE)],
+    ids=", ".join,
+)
+def test_a_directory_that_is_made_again_is_merged_with_what_comes_back(
+    changes: tuple[str, ...], proven: Record
+) -> None:
+    """Two projects change places, and a session is begun in each while one of them is parked."""
     with world_bench("swap") as bench:
-        tally = try_all(bench, "sessions added")
-    proven("killed, sessions added: move (swap)", tally)
-
-
-@BY_INODE
-def test_so_it_is_when_the_home_was_copied_too(proven: Record) -> None:
-    """What is parked is the only copy then, and the place that it goes back to is taken."""
-    with world_bench("swap") as bench:
-        tally = try_all(bench, "home copied", "sessions added")
-    proven("killed, home copied, sessions added: move (swap)", tally)
+        tally = try_all(bench, *changes)
+    proven(f"killed, {', '.join(changes)}: move (swap)", tally)
