@@ -236,13 +236,15 @@ def trial(bench: Bench, point: Point, changes: Sequence[str]) -> Outcome:
     for name in changes:
         CHANGES[name](world)
     age_locks(world)
-    there = lines(world.state.home)
+    there, folders = lines(world.state.home), sorted(world.state.code.rglob("*"))
     ended = Job(world.state, ["recover"]).run()
     problems += plain(ended)
     if ended.exit == 0:
         problems += unsettled(world)
     elif ended.exit == UNSETTLED:
         problems += lost(world, there)
+        if world.needed_is_gone and sorted(world.state.code.rglob("*")) != folders:
+            problems.append("the project folders are not as they were")
         if str(world.state.home) not in ended.err and "~/" not in ended.err:
             problems.append(f"no path is named: {ended.err}")
         if BY_HAND.search(ended.err):
