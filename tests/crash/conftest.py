@@ -37,6 +37,6 @@ def proven(request: pytest.FixtureRequest) -> Record:
     def record(what: str, tally: Tally) -> None:
         note(request.node, what, tally)
         assert tally.tried > 0
-        assert not tally.bad, tally.report()
+        assert not tally.bad, f"{what}: {tally.report()}"
 
     return record

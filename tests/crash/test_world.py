@@ -17,16 +17,18 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 KINDS = [(scenario, command) for scenario in SCENARIOS for command in ("move", "restore")]
 SHARE = 0.05  # of trials in which nothing needed is gone may end with 5: rare meetings of changes
-OFTEN = pytest.param(
-    int(os.environ.get("CCMOVE_TRIALS", "400")), marks=pytest.mark.exhaustive, id="often"
-)
+GIVEN = os.environ.get("CCMOVE_TRIALS")
+TRIALS = [
+    pytest.param(int(GIVEN or 60), id="some"),
+    pytest.param(int(GIVEN or 400), id="many", marks=pytest.mark.exhaustive),
+]
 
 
 # TODO: no xfail once the redesign is in. Not strict: with few trials the old code may get through.
 @pytest.mark.xfail(strict=False, reason="laws 2 and 5: steps are recognised by inode and full path")
-@pytest.mark.parametrize("trials", [pytest.param(60, id="60"), OFTEN])
+@pytest.mark.parametrize("trials", TRIALS)
 def test_whatever_happens_after_whatever_crash_nothing_is_lost(trials: int, proven: Record) -> None:
-    """To repeat a run: CCMOVE_SEED=number; for longer ones CCMOVE_TRIALS=number and `often`."""
+    """To repeat a run: CCMOVE_SEED=number; for a longer or shorter one: CCMOVE_TRIALS=number."""
     seed = int(os.environ.get("CCMOVE_SEED") or random.randrange(10**6))
     chance = random.Random(seed)
     tally, free, needless = Tally(), 0, 0
@@ -41,14 +43,12 @@ def test_whatever_happens_after_whatever_crash_nothing_is_lost(trials: int, prov
             tally.add(what, f"exit {outcome.ended.exit}", outcome.problems)
             free += not outcome.needed_is_gone
             needless += outcome.needless
-    told = f"CCMOVE_SEED={seed}: {dict(tally.ends)}, {needless} of {free} exit 5 without need"
-    print(told)  # noqa: T201 - shown with -s, and when the test fails
-    assert not tally.bad, f"{told}\n{tally.report()}"
+    told = f"{needless} of {free} exit 5 without need, CCMOVE_SEED={seed}"
+    proven(f"the world changed at random: {told}", tally)
     assert needless <= SHARE * free, told
-    proven("the world changed at random", tally)
 
 
-@pytest.mark.parametrize(("scenario", "command"), KINDS)
+@pytest.mark.parametrize(("scenario", "command"), [("merge", "restore"), ("folder", "move")])
 def test_control_without_any_change_every_trial_ends_well(
     scenario: str, command: str, proven: Record
 ) -> None:
@@ -66,13 +66,13 @@ PAIRS = [  # what comes together in practice, and what is hardest together
     ("journal gone", "backups gone", "notes added"),
     ("something else in the folders", "home copied"),
 ]
-EACH = [(name,) for name in CHANGES if name not in ("prompts added", "backups gone")]
+EACH = [(name,) for name in CHANGES if name != "prompts added"]
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "changes",
-    [("prompts added",), ("backups gone",), *(pytest.param(c, marks=TODAY) for c in EACH + PAIRS)],
+    [(), ("prompts added",), *(pytest.param(c, marks=TODAY) for c in EACH + PAIRS)],
     ids=", ".join,
 )
 def test_at_every_point_of_every_command_nothing_is_lost(

@@ -14,6 +14,7 @@ import contextlib
 import copy
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -33,6 +34,7 @@ from tests.support.state import encoded_name
 from tests.support.tree import Entry, Tree, is_transcript, snapshot
 
 MARK = "since-the-crash"  # is in everything that comes after the crash, and in nothing else
+BY_HAND = re.compile(rf"\b(rm|rmdir|mkdir|touch)\s+\S*/|\b(mv|cp)\s[^\n]*{seams.OWN}")
 HISTORY, CONFIG = ".claude/history.jsonl", ".claude.json"
 
 # Killed as any other call begins, the names on disk are those of an earlier point.
@@ -214,7 +216,8 @@ def lasting(points: Iterable[Point]) -> list[Point]:
 
 def killed(bench: Bench, point: Point) -> tuple[World, list[str]]:
     """Kill the command there; what it left, and whether it was not killed there."""
-    shutil.rmtree(bench.live.parent / "disk/home", ignore_errors=True)
+    for left in (bench.live.parent / "disk").glob("*"):
+        shutil.rmtree(left)
     bench.reset()
     ended = bench.job().run(point.inject(KILL))
     return World(bench), not_killed_there(ended, point)
@@ -233,15 +236,19 @@ def trial(bench: Bench, point: Point, changes: Sequence[str]) -> Outcome:
     for name in changes:
         CHANGES[name](world)
     age_locks(world)
-    there = lines(world.state.home)
+    there, folders = lines(world.state.home), sorted(world.state.code.rglob("*"))
     ended = Job(world.state, ["recover"]).run()
     problems += plain(ended)
     if ended.exit == 0:
         problems += unsettled(world)
     elif ended.exit == UNSETTLED:
         problems += lost(world, there)
+        if world.needed_is_gone and sorted(world.state.code.rglob("*")) != folders:
+            problems.append("the project folders are not as they were")
         if str(world.state.home) not in ended.err and "~/" not in ended.err:
             problems.append(f"no path is named: {ended.err}")
+        if BY_HAND.search(ended.err):
+            problems.append(f"something of ours is to be done by hand: {ended.err}")
     else:
         problems.append(f"recover: {ended}")
     return Outcome(ended, world.needed_is_gone, problems)

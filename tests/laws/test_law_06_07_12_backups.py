@@ -52,22 +52,6 @@ def test_and_its_crash_can_be_rolled_back(proven: Record) -> None:
     proven("killed: move (new home)", tally)
 
 
-@pytest.mark.parametrize("name", ["new\nline", "ESC\x1b[31m", "\udcff not UTF-8", "é" * 120, "a b"])
-def test_whatever_the_name_is_what_was_done_can_be_undone(name: str, bench: Bench) -> None:
-    state = bench.state
-    try:
-        (state.code / name).mkdir()
-    except OSError:
-        pytest.skip("this file system has no such names")
-    old = state.project("old", index=True, repo="me/old")
-    before = bench.tree()
-    done = bench.run(old.path, state.code / name)
-    assert done.exit in (0, 4), done
-    if done.exit == 0:
-        bench.ok("restore")
-    bench.expect(before)
-
-
 # -- law 7: the only copy -----------------------------------------------------------------------
 
 

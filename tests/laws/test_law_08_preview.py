@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 import pytest
 
@@ -12,78 +11,52 @@ from tests.shapes.bench import Bench, directory_of
 from tests.support import tree
 from tests.support.state import StateBuilder
 
-Case = Callable[[StateBuilder], list[str]]
 
-
-def no_parent(state: StateBuilder) -> list[str]:
-    (state.code / "new").rmdir()
-    (state.code / "old").mkdir()
-    return ["-m", "old", "no/such/new"]
-
-
-def target_taken(state: StateBuilder) -> list[str]:
-    (state.code / "old").mkdir()
-    return ["-m", "old", "new"]
-
-
-def conflict(state: StateBuilder) -> list[str]:
-    session = next(directory_of(state, state.code / "old").glob("*.jsonl")).stem
-    state.add_session("new", session_id=session, text="another one")
-    return ["old", "new"]
-
-
-def history_of_another_user(state: StateBuilder) -> list[str]:
-    os.chown(state.history, 12345, -1)
-    return ["old", "new"]
-
-
-def config_of_another_user(state: StateBuilder) -> list[str]:
-    os.chown(state.config_file, 12345, -1)
-    return ["old", "new"]
-
-
-def broken_config(state: StateBuilder) -> list[str]:
-    state.config_file.write_text("{ broken")
-    return ["old", "new"]
-
-
-def history_is_a_directory(state: StateBuilder) -> list[str]:
-    state.history.unlink()
-    state.history.mkdir()
-    return ["old", "new"]
-
-
-def directory_is_a_link(state: StateBuilder) -> list[str]:
-    directory = directory_of(state, state.code / "old")
-    directory.symlink_to(directory.rename(state.home / "elsewhere"))
-    return ["old", "new"]
-
-
-def a_file_in_the_targets_place(state: StateBuilder) -> list[str]:
-    directory_of(state, state.code / "new").write_text("a file")
+def prepare(case: str, state: StateBuilder) -> list[str]:
+    """Bring about a reason to refuse; what to type."""
+    old, new = (directory_of(state, state.code / name) for name in ("old", "new"))
+    match case:
+        case "no parent":
+            (state.code / "old").mkdir()
+            return ["-m", "old", "no/such/new"]
+        case "target taken":
+            (state.code / "old").mkdir()
+            return ["-m", "old", "new"]
+        case "conflict":
+            session = next(old.glob("*.jsonl")).stem
+            state.add_session("new", session_id=session, text="another one")
+        case "history of another user":
+            os.chown(state.history, 12345, -1)
+        case "config of another user":
+            os.chown(state.config_file, 12345, -1)
+        case "broken config":
+            state.config_file.write_text("{ broken")
+        case "history is a directory":
+            state.history.unlink()
+            state.history.mkdir()
+        case "directory is a link":
+            old.symlink_to(old.rename(state.home / "elsewhere"))
+        case "a file in the target's place":
+            new.write_text("a file")
     return ["old", "new"]
 
 
 UNSEEN = pytest.mark.xfail(strict=True, reason="law 8: a preview skips the preflight checks")
 CASES = [
-    pytest.param(no_parent, marks=UNSEEN),
-    target_taken,
-    conflict,
-    pytest.param(history_of_another_user, marks=[needs_root, UNSEEN]),
-    pytest.param(config_of_another_user, marks=[needs_root, UNSEEN]),
-    broken_config,
-    history_is_a_directory,
-    directory_is_a_link,
-    a_file_in_the_targets_place,
+    pytest.param("no parent", marks=UNSEEN),
+    pytest.param("history of another user", marks=[needs_root, UNSEEN]),
+    pytest.param("config of another user", marks=[needs_root, UNSEEN]),
+    *("target taken", "conflict", "broken config", "history is a directory"),
+    *("directory is a link", "a file in the target's place"),
 ]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_preview_refuses_what_the_run_refuses(case: Case, bench: Bench) -> None:
+def test_the_preview_refuses_what_the_run_refuses(case: str, bench: Bench) -> None:
     state = bench.state
     state.project("old", index=True)
     (state.code / "new").mkdir()
-    args = case(state)
+    args = prepare(case, state)
     before = tree.snapshot(state.root)
     preview = bench.run("-n", *args, cwd=state.code)
     assert tree.diff(before, tree.snapshot(state.root), mtimes="all", inodes="all") == []

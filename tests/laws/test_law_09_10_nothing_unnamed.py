@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.crash.world import users
 from tests.shapes.bench import Bench, directory_of
 from tests.support import seams
-from tests.support.state import StateBuilder
 from tests.support.tree import diff, snapshot
 
 
@@ -63,27 +62,22 @@ def test_sessions_begun_under_a_former_name_are_moved_or_named(
 # -- law 10 -------------------------------------------------------------------------------------
 
 
-def truncated(manifest: Path) -> None:
-    manifest.write_bytes(manifest.read_bytes()[:100])
+DAMAGES = ("truncated", "empty", "gone", "of an unknown version", "a directory")
 
 
-def empty(manifest: Path) -> None:
-    manifest.write_bytes(b"")
-
-
-def gone(manifest: Path) -> None:
+def spoil(manifest: Path, damage: str) -> None:
+    data = manifest.read_bytes()
     manifest.unlink()
-
-
-def of_an_unknown_version(manifest: Path) -> None:
-    document = json.loads(manifest.read_bytes())
-    document["version"] = document["format"] = document["schema"] = 999
-    manifest.write_text(json.dumps(document))
-
-
-def a_directory(manifest: Path) -> None:
-    manifest.unlink()
-    manifest.mkdir()
+    match damage:
+        case "truncated":
+            manifest.write_bytes(data[:100])
+        case "empty":
+            manifest.touch()
+        case "of an unknown version":
+            number = dict.fromkeys(("version", "format", "schema"), 999)
+            manifest.write_text(json.dumps({**json.loads(data), **number}))
+        case "a directory":
+            manifest.mkdir()
 
 
 @pytest.fixture
@@ -98,27 +92,23 @@ def two_moves(bench: Bench) -> tuple[Bench, str, str]:
 
 
 @pytest.mark.xfail(strict=True, reason="law 10: undoes another project's older move")
-@pytest.mark.parametrize("damage", [truncated, empty, gone, of_an_unknown_version, a_directory])
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_newest_backup_that_cant_be_read_stops_restore(
-    damage: Callable[[Path], None], two_moves: tuple[Bench, str, str]
+    damage: str, two_moves: tuple[Bench, str, str]
 ) -> None:
     bench, older, newest = two_moves
-    damage(seams.manifest(bench.state, newest))
-    before = users_tree(bench.state)
+    spoil(seams.manifest(bench.state, newest), damage)
+    before = users(snapshot(bench.state.home))
     done = bench.run("restore")
     assert done.exit == 4, done
     assert newest in done.err
-    assert diff(before, users_tree(bench.state), inodes="all") == []
+    assert diff(before, users(snapshot(bench.state.home)), inodes="all") == []
     assert bench.run("restore", older).exit == 0
-
-
-def users_tree(state: StateBuilder) -> dict:  # type: ignore[type-arg]
-    return {n: e for n, e in snapshot(state.home).items() if not n.startswith(seams.OWN)}
 
 
 def test_the_list_names_a_backup_that_cant_be_read(two_moves: tuple[Bench, str, str]) -> None:
     bench, older, newest = two_moves
-    truncated(seams.manifest(bench.state, newest))
+    spoil(seams.manifest(bench.state, newest), "truncated")
     done = bench.run("backups")
     assert older in done.out
     assert newest in done.out + done.err
