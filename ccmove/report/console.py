@@ -71,6 +71,13 @@ class Printer:
         """Whether a person looks at it: long lists are cut."""
         return self.console is not None or self.out.isatty()
 
+    def answer(self, lines: Iterable[Line], record: Callable[[], Any]) -> None:
+        """The answer in words, as one JSON object, or not at all: as it is wanted."""
+        if self.as_json:
+            self.json(record())
+        elif not self.quiet:
+            self.lines(lines)
+
     def lines(self, lines: Iterable[Line]) -> None:
         """Print these lines."""
         if self.terminal:
