@@ -158,8 +158,8 @@ def _paint(line: Line, console: rich.console.Console) -> None:
     if "command" in styles[1:] and cell_len(plain) > console.width:
         at = styles.index("command")
         _paint(line[:at], console)
-        console.print(f"{' ' * (indent + 2)}{line[at][1]}", style=STYLES["command"],
-                      soft_wrap=True, markup=False)  # fmt: skip
+        command = Text(f"{' ' * (indent + 2)}{line[at][1]}", STYLES["command"])
+        console.print(command, soft_wrap=True)
         return
     text = Text.assemble(*((text, STYLES.get(style, style)) for style, text in line))
     if any(style == "command" or style.startswith("path") for style in styles):
