@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import Fingerprint
-from ccmove.claude.state import Document
+from ccmove.claude.reading import Document, Fingerprint
 from ccmove.errors import RefusedError, UnsettledError
 from ccmove.rewrite import jsonspan, rewriter
 from ccmove.rewrite import splice as edits

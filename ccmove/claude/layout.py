@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from ccmove.claude.nofollow import is_there
+from ccmove.claude.reading import is_there
 
 # The client's files in a project's own folder that may hold paths.
 PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
 
 
-class Layout(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Layout:
     """The places of one state. `config_dir` is real; the config file may be a link elsewhere."""
 
     config_dir: Path
@@ -61,6 +62,16 @@ class Layout(NamedTuple):
     @property
     def backups(self) -> Path:
         return self.own / "backups"
+
+    @property
+    def run(self) -> Path:
+        """The directory of a run under way, which becomes its backup."""
+        return self.own / "run"
+
+    @property
+    def unfinished(self) -> Path:
+        """Runs that could not be rolled back and were set aside."""
+        return self.own / "unfinished"
 
     @property
     def real_config_file(self) -> Path:

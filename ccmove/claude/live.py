@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.state import names_in, read_document
+from ccmove.claude.reading import names_in, read_document
 from ccmove.errors import CcmoveError, LinkError
 from ccmove.rewrite.pathmap import client_spelling, tail_below
 
 LARGEST_RECORD = 1 << 20
-LINUX = sys.platform.startswith("linux")  # a name, so that type checkers look at both ways
+HAS_PROC = os.path.exists("/proc/self/stat")
+if not HAS_PROC:
+    import psutil
+# What a look at a process raises that ended meanwhile, or is another user's.
+_CLOSED: tuple[type[Exception], ...] = (OSError,) if HAS_PROC else (OSError, psutil.Error)
 
 
-class LiveSession(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LiveSession:
     """A running client and the folder it works in."""
 
     pid: int
@@ -43,10 +48,15 @@ def daemon_is_running(layout: Layout) -> bool:
     return record is not None and _is_alive(record)
 
 
+def desktop_app_is_running() -> bool:
+    """Whether the desktop app runs: it rewrites its files from memory."""
+    return any(name in ("claude-desktop", "Claude", "Claude.exe") for _, name in _processes())
+
+
 def _registered(layout: Layout) -> Iterator[tuple[int, str, str | None]]:
     for name in names_in(layout.sessions):
         if not name.removesuffix(".json").isdigit():
-            continue  # beside a session's file lie others, such as <pid>.<hex>.key
+            continue  # beside a session's file there are others, such as <pid>.<hex>.key
         record = _record(layout.sessions / name) or {}
         pid, folder, session = record.get("pid"), record.get("cwd"), record.get("sessionId")
         if isinstance(pid, int) and isinstance(folder, str) and _is_alive(record):
@@ -70,38 +80,61 @@ def _is_alive(record: dict[str, object]) -> bool:
     pid = record.get("pid")
     if type(pid) is not int or pid <= 0:
         return False
-    started = _start_of(pid)
-    if started is None:
+    if not HAS_PROC:
+        return psutil.pid_exists(pid)
+    fields = _stat_fields(pid)
+    if not fields or fields[0] in "ZX":  # a zombie has ended
         return False
-    return record.get("procStart") in (None, "", started) or started == ""
+    return record.get("procStart") in (None, "", fields[19])
+
+
+def _claude_processes() -> Iterator[tuple[int, str, None]]:
+    """Processes named claude with their folders: older clients register nowhere."""
+    for pid, name in _processes():
+        if name.removesuffix(".exe") in ("claude", "node"):
+            with contextlib.suppress(*_CLOSED):
+                if _is_claude(_command(pid)):
+                    yield pid, client_spelling(_folder(pid)), None
+
+
+def _is_claude(command: list[str]) -> bool:
+    """`claude` itself, or node running its script."""
+    words = [word.strip() for word in command[:3]]
+    program = os.path.basename(words[0]).removesuffix(".exe") if words else ""
+    script = next((word for word in words[1:] if not word.startswith("-")), "")
+    runs_script = os.path.basename(script) == "claude" or "claude-code" in script
+    return program == "claude" or (program == "node" and runs_script)
 
 
 # -- the process table -----------------------------------------------------------------
 
 
-def _start_of(pid: int) -> str | None:
-    """When a process started, as the client writes it; "" when that can't be told, None if dead."""
-    if LINUX:
-        fields = _stat_fields(pid)
-        return fields[19] if fields else None
-    import psutil
+def _processes() -> Iterator[tuple[int, str]]:
+    """Every process and its name."""
+    if not HAS_PROC:
+        yield from ((p.pid, p.info["name"] or "") for p in psutil.process_iter(["name"]))
+        return
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            yield int(pid), os.fsdecode(_read(pid, "comm")).strip()
 
-    return "" if psutil.pid_exists(pid) else None
+
+def _command(pid: int) -> list[str]:
+    if not HAS_PROC:
+        return list(psutil.Process(pid).cmdline())
+    return os.fsdecode(_read(pid, "cmdline")).split("\0")
 
 
-def _stat_fields(pid: int) -> list[str]:
-    """The fields of /proc/<pid>/stat from the third on; the second may hold anything."""
-    try:
-        text = _read(f"/proc/{pid}/stat")
-    except OSError:
-        return []
-    return text.rpartition(b")")[2].decode("ascii", "replace").split()
+def _folder(pid: int) -> str:
+    """Where a process works; the kernel marks a folder that was removed under it."""
+    if not HAS_PROC:
+        return str(psutil.Process(pid).cwd())
+    folder = os.readlink(f"/proc/{pid}/cwd")
+    return folder if os.path.isdir(folder) else folder.removesuffix(" (deleted)")
 
 
 def _ancestors(pid: int) -> Iterator[int]:
-    if not LINUX:
-        import psutil
-
+    if not HAS_PROC:
         yield from (parent.pid for parent in psutil.Process(pid).parents())
         return
     while fields := _stat_fields(pid):
@@ -109,74 +142,16 @@ def _ancestors(pid: int) -> Iterator[int]:
         yield pid
 
 
-def _claude_processes() -> Iterator[tuple[int, str, None]]:
-    """Processes named claude with their folders: older clients register nowhere."""
-    if not LINUX:
-        yield from _claude_processes_elsewhere()
-        return
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            if _read(f"/proc/{name}/comm").strip() not in (b"claude", b"node"):
-                continue
-            command = _read(f"/proc/{name}/cmdline").split(b"\0")
-            if _is_claude(command):
-                yield int(name), _folder_of(name), None
-        except OSError:
-            continue  # it ended meanwhile, or is another user's
-
-
-def _folder_of(pid: str) -> str:
-    """Where a process works; the kernel marks a folder that was removed under it."""
-    folder = os.readlink(f"/proc/{pid}/cwd")
-    return client_spelling(folder if os.path.isdir(folder) else folder.removesuffix(" (deleted)"))
-
-
-def _claude_processes_elsewhere() -> Iterator[tuple[int, str, None]]:
-    import psutil
-
-    for process in psutil.process_iter(["cmdline", "cwd"]):
-        command = [os.fsencode(part) for part in process.info["cmdline"] or ()]
-        if process.info["cwd"] and _is_claude(command):
-            yield process.pid, client_spelling(process.info["cwd"]), None
-
-
-def _is_claude(command: list[bytes]) -> bool:
-    """`claude` itself, or node running its script."""
-    words = [word.strip() for word in command[:3]]
-    program = os.path.basename(words[0]) if words else b""
-    if program == b"claude":
-        return True
-    script = next((word for word in words[1:] if not word.startswith(b"-")), b"")
-    return program == b"node" and (
-        os.path.basename(script) == b"claude" or b"claude-code" in script
-    )
-
-
-def desktop_app_is_running() -> bool:
-    """Whether the desktop app runs: it rewrites its files from memory."""
-    if LINUX:
-        return any(_comm(name) in (b"claude-desktop", b"Claude") for name in os.listdir("/proc"))
-    import psutil
-
-    return any(
-        process.info["name"] in ("Claude", "Claude.exe", "claude-desktop")
-        for process in psutil.process_iter(["name"])
-    )
-
-
-def _comm(name: str) -> bytes:
+def _stat_fields(pid: int) -> list[str]:
+    """The fields of /proc/<pid>/stat from the third on; the second may hold anything."""
     try:
-        return _read(f"/proc/{name}/comm").strip() if name.isdigit() else b""
+        text = _read(pid, "stat")
     except OSError:
-        return b""
+        return []
+    return text.rpartition(b")")[2].decode("ascii", "replace").split()
 
 
-def _read(path: str) -> bytes:
-    """The beginning of what the system tells of a process; there may be hundreds of them."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(fd, 1 << 16)
-    finally:
-        os.close(fd)
+def _read(pid: int | str, name: str) -> bytes:
+    """What the system tells of a process."""
+    with open(f"/proc/{pid}/{name}", "rb") as file:
+        return file.read(1 << 16)

@@ -1,35 +1,52 @@
 """Whose is a project directory? Decided by evidence, because the encoded name is lossy.
 
 `/a/my-app`, `/a/my_app` and `/a/my/app` share one directory, and `-a-my-app-docker` looks as if
-it lay below `/a/my-app`. So a path has a claim on a directory only if something says so: a
+it were below `/a/my-app`. So a path has a claim on a directory only if something says so: a
 transcript, the index, the config file, the history, or a move of our own. The client's rule for
 transcripts holds: one whose path encodes to this very directory is that path's; one that names
-some other place (it was moved here) belongs to the directory it lies in.
+some other place (it was moved here) belongs to the directory it is in.
+
+The planner asks about the paths of a move; `list`, `doctor` and `verify` ask about everybody.
 """
 
 from __future__ import annotations
 
 import os
+import stat
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from ccmove.claude.naming import LONGEST_NAME, encode, may_be_name_of, possible_names, sieve
+from ccmove.claude.layout import Layout
+from ccmove.claude.naming import encode, may_be_name_of, possible_names, sieve
+from ccmove.claude.reading import ignores_case
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, Item, ProjectDirectory, State
-from ccmove.plan.model import LeftAlone
-from ccmove.plan.tree import ignores_case
 from ccmove.rewrite.pathmap import PathMap, is_windows
 from ccmove.text import command_line, plural
 
+BY_TRANSCRIPTS = "its transcripts"
 
+
+@dataclass(frozen=True, slots=True)
+class LeftAlone:
+    """Something that names OLD and stays as it is."""
+
+    file: str
+    what: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Ledger:
     """What our own earlier moves say: whose an entry of a directory is, and who lives there."""
 
-    def __init__(self) -> None:
-        self.entries: dict[tuple[str, str], str] = {}
-        self.owners: dict[str, set[str]] = {}
+    entries: dict[tuple[str, str], str] = field(default_factory=dict)
+    owners: dict[str, set[str]] = field(default_factory=dict)
 
 
-class Share(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Share:
     """What one path of the move owns of a directory."""
 
     path: str
@@ -37,7 +54,8 @@ class Share(NamedTuple):
     entries: tuple[str, ...]
 
 
-class Portion(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Portion:
     """What of a directory goes to one place: the whole of it, or the shares of some paths."""
 
     directory: ProjectDirectory
@@ -51,13 +69,13 @@ class Portion(NamedTuple):
         return tuple(entry for share in self.shares for entry in share.entries)
 
 
+@dataclass(frozen=True, slots=True)
 class Findings:
     """What moves, and the reasons for what is taken or left."""
 
-    def __init__(self) -> None:
-        self.portions: list[Portion] = []
-        self.left_alone: list[LeftAlone] = []
-        self.notes: list[str] = []
+    portions: list[Portion] = field(default_factory=list)
+    left_alone: list[LeftAlone] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def find_portions(
@@ -65,21 +83,18 @@ def find_portions(
 ) -> Findings:
     """Every directory, or part of one, that belongs to the moves."""
     prompts = list(history_paths)
-    _refuse_links(state, paths, [*prompts, *state.config_paths])
-    evidence = Evidence(state, paths, prompts, ledger)
+    for path in dict.fromkeys([*(old for old, _ in paths.moves), *prompts, *state.config_paths]):
+        new = paths.map(path)
+        if new is not None:  # neither a directory that is moved nor where it goes may be a link
+            state.refuse_links_named([*possible_names(path), encode(new)])
+    listed = [(path, "the prompt history") for path in prompts if paths.covers(path)]
+    listed += [(path, "the config file") for path in state.config_paths]
+    evidence = Evidence(state.layout, ledger, paths, listed)
     findings = Findings()
     for name in state.directory_names:
         if evidence.may_concern(name):
             _judge(Case(evidence, state.directory(name)), findings)
     return findings
-
-
-def _refuse_links(state: State, paths: PathMap, listed: Iterable[str]) -> None:
-    """Neither a directory that is to be moved nor the one that it goes to may be a link."""
-    for path in dict.fromkeys([*(old for old, _ in paths.moves), *listed]):
-        new = paths.map(path)
-        if new is not None:
-            state.refuse_links_named([*possible_names(path), encode(new)])
 
 
 def session_of(name: str) -> str:
@@ -88,24 +103,62 @@ def session_of(name: str) -> str:
     return match.group() if match else name.removesuffix(".jsonl")
 
 
+def folder_exists(path: str) -> bool | None:
+    """Whether a project's folder is there; None when that can't be told from here."""
+    if "\ufffd" in path or (is_windows(path) and os.sep == "/"):
+        return None
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return None
+
+
 # -- evidence ------------------------------------------------------------------------------
 
 
 class Evidence:
-    """What the lists outside of the directories say about whose a directory is."""
+    """What the lists outside of the directories say about whose a directory is.
+
+    `paths` are the moves that are asked about, `listed` paths with the list that names each.
+    `others` are named too, but nowhere that Claude Code finds sessions by: they get what nobody
+    else claims.
+    """
 
     def __init__(
-        self, state: State, paths: PathMap, history_paths: Iterable[str], ledger: Ledger
+        self,
+        layout: Layout,
+        ledger: Ledger,
+        paths: PathMap,
+        listed: Iterable[tuple[str, str]],
+        others: Iterable[str] = (),
     ) -> None:
         self.paths = paths
         self.ledger = ledger
-        self._folds = ignores_case(state.layout.projects)
+        self._folds = ignores_case(layout.projects)
         self._lower = PathMap(tuple((old.lower(), new.lower()) for old, new in paths.moves))
-        self._prompts = [path for path in history_paths if paths.covers(path)]
-        self._config = state.config_paths
+        self._listed = self._by_name(listed)
+        for name, owners in ledger.owners.items():
+            self._listed[self._fold(name)] += [(path, "an earlier move") for path in sorted(owners)]
+        self._others = self._by_name((path, "a list") for path in others)
         olds = [spelled for old, _ in paths.moves for spelled in _spellings(old)]
         self._passes = sieve(*map(self._fold, olds))
-        self._names = {self._fold(name): old for old in olds for name in possible_names(old)}
+        self._asked = self._by_name((old, "its name, which nobody else claims") for old in olds)
+        self._exists: dict[str, bool | None] = {}
+
+    def _by_name(self, listed: Iterable[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
+        """By each name that some client gives the path; a long name's unknown suffix is none."""
+        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for path, evidence in listed:
+            for name in {self._fold(name) for name in possible_names(path)}:
+                found[name].append((path, evidence))
+        return found
+
+    def exists(self, path: str) -> bool | None:
+        if path not in self._exists:
+            self._exists[path] = folder_exists(path)
+        return self._exists[path]
 
     def may_concern(self, name: str) -> bool:
         """A first sieve by the name alone, never a proof."""
@@ -127,31 +180,30 @@ class Evidence:
     def is_same_name(self, one: str, other: str) -> bool:
         return self._fold(one) == self._fold(other)
 
-    def named_alone(self, name: str) -> str | None:
-        """The OLD whose exact name this is, for a directory that nobody else claims."""
-        return self._names.get(self._fold(name))
+    def claims(self, directory: ProjectDirectory, owners: Iterable[str]) -> dict[str, str]:
+        """Paths with a claim on the directory, each with its evidence.
 
-    def listed(self, name: str) -> Iterator[tuple[str, str]]:
-        """(path, evidence) from the lists; an unknown suffix of a long name proves nothing here."""
-        for path in self._named(name, self._prompts):
-            yield path, "the prompt history"
-        for path in self._named(name, self._config):
-            yield path, "the config file"
-        for path in sorted(self.ledger.owners.get(name, ())):
-            yield path, "an earlier move"
+        Beside the owners of transcripts a path that is only listed counts if it is asked about or
+        its folder exists: stale entries are common, and they keep nothing in the directory.
+        """
+        name = self._fold(directory.name)
+        claims = dict.fromkeys(owners, BY_TRANSCRIPTS)
+        index = [path for path in sorted(directory.index_paths) if self.fits(directory.name, path)]
+        listed = [*self._listed.get(name, ()), *((path, "its index") for path in index)]
+        for path, evidence in listed:
+            stays = self.exists(path) and not self.is_other_case(path)
+            if self.paths.covers(path) or stays:
+                claims.setdefault(path, evidence)
+        if not claims:
+            claims.update((p, e) for p, e in self._asked.get(name, ()) if self.paths.covers(p))
+        if not claims:
+            left = [*listed, *self._others.get(name, ())]
+            living = [(path, evidence) for path, evidence in left if self.exists(path)]
+            claims.update(living or left)
+        return claims
 
     def _fold(self, name: str) -> str:
         return name.lower() if self._folds else name
-
-    def _named(self, name: str, paths: Iterable[str]) -> Iterator[str]:
-        """Which of the paths some client keeps under `name`."""
-        folded = self._fold(name)
-        for path in paths:
-            # There may be thousands: of a short plain path the name is as long as itself.
-            if len(path) != len(name) and path.isascii() and len(path) <= LONGEST_NAME:
-                continue
-            if folded in (self._fold(possible) for possible in possible_names(path)):
-                yield path
 
 
 def _spellings(path: str) -> list[str]:
@@ -171,47 +223,30 @@ class Case:
         self.evidence = evidence
         self.paths = evidence.paths
         self.directory = directory
-        self._owners: dict[str | None, str | None] = {}  # by the path that a transcript names
         self.owner_of = {session_of(t.name): self._owner(t) for t in directory.transcripts}
-        self.claims = self._claims()
+        owners = sorted({owner for owner in self.owner_of.values() if owner is not None})
+        self.claims = evidence.claims(directory, owners)
         self.moving = sorted(path for path in self.claims if self.paths.covers(path))
         self.staying = sorted(path for path in self.claims if not self.paths.covers(path))
 
     def _owner(self, item: Item) -> str | None:
         """Whose a transcript is, or None when it goes with its directory."""
         moved_here = self.evidence.ledger.entries.get((self.directory.name, item.name))
-        if moved_here is not None:
+        if moved_here is not None or item.path is None or self.evidence.is_other_case(item.path):
             return moved_here
-        if item.path not in self._owners:
-            self._owners[item.path] = self._named(item.path)
-        return self._owners[item.path]
+        return item.path if self.evidence.fits(self.directory.name, item.path) else None
 
-    def _named(self, path: str | None) -> str | None:
-        """The path that a transcript names, if this directory may be its own."""
-        if path is None or self.evidence.is_other_case(path):
-            return None
-        return path if self._fits(path) else None
+    @cached_property
+    def ranked(self) -> tuple[str, ...]:
+        """The paths with a claim, those with a folder first: the first has what nobody owns."""
+        return tuple(sorted(self.claims, key=lambda path: self.evidence.exists(path) is False))
 
-    def _claims(self) -> dict[str, str]:
-        """Paths with a claim on the directory, each with its evidence.
-
-        A path outside the move that only some list still names counts while its folder exists:
-        stale entries are common, and they keep nothing in the directory.
-        """
-        name = self.directory.name
-        claims = {path: "its transcripts" for path in self.owner_of.values() if path is not None}
-        index = [path for path in sorted(self.directory.index_paths) if self._fits(path)]
-        for path, evidence in [*self.evidence.listed(name), *((p, "its index") for p in index)]:
-            stays = os.path.isdir(path) and not self.evidence.is_other_case(path)
-            if self.paths.covers(path) or stays:
-                claims.setdefault(path, evidence)
-        alone = self.evidence.named_alone(name)
-        if not claims and alone is not None and self.paths.covers(alone):
-            claims[alone] = "its name, which nobody else claims"
-        return claims
-
-    def _fits(self, path: str) -> bool:
-        return self.evidence.fits(self.directory.name, path)
+    def items_of(self, path: str) -> Iterator[Item]:
+        """What of the directory is this path's, with what nobody owns if it is the first."""
+        default = self.ranked[0]
+        for item in self.directory.items:
+            if (self.owner_of.get(session_of(item.name)) or default) == path:
+                yield item
 
     def target(self, path: str) -> str:
         """The name of the directory that has this path's sessions after the move."""
@@ -221,14 +256,22 @@ class Case:
     def stays(self, path: str) -> bool:
         return self.evidence.is_same_name(self.target(path), self.directory.name)
 
+    @cached_property
+    def along(self) -> list[str]:
+        """Paths whose folder is gone and whose sessions move together with the only other
+        claimant's: the client showed them there.
+        """
+        gone = [path for path in self.staying if self.evidence.exists(path) is False]
+        return gone if len(self.moving) == 1 and gone == self.staying else []
+
     def stays_together(self) -> bool:
         """Whether everyone who has a claim is in one directory after the move, too."""
-        name, *others = [self.target(path) for path in self.claims]
+        name, *others = [self.target(path) for path in self.claims if path not in self.along]
         return all(self.evidence.is_same_name(name, other) for other in others)
 
     def share(self, path: str) -> Share:
         """What is this path's; a path without others beside it has everything."""
-        alone = len(self.claims) == 1
+        alone = len(self.claims) - len(self.along) == 1
         entries = [
             item.name
             for item in self.directory.items
@@ -254,9 +297,12 @@ def _judge(case: Case, findings: Findings) -> None:
     elif not case.moving:
         findings.notes.append(f"{name}: left, it belongs to {', '.join(case.staying)}")
     else:
-        findings.notes += [f"{name}: {path} by {case.claims[path]}" for path in case.moving]
-        findings.portions += _portions(case)
-        findings.left_alone += _left_behind(case)
+        findings.notes.extend(f"{name}: {path} by {case.claims[path]}" for path in case.moving)
+        findings.notes.extend(
+            f"{name}: also the sessions of {path}, whose folder is gone" for path in case.along
+        )
+        findings.portions.extend(_portions(case))
+        findings.left_alone.extend(_left_behind(case))
 
 
 def _portions(case: Case) -> Iterator[Portion]:
@@ -281,7 +327,7 @@ def _left_behind(case: Case) -> Iterator[LeftAlone]:
         yield LeftAlone(str(case.directory.path / entry), what)
     new_paths = list({share.new_path for portion in _portions(case) for share in portion.shares})
     for path in case.staying:
-        if case.claims[path] == "its transcripts" and not os.path.lexists(path):
+        if case.claims[path] == BY_TRANSCRIPTS and not os.path.lexists(path):
             number = sum(owner == path for owner in case.owner_of.values())
             what = f"{plural(number, 'session')} of {path}, whose folder is gone"
             hint = command_line(["ccmove", path, *new_paths]) if len(new_paths) == 1 else ""

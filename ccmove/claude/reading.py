@@ -1,40 +1,130 @@
-"""Opening and reading the state's files: no link is followed, and nothing but a file is read.
+"""Open and read the state's files without following any link, not even one put there just now.
 
-Another process begins with this before anything else is loaded, so it loads little itself.
+A directory is reached step by step, each relative to the one before, so that there is no gap
+between looking at a path and using it. A link in the way is an OSError with ELOOP and its full
+path; `links_refused` makes a refusal of it that names the link.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from ccmove.claude import nofollow
-from ccmove.claude.layout import Layout
-from ccmove.errors import LinkError, RefusedError
-from ccmove.text import command_line
+from ccmove.errors import LinkError, RefusedError, StaleLookError, again, look_at, run
+from ccmove.text import readable_size
 
 if TYPE_CHECKING:
-    import hashlib
+    from ccmove.claude.layout import Layout
 
+LARGEST_DOCUMENT = 1 << 30
 _BLOCK = 1 << 20
+_NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
+_INSIDE = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
+# On the way only the right to pass is needed: /home is often closed for reading.
+_ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | _NO_LINK
 
 
-class Fingerprint(NamedTuple):
-    """Enough to notice that a file is no longer the one that was looked at."""
+# -- without links ---------------------------------------------------------------------
 
-    inode: int
-    size: int
-    mtime_ns: int
-    device: int = 0
 
-    @classmethod
-    def of(cls, found: os.stat_result) -> Fingerprint:
-        return cls(found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev)
+@contextlib.contextmanager
+def directory(path: Path) -> Iterator[int]:
+    """A descriptor of a directory; an error of what is done with it names its full path."""
+    fd = _descend(path)
+    try:
+        yield fd
+    except OSError as error:
+        _complete(error, path)
+        raise
+    finally:
+        os.close(fd)
+
+
+def _descend(path: Path) -> int:
+    last = len(path.parts)
+    fd = os.open(path.anchor, _ON_THE_WAY if last > 1 else _INSIDE)
+    try:
+        for depth in range(2, last + 1):
+            deeper = _enter(fd, path.parts[:depth], _INSIDE if depth == last else _ON_THE_WAY)
+            os.close(fd)
+            fd = deeper
+    except OSError as error:
+        os.close(fd)
+        _complete(error, path)
+        raise
+    return fd
+
+
+def _enter(parent: int, parts: tuple[str, ...], flags: int) -> int:
+    name = parts[-1]
+    try:
+        return os.open(name, flags, dir_fd=parent)
+    except OSError as error:
+        error.filename = str(Path(*parts))
+        # Asked for a directory, Linux says of a link that it is none.
+        if error.errno == errno.ENOTDIR and stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
+            error = OSError(errno.ELOOP, os.strerror(errno.ELOOP), error.filename)
+        raise error from None
+
+
+def _complete(error: OSError, directory: Path) -> None:
+    """Calls relative to a descriptor know the last name only; the second of two is the inner."""
+    if isinstance(error.filename2, str) and not os.path.isabs(error.filename2):
+        error.filename2 = str(directory / error.filename2)
+    elif error.filename is None or isinstance(error.filename, int):
+        error.filename = str(directory)
+    elif isinstance(error.filename, str):
+        error.filename = str(directory / error.filename)  # an absolute one stays as it is
+
+
+def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
+    """A descriptor of a file."""
+    with directory(path.parent) as parent:
+        return os.open(path.name, flags | _NO_LINK, mode, dir_fd=parent)
+
+
+def lstat(path: Path) -> os.stat_result:
+    """What is known about the thing itself."""
+    with directory(path.parent) as parent:
+        return os.lstat(path.name, dir_fd=parent)
+
+
+def listdir(path: Path) -> list[str]:
+    """The names in a directory."""
+    with directory(path) as fd:
+        return os.listdir(fd)
+
+
+def is_there(path: Path) -> bool:
+    """Whether anything has this name. When that can't be told, it is an error and not a no:
+    something of the user's that is taken for gone would be lost."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+            return False
+        raise
+    return True
+
+
+def ignores_case(path: Path) -> bool:
+    """Whether names in the place where `path` is mean the same in any case."""
+    other = path.with_name(path.name.swapcase())
+    try:
+        return other.name != path.name and os.path.samefile(path, other)
+    except OSError:
+        return False
+
+
+# -- refusals --------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -48,28 +138,95 @@ def links_refused() -> Iterator[None]:
         raise
 
 
+def refuse_link(path: Path) -> None:
+    """A link where a directory of the state should be leads out of it."""
+    if os.path.islink(path):
+        raise LinkError(path)
+
+
 def open_regular(path: Path) -> int | None:
     """A descriptor for reading, None when there is no such file; links and pipes are refused."""
     try:
         with links_refused():
-            fd = nofollow.open_file(path, os.O_RDONLY | os.O_NONBLOCK)
+            fd = open_file(path, os.O_RDONLY | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        if error.errno == errno.ENXIO:
-            raise _not_a_file(path) from None
         if error.errno == errno.ENAMETOOLONG:
             return None
-        raise
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise _not_a_file(path)
+        if error.errno != errno.ENXIO:  # which is a socket
+            raise
+        fd = -1
+    if fd < 0 or not stat.S_ISREG(os.fstat(fd).st_mode):
+        if fd >= 0:
+            os.close(fd)
+        raise RefusedError(f"{path} is not a regular file", look_at(path))
     return fd
 
 
-def _not_a_file(path: Path) -> RefusedError:
-    look = command_line(["ls", "-ld", str(path)])
-    return RefusedError(f"{path} is not a regular file", f"look at it: {look}")
+def names_in(path: Path) -> list[str]:
+    """The names in a directory of the state; none when there is no such directory."""
+    try:
+        with links_refused():
+            return sorted(listdir(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def history_file(layout: Layout) -> Path:
+    """The history itself: a link is followed inside of the state, and nowhere else."""
+    real = Path(os.path.realpath(layout.history))
+    if real != layout.history and not real.is_relative_to(layout.config_dir):
+        raise LinkError(layout.history)
+    return real
+
+
+# -- content ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Enough to notice that a file is no longer the one that was looked at."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+    device: int = 0
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> Fingerprint:
+        return cls(found.st_ino, found.st_size, found.st_mtime_ns, found.st_dev)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A small file as it was when it was read."""
+
+    path: Path
+    data: bytes
+    seen: Fingerprint
+
+    @cached_property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "surrogateescape")
+
+
+def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | None:
+    """The whole of a small file, or None when there is none."""
+    fd = open_regular(path)
+    if fd is None:
+        return None
+    with open(fd, "rb") as file:
+        seen = Fingerprint.of(os.fstat(fd))
+        if seen.size > largest:
+            raise RefusedError(
+                f"{path} is larger than {readable_size(largest)}, which can't be right",
+                run("ls", "-l", path, text="look at it"),
+            )
+        data = file.read(seen.size + 1)
+    if len(data) != seen.size:
+        raise StaleLookError(f"{path} changed while it was read", again("run the command again"))
+    return Document(path, data, seen)
 
 
 def reader(fd: int) -> Callable[[int, int], bytes]:
@@ -87,27 +244,19 @@ def reader(fd: int) -> Callable[[int, int], bytes]:
     return read
 
 
-def add_file(digest: hashlib._Hash, fd: int, size: int) -> None:
-    """The first bytes of a file; as far as it goes, so that whoever compares sizes will notice.
+def sha256_of(path: Path, size: int | None = None) -> str:
+    """The hash of a file, or of its first `size` bytes; a link is refused.
 
-    Through one and the same small buffer: fresh memory takes longer than reading.
+    A file that is shorter is hashed as far as it goes: whoever compares sizes will notice.
     """
-    block = memoryview(bytearray(min(_BLOCK, size)))
-    position = 0
-    while position < size and (length := os.preadv(fd, [block[: size - position]], position)):
-        digest.update(block[:length])
-        position += length
-
-
-def refuse_link(path: Path) -> None:
-    """A link where a directory of the state should be leads out of it."""
-    if os.path.islink(path):
-        raise LinkError(path)
-
-
-def history_file(layout: Layout) -> Path:
-    """The history itself: a link is followed inside of the state, and nowhere else."""
-    real = Path(os.path.realpath(layout.history))
-    if real != layout.history and not real.is_relative_to(layout.config_dir):
-        raise LinkError(layout.history)
-    return real
+    fd = open_regular(path)
+    if fd is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    with open(fd, "rb", buffering=0) as file:
+        if size is None:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        while size > 0 and (block := file.read(min(_BLOCK, size))):
+            digest.update(block)
+            size -= len(block)
+        return digest.hexdigest()

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-import time
 
 import click
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.nofollow import is_there
-from ccmove.claude.reading import refuse_link
+from ccmove.claude.reading import is_there
 from ccmove.cli import options as shared
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import backups as known_backups
 from ccmove.errors import NothingKnownError, UsageError, run
 from ccmove.inspect.backups import list_backups
 from ccmove.report.inspect import show_backups
-from ccmove.run import disk
-from ccmove.run.backups import backup_ids
+from ccmove.run.backups import backup_ids, prune
 from ccmove.run.locks import own_lock
 from ccmove.run.preflight import refuse_foreign_state
-from ccmove.run.rollback import settle
+from ccmove.run.rollback import roll_back
 
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
 KEEP_TEN = ("ccmove", "backups", "--prune", "--keep", "10")
@@ -70,28 +67,12 @@ def prune_backups(
         return []
     refuse_foreign_state(layout)
     with own_lock(layout):
-        settle(layout)
-        gone = _chosen(backup_ids(layout), keep, older_than, named)
-        for identifier in gone:
-            refuse_link(layout.backups / identifier)
-            disk.remove_tree(layout.backups / identifier)
-    return gone
-
-
-def _chosen(
-    identifiers: list[str], keep: int | None, older_than: float | None, named: tuple[str, ...]
-) -> list[str]:
-    """Those named, and those for which both conditions hold, when both are given."""
-    for identifier in named:
-        if identifier not in identifiers:
-            raise NothingKnownError(f"there is no backup {identifier}", run("ccmove", "backups"))
-    chosen = identifiers if keep is None else identifiers[: max(0, len(identifiers) - keep)]
-    if older_than is not None:
-        limit = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(max(0, time.time() - older_than)))
-        chosen = [identifier for identifier in chosen if identifier[:16] < limit]
-    elif keep is None:
-        chosen = []
-    return sorted({*chosen, *named})
+        roll_back(layout)
+        for identifier in named:
+            if identifier not in backup_ids(layout):
+                hint = run("ccmove", "backups")
+                raise NothingKnownError(f"there is no backup {identifier}", hint)
+        return prune(layout, keep, older_than, named)[0]
 
 
 def seconds(text: str) -> float:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ccmove.claude.layout import Layout, find_layout
-from ccmove.claude.nofollow import is_there
+from ccmove.claude.reading import is_there
 from ccmove.errors import CcmoveError, Hint, UnsettledError, again, in_words, run, system_error
 from ccmove.report.console import Printer, Progress
 from ccmove.report.move import show_result

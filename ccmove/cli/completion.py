@@ -21,13 +21,13 @@ from click.shell_completion import (
 )
 
 from ccmove.claude.layout import Layout, find_layout, size_of
+from ccmove.claude.ownership import folder_exists
 from ccmove.claude.state import State
 from ccmove.cli.boundary import Answer, Asked, Call
 from ccmove.cli.resolve import known_paths
 from ccmove.errors import UsageError, run
-from ccmove.inspect.survey import folder_exists
 from ccmove.report.console import show_text
-from ccmove.run.backups import all_manifests, in_force
+from ccmove.run.backups import all_backups
 from ccmove.run.manifest import Manifest
 from ccmove.text import printable
 
@@ -91,13 +91,11 @@ def folders(_: click.Context, __: click.Parameter | None, incomplete: str) -> It
 def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Items:
     """IDs of the backups, the newest first, what was undone already last."""
     with contextlib.suppress(Exception):
-        manifests = all_manifests(_layout(context))
-        standing = in_force(manifests)
-        manifests.sort(key=lambda manifest: (standing[manifest.id], manifest.id), reverse=True)
+        found = sorted(all_backups(_layout(context)), key=lambda b: (b.stands, b.id), reverse=True)
         return [
-            CompletionItem(found.id, help=_described(found))
-            for found in manifests
-            if found.id.startswith(incomplete)
+            CompletionItem(backup.id, help=_described(backup.manifest))
+            for backup in found
+            if backup.manifest is not None and backup.id.startswith(incomplete)
         ]
     return []
 

@@ -1,42 +1,43 @@
-"""`ccmove doctor`: what is wrong; with `--fix`, everything that is chosen mended in one run."""
+"""`ccmove doctor`: what is wrong; with `--fix`, every move that is chosen made in one run."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
 
 from ccmove.claude.layout import Layout
 from ccmove.cli import options as shared
-from ccmove.cli.ask import asker
 from ccmove.cli.backups import prune_backups
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import known_projects
 from ccmove.cli.recover import recover
 from ccmove.cli.resolve import Pair, check_pairs, refuse_live
-from ccmove.errors import UsageError
+from ccmove.errors import RefusedError, UsageError
 from ccmove.inspect.backups import list_backups
-from ccmove.inspect.doctor import PRUNE_AFTER_DAYS, PRUNE_KEEP, Examination, examine
+from ccmove.inspect.checks import PRUNE_AFTER_DAYS, PRUNE_KEEP, Examination, examine
 from ccmove.inspect.findings import Choice, CommandLine, Finding
-from ccmove.inspect.mend import Mend, with_mends
 from ccmove.inspect.survey import Tick, look
-from ccmove.plan.model import Plan, Request
+from ccmove.plan.model import Request
 from ccmove.plan.planner import plan_move
-from ccmove.report.inspect import show_examination, show_repair
+from ccmove.report.console import Printer, Progress
+from ccmove.report.inspect import show_examination, show_question, show_repair
 from ccmove.report.result import Repair, Result
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.run import transaction
 from ccmove.run.backups import read_ledger
+from ccmove.text import printable
 
 Choose = Callable[[Finding], Choice | None]
 Chosen = tuple[tuple[Finding, Choice], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Search:
     """What to examine: all of it or these things, and where to look for lost folders."""
 
@@ -81,7 +82,7 @@ def doctor_command(
     )
     if not fixing:
         return doctor(layout, wanted), show_examination
-    choose = only_sure if only_certain else asker(call.printer, bar)
+    choose = only_sure if only_certain else Asker(call.printer, bar)
     return fix(layout, wanted, choose, **options), show_repair
 
 
@@ -107,12 +108,45 @@ def _is_about(finding: Finding, subjects: Iterable[str]) -> bool:
     )
 
 
-# -- mending ------------------------------------------------------------------------------------
+# -- asking --------------------------------------------------------------------------------------
 
 
 def only_sure(finding: Finding) -> Choice | None:
     """What `--yes` takes: the choice that the evidence leaves no doubt about."""
     return finding.sure
+
+
+@dataclass
+class Asker:
+    """Asks a person about each finding; once nobody answers any more, everything stays."""
+
+    printer: Printer
+    counting: Progress
+    explained: set[str] = field(default_factory=set)
+    stopped: bool = False
+
+    def __call__(self, finding: Finding) -> Choice | None:
+        if self.stopped:
+            return None
+        self.counting.close()
+        show_question(finding, self.printer, explain=finding.kind not in self.explained)
+        self.explained.add(finding.kind)
+        options = [*(printable(choice.label) for choice in finding.choices), "leave it as it is"]
+        sure = next((i for i, c in enumerate(finding.choices) if c.sure), len(finding.choices))
+        for number, option in enumerate(options, 1):
+            click.echo(f"    {number}  {option}", err=True)
+        try:
+            with contextlib.redirect_stdout(sys.stderr):  # a part of the prompt would go there
+                numbers = click.IntRange(1, len(options))
+                answer = click.prompt("  number", default=sure + 1, type=numbers, err=True)
+        except click.Abort:
+            self.stopped = True
+            return None
+        click.echo(err=True)
+        return finding.choices[answer - 1] if answer < len(options) else None
+
+
+# -- fixing --------------------------------------------------------------------------------------
 
 
 def fix(
@@ -124,54 +158,49 @@ def fix(
     allow_live: bool = False,
     progress: transaction.Progress | None = None,
 ) -> Repair:
-    """Ask for each finding, then do all that was chosen in one transaction."""
+    """Ask for each finding that has a choice, then make all chosen moves in one transaction."""
     examination = doctor(layout, search)
     recovered = None
-    if not dry_run and _wants(examination, "recover", choose):
+    if not dry_run and _wants_recovery(examination, choose):
         recovered = recover(layout).settled
         examination = doctor(layout, search)
-    chosen = _choices(examination, choose)
-    result, postponed = _mend(layout, chosen, dry_run, allow_live, progress)
-    done = tuple(pair for pair in chosen if pair[1].mend not in postponed)
-    pruned = 0 if dry_run else _prune(layout, done)
-    notes = [
-        f"{finding.subject} waits for the next run: a move changes it as well"
-        for finding, choice in chosen
-        if choice.mend in postponed
-    ]
-    left = _left(examination, done)
+    asked = [(f, choose(f)) for f in examination.findings if f.choices and not _is_recovery(f)]
+    chosen = tuple((finding, choice) for finding, choice in asked if choice is not None)
+    notes = [*examination.notes]
+    try:
+        result = _move(layout, chosen, dry_run, allow_live, progress)
+    except RefusedError:
+        possible = _possible(layout, chosen, search.command, notes)
+        if possible == chosen:
+            raise
+        chosen = possible
+        result = _move(layout, chosen, dry_run, allow_live, progress)
+    pruned = 0
+    if not dry_run and any(choice.action == "prune" for _, choice in chosen):
+        pruned = len(prune_backups(layout, PRUNE_KEEP, PRUNE_AFTER_DAYS * 86400.0))
     return Repair(
         layout,
-        done,
-        left,
+        chosen,
+        _left(examination, chosen),
         result,
         recovered,
         pruned,
-        (*examination.notes, *notes),
+        tuple(notes),
         search.command("doctor"),
     )
 
 
-def _wants(examination: Examination, action: str, choose: Choose) -> bool:
-    for finding in examination.findings:
-        if any(choice.action == action for choice in finding.choices):
-            choice = choose(finding)
-            return choice is not None and choice.action == action
-    return False
+def _is_recovery(finding: Finding) -> bool:
+    return finding.kind == "interrupted-run"
 
 
-def _choices(examination: Examination, choose: Choose) -> Chosen:
-    chosen = []
-    for finding in examination.findings:
-        if finding.choices and finding.kind != "interrupted-run":
-            choice = choose(finding)
-            if choice is not None:
-                chosen.append((finding, choice))
-    return tuple(chosen)
+def _wants_recovery(examination: Examination, choose: Choose) -> bool:
+    found = [f for f in examination.findings if _is_recovery(f) and f.choices]
+    return any(choose(finding) is not None for finding in found)
 
 
 def _left(examination: Examination, chosen: Chosen) -> tuple[Finding, ...]:
-    """What was not chosen and does not go along with a move that was."""
+    """What was not chosen and does not move together with something that was."""
     taken = {id(finding) for finding, _ in chosen}
     paths = PathMap(_moves(chosen))
     return tuple(
@@ -185,48 +214,38 @@ def _moves(chosen: Chosen) -> tuple[tuple[str, str], ...]:
     return tuple(choice.move for _, choice in chosen if choice.move is not None)
 
 
-def _mend(
+def _move(
     layout: Layout,
     chosen: Chosen,
     dry_run: bool,
     allow_live: bool,
     progress: transaction.Progress | None,
-) -> tuple[Result | None, tuple[Mend, ...]]:
-    """Moves and mends as one plan; what the moves touch as well waits for another run."""
+) -> Result | None:
     moves = _moves(chosen)
-    mends = [choice.mend for _, choice in chosen if choice.mend is not None]
-    if not moves and not mends:
-        return None, ()
+    if not moves:
+        return None
     check_pairs([Pair(old, new, old) for old, new in moves], move_folder=False, skip=False)
-    if not allow_live and not dry_run:
-        _refuse_live(layout, chosen)
-    left_out: tuple[Mend, ...] = ()
-
-    def make_plan(displaced: Path) -> Plan:
-        nonlocal left_out
-        plan = Plan("move", PathMap(()))
-        if moves:
-            plan = plan_move(layout, Request(moves), read_ledger(layout), displaced)
-        plan, left_out = with_mends(plan, mends, displaced)
-        return plan
-
     if dry_run:
-        plan = make_plan(layout.own / "displaced")
-        return Result("planned", layout, moves, plan), left_out
-    outcome = transaction.run(layout, make_plan, progress=progress)
-    return (
-        Result("moved", layout, moves, outcome.plan, outcome.identifier, settled=outcome.settled),
-        left_out,
+        plan = plan_move(layout, Request(moves), read_ledger(layout))
+        return Result("planned", layout, moves, plan)
+    if not allow_live:
+        refuse_live(layout, [path for move in moves for path in move])
+    outcome = transaction.run_plan(
+        layout, lambda: plan_move(layout, Request(moves), read_ledger(layout)), progress=progress
     )
+    settled = outcome.rolled_back
+    return Result("moved", layout, moves, outcome.plan, outcome.identifier, settled=settled)
 
 
-def _refuse_live(layout: Layout, chosen: Chosen) -> None:
-    named = [name for finding, _ in chosen for name in (finding.subject, *finding.names)]
-    folders = [*named, *(path for move in _moves(chosen) for path in move)]
-    refuse_live(layout, [path for path in folders if path.startswith("/")])
-
-
-def _prune(layout: Layout, chosen: Chosen) -> int:
-    if not any(choice.action == "prune" for _, choice in chosen):
-        return 0
-    return len(prune_backups(layout, PRUNE_KEEP, PRUNE_AFTER_DAYS * 86400.0))
+def _possible(layout: Layout, chosen: Chosen, command: CommandLine, notes: list[str]) -> Chosen:
+    """What is left when the moves that are refused by themselves are left out and named."""
+    possible = []
+    for finding, choice in chosen:
+        try:
+            if choice.move is not None:
+                plan_move(layout, Request((choice.move,)), read_ledger(layout))
+        except RefusedError as error:
+            notes.append(f"{error.message}: {command(*choice.move or ())}")
+        else:
+            possible.append((finding, choice))
+    return tuple(possible)

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -34,7 +33,7 @@ from ccmove.report.result import Result
 from ccmove.run import transaction
 from ccmove.run.backups import read_ledger
 from ccmove.run.journal import read_journal
-from ccmove.run.preflight import refuse_links
+from ccmove.run.preflight import preflight
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +159,16 @@ def move(
         tuple(pair.folders for pair in pairs),
     )
 
-    def make_plan(displaced: Path | None) -> Plan:
-        return _planned(layout, request, displaced, progress)
+    def make_plan() -> Plan:
+        return _planned(layout, request, progress)
 
     if options.dry_run:
-        plan = make_plan(None)
+        plan = make_plan()
+        preflight(layout, plan)
         if read_journal(layout) is not None:
             warnings.append("an earlier run was interrupted: ccmove recover")
         return Result("planned", layout, request.moves, plan, warnings=tuple(warnings))
-    outcome = transaction.run(layout, make_plan, full=options.full, progress=progress)
+    outcome = transaction.run_plan(layout, make_plan, full=options.full, progress=progress)
     return Result(
         "moved",
         layout,
@@ -176,21 +176,15 @@ def move(
         outcome.plan,
         outcome.identifier,
         (*warnings, *worktrees.repair(outcome.plan)),
-        settled=outcome.settled,
+        settled=outcome.rolled_back,
     )
 
 
-def _planned(
-    layout: Layout,
-    request: Request,
-    displaced: Path | None,
-    progress: transaction.Progress | None,
-) -> Plan:
+def _planned(layout: Layout, request: Request, progress: transaction.Progress | None) -> Plan:
     tick = _reading(layout, progress) if progress is not None else None
-    plan = plan_move(layout, request, read_ledger(layout), displaced, tick)
-    if not (plan.projects or plan.files or plan.history):  # a folder alone is not Claude's
+    plan = plan_move(layout, request, read_ledger(layout), tick)
+    if not (plan.projects or plan.writes or plan.history):  # a folder alone is not Claude's
         raise nothing_known(layout, request.moves)
-    refuse_links(layout, plan)
     return plan
 
 

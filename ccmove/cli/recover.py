@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.nofollow import is_there
+from ccmove.claude.reading import is_there
 from ccmove.cli import options as shared
 from ccmove.cli.boundary import Answer, Call
 from ccmove.report.move import show_result
@@ -37,7 +37,7 @@ def recover(layout: Layout) -> Result:
     if not was_interrupted(layout):  # known without a lock, so also where none can be made
         return Result("recovered", layout)
     with own_lock(layout), termination_as_interrupt():
-        return Result("recovered", layout, settled=rollback.settle(layout))
+        return Result("recovered", layout, settled=rollback.roll_back(layout))
 
 
 def set_run_aside(layout: Layout) -> Result:

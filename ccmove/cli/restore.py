@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import click
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import open_regular, reader
 from ccmove.cli import options as shared
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import backups as known_backups
@@ -18,11 +16,10 @@ from ccmove.plan import worktrees
 from ccmove.plan.model import Plan
 from ccmove.report.move import show_result
 from ccmove.report.result import Moves, Result
-from ccmove.rewrite import history
 from ccmove.run import backups, transaction
 from ccmove.run.manifest import ID_PATTERN, Manifest
-from ccmove.run.preflight import refuse_links
-from ccmove.run.reversal import plan_restore
+from ccmove.run.preflight import preflight
+from ccmove.run.restore import plan_restore
 from ccmove.text import command_line
 
 
@@ -62,14 +59,14 @@ def restore(
         refuse_live(layout, [path for move in manifest.moves for path in move])
     moves = manifest.paths.reversed().moves
 
-    def make_plan(displaced: Path) -> Plan:
-        return plan_restore(layout, _find(layout, manifest.id), displaced)
+    def make_plan() -> Plan:
+        return plan_restore(layout, _find(layout, manifest.id))
 
     if dry_run:
-        plan = make_plan(layout.own / "displaced")
-        refuse_links(layout, plan)
-        return Result("planned", layout, moves, plan, put_back=_put_back(plan, manifest))
-    outcome = transaction.run(layout, make_plan, full=full, progress=progress)
+        plan = make_plan()
+        preflight(layout, plan)
+        return Result("planned", layout, moves, plan)
+    outcome = transaction.run_plan(layout, make_plan, full=full, progress=progress)
     return Result(
         "restored",
         layout,
@@ -77,23 +74,8 @@ def restore(
         outcome.plan,
         outcome.identifier,
         (*_folders_to_rename(outcome.plan, moves), *worktrees.repair(outcome.plan)),
-        settled=outcome.settled,
-        put_back=_put_back(outcome.plan, manifest),
+        settled=outcome.rolled_back,
     )
-
-
-def _put_back(plan: Plan, manifest: Manifest) -> history.Scan | None:
-    """What the run had changed in the history, when its saved bytes are put back as they are."""
-    saved = plan.history.parts[0] if plan.history is not None else None
-    if saved is None or plan.history is None or saved.file == plan.history.path:
-        return None
-    fd = open_regular(saved.file)
-    if fd is None:
-        return None
-    try:
-        return history.scan(reader(fd), saved.scan.size, manifest.paths)
-    finally:
-        os.close(fd)
 
 
 def _folders_to_rename(plan: Plan, moves: Moves) -> tuple[str, ...]:
@@ -109,16 +91,22 @@ def _find(layout: Layout, identifier: str | None) -> Manifest:
     if identifier is not None and not ID_PATTERN.fullmatch(identifier):
         there_are = run("ccmove", "backups", text="the IDs there are")
         raise UsageError(f"{identifier!r} is not the ID of a backup", there_are)
-    chosen = backups.read_manifest(identifier, layout) if identifier is not None else None
-    manifests = backups.all_manifests(layout)
-    standing = backups.in_force(manifests)
-    if chosen is not None:
-        if not standing.get(chosen.id, True):
-            still = run("ccmove", "backups", text="what still stands")
-            raise RefusedError(f"{chosen.id} was undone already", still)
-        return chosen
-    for manifest in reversed(manifests):
-        if manifest.kind == "move" and standing[manifest.id]:
-            return manifest
+    if identifier is None:
+        return _newest(layout)
+    chosen = backups.read_manifest(identifier, layout)
+    if not any(backup.stands for backup in backups.all_backups(layout) if backup.id == chosen.id):
+        still = run("ccmove", "backups", text="what still stands")
+        raise RefusedError(f"{chosen.id} was undone already", still)
+    return chosen
+
+
+def _newest(layout: Layout) -> Manifest:
+    """The newest move that stands. One that can't be read may be that: never undo another."""
+    for backup in reversed(backups.all_backups(layout)):
+        if backup.problem is not None:
+            by_id = run("ccmove", "backups", text="undo another one by its ID")
+            raise RefusedError(backup.problem.message, *backup.problem.hints, by_id)
+        if backup.stands and backup.manifest is not None and backup.manifest.kind == "move":
+            return backup.manifest
     there_is = run("ccmove", "backups", text="what there is")
     raise NothingKnownError(f"there is no move to undo in {layout.backups}", there_is)

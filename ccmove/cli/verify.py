@@ -7,13 +7,14 @@ import os
 import click
 
 from ccmove.claude.layout import Layout
+from ccmove.claude.naming import possible_names
 from ccmove.cli import options as shared
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import known_projects
 from ccmove.cli.resolve import nearest
 from ccmove.errors import NothingKnownError, run
 from ccmove.inspect.backups import list_backups
-from ccmove.inspect.doctor import examine
+from ccmove.inspect.checks import examine
 from ccmove.inspect.findings import CommandLine, Finding
 from ccmove.inspect.survey import Survey, Tick, look
 from ccmove.report.inspect import show_verification
@@ -46,9 +47,18 @@ def verify(
         for finding in examine(survey, command, list_backups(layout), None).findings
         if concerned is None or _concerns(finding, concerned)
     ]
-    failures = tuple(finding for finding in findings if finding.fails)
-    notes = tuple(finding for finding in findings if not finding.fails)
+    failures = tuple(f for f in findings if f.fails and not _is_elsewhere(layout, f, concerned))
+    notes = tuple(finding for finding in findings if finding not in failures)
     return Verification(layout, paths, failures, notes)
+
+
+def _is_elsewhere(layout: Layout, finding: Finding, concerned: set[str] | None) -> bool:
+    """A directory that can't be read, and none that these paths could have."""
+    if concerned is None or finding.kind != "unreadable":
+        return False
+    is_directory = os.path.dirname(finding.subject) == str(layout.projects)
+    own = {name for path in concerned for name in possible_names(path)}
+    return is_directory and not own.intersection(finding.names)
 
 
 def _paths(survey: Survey, typed: str | None) -> tuple[str, ...]:

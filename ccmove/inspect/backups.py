@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.errors import NothingKnownError, RefusedError
 from ccmove.run import backups
 
 
@@ -27,16 +26,15 @@ class Backup:
 
 def list_backups(layout: Layout) -> list[Backup]:
     """Every backup, newest first."""
-    standing = backups.in_force(backups.all_manifests(layout))
     rows = []
-    for identifier in reversed(backups.backup_ids(layout)):
-        size = _size(layout.backups / identifier)
-        try:
-            m = backups.read_manifest(identifier, layout)
-        except (RefusedError, NothingKnownError) as error:
-            rows.append(Backup(identifier, "?", (), False, None, size, error.message))
-            continue
-        rows.append(Backup(identifier, m.kind, m.moves, standing[identifier], m.undoes, size))
+    for backup in reversed(backups.all_backups(layout)):
+        size = _size(layout.backups / backup.id)
+        m = backup.manifest
+        if m is None:
+            problem = backup.problem.message if backup.problem is not None else None
+            rows.append(Backup(backup.id, "?", (), False, None, size, problem))
+        else:
+            rows.append(Backup(backup.id, m.kind, m.moves, backup.stands, m.undoes, size))
     return rows
 
 

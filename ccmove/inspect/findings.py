@@ -1,11 +1,9 @@
-"""What can be wrong, what each kind of it means, and how it can be mended."""
+"""What can be wrong, what each kind of it means, and how it can be fixed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from ccmove.inspect.mend import Mend
-from ccmove.inspect.newhome import Candidate
 from ccmove.text import command_line
 
 
@@ -31,6 +29,7 @@ KINDS = {
         "Conversations without a folder",
         "The folder is gone, so Claude Code no longer finds what it keeps for it. It was renamed, "
         "moved or deleted; if it was deleted for good, `claude purge PATH` removes the rest.",
+        fails=False,
     ),
     "moved-entries": Kind(
         "Entries that still name the old path of a moved project",
@@ -41,6 +40,7 @@ KINDS = {
         "Entries of folders that are gone",
         "Only lists still name them: there are no conversations. Harmless if the folder was "
         "deleted; if it was moved, its prompts, trust and settings can follow.",
+        fails=False,
     ),
     "removed-subfolder": Kind(
         "Subfolders and worktrees that were removed",
@@ -98,14 +98,47 @@ KINDS = {
 }
 
 
+CONFIDENCES = ("certain", "likely", "possible")
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A folder that a lost project may be now, with the evidence for and against it."""
+
+    path: str
+    stated: list[str] = field(default_factory=list)  # the state itself says so
+    same_repository: list[str] = field(default_factory=list)  # which may also be another clone
+    looks_alike: list[str] = field(default_factory=list)
+    has_its_files: bool = False
+    against: list[str] = field(default_factory=list)
+
+    @property
+    def evidence(self) -> list[str]:
+        return [*self.stated, *self.same_repository, *self.looks_alike]
+
+    @property
+    def confidence(self) -> str:
+        level = 0 if self.stated else 1 if self.same_repository or self.has_its_files else 2
+        return CONFIDENCES[min(2, level + bool(self.against))]
+
+    @property
+    def settles(self) -> bool:
+        """Whether its evidence, if no other folder has the like, leaves no doubt."""
+        return bool(self.stated or self.same_repository) and not self.against
+
+    @property
+    def rank(self) -> tuple[int, bool, int, str]:
+        level = CONFIDENCES.index(self.confidence)
+        return (level, bool(self.against), -len(self.evidence), self.path)
+
+
 @dataclass(frozen=True)
 class Choice:
-    """One way to mend a finding: a move, a change inside the state, or a command."""
+    """One way to fix a finding: a move, or a command of its own."""
 
     label: str
     move: tuple[str, str] | None = None
-    mend: Mend | None = None
-    action: str | None = None  # recover or prune, which are commands of their own
+    action: str | None = None  # recover or prune
     sure: bool = False  # the evidence leaves no doubt: `--yes` takes it
 
 
@@ -116,12 +149,12 @@ class Finding:
     kind: str
     subject: str  # the path, directory or file it is about
     what: str
-    command: str  # mends it
+    command: str  # fixes it
     details: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     choices: tuple[Choice, ...] = ()
     names: tuple[str, ...] = ()  # other names it can be asked for by
-    along: str | None = None  # the lost project whose move mends this one as well
+    along: str | None = None  # the lost project whose move fixes this one as well
 
     @property
     def fails(self) -> bool:
@@ -131,9 +164,6 @@ class Finding:
     def sure(self) -> Choice | None:
         """The choice that needs no question."""
         return next((choice for choice in self.choices if choice.sure), None)
-
-    def is_about(self, name: str) -> bool:
-        return name in (self.subject, *self.names)
 
 
 class CommandLine:

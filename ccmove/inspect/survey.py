@@ -9,29 +9,21 @@ import contextlib
 import os
 import re
 import stat
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
+from ccmove.claude.lists import Lists, Problem, read_lists
 from ccmove.claude.live import live_sessions
-from ccmove.claude.naming import LONGEST_NAME, may_be_name_of, possible_names, uncut
-from ccmove.claude.ownership import Ledger
-from ccmove.claude.state import (
-    ALIASES,
-    INDEX,
-    MEMORY,
-    Item,
-    ProjectDirectory,
-    State,
-    read_directory,
-)
-from ccmove.errors import CcmoveError, NothingKnownError, describe
-from ccmove.inspect.listed import Listed, Problem, read_lists
-from ccmove.rewrite.pathmap import is_windows, tail_below
-from ccmove.run.backups import all_manifests, in_force, read_ledger
+from ccmove.claude.naming import LONGEST_NAME, may_be_name_of, uncut
+from ccmove.claude.ownership import Case, Evidence, Ledger
+from ccmove.claude.state import ALIASES, INDEX, MEMORY, Item, State
+from ccmove.errors import CcmoveError, NothingKnownError
+from ccmove.rewrite.pathmap import PathMap, tail_below
+from ccmove.run.backups import all_backups, read_ledger
 
 Tick = Callable[[int, int], None]  # done, in all
 
@@ -39,7 +31,7 @@ DOWNLOADS = re.compile(r"(.*)\.[0-9a-f]{16}")  # beside a project's directory, a
 _BESIDE_SESSIONS = {MEMORY: "memory", INDEX: "index", ALIASES: "aliases"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One name in a project directory, with all that is below it."""
 
@@ -52,42 +44,44 @@ class Entry:
 class Directory:
     """One project directory: what is in it, and whose that is."""
 
-    content: ProjectDirectory
+    case: Case
     entries: dict[str, Entry]
-    owner_of: dict[str, str]  # transcripts that are known to be a path's -> that path
-    claims: tuple[str, ...]  # paths with a claim on it; the first gets what nobody owns
+    claims: tuple[str, ...]  # paths with a claim on it; the first has what nobody owns
 
     @property
     def name(self) -> str:
-        return self.content.name
+        return self.case.directory.name
 
     @property
     def path(self) -> Path:
-        return self.content.path
+        return self.case.directory.path
 
     @cached_property
     def sessions(self) -> tuple[Item, ...]:
-        return tuple(item for item in self.content.transcripts if is_session(item))
+        return tuple(item for item in self.case.directory.items if is_session(item))
 
     @cached_property
     def named_elsewhere(self) -> frozenset[str]:
         """Paths that transcripts name and whose directory is another one: they were moved here."""
-        return frozenset(
-            item.path
-            for item in self.content.transcripts
-            if item.path and not may_be_name_of(self.name, item.path)
-        )
+        named = {item.path for item in self.case.directory.transcripts if item.path}
+        return frozenset(path for path in named if not may_be_name_of(self.name, path))
 
-    def entries_of(self, path: str | None) -> Iterator[Item]:
+    @property
+    def has_worth(self) -> bool:
+        """Whether there is a conversation or memory in it."""
+        memory = self.entries.get(MEMORY)
+        return bool(self.case.directory.transcripts or (memory and memory.files))
+
+    @property
+    def size(self) -> int:
+        return sum(entry.size for entry in self.entries.values())
+
+    def items_of(self, path: str) -> Iterator[Item]:
         """What of the directory is this path's."""
-        owners = {name.removesuffix(".jsonl"): owner for name, owner in self.owner_of.items()}
-        default = self.claims[0] if self.claims else None
-        for item in self.content.items:
-            if owners.get(item.session, default) == path:
-                yield item
+        return self.case.items_of(path) if self.case.claims else iter(self.case.directory.items)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Project:
     """One project; `path` is None when nothing says whose a directory is."""
 
@@ -112,7 +106,7 @@ class Survey:
     layout: Layout
     projects: tuple[Project, ...]
     directories: tuple[Directory, ...]
-    listed: Listed
+    lists: Lists
     former: dict[str, dict[str, str]]  # gone path -> {where it is now: how that is known}
     problems: tuple[Problem, ...] = ()
 
@@ -149,231 +143,135 @@ def is_session(item: Item) -> bool:
     return item.is_transcript and not item.name.startswith("agent-")
 
 
-def folder_exists(path: str) -> bool | None:
-    """Whether a project's folder is there; None when that can't be told from here."""
-    if "\ufffd" in path or (is_windows(path) and os.sep == "/"):
-        return None
-    try:
-        return stat.S_ISDIR(os.stat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):
-        return None
-
-
-# -- the look -----------------------------------------------------------------------------------
-
-
-@dataclass
-class _Share:
-    """What the project directories hold of one path."""
-
-    directories: set[str] = field(default_factory=set)
-    size: int = 0
-    times: list[int] = field(default_factory=list)  # mtimes of the sessions
-    kept: dict[str, int] = field(default_factory=dict)
-
-    def add(self, directory: Directory, items: Iterable[Item]) -> None:
-        self.directories.add(directory.name)
-        for item in items:
-            entry = directory.entries[item.name]
-            self.size += entry.size
-            if is_session(item):
-                self.times.append(entry.newest)
-            elif item.name in _BESIDE_SESSIONS:
-                place = _BESIDE_SESSIONS[item.name]
-                self.kept[place] = self.kept.get(place, 0) + entry.files
-
-    def project(
-        self, path: str | None, exists: bool | None, listed: dict[str, int], prompt: int
-    ) -> Project:
-        last = max([*self.times, prompt]) or None if self.times or prompt else None
-        kept = {place: number for place, number in {**self.kept, **listed}.items() if number}
-        return Project(
-            path,
-            exists,
-            tuple(sorted(self.directories)),
-            len(self.times),
-            self.size,
-            min(self.times, default=None),
-            last,
-            kept,
-        )
-
-
 class _Surveyor:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.listed = read_lists(layout)
+        self.state = State(layout)
+        self.lists = read_lists(self.state)
+        self.problems = list(self.lists.problems)
         self.ledger = Ledger()
         self.own_moves: list[tuple[str, str]] = []
-        self.listed.guard(layout.backups, self._read_backups)
-        self._exists: dict[str, bool | None] = {}
-        self._folders: dict[str, list[str]] = {}
+        with self._problems_of(layout.backups):
+            self.ledger = read_ledger(layout)
+            self.own_moves = list(_own_moves(layout))
+        named = self.lists.named
+        listed = [(path, "the config file") for path in named if "config" in named[path]]
+        self.evidence = Evidence(layout, self.ledger, PathMap(()), listed, named)
+        self.folders: dict[str, list[str]] = {}
+
+    @contextlib.contextmanager
+    def _problems_of(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except (CcmoveError, OSError) as error:
+            self.problems.append(Problem.of(path, error))
 
     def survey(self, tick: Tick | None) -> Survey:
         directories = tuple(self._directories(tick))
         former = self._former(directories)
         self._count_values(former)
-        self._note_running()
-        return Survey(
-            self.layout,
-            tuple(self._projects(directories)),
-            directories,
-            self.listed,
-            former,
-            tuple(self.listed.problems),
-        )
-
-    def _read_backups(self) -> None:
-        self.ledger = read_ledger(self.layout)
-        self.own_moves = list(_own_moves(self.layout))
-
-    def exists(self, path: str) -> bool | None:
-        if path not in self._exists:
-            self._exists[path] = folder_exists(path)
-        return self._exists[path]
-
-    # -- project directories --------------------------------------------------------------------
+        for session in live_sessions(self.layout, list(self.lists.named)):
+            if session.folder in self.lists.named:
+                self.lists.add(session.folder, "running")
+        projects = tuple(self._projects(directories))
+        problems = tuple(self.problems)
+        return Survey(self.layout, projects, directories, self.lists, former, problems)
 
     def _directories(self, tick: Tick | None) -> Iterator[Directory]:
         names: tuple[str, ...] = ()
-        try:
-            names = State(self.layout).directory_names
-        except (CcmoveError, OSError) as error:
-            self._add_problem(self.layout.projects, error)
-        claimants = _Claimants(self.listed.kept, self.ledger)
+        with self._problems_of(self.layout.projects):
+            names = self.state.directory_names
         for number, name in enumerate(names):
             if tick:
                 tick(number, len(names))
-            if not DOWNLOADS.fullmatch(name):
-                directory = self._directory(name, claimants)
-                if directory is not None:
-                    yield directory
-
-    def _add_problem(self, path: Path, error: CcmoveError | OSError) -> None:
-        what = describe(error) if isinstance(error, OSError) else str(error)
-        self.listed.problems.append(Problem(str(path), what))
-
-    def _directory(self, name: str, claimants: _Claimants) -> Directory | None:
-        path = self.layout.projects / name
-        try:
-            content = read_directory(path)
-            entries = {item.name: measured(path / item.name) for item in content.items}
-        except (CcmoveError, OSError) as error:
-            self._add_problem(path, error)
-            return None
-        owner_of = _owners(content, self.ledger)
-        claims = self._claims(content, owner_of, claimants) or self._by_name(name)
-        return Directory(content, entries, owner_of, claims)
-
-    def _claims(
-        self, content: ProjectDirectory, owner_of: dict[str, str], claimants: _Claimants
-    ) -> tuple[str, ...]:
-        """Paths that own sessions here, then listed ones; beside others a listed one must exist.
-
-        Stale entries are common, and they keep nothing in a directory that someone else uses.
-        """
-        owners = sorted(set(owner_of.values()))
-        listed = claimants.of(content.name)
-        listed += [p for p in sorted(content.index_paths) if may_be_name_of(content.name, p)]
-        if owners or any(self.exists(path) for path in listed):
-            listed = [path for path in listed if self.exists(path)]
-        found = dict.fromkeys([*owners, *listed])
-        return tuple(sorted(found, key=lambda path: self.exists(path) is False))
+            path = self.layout.projects / name
+            with self._problems_of(path):
+                if not DOWNLOADS.fullmatch(name):
+                    content = self.state.directory(name)
+                    entries = {item.name: measured(path / item.name) for item in content.items}
+                    case = Case(self.evidence, content)
+                    yield Directory(case, entries, case.ranked or self._by_name(name))
 
     def _by_name(self, name: str) -> tuple[str, ...]:
         """Nobody claims it: the one existing folder that has this name would find it."""
-        found = folders_named(name, self._folders)
+        found = folders_named(name, self.folders)
         return tuple(found) if len(found) == 1 else ()
 
-    # -- conclusions ------------------------------------------------------------------------------
-
     def _former(self, directories: Iterable[Directory]) -> dict[str, dict[str, str]]:
-        """Where gone paths are now, told by our own moves and by sessions that lie elsewhere."""
+        """Where gone paths are now, told by our own moves and by sessions that are elsewhere.
+
+        A single session can be taken elsewhere by the client's own `/cd`. So where the project
+        still has sessions of its own, one that is elsewhere says nothing about the rest.
+        """
         former: dict[str, dict[str, str]] = defaultdict(dict)
         for old, new in self.own_moves:
             self._add_former(former, old, new, "ccmove moved it there")
+        at_home = {owner for d in directories for owner in d.case.owner_of.values()}
         for directory in directories:
             if len(directory.claims) == 1:
-                for old in directory.named_elsewhere:
+                for old in directory.named_elsewhere - at_home:
                     how = "its conversations are kept for that path now"
                     self._add_former(former, old, directory.claims[0], how)
         return dict(former)
 
     def _add_former(self, former: dict[str, dict[str, str]], old: str, new: str, how: str) -> None:
         nested = tail_below(old, new) is not None or tail_below(new, old) is not None
-        if not nested and self.exists(old) is False and self.exists(new):
+        exists = self.evidence.exists
+        if not nested and exists(old) is False and exists(new):
             former[old].setdefault(new, how)
 
     def _count_values(self, former: dict[str, dict[str, str]]) -> None:
-        """A path inside an entry counts for the gone project it lies in; others we can't judge."""
-        gone = {path for path in (*self.listed.kept, *former) if self.exists(path) is False}
-        for value in self.listed.values:
+        """A path inside an entry counts for the gone project it is in; others we can't judge."""
+        known = {*self.lists.named, *former}
+        gone = {path for path in known if self.evidence.exists(path) is False}
+        for value in self.lists.values:
             root = next((path for path in ancestors(value) if path in gone), None)
             if root is not None:
-                self.listed.add(root, "values")
-
-    def _note_running(self) -> None:
-        paths = list(self.listed.kept)
-        for session in live_sessions(self.layout, paths):
-            if session.folder in self.listed.kept:
-                self.listed.add(session.folder, "running")
+                self.lists.add(root, "values")
 
     def _projects(self, directories: Iterable[Directory]) -> Iterator[Project]:
-        shares: dict[str, _Share] = defaultdict(_Share)
+        holding: dict[str, list[Directory]] = defaultdict(list)
         for directory in directories:
             for path in directory.claims:
-                shares[path].add(directory, directory.entries_of(path))
-        for path in sorted({*shares, *self.listed.kept}):
-            listed = self.listed.kept.get(path, {})
-            prompt = self.listed.last_prompt.get(path, 0)
-            yield shares[path].project(path, self.exists(path), listed, prompt)
+                holding[path].append(directory)
+        for path in sorted({*holding, *self.lists.named}):
+            parts = [(d, list(d.items_of(path))) for d in holding[path]]
+            yield self._project(path, parts)
         for directory in directories:
             if not directory.claims and any(e.files for e in directory.entries.values()):
-                share = _Share()
-                share.add(directory, directory.content.items)
-                yield share.project(None, None, {}, 0)
+                yield self._project(None, [(directory, list(directory.case.directory.items))])
 
-
-class _Claimants:
-    """Listed paths by the directory name that some client gives them."""
-
-    def __init__(self, listed: Iterable[str], ledger: Ledger) -> None:
-        self._by_name: dict[str, list[str]] = defaultdict(list)
-        self._by_start: dict[str, list[str]] = defaultdict(list)
-        moved = {path for paths in ledger.owners.values() for path in paths}
-        for path in sorted({*listed, *moved}):
-            names = possible_names(path)
-            for name in names:
-                self._by_name[name].append(path)
-            if len(names[0]) > LONGEST_NAME:
-                self._by_start[names[0][:LONGEST_NAME]].append(path)
-
-    def of(self, name: str) -> list[str]:
-        exact = self._by_name.get(name, [])
-        if exact or len(name) <= LONGEST_NAME:
-            return list(exact)
-        cut = self._by_start.get(name[:LONGEST_NAME], [])
-        return [path for path in cut if may_be_name_of(name, path)]
-
-
-def _owners(content: ProjectDirectory, ledger: Ledger) -> dict[str, str]:
-    """Whose each transcript is: by a move of ours, or because its path has this very name."""
-    owners = {}
-    for item in content.transcripts:
-        moved_here = ledger.entries.get((content.name, item.name))
-        if moved_here is not None:
-            owners[item.name] = moved_here
-        elif item.path is not None and may_be_name_of(content.name, item.path):
-            owners[item.name] = item.path
-    return owners
+    def _project(self, path: str | None, parts: list[tuple[Directory, list[Item]]]) -> Project:
+        kept: dict[str, int] = defaultdict(int)
+        times, size = [], 0
+        for directory, items in parts:
+            for item in items:
+                entry = directory.entries[item.name]
+                size += entry.size
+                if is_session(item):
+                    times.append(entry.newest)
+                elif item.name in _BESIDE_SESSIONS:
+                    kept[_BESIDE_SESSIONS[item.name]] += entry.files
+        listed = self.lists.named.get(path, Counter()) if path is not None else Counter()
+        kept.update(listed)
+        prompt = self.state.prompts[path][1] if path is not None and "prompts" in listed else 0
+        last = max([*times, prompt])
+        return Project(
+            path,
+            self.evidence.exists(path) if path is not None else None,
+            tuple(sorted(directory.name for directory, _ in parts)),
+            len(times),
+            size,
+            min(times, default=None),
+            last or None,
+            {place: number for place, number in kept.items() if number},
+        )
 
 
 def _own_moves(layout: Layout) -> Iterator[tuple[str, str]]:
-    manifests = all_manifests(layout)
-    standing = in_force(manifests)
-    for manifest in manifests:
+    backups = all_backups(layout)
+    standing = {backup.id: backup.stands for backup in backups}
+    for manifest in (backup.manifest for backup in backups if backup.manifest is not None):
         if manifest.kind == "move" and standing[manifest.id]:
             yield from manifest.moves
             yield from ((move.path, move.new_path) for move in manifest.projects)
@@ -391,18 +289,17 @@ def ancestors(path: str) -> Iterator[str]:
             return
 
 
-def folders_named(name: str, seen: dict[str, list[str]] | None = None) -> list[str]:
+def folders_named(name: str, seen: dict[str, list[str]]) -> list[str]:
     """Existing folders with this encoded name, found by walking down from the root.
 
     Only a folder whose own name fits the next part is entered, so few are looked at.
     """
-    seen = {} if seen is None else seen
     found: list[str] = []
     waiting = ["/"] if name.startswith("-") and len(name) <= LONGEST_NAME else []
     while waiting:
         base = waiting.pop()
         if base not in seen:
-            seen[base] = _folders_in(base)
+            seen[base] = folders_in(base)
         for path in seen[base]:
             encoded = uncut(path)
             if encoded == name:
@@ -412,10 +309,11 @@ def folders_named(name: str, seen: dict[str, list[str]] | None = None) -> list[s
     return sorted(found)
 
 
-def _folders_in(base: str) -> list[str]:
+def folders_in(base: str) -> list[str]:
+    """The folders in a folder; links are none, and what can't be listed has none."""
     try:
         with os.scandir(base) as entries:
-            return [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+            return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
     except OSError:
         return []
 
@@ -423,28 +321,18 @@ def _folders_in(base: str) -> list[str]:
 def measured(path: Path) -> Entry:
     """Size, newest mtime and number of the files at or below `path`; links are not followed.
 
-    Files may come and go meanwhile: a client at work is no reason to fail.
+    Files may come and go meanwhile: a running client is no reason to fail.
     """
     size = newest = files = 0
-    for status in _statuses(path):
-        size += status.st_size
-        newest = max(newest, status.st_mtime_ns)
-        files += 1
-    return Entry(size, newest, files)
-
-
-def _statuses(path: Path) -> Iterator[os.stat_result]:
-    with contextlib.suppress(FileNotFoundError):
-        found = os.lstat(path)
-        if not stat.S_ISDIR(found.st_mode):
-            yield found
-            return
     waiting = [str(path)]
     while waiting:
-        with contextlib.suppress(FileNotFoundError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                    continue
-                with contextlib.suppress(FileNotFoundError):
-                    yield entry.stat(follow_symlinks=False)
+        with contextlib.suppress(FileNotFoundError):
+            current = waiting.pop()
+            found = os.lstat(current)
+            if stat.S_ISDIR(found.st_mode):
+                waiting += [os.path.join(current, name) for name in os.listdir(current)]
+                continue
+            size += found.st_size
+            newest = max(newest, found.st_mtime_ns)
+            files += 1
+    return Entry(size, newest, files)

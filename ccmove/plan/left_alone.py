@@ -10,14 +10,16 @@ from pathlib import Path
 from ccmove.claude.layout import PROJECT_FILES
 from ccmove.claude.live import daemon_is_running
 from ccmove.claude.naming import possible_names
-from ccmove.claude.state import ALIASES, INDEX, State, names_in, read_document
+from ccmove.claude.reading import names_in, read_document
+from ccmove.claude.state import ALIASES, INDEX, State
 from ccmove.errors import CcmoveError
-from ccmove.plan.model import LeftAlone, Request, landing_of
-from ccmove.plan.others import Folder, desktop_files, job_files
+from ccmove.plan.documents import Folder, desktop_files, job_files
+from ccmove.plan.model import LeftAlone, Request
+from ccmove.plan.tree import ends_of
 from ccmove.plan.worktrees import repair_command
 from ccmove.rewrite.jsonspan import NotJsonError, parse, show
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.rewriter import walk
+from ccmove.rewrite.splice import walk
 from ccmove.text import command_line, plural
 from ccmove.text import quote as shell_quote
 
@@ -49,14 +51,14 @@ class Search:
         request: Request,
         folders: list[Folder],
         planned: dict[Path, bytes],
-        landed: dict[Path, Path],  # where things are that are moved
+        moved: dict[Path, Path],  # where things are that are renamed
     ) -> None:
         self.state = state
         self.paths = paths
         self.request = request
         self.folders = folders
         self.planned = planned
-        self.landed = landed
+        self.moved = moved
         self._bytes = 0
         self._not_seen = 0
         self._counted: dict[str, int] = {}
@@ -150,7 +152,7 @@ class Search:
         text = self._text(path)
         if text is not None and self.paths.is_named_in(text):
             places = ", ".join(_places(path, text, self.paths))
-            final = str(landing_of(path, self.landed))
+            final = str(ends_of(path, self.moved))
             by_hand = f"edit {shell_quote(final)}"
             yield LeftAlone(
                 final,

@@ -1,24 +1,25 @@
 """What a run is going to do, as frozen data: the planner makes it, the transaction does it.
 
-Named tuples, because a frozen dataclass takes five times as long to define, at every start.
+A plan is one ordered list of operations. Documents are replaced first, where they are; then
+directories and files are renamed, made and removed; files that are made come last. A dry run
+prints the list, a run does it, and a manifest is the same list with what recognises each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
+from ccmove.claude.ownership import LeftAlone as LeftAlone
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Scan
-from ccmove.rewrite.jsonspan import Node
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.splice import Edit
 
-PARKED = ".ccmove-parked-"  # begins the name of a folder that steps aside for another
+PARKED = ".ccmove-parked-"  # begins the name of a project folder that steps aside for another
 
 
-class Request(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Request:
     """What the user asked for: absolute paths, spelled as the client does."""
 
     moves: tuple[tuple[str, str], ...]
@@ -35,7 +36,8 @@ class Request(NamedTuple):
         return self.folders or self.moves
 
 
-class ProjectMove(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ProjectMove:
     """One project directory (or part of one) and where it goes."""
 
     path: str  # the project's folder before
@@ -48,113 +50,107 @@ class ProjectMove(NamedTuple):
     size: int = 0
 
 
-class Step(NamedTuple):
-    """One change of the directory tree; each has an opposite and can be recognised as done."""
-
-    kind: str  # rename, mkdir or rmdir
-    path: Path
-    target: Path | None = None  # of a rename
-    mode: int = 0o700  # of the directory that mkdir makes, or that rmdir had
-
-    def opposite(self) -> Step:
-        if self.kind == "rename":
-            assert self.target is not None
-            return Step("rename", self.target, self.path)
-        return Step("rmdir" if self.kind == "mkdir" else "mkdir", self.path, mode=self.mode)
+# -- operations ----------------------------------------------------------------------------------
 
 
-class FileChange(NamedTuple):
-    """New content for one file. `before` is None for a file that is made, and for the history."""
+@dataclass(frozen=True, slots=True)
+class Write:
+    """New content for one file. `before` is None for a file that is made."""
 
-    path: Path  # where it is before the steps
-    ends: Path  # where it is after them
-    place: str  # index, history, config or other: how it is counted
-    before: bytes | None = None
-    after: bytes | None = None
-    edits: Sequence[Edit] = ()
-    lines: tuple[tuple[int, str, str], ...] = ()  # of a file of plain lines
-    appended: str = ""  # text put after a plain file
+    path: Path  # where it is replaced or made
+    ends: Path  # where it is when all operations are done
+    place: str  # index, config or other: how it is counted
+    before: bytes | None
+    after: bytes
     seen: Fingerprint | None = None
-    mode: int | None = None  # for a file that is made
-    keep_times: int | None = None  # mtime that a restored file gets back
-    outline: Node | None = None  # where values stand in `before`, if that was looked for
-
-    @property
-    def is_new(self) -> bool:
-        return self.seen is None
+    mode: int = 0o600  # of a file that is made
+    mtime_ns: int | None = None  # of a file that is as before again
 
 
-class HistoryPart(NamedTuple):
-    """The bytes of `file` from `start` on, with the spans of `scan` replaced."""
-
-    file: Path
-    scan: Scan
-    start: int = 0
-
-
-class HistoryChange(NamedTuple):
-    """The history is too large for memory: it is staged from parts, by streaming."""
+@dataclass(frozen=True, slots=True)
+class WriteHistory:
+    """New values in the history, which is too large for memory: written by streaming."""
 
     path: Path
-    parts: tuple[HistoryPart, ...]
-    seen: Fingerprint  # of the history itself; what it grows by afterwards is carried over
-    keep_times: int | None = None
-
-    @property
-    def lines(self) -> int:
-        return sum(part.scan.lines for part in self.parts)
+    scan: Scan  # what changes in it
+    seen: Fingerprint  # what it grows by after this is carried over
+    mtime_ns: int | None = None
 
 
-class LeftAlone(NamedTuple):
-    """Something that names OLD and stays as it is."""
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """What a file or directory of the state is recognised by: names and sizes, no inode numbers.
 
-    file: str
-    what: str
-    hint: str = ""
+    Of a directory the transcripts in it or, where it has none, the files at any depth; of a file
+    its own size, under an empty name.
+    """
+
+    is_directory: bool
+    entries: tuple[tuple[str, int], ...]
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FolderHolds:
+    """What a project folder is recognised by; after a copy only its entries still tell."""
+
+    device: int
+    inode: int
+    entries: tuple[tuple[str, str, int, int], ...]  # name, kind, size, mtime
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A file or directory gets another name, which is free by then."""
+
+    path: Path
+    target: Path
+    holds: Holds | FolderHolds
+
+
+@dataclass(frozen=True, slots=True)
+class Mkdir:
+    path: Path
+    mode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rmdir:
+    """A directory that is empty by then goes; `mode` is the one it has."""
+
+    path: Path
+    mode: int
+
+
+Operation = Write | WriteHistory | Rename | Mkdir | Rmdir
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
     """Everything that a run will change, what it leaves alone, and what it was decided from."""
 
     kind: str  # move or restore
     paths: PathMap
+    operations: tuple[Operation, ...] = ()
+    moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
     projects: tuple[ProjectMove, ...] = ()
-    steps: tuple[Step, ...] = ()
-    files: tuple[FileChange, ...] = ()
-    history: HistoryChange | None = None
+    folders: tuple[tuple[str, str], ...] = ()  # project folders that are renamed as well
+    places: tuple[Path, ...] = ()  # project folders in which settings may be rewritten
+    fresh: tuple[tuple[str, str], ...] = ()  # paths that move to where nothing was known before
+    own: tuple[str, ...] = ()  # paths at or below a NEW that were known before
+    only_copies: tuple[Path, ...] = ()  # what loses a conflict and is kept in the backup alone
     left_alone: tuple[LeftAlone, ...] = ()
     warnings: tuple[str, ...] = ()
-    undoes: str | None = None  # the backup that a restore takes back
     notes: tuple[str, ...] = ()  # why each directory is taken or left, for -v
-    folders: tuple[tuple[str, str], ...] = ()  # folders that are renamed as well
-    native: tuple[str, ...] = ()  # paths at NEW in a history with nothing to change in it
+    undoes: str | None = None  # the backup that a restore undoes
+
+    @property
+    def writes(self) -> tuple[Write, ...]:
+        return tuple(op for op in self.operations if isinstance(op, Write))
+
+    @property
+    def history(self) -> WriteHistory | None:
+        return next((op for op in self.operations if isinstance(op, WriteHistory)), None)
 
     @property
     def changes_anything(self) -> bool:
-        return bool(self.steps or self.files or self.history)
-
-
-def landings(steps: Iterable[Step]) -> dict[Path, Path]:
-    """Where each thing that the steps rename is before them -> where it is after them all."""
-    origin: dict[Path, Path] = {}
-    for step in steps:
-        if step.target is not None:
-            origin[step.target] = origin_of(step.path, origin)
-            origin.pop(step.path, None)
-    return {now: final for final, now in origin.items()}
-
-
-def origin_of(path: Path, origin: dict[Path, Path]) -> Path:
-    """Where something at `path` in the middle of the steps was before them."""
-    for place in (path, *path.parents):
-        if place in origin:
-            return origin[place] / path.relative_to(place)
-    return path
-
-
-def landing_of(path: Path, landed: dict[Path, Path]) -> Path:
-    """Where something that is at `path` before the steps is after them."""
-    for place in (path, *path.parents):
-        if place in landed:
-            return landed[place] / path.relative_to(place)
-    return path
+        return bool(self.operations)

@@ -3,97 +3,84 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from ccmove.bothends import paths_in
 from ccmove.claude.layout import Layout
+from ccmove.claude.naming import encode, sieve
 from ccmove.claude.ownership import Ledger, find_portions
-from ccmove.claude.reading import Fingerprint, history_file, open_regular
-from ccmove.claude.state import ALIASES, Document, State
-from ccmove.errors import RefusedError, again, run
-from ccmove.firstlook import scan_history
-from ccmove.plan.folders import rename_folders
+from ccmove.claude.reading import Fingerprint, history_file, open_regular, reader
+from ccmove.claude.state import ALIASES, State
+from ccmove.errors import RefusedError
+from ccmove.plan.documents import moved_folders, other_documents
 from ccmove.plan.left_alone import Search
 from ccmove.plan.model import (
-    FileChange,
-    HistoryChange,
-    HistoryPart,
     LeftAlone,
+    Operation,
     Plan,
     ProjectMove,
     Request,
-    landing_of,
-    landings,
+    Write,
+    WriteHistory,
 )
-from ccmove.plan.others import Folder, moved_folders, other_documents
-from ccmove.plan.place import Placer
+from ccmove.plan.place import Placer, refuse_conflicts
 from ccmove.plan.shares import Relocator
-from ccmove.plan.tree import Future, ignores_case
-from ccmove.rewrite.config import Excerpt, config_change
+from ccmove.plan.tree import ends_of
+from ccmove.rewrite import config, history
 from ccmove.rewrite.pathmap import PathMap, tail_below
-from ccmove.rewrite.splice import Edit, apply
 from ccmove.text import plural
 
 Tick = Callable[[int], None]
 
 
-def plan_move(
-    layout: Layout,
-    request: Request,
-    ledger: Ledger,
-    displaced: Path | None = None,
-    tick: Tick | None = None,
-) -> Plan:
-    """The plan for these moves; RefusedError when files are in each other's way.
-
-    `displaced` is where a run sets aside what loses in a merge; a preview needs no such place.
-    """
+def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | None = None) -> Plan:
+    """The plan for these moves; RefusedError when files are in each other's way."""
     state = State(layout)
-    with state.listing():
-        return _plan(state, request, ledger, displaced, tick)
-
-
-def _plan(
-    state: State, request: Request, ledger: Ledger, displaced: Path | None, tick: Tick | None
-) -> Plan:
-    layout = state.layout
     paths = PathMap(request.moves)
     if request.only:
         paths = PathMap(request.moves, _nested(state, paths, ledger))
     prompts = _history(layout, paths, tick)
-    found = find_portions(state, paths, _prompt_paths(prompts), ledger)
-    placer = Placer(
-        layout.projects,
-        displaced or layout.own / "displaced",
-        request.on_conflict,
-        future=Future(ignores_case=ignores_case(layout.projects)),
-    )
-    relocator = Relocator(placer, layout.own / "work", paths)
+    prompt_paths = [before for before, _ in prompts.scan.counts] if prompts is not None else []
+    found = find_portions(state, paths, prompt_paths, ledger)
+
+    placer = Placer(layout, request.on_conflict)
+    relocator = Relocator(placer, paths)
     relocator.relocate(found.portions, state.directories_with(ALIASES))
     refuse_conflicts(placer)
+
     left = [*found.left_alone, *relocator.left_alone]
     places = moved_folders(request, relocator.moves)
-    files = _documents(state, request, places, relocator, left)
+    writes = [*placer.writes(), *_config(state, paths, left)]
+    writes += other_documents(layout, request, places, paths, relocator.names, left)
     folders = _folders(layout, request)
-    rename_folders(placer.future, ((Path(old), Path(new)) for old, new in folders))
-    landed = landings(placer.future.steps)
-    planned = {file.path: file.after for file in files if file.after is not None}
-    left += Search(state, paths, request, places, planned, landed).everything()
-    projects = tuple(relocator.moves)
-    changes_prompts = prompts is not None and prompts.lines > 0
+    placer.rename_folders((Path(old), Path(new)) for old, new in folders)
+
+    own = own_paths(state, paths, prompts.scan.watched if prompts is not None else ())
+    moved = placer.tree.moved()
+    operations: list[Operation] = [
+        replace(write, ends=ends_of(write.path, moved)) for write in writes
+    ]
+    if prompts is not None and prompts.scan.lines:
+        operations.append(prompts)
+    operations += [*placer.tree.operations, *relocator.made.values()]
+    planned = {write.path: write.after for write in (*writes, *relocator.made.values())}
+    left += Search(state, paths, request, places, planned, moved).everything()
     return Plan(
         "move",
         paths,
-        projects,
-        tuple(placer.future.steps),
-        tuple(_with_its_end(file, landed) for file in files),
-        prompts if changes_prompts else None,
-        (*_transcripts_left(layout, projects), *left),
-        tuple(_warnings(prompts)),
-        notes=tuple(found.notes),
+        tuple(operations),
+        moved=tuple(moved.items()),
+        projects=tuple(relocator.moves),
         folders=folders,
-        native=() if changes_prompts else paths_in(history_file(layout), paths.reversed()),
+        places=_places(request, relocator.moves),
+        fresh=fresh_pairs(paths, _known(state, prompts, relocator.moves), own),
+        own=own,
+        only_copies=tuple(placer.only_copies),
+        left_alone=(*_transcripts_left(layout, relocator.moves), *left),
+        warnings=tuple(_warnings(prompts)),
+        notes=tuple(found.notes),
     )
 
 
@@ -107,110 +94,104 @@ def _nested(state: State, paths: PathMap, ledger: Ledger) -> frozenset[str]:
     return frozenset(path for path in known if any(tail_below(path, old) for old, _ in paths.moves))
 
 
+def _places(request: Request, projects: Iterable[ProjectMove]) -> tuple[Path, ...]:
+    """Project folders, before and after, in which the run may rewrite settings."""
+    if not request.project_files:
+        return ()
+    pairs = [*request.on_disk, *((move.path, move.new_path) for move in projects)]
+    return tuple(dict.fromkeys(Path(path) for pair in pairs for path in pair))
+
+
 # -- history -----------------------------------------------------------------------------------
 
 
-def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> HistoryChange | None:
+def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory | None:
+    """What changes in the history; its scan also knows which prompts NEW has already."""
     path = history_file(layout)
     fd = open_regular(path)
     if fd is None:
         return None
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        found = scan_history(fd, seen, paths, tick)
+        own = PathMap(tuple((new, new) for _, new in paths.moves))
+        scan = history.scan(reader(fd), seen.size, paths, tick=tick, watch=own)
     finally:
         os.close(fd)
-    return HistoryChange(path, (HistoryPart(path, found),), seen)
+    return WriteHistory(path, scan, seen)
 
 
-def _prompt_paths(prompts: HistoryChange | None) -> Iterator[str]:
-    for part in prompts.parts if prompts is not None else ():
-        yield from (before for before, _ in part.scan.counts)
+def _warnings(prompts: WriteHistory | None) -> Iterator[str]:
+    if prompts is None:
+        return
+    if prompts.scan.unreadable:
+        yield (
+            f"{prompts.path}: {plural(prompts.scan.unreadable, 'line')} with the old path, but not "
+            "valid JSON, left as found"
+        )
+    if prompts.scan.too_long:
+        number = plural(prompts.scan.too_long, "line")
+        yield f"{prompts.path}: {number} longer than 64 MiB, left as found"
 
 
-def _warnings(prompts: HistoryChange | None) -> Iterator[str]:
-    for part in prompts.parts if prompts is not None else ():
-        if part.scan.unreadable:
-            yield (
-                f"{part.file}: {plural(part.scan.unreadable, 'line')} with the old path, but not "
-                "valid JSON, left as found"
-            )
-        if part.scan.too_long:
-            number = plural(part.scan.too_long, "line")
-            yield f"{part.file}: {number} longer than 64 MiB, left as found"
+def _known(
+    state: State, prompts: WriteHistory | None, projects: Iterable[ProjectMove]
+) -> Iterator[str]:
+    """Paths that something names and that may be in the move."""
+    yield from state.config_paths
+    yield from (before for before, _ in prompts.scan.counts) if prompts is not None else ()
+    yield from (move.path for move in projects)
 
 
-# -- documents ---------------------------------------------------------------------------------
+# -- what NEW had before ---------------------------------------------------------------------
 
 
-def _documents(
-    state: State,
-    request: Request,
-    folders: list[Folder],
-    relocator: Relocator,
-    left: list[LeftAlone],
-) -> list[FileChange]:
-    """The files to rewrite other than the history; `left` gets what in them stays."""
-    layout, paths = state.layout, relocator.paths
-    files = list(relocator.files)
-    if state.config is not None and state.config_root is not None:
-        excerpt = Excerpt(state.config.data, state.config_root, paths)
-        change = config_change(excerpt.text, paths)
-        if change.edits:
-            after = excerpt.completed(apply(excerpt.text, change.edits))
-            file = _rewritten(state.config, after, excerpt.placed(change.edits), "config")
-            files.append(file._replace(outline=state.config_root))
-        left += [_mention(layout, at, value) for at, value in change.mentions]
-    others = other_documents(layout, request, folders, paths, relocator.names, left)
-    files += [_edited(document, edits, "other") for document, edits in others]
-    return [file for file in files if file.after != file.before]
+def own_paths(state: State, paths: PathMap, prompts: Iterable[str]) -> tuple[str, ...]:
+    """Known paths at or below a NEW: what is added to those later is not OLD's."""
+    known = {*state.config_paths, *prompts}
+    for name in state.directory_names:
+        for _, new in paths.moves:
+            if sieve(new)(name):
+                directory = state.directory(name)
+                known.update(directory.named_paths(), directory.index_paths)
+                known.update([new] if name == encode(new) else [])
+    news = [new for _, new in paths.moves]
+    return tuple(sorted(p for p in known if any(tail_below(p, new) is not None for new in news)))
 
 
-def _edited(document: Document, edits: list[Edit], place: str) -> FileChange:
-    after = apply(document.text, edits).encode("utf-8", "surrogateescape")
-    return _rewritten(document, after, tuple(edits), place)
+def fresh_pairs(
+    paths: PathMap, known: Iterable[str], own: Iterable[str]
+) -> tuple[tuple[str, str], ...]:
+    """Known paths that move to where nothing was known before, each with its new place.
+
+    Only what is added to those later may be pointed at OLD again when the move is undone.
+    """
+    moving = {old: new for old in known if (new := paths.map(old)) is not None}
+    moving.update(paths.moves)
+    coming = Counter(moving.values())  # where two come together there is no way back
+    had = set(own)
+    return tuple((o, n) for o, n in sorted(moving.items()) if n not in had and coming[n] == 1)
 
 
-def _rewritten(document: Document, after: bytes, edits: tuple[Edit, ...], place: str) -> FileChange:
-    return FileChange(
-        path=document.path,
-        ends=document.path,
-        place=place,
-        before=document.data,
-        after=after,
-        edits=edits,
-        seen=document.seen,
-    )
+# -- the config file ---------------------------------------------------------------------------
 
 
-def _with_its_end(file: FileChange, landed: dict[Path, Path]) -> FileChange:
-    """A file ends where the steps bring it; one that is made is made there."""
-    return file if file.is_new else file._replace(ends=landing_of(file.path, landed))
-
-
-def _mention(layout: Layout, pointer: str, value: str) -> LeftAlone:
-    return LeftAlone(
-        str(layout.config_file),
-        f"{pointer}: {value!r} contains the path but is not one",
-        "edit it by hand if it should follow",
-    )
+def _config(state: State, paths: PathMap, left: list[LeftAlone]) -> Iterator[Write]:
+    """The config file's new text; `left` gets what in it names a path of the move and stays."""
+    document = state.config
+    if document is None:
+        return
+    text = config.rewritten(document.text, paths)
+    for pointer, value in config.mentions(text, paths):
+        what = f"{pointer}: {value!r} contains the path but is not one"
+        hint = "edit it by hand if it should follow"
+        left.append(LeftAlone(str(state.layout.config_file), what, hint))
+    after = text.encode("utf-8", "surrogateescape")
+    if after != document.data:
+        path = document.path
+        yield Write(path, path, "config", document.data, after, document.seen)
 
 
 # -- the rest ----------------------------------------------------------------------------------
-
-
-def refuse_conflicts(placer: Placer) -> None:
-    if not placer.conflicts:
-        return
-    listed = [f"{source}  differs from  {target}" for source, target in placer.conflicts]
-    more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    raise RefusedError(
-        f"files of the same name differ: {placer.conflicts[0][0]}{more}; what loses would stay in "
-        "the backup",
-        again("to keep those of the new path", ["--on-conflict", "keep-new"]),
-        again("to keep those of the old path", ["--on-conflict", "keep-old"]),
-        details=listed,
-    )
 
 
 def _folders(layout: Layout, request: Request) -> tuple[tuple[str, str], ...]:
@@ -220,19 +201,12 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[str, str], ...]:
         if layout.config_dir.is_relative_to(old) or layout.real_config_file.is_relative_to(old):
             raise RefusedError(
                 f"{layout.config_dir} lies in {old}, which is to be renamed",
-                run(
-                    "ccmove",
-                    "--config-dir",
-                    "DIR",
-                    old,
-                    "NEW",
-                    text="rename the folder yourself, then",
-                ),
+                f"rename the folder yourself, then: ccmove --config-dir DIR {old} …",
             )
     return request.on_disk
 
 
-def _transcripts_left(layout: Layout, projects: tuple[ProjectMove, ...]) -> Iterator[LeftAlone]:
+def _transcripts_left(layout: Layout, projects: Iterable[ProjectMove]) -> Iterator[LeftAlone]:
     number = sum(move.transcripts for move in projects)
     if number:
         what = f"the old path stays inside {plural(number, 'transcript')}; "

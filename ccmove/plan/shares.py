@@ -1,4 +1,4 @@
-"""Portions of directories -> the steps that bring them to their new places, and what is rewritten.
+"""Portions of project directories -> the operations that bring them to their new places.
 
 Several moves happen as if at one moment, so swaps and chains need no special case. Of a directory
 that is shared only what is the moving project's goes; memory, which can't be told apart, is
@@ -11,26 +11,17 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from ccmove.claude.nofollow import is_there
 from ccmove.claude.ownership import Portion, session_of
-from ccmove.claude.state import ALIASES, INDEX, MEMORY, Document, read_document
+from ccmove.claude.reading import Document, is_there, read_document
+from ccmove.claude.state import ALIASES, INDEX, MEMORY
 from ccmove.errors import StaleLookError, again
-from ccmove.plan.arrange import arrange
-from ccmove.plan.drafts import (
-    Draft,
-    Entries,
-    add_entries,
-    new_index,
-    owner_edits,
-    sessions_of,
-    take_entries,
-)
-from ccmove.plan.model import FileChange, LeftAlone, ProjectMove, Step
-from ccmove.plan.place import MEMORY_FILE, Placer, both_files, mode_of, same_bytes
-from ccmove.rewrite import rewriter
+from ccmove.plan.model import LeftAlone, ProjectMove, Write
+from ccmove.plan.place import MEMORY_FILE, Draft, Placer, arrange, both_files, mode_of, same_bytes
+from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
-from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.rewriter import NameMap
+from ccmove.rewrite.pathmap import NameMap, PathMap
+
+Entries = list[tuple[str, str]]  # of an index: session, JSON text
 
 
 class Relocation:
@@ -38,65 +29,43 @@ class Relocation:
 
     def __init__(self, portion: Portion) -> None:
         self.portion = portion
+        self.source: Path = portion.directory.path
+        self.target: Path = self.source.with_name(portion.target)
+        self.stays = self.source == self.target
+        self.whole = portion.whole
         self.entries: Entries = []  # that it takes out of a shared index
-
-    @property
-    def source(self) -> Path:
-        return self.portion.directory.path
-
-    @property
-    def target(self) -> Path:
-        return self.source.with_name(self.portion.target)
-
-    @property
-    def stays(self) -> bool:
-        return self.source == self.target
-
-    @property
-    def whole(self) -> bool:
-        return self.portion.whole
 
     def names(self, paths: PathMap) -> NameMap:
         return NameMap(((self.source.name, self.target.name),), paths)
 
 
 class Relocator:
-    """Plans everything for the portions of one run; `work` is where sources are parked."""
+    """Plans everything for the portions of one run."""
 
-    def __init__(self, placer: Placer, work: Path, paths: PathMap) -> None:
+    def __init__(self, placer: Placer, paths: PathMap) -> None:
         self.placer = placer
-        self.work = work
+        self.tree = placer.tree
         self.paths = paths
         self.moves: list[ProjectMove] = []
         self.left_alone: list[LeftAlone] = []
         self.names = NameMap(())
-        self._made: dict[Path, FileChange] = {}
-        self._parked = 0
+        self.made: dict[Path, Write] = {}
         self._listed: dict[Path, dict[str, str]] = {}  # in indexes that are made
-
-    @property
-    def steps(self) -> list[Step]:
-        return self.placer.future.steps
-
-    @property
-    def files(self) -> list[FileChange]:
-        return [*self.placer.changes(), *self._made.values()]
 
     def relocate(self, portions: Iterable[Portion], with_aliases: Iterable[Path]) -> None:
         """Plan the way of each portion; any directory may have aliases that name it."""
         relocations = [Relocation(portion) for portion in portions]
         self.names = self._new_names(relocations)
         for relocation in relocations:
-            self._draft_index(relocation)
-        self._draft_aliases(relocations, with_aliases)
+            self._rewrite_index(relocation)
+        self._rewrite_aliases(relocations, with_aliases)
         self._place([r for r in relocations if r.whole and not r.stays])
         # What is split off comes last: it then finds every directory in its place.
         for relocation in relocations:
-            if not (relocation.whole or relocation.stays):
-                self._place_part(relocation)
-        for relocation in relocations:
             if relocation.stays:
                 self._note(relocation, "same")
+            elif not relocation.whole:
+                self._place_part(relocation)
 
     def _new_names(self, relocations: list[Relocation]) -> NameMap:
         """The names of directories that change, and of single sessions that get another one."""
@@ -133,27 +102,21 @@ class Relocator:
     # -- directories -----------------------------------------------------------------------
 
     def _place(self, relocations: list[Relocation]) -> None:
-        """Whole directories, each renamed or united with what is there."""
-        arrange(((r.source, r.target) for r in relocations), self.placer.bring, self._park)
+        """Whole directories, each renamed or merged with what is there."""
+        moves = [(r.source, r.target) for r in relocations]
+        arrange(moves, self.placer.bring, self.placer.park)
         for relocation in relocations:
-            is_renamed = self.placer.future.now(relocation.target) == relocation.source
+            is_renamed = self.tree.now(relocation.target) == relocation.source
             self._note(relocation, "rename" if is_renamed else "merge")
-
-    def _park(self, path: Path) -> Path:
-        parked = self.work / str(self._parked)
-        self._parked += 1
-        self.placer.future.rename(path, parked)
-        return parked
 
     def _place_part(self, relocation: Relocation) -> None:
         """Part of a shared directory: sessions, their entries of the index, a copy of memory."""
-        future = self.placer.future
         source, target = relocation.source, relocation.target
         memory = source / MEMORY
         if not (relocation.portion.entries or relocation.entries or is_there(memory)):
             return
-        if not future.has(target):
-            future.make_directory(target, mode_of(source))
+        if not self.tree.has(target):
+            self.tree.make_directory(target, mode_of(source))
         for name in relocation.portion.entries:
             self.placer.bring(source / name, target / name)
         self._copy(memory, target / MEMORY)
@@ -164,10 +127,9 @@ class Relocator:
 
     def _copy(self, source: Path, target: Path) -> None:
         """The project that moves gets a copy of what both have; nothing is taken from the other."""
-        future = self.placer.future
         if os.path.isdir(source) and not os.path.islink(source):
-            if not future.has(target):
-                future.make_directory(target, mode_of(source))
+            if not self.tree.has(target):
+                self.tree.make_directory(target, mode_of(source))
             for name in sorted(os.listdir(source)):
                 self._copy(source / name, target / name)
         elif os.path.isfile(source) and not os.path.islink(source):
@@ -179,69 +141,69 @@ class Relocator:
             self.left_alone.append(LeftAlone(str(source), "a link; no copy of it is made"))
 
     def _copy_file(self, document: Document, target: Path) -> None:
-        occupant = self.placer.future.now(target)
         keep = self.placer.on_conflict
-        if not self.placer.future.has(target):
+        if not self.tree.has(target):
             self._make(target, document.data, "other", mode_of(document.path))
         elif not (
-            self._has_already(document, target, occupant)
+            self._has_already(document, target)
             or keep == "keep-new"
-            or (keep == "keep-old" and self._overwrite(occupant, document.data))
+            or (keep == "keep-old" and self._overwrite(target, document.text))
         ):
             self.placer.conflicts.append((document.path, target))
 
-    def _has_already(self, document: Document, target: Path, occupant: Path | None) -> bool:
+    def _has_already(self, document: Document, target: Path) -> bool:
         """Whether the same is there, or a MEMORY.md, which gets the lines that it lacks."""
-        made = self._made.get(target)
-        if made is not None:
-            return made.after == document.data
+        if target in self.made:
+            return self.made[target].after == document.data
+        occupant = self.tree.now(target)
         if occupant is None or not both_files(document.path, occupant):
             return False
-        if (
-            document.path.name == MEMORY_FILE
-            and target.parent.parent.parent == self.placer.projects
-        ):
-            theirs = self.placer.drafts.needed(occupant)
-            theirs.appended += rewriter.appendix(theirs.content(), document.text)
+        if target.parts[-2:] == (MEMORY, MEMORY_FILE) and target.parents[2] == self.placer.projects:
+            theirs = self.placer.needed(occupant)
+            theirs.text = other.appended(theirs.text, document.text)
             return True
         return same_bytes(document.path, occupant)
 
-    def _overwrite(self, occupant: Path | None, content: bytes) -> bool:
+    def _overwrite(self, target: Path, text: str) -> bool:
         """Give a file on disk other content; what it holds is saved. False when it is none."""
+        occupant = self.tree.now(target)
         if occupant is None or not both_files(occupant, occupant):
             return False
-        draft = self.placer.drafts.needed(occupant)
-        draft.forget()
-        draft.whole = content
+        self.placer.needed(occupant).text = text
         return True
 
     def _make(self, path: Path, content: bytes, place: str, mode: int) -> None:
-        self.placer.future.add_file(path)
-        self._made[path] = FileChange(path, path, place, after=content, mode=mode)
+        self.tree.add_file(path)
+        self.made[path] = Write(path, path, place, None, content, mode=mode)
 
     # -- aliases and index ------------------------------------------------------------------
 
-    def _draft_aliases(self, relocations: list[Relocation], with_aliases: Iterable[Path]) -> None:
+    def _rewrite_aliases(self, relocations: list[Relocation], with_aliases: Iterable[Path]) -> None:
         """Lines of any project's aliases that name a directory which gets another name."""
         split = [(r.source, r.target) for r in relocations if not (r.whole or r.stays)]
         for directory in with_aliases:
-            if (aliases := self.placer.drafts.at(directory / ALIASES)) is not None:
-                aliases.lines += rewriter.alias_lines(aliases.text, self.names)
-                for source, target in split:
-                    _also(aliases, str(source), str(target))
+            aliases = self.placer.draft(directory / ALIASES)
+            if aliases is None:
+                continue
+            had = aliases.text.split("\n")
+            aliases.text = other.aliases(aliases.text, self.names)
+            for source, target in split:
+                if str(source) in had:  # its sessions are in two places then: name both
+                    aliases.text = other.appended(aliases.text, f"{target}\n")
 
-    def _draft_index(self, relocation: Relocation) -> None:
+    def _rewrite_index(self, relocation: Relocation) -> None:
         """Plan the new paths in the index of a directory, and who gets which entries."""
         directory = relocation.portion.directory
-        draft = self.placer.drafts.at(relocation.source / INDEX, directory.index_file)
+        draft = self.placer.draft(relocation.source / INDEX, directory.index_file)
         if draft is None:
             return
         try:
             if relocation.whole:
-                draft.rewrite_index(self.paths, relocation.names(self.paths))
+                names = relocation.names(self.paths)
+                draft.text = index.rewritten(draft.text, self.paths, names)
             elif relocation.stays:
                 ours = PathMap(tuple((s.path, s.new_path) for s in relocation.portion.shares))
-                draft.rewrite_index(ours, NameMap(()))
+                draft.text = index.rewritten(draft.text, ours, NameMap(()))
             else:
                 self._split_index(draft, relocation)
         except NotJsonError as error:
@@ -254,37 +216,38 @@ class Relocator:
         wanted = {session_of(entry) for entry in portion.entries}
         present = {session_of(item.name) for item in portion.directory.transcripts}
         olds = {share.path for share in portion.shares}
-        wanted |= sessions_of(draft.text, olds) - present
+        wanted |= index.sessions_of(draft.text, olds) - present
         names = relocation.names(self.paths)
-        relocation.entries = take_entries(draft, wanted, self.paths, names)
+        relocation.entries = [
+            (key, index.entry_rewritten(raw, self.paths, names))
+            for key, raw in index.entries(draft.text)
+            if key in wanted
+        ]
+        draft.text = index.without(draft.text, wanted)
         if portion.heir is not None:
-            draft.edits += owner_edits(draft.text, olds, portion.heir)
+            draft.text = index.owned_by(draft.text, olds, portion.heir)
 
     def _give_entries(self, relocation: Relocation) -> None:
         """To the index that is there then, or to a new one."""
+        if not relocation.entries:
+            return
         final = relocation.target / INDEX
-        occupant = self.placer.future.now(final)
-        draft = self.placer.drafts.at(occupant) if occupant is not None else None
+        occupant = self.tree.now(final)
+        draft = self.placer.draft(occupant) if occupant is not None else None
         try:
-            if draft is not None and relocation.entries:
-                add_entries(draft, relocation.entries)
-            elif relocation.entries:
-                self._make(final, self._listed_anew(relocation, final), "index", 0o600)
+            if draft is not None:
+                draft.text = index.with_entries(draft.text, relocation.entries)
+            else:
+                text = self._new_index(relocation, final)
+                self._make(final, text.encode("utf-8", "surrogateescape"), "index", 0o600)
         except NotJsonError:
             if self.placer.on_conflict == "keep-old":
-                self._overwrite(occupant, self._listed_anew(relocation, final))
+                self._overwrite(final, self._new_index(relocation, final))
             elif self.placer.on_conflict == "refuse":
                 self.placer.conflicts.append((relocation.source / INDEX, final))
 
-    def _listed_anew(self, relocation: Relocation, final: Path) -> bytes:
+    def _new_index(self, relocation: Relocation, final: Path) -> str:
         """An index of its own for what comes to `final`, from one directory or several."""
         listed = self._listed.setdefault(final, {})
         listed.update(relocation.entries)
-        text = new_index(list(listed.items()), relocation.portion.shares[0].new_path)
-        return text.encode("utf-8", "surrogateescape")
-
-
-def _also(aliases: Draft, source: str, target: str) -> None:
-    """Sessions of a split directory are in two places now: name the second one as well."""
-    if source in aliases.text.split("\n"):
-        aliases.appended += rewriter.appendix(aliases.content(), f"{target}\n")
+        return index.made(list(listed.items()), relocation.portion.shares[0].new_path)

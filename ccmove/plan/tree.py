@@ -1,4 +1,4 @@
-"""The directory tree as it will be after the steps planned so far; the disk is only looked at.
+"""The directory tree as it will be after the operations planned so far; the disk is only read.
 
 Planning asks again and again "what will be there then?": a place may be free because its tenant
 moves away, or taken because another move has filled it. Here each name knows where its content
@@ -11,11 +11,13 @@ import os
 import stat
 from pathlib import Path
 
-from ccmove.claude.nofollow import is_there
-from ccmove.plan.model import Step
+from ccmove.claude.reading import is_there
+from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
+
+MOST_NOTED = 10_000  # names by which a directory is recognised
 
 
-class Spot:
+class Node:
     """One name: where its content is on disk now, and the names below it that will differ.
 
     `now` is None for what is not on disk: nothing at all, or something that the run makes.
@@ -24,20 +26,20 @@ class Spot:
     def __init__(self, now: Path | None, made: str = "") -> None:
         self.now = now
         self.made = made  # "directory" or "file"
-        self.below: dict[str, Spot] = {}
+        self.below: dict[str, Node] = {}
 
     @property
     def is_there(self) -> bool:
         return self.now is not None or bool(self.made)
 
 
-class Future:
-    """Collects steps, and answers what will be where when they are done."""
+class Tree:
+    """Collects operations, and answers what will be where when they are done."""
 
     def __init__(self, *, ignores_case: bool = False) -> None:
-        self.steps: list[Step] = []
+        self.operations: list[Rename | Mkdir | Rmdir] = []
         self._ignores_case = ignores_case
-        self._root = Spot(Path("/"))
+        self._root = Node(Path("/"))
 
     # -- what will be there ------------------------------------------------------------
 
@@ -50,65 +52,131 @@ class Future:
 
     def is_directory(self, path: Path) -> bool:
         """Whether a real directory will be there; a link to one is none."""
-        spot = self._find(path)
-        if spot.now is None:
-            return spot.made == "directory"
-        return stat.S_ISDIR(os.lstat(spot.now).st_mode)
+        node = self._find(path)
+        if node.now is None:
+            return node.made == "directory"
+        return stat.S_ISDIR(os.lstat(node.now).st_mode)
 
     def names(self, path: Path) -> list[str]:
         """What will be in the directory at `path`, sorted."""
-        spot = self._find(path)
-        names = set(os.listdir(spot.now)) if spot.now is not None else set()
-        for name, child in spot.below.items():
+        node = self._find(path)
+        names = set(os.listdir(node.now)) if node.now is not None else set()
+        for name, child in node.below.items():
             (names.add if child.is_there else names.discard)(name)
         return sorted(names)
 
-    # -- steps ---------------------------------------------------------------------------
+    def moved(self) -> dict[Path, Path]:
+        """Where each thing that is renamed is now -> where it ends."""
+        origin: dict[Path, Path] = {}
+        for operation in self.operations:
+            if isinstance(operation, Rename):
+                origin[operation.target] = _follow(operation.path, origin)
+                origin.pop(operation.path, None)
+        return {now: final for final, now in origin.items()}
+
+    # -- operations ----------------------------------------------------------------------
 
     def rename(self, path: Path, target: Path) -> None:
         """Plan a rename of what will be at `path` to a name that will be free."""
-        spot = self._find(path)
-        self._put(path, Spot(None))
-        self._put(target, spot)
-        self.steps.append(Step("rename", path, target))
+        self._rename(path, target, self._holds(path))
+
+    def rename_folder(self, path: Path, target: Path) -> None:
+        """Plan a rename of a project folder, which is the user's own."""
+        self._rename(path, target, folder_holds(self.now(path) or path))
+
+    def _rename(self, path: Path, target: Path, holds: Holds | FolderHolds) -> None:
+        node = self._find(path)
+        self._put(path, Node(None))
+        self._put(target, node)
+        self.operations.append(Rename(path, target, holds))
+
+    def _holds(self, path: Path) -> Holds:
+        """What will be at `path` by then, as far as it is needed to recognise it."""
+        if not self.is_directory(path):
+            return Holds(False, (("", self._size(path)),))
+        names = self.names(path)
+        noted = [name for name in names if name.endswith(".jsonl")] or self._files(path, names)
+        return Holds(True, tuple((name, self._size(path / name)) for name in noted[:MOST_NOTED]))
+
+    def _files(self, path: Path, names: list[str]) -> list[str]:
+        """The names of all files below."""
+        found: list[str] = []
+        for name in names:
+            if not self.is_directory(path / name):
+                found.append(name)
+            else:
+                below = self._files(path / name, self.names(path / name))
+                found += [f"{name}/{one}" for one in below]
+        return found
+
+    def _size(self, path: Path) -> int:
+        now = self.now(path)
+        return os.lstat(now).st_size if now is not None else 0
 
     def make_directory(self, path: Path, mode: int) -> None:
-        self._put(path, Spot(None, "directory"))
-        self.steps.append(Step("mkdir", path, mode=mode))
+        self._put(path, Node(None, "directory"))
+        self.operations.append(Mkdir(path, mode))
 
     def remove_directory(self, path: Path, mode: int) -> None:
         """Plan to remove a directory that will be empty; `mode` is the one it has."""
-        self._put(path, Spot(None))
-        self.steps.append(Step("rmdir", path, mode=mode))
+        self._put(path, Node(None))
+        self.operations.append(Rmdir(path, mode))
 
     def add_file(self, path: Path) -> None:
-        """A file that the run writes; that takes no step."""
-        self._put(path, Spot(None, "file"))
+        """A file that the run writes, which is an operation of its own."""
+        self._put(path, Node(None, "file"))
 
     # -- the tree --------------------------------------------------------------------------
 
-    def _find(self, path: Path) -> Spot:
-        spot = self._root
+    def _find(self, path: Path) -> Node:
+        node = self._root
         for part in path.parts[1:]:
-            spot = self._child(spot, part)
-        return spot
+            node = self._child(node, part)
+        return node
 
-    def _put(self, path: Path, new: Spot) -> None:
-        spot = self._root
+    def _put(self, path: Path, new: Node) -> None:
+        node = self._root
         for part in path.parts[1:-1]:
-            spot = spot.below.setdefault(part, self._child(spot, part))
-        spot.below[path.name] = new
+            node = node.below.setdefault(part, self._child(node, part))
+        node.below[path.name] = new
 
-    def _child(self, spot: Spot, name: str) -> Spot:
-        if name in spot.below:
-            return spot.below[name]
-        if spot.now is None or not is_there(spot.now / name):
-            return Spot(None)
+    def _child(self, node: Node, name: str) -> Node:
+        if name in node.below:
+            return node.below[name]
+        if node.now is None or not is_there(node.now / name):
+            return Node(None)
         if self._ignores_case:
-            name = _spelled(spot.now, name)
-            if name in spot.below:
-                return spot.below[name]
-        return Spot(spot.now / name)
+            name = _spelled(node.now, name)
+            if name in node.below:
+                return node.below[name]
+        return Node(node.now / name)
+
+
+def _follow(path: Path, moved: dict[Path, Path]) -> Path:
+    """`path` under the nearest place above it, or itself, that the table knows."""
+    for place in (path, *path.parents):
+        if place in moved:
+            return moved[place] / path.relative_to(place)
+    return path
+
+
+def ends_of(path: Path, moved: dict[Path, Path]) -> Path:
+    """Where something that is at `path` now will be, by the table of `Tree.moved`."""
+    return _follow(path, moved)
+
+
+def folder_holds(folder: Path) -> FolderHolds:
+    """What a project folder is recognised by."""
+    found = os.lstat(folder)
+    entries = []
+    with os.scandir(folder) as listed:
+        for entry in listed:
+            facts = entry.stat(follow_symlinks=False)
+            is_dir = entry.is_dir(follow_symlinks=False)
+            size = 0 if is_dir else facts.st_size
+            kind = "directory" if is_dir else "file"
+            entries.append((entry.name, kind, size, facts.st_mtime_ns))
+    return FolderHolds(found.st_dev, found.st_ino, tuple(sorted(entries)))
 
 
 def _spelled(directory: Path, name: str) -> str:
@@ -123,12 +191,3 @@ def _spelled(directory: Path, name: str) -> str:
             if (found.st_ino, found.st_dev) == (wanted.st_ino, wanted.st_dev):
                 return listed
     return name
-
-
-def ignores_case(directory: Path) -> bool:
-    """Whether names in the place where `directory` is mean the same in any case."""
-    other = directory.with_name(directory.name.swapcase())
-    try:
-        return other.name != directory.name and os.path.samefile(directory, other)
-    except OSError:
-        return False

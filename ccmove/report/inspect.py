@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from ccmove.inspect.backups import Backup
-from ccmove.inspect.doctor import Examination
+from ccmove.inspect.checks import Examination
 from ccmove.inspect.findings import KINDS, Finding
 from ccmove.inspect.survey import Project
 from ccmove.report.console import Line, Printer
@@ -248,6 +248,15 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 
 
 # -- doctor --fix ----------------------------------------------------------------------------------
+
+
+def show_question(finding: Finding, printer: Printer, explain: bool) -> None:
+    """One finding on standard error, before somebody is asked about it."""
+    kind = KINDS[finding.kind]
+    messages = printer.on_stderr()
+    if explain:
+        messages.lines([[("title", kind.title)], [("dim", f"  {kind.means}")]])
+    messages.lines(about(finding))
 
 
 def show_repair(repair: Repair, printer: Printer) -> None:

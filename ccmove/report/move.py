@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from ccmove.plan.model import FileChange, Plan, ProjectMove
+from ccmove.plan.model import Plan, ProjectMove, Write
 from ccmove.report.console import Line, Piece, Printer, show_failure, with_command
 from ccmove.report.result import Result, counts
-from ccmove.rewrite.compare import Difference, differences
+from ccmove.rewrite.compare import Difference, compare
 from ccmove.rewrite.jsonspan import Pointer
 from ccmove.text import plural, printable
 from ccmove.text import readable_size as size
@@ -127,7 +127,7 @@ def _amounts(result: Result, plan: Plan, detailed: bool) -> Iterator[tuple[str, 
         yield plural(number["history"], "prompt"), [("", "in history.jsonl")]
     for place in ("config", "index", "other"):
         if number[place]:
-            files = [change for change in plan.files if change.place == place]
+            files = [change for change in plan.writes if change.place == place]
             yield plural(number[place], "value"), _in_files(files, place)
     if plan.left_alone and not detailed:
         yield plural(len(plan.left_alone), "thing"), [("dim", "left alone (-v says why)")]
@@ -141,7 +141,7 @@ def _directories_by_kind(projects: tuple[ProjectMove, ...]) -> str:
     return ", ".join([*words, *(f"{number} {done}" for number, done in numbers[1:])])
 
 
-def _in_files(files: list[FileChange], place: str) -> Line:
+def _in_files(files: list[Write], place: str) -> Line:
     if place != "index" and len(files) == 1:
         return [("", "in "), ("path", printable(files[0].ends))]
     noun = "sessions-index.json file" if place == "index" else "other file"
@@ -169,10 +169,10 @@ def _directories(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]
 
 
 def _differences(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
-    if not (plan.files or plan.history):
+    if not (plan.writes or plan.history):
         return
     yield from ([], [("title", "Differences")])
-    for change in sorted(plan.files, key=lambda change: PLACES.index(change.place)):
+    for change in sorted(plan.writes, key=lambda change: PLACES.index(change.place)):
         yield from _file(change, printer)
     if plan.history is not None:
         yield _file_line(plan.history.path, plural(result.prompts, "line"))
@@ -182,10 +182,10 @@ def _differences(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]
         yield from more(len(result.rewrites) - len(shown), "    ", " paths")
 
 
-def _file(change: FileChange, printer: Printer) -> Iterator[Line]:
+def _file(change: Write, printer: Printer) -> Iterator[Line]:
     """Rows of one pattern with the same before and after come together: an index repeats itself."""
     groups: dict[tuple[object, ...], list[Difference]] = {}
-    for row in differences(change):
+    for row in compare(change.before, change.after):
         key = (row.pattern, row.line, row.is_key, repr(row.before), repr(row.after))
         groups.setdefault(key, []).append(row)
     total = sum(map(len, groups.values()))

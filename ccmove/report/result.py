@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout
+from ccmove.claude.lists import Problem
 from ccmove.errors import CcmoveError
 from ccmove.inspect.findings import Choice, Finding
-from ccmove.inspect.listed import Problem
 from ccmove.inspect.survey import Project
 from ccmove.plan.model import Plan
-from ccmove.rewrite.compare import differences, number_of_differences
-from ccmove.rewrite.history import Scan
+from ccmove.rewrite.compare import compare
 
 SCHEMA = 1
 Moves = tuple[tuple[str, str], ...]
@@ -34,7 +33,6 @@ class Result:
     details: tuple[str, ...] = ()
     exit_code: int = 0
     settled: str | None = None
-    put_back: Scan | None = None  # of a restore: what the move changed in the saved history
 
     @property
     def undoes(self) -> bool:
@@ -43,19 +41,13 @@ class Result:
     @property
     def prompts(self) -> int:
         """How many lines of the history change."""
-        planned = self.plan.history.lines if self.plan and self.plan.history else 0
-        return planned + (self.put_back.lines if self.put_back else 0)
+        return self.plan.history.scan.lines if self.plan and self.plan.history else 0
 
     @property
     def rewrites(self) -> list[Rewrite]:
         """The paths that change in the history, with their number of lines."""
-        found: dict[tuple[str, str], int] = {}
-        for part in self.plan.history.parts if self.plan and self.plan.history else ():
-            for pair, number in part.scan.counts.items():
-                found[pair] = found.get(pair, 0) + number
-        for (before, after), number in (self.put_back.counts if self.put_back else {}).items():
-            found[after, before] = found.get((after, before), 0) + number
-        return [(before, after, number) for (before, after), number in found.items()]
+        counts = self.plan.history.scan.counts if self.plan and self.plan.history else {}
+        return [(before, after, number) for (before, after), number in counts.items()]
 
     def to_json(self) -> dict[str, Any]:
         """The object of contract version 1."""
@@ -105,15 +97,15 @@ def counts(result: Result) -> dict[str, int]:
     if result.plan is None:
         return found
     found["transcripts"] = sum(move.transcripts for move in result.plan.projects)
-    for change in result.plan.files:
-        found[change.place] += number_of_differences(change)
+    for change in result.plan.writes:
+        found[change.place] += len(compare(change.before, change.after))
     return found
 
 
 def _changes(result: Result) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for change in result.plan.files if result.plan else ():
-        for row in differences(change):
+    for change in result.plan.writes if result.plan else ():
+        for row in compare(change.before, change.after):
             place = {"file": str(change.path), "pointer": row.place}
             rows.append({**place, "before": row.before, "after": row.after})
     if result.plan is not None and result.plan.history is not None:

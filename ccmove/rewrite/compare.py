@@ -1,22 +1,23 @@
-"""What differs in a file, value by value: the same list for people and for `--json`.
+"""What differs between two contents of a file, value by value: for people, `--json`, the verifier.
 
-A move says itself which values it changes. A restore puts saved bytes back, so there the two
-texts are compared: objects and arrays side by side, so that a renamed key is one difference.
+Objects and lists are compared side by side, so that a renamed key is one difference.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from ccmove.plan.model import FileChange
-from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, show
-from ccmove.rewrite.splice import Edit
-from ccmove.text import plural
-from ccmove.text import readable_size as size
+from ccmove.rewrite.jsonspan import NotJsonError, Part, Pointer, show
+from ccmove.text import plural, readable_size
+
+Segment = tuple[int, int, int, int]  # one[i:j], other[k:m]
+_Parts = Sequence[tuple[str | int, Part]]
 
 
-class Difference(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Difference:
     """One value before and after; None for what is not there on that side."""
 
     pointer: Pointer
@@ -36,114 +37,121 @@ class Difference(NamedTuple):
         return tuple("*" if isinstance(token, int) else token for token in self.pointer)
 
 
-def differences(change: FileChange) -> list[Difference]:
-    """Every value that changes in one file."""
-    rows = [_of_edit(edit) for edit in change.edits]
-    rows += [_line(number, before, after) for number, before, after in change.lines]
-    if change.appended:
-        rows.append(_named("end of the file", None, change.appended.strip("\n")))
-    if rows:
-        return rows
-    if change.before is None:
-        made = change.after or b""
-        return [_named("whole file", None, f"new, {size(len(made))}")]
-    return compare(change.before, change.after or b"")
-
-
-def number_of_differences(change: FileChange) -> int:
-    """How many there are, without making any where that is known."""
-    known = len(change.edits) + len(change.lines) + bool(change.appended)
-    return known or len(differences(change))
-
-
-def _of_edit(edit: Edit) -> Difference:
-    return Difference(edit.pointer, *edit.describe(), is_key=edit.kind == "key")
-
-
-def _line(index: int, before: str | None, after: str | None) -> Difference:
-    return _named(f"line {index + 1}", before, after)
+def compare(before: bytes | None, after: bytes) -> list[Difference]:
+    """What differs, as JSON when both are, else line by line; `before` is None of a new file."""
+    if before is None:
+        return [_named("whole file", None, f"new, {readable_size(len(after))}")]
+    if before == after:
+        return []
+    one = before.decode("utf-8", "surrogateescape")
+    other = after.decode("utf-8", "surrogateescape")
+    try:
+        rows = list(_differences(Part.whole(one), Part.whole(other), ()))
+    except (NotJsonError, RecursionError):
+        rows = list(_lines(one, other))
+    spacing = plural(len(before), "byte"), f"{plural(len(after), 'byte')}, the same values"
+    return rows or [_named("whole file", *spacing)]
 
 
 def _named(place: str, before: object, after: object) -> Difference:
     return Difference((), before, after, line=place)
 
 
-# -- two texts -----------------------------------------------------------------------------------
-
-
-def compare(before: bytes, after: bytes) -> list[Difference]:
-    """What differs between two contents of one file: as JSON when both are, else line by line."""
-    one = before.decode("utf-8", "surrogateescape")
-    other = after.decode("utf-8", "surrogateescape")
-    try:
-        rows = list(_values(one, parse(one), other, parse(other), ()))
-    except (NotJsonError, RecursionError):
-        rows = list(_lines(one.split("\n"), other.split("\n")))
-    return rows or [_named("whole file", *_spacing(before, after))]
-
-
-def _spacing(before: bytes, after: bytes) -> tuple[object, object]:
-    """The same values, spelled or spaced in another way."""
-    return plural(len(before), "byte"), f"{plural(len(after), 'byte')}, the same values"
-
-
-def _values(one: str, a: Node, other: str, b: Node, at: Pointer) -> Iterator[Difference]:
-    if one[a.start : a.end] == other[b.start : b.end]:
+def _differences(a: Part, b: Part, at: Pointer) -> Iterator[Difference]:
+    """Only what differs is opened: a config file may be large."""
+    if a.raw == b.raw:
         return
-    if a.opened == b.opened == "{":
-        yield from _members(one, a, other, b, at)
-    elif a.opened == b.opened == "[":
-        yield from _items(one, a, other, b, at)
-    else:
-        yield Difference(at, _shown(one, a), _shown(other, b))
+    if a.kind == b.kind == "{":
+        yield from _members(a, b, at)
+    elif a.kind == b.kind == "[":
+        yield from _items(a, b, at)
+    elif _shown(a) != _shown(b):
+        yield Difference(at, _shown(a), _shown(b))
 
 
-def _members(one: str, a: Node, other: str, b: Node, at: Pointer) -> Iterator[Difference]:
-    """Members in the same order are compared in pairs: one whose name alone differs was renamed."""
-    names, others = [key.value for key in a.keys], [key.value for key in b.keys]
-    for tag, i, j, k, m in _opcodes(names, others):
-        in_pairs = j - i == m - k
-        for key, item in list(a.members())[i:j] if not in_pairs else ():
-            yield Difference((*at, key.value), _shown(one, item), None)
-        for key, item in list(b.members())[k:m] if not in_pairs else ():
-            yield Difference((*at, key.value), None, _shown(other, item))
-        for x, y in zip(range(i, j), range(k, m), strict=False) if in_pairs else ():
-            place = (*at, a.keys[x].value)
-            if tag == "replace":
-                yield Difference(place, a.keys[x].value, b.keys[y].value, is_key=True)
-            yield from _values(one, a.items[x], other, b.items[y], place)
-
-
-def _items(one: str, a: Node, other: str, b: Node, at: Pointer) -> Iterator[Difference]:
-    raws = [one[n.start : n.end] for n in a.items]
-    for tag, i, j, k, m in _opcodes(raws, [other[n.start : n.end] for n in b.items]):
-        if tag == "equal":
+def _members(a: Part, b: Part, at: Pointer) -> Iterator[Difference]:
+    """Members in the same place whose names alone differ were renamed."""
+    ours, theirs = (
+        [(key.value, Part(p.text, item)) for key, item in p.opened().members()] for p in (a, b)
+    )
+    names, others = [name for name, _ in ours], [name for name, _ in theirs]
+    in_place = len(ours) == len(theirs) and not _has_wandered(ours, theirs)
+    whole = [(0, len(ours), 0, len(theirs))]
+    for i, j, k, m in whole if in_place else _segments(names, others):
+        if j - i != m - k:
+            yield from _alone(ours[i:j], theirs[k:m], at)
             continue
+        for (name, one), (new, other) in zip(ours[i:j], theirs[k:m], strict=True):
+            if name != new:
+                yield Difference((*at, name), name, new, is_key=True)
+            yield from _differences(one, other, (*at, name))
+
+
+def _has_wandered(ours: list[tuple[str, Part]], theirs: list[tuple[str, Part]]) -> bool:
+    """Whether a member is the same under its name elsewhere: our changes stay in place.
+
+    In a swap or a chain another one has its name, and it has another.
+    """
+    raws = {name: part.raw for name, part in theirs}
+    return any(
+        name != new and raws.get(name) == one.raw != other.raw
+        for (name, one), (new, other) in zip(ours, theirs, strict=True)
+    )
+
+
+def _items(a: Part, b: Part, at: Pointer) -> Iterator[Difference]:
+    ours, theirs = list(enumerate(a.items())), list(enumerate(b.items()))
+    for i, j, k, m in _segments([_name(p) for _, p in ours], [_name(p) for _, p in theirs]):
         both = min(j - i, m - k)
-        for x, y in zip(range(i, i + both), range(k, k + both), strict=True):
-            yield from _values(one, a.items[x], other, b.items[y], (*at, x))
-        for x in range(i + both, j):
-            yield Difference((*at, x), _shown(one, a.items[x]), None)
-        for y in range(k + both, m):
-            yield Difference((*at, y), None, _shown(other, b.items[y]))
+        for (x, one), (_, other) in zip(ours[i : i + both], theirs[k : k + both], strict=True):
+            yield from _differences(one, other, (*at, x))
+        yield from _alone(ours[i + both : j], theirs[k + both : m], at)
 
 
-def _opcodes(one: list[str], other: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    import difflib
+def _alone(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Difference]:
+    """What only one of them has."""
+    yield from (Difference((*at, token), _shown(part), None) for token, part in ours)
+    yield from (Difference((*at, token), None, _shown(part)) for token, part in theirs)
 
-    return difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+
+def _name(item: Part) -> str:
+    """An item of a list is known by its session, else by its text."""
+    value = item.node.value
+    session = value.get("sessionId") if isinstance(value, dict) else None
+    return session if isinstance(session, str) else item.raw
 
 
-def _shown(text: str, node: Node) -> object:
+def _shown(part: Part) -> object:
     """A string as it reads, anything else as it is spelled."""
-    return node.value if type(node.value) is str else text[node.start : node.end]
+    return part.node.value if isinstance(part.node.value, str) else part.raw
 
 
-def _lines(one: list[str], other: list[str]) -> Iterator[Difference]:
-    for tag, i, j, k, m in _opcodes(one, other):
-        if tag == "equal":
-            continue
-        for number in range(max(j - i, m - k)):
-            before = one[i + number] if i + number < j else None
-            after = other[k + number] if k + number < m else None
-            yield _line((i if before is not None else k) + number, before, after)
+def _segments(one: list[str], other: list[str]) -> list[Segment]:
+    """one[i:j] and other[k:m] that belong together: a name that both have, or what lies between.
+
+    Where the names that both have stand in the same order that takes no search.
+    """
+    have, theirs = set(one), set(other)
+    common = [name for name in one if name in theirs]
+    if common != [name for name in other if name in have]:
+        matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+        return [(i, j, k, m) for _, i, j, k, m in matcher.get_opcodes()]
+    segments = []
+    i = k = 0
+    for name in common:
+        j, m = one.index(name, i), other.index(name, k)
+        segments += [(i, j, k, m), (j, j + 1, m, m + 1)]
+        i, k = j + 1, m + 1
+    return [*segments, (i, len(one), k, len(other))]
+
+
+def _lines(one: str, other: str) -> Iterator[Difference]:
+    if one and other.startswith(one):
+        yield _named("end of the file", None, other[len(one) :].strip("\n"))
+        return
+    before, after = one.split("\n"), other.split("\n")
+    for i, j, k, m in _segments(before, after):
+        for number in range(max(j - i, m - k) if before[i:j] != after[k:m] else 0):
+            old = before[i + number] if i + number < j else None
+            new = after[k + number] if k + number < m else None
+            yield _named(f"line {(i if old is not None else k) + number + 1}", old, new)

@@ -1,4 +1,4 @@
-"""history.jsonl: find the `project` values that move, at about the speed of reading the file.
+"""history.jsonl: find the `project` values that move, and write it with the new ones.
 
 A line is looked at only if it can match: it holds OLD where a value may begin, or an escape
 (`\\u`, `\\/`) in which OLD could be spelled. Every other byte is passed over in blocks. A line
@@ -8,55 +8,37 @@ ends at `\\n` only; one that is not a JSON object in valid UTF-8 stays as it is.
 
 from __future__ import annotations
 
-import json
 import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
-from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
+from ccmove.rewrite.jsonspan import NotJsonError, loads, parse, quote
 from ccmove.rewrite.pathmap import PathMap
 
 BLOCK = 512 << 10  # half or four times as much measured no faster
 PIECE = 2  # blocks that are written at once
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over
-NEWLINE = ord("\n")
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
+Tick = Callable[[int], None]
 
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")  # printable ASCII that JSON.stringify never escapes
 _ESCAPE = re.compile(rb"\\[/u]")
 _PLAIN_ESCAPE = re.compile(rb"\\(?:/|u00[2-7])")  # the only escapes in which plain text is spelled
-
-# A line as the client writes it; valid JSON if it is UTF-8. Not possessive, which some versions of
-# Python 3.11 get wrong; for each escape it takes memory, so not for long lines.
-_TEXT = rb'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*)*'
-_NUMBER = rb"[1-9][0-9]{0,15}"
-_PASTE = rb'"[0-9]+":\{"id":%b(?:,"[A-Za-z]+":"%b")*\}' % (_NUMBER, _TEXT)
-_USUAL_LINE = re.compile(
-    rb'\{"display":"%(text)b","pastedContents":\{(?:%(paste)b(?:,(?=")|(?=\})))*\},'
-    rb'"timestamp":%(number)b,"project":("%(text)b")(?:,"sessionId":"[0-9a-f-]*")?\}\r?\Z'
-    % {b"text": _TEXT, b"number": _NUMBER, b"paste": _PASTE}
-)
-_LONGEST_USUAL = 64 << 10
+# How a line ends that the client wrote. In valid JSON this is the last member but one of the
+# outermost object: the quote follows a comma or brace, and the line ends with the brace.
+_USUAL_END = re.compile(rb'[,{]"project":("[^"\\]*")(?:,"sessionId":"[^"\\]*")?\}\r?\Z')
 
 
-class Value(NamedTuple):
-    """One `project` value in a line: line[start:end] is its JSON text."""
-
-    start: int
-    end: int
-    before: str
-    after: str
-
-
-class Swap(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Swap:
     """One spelling of a path, and the bytes that come in its place."""
 
-    length: int  # of the spelling, in bytes
-    raw: bytes
-    move: tuple[str, str] | None = None  # the path and the new one, where they are known
+    old: bytes
+    new: bytes
+    move: tuple[str, str]  # the path and the new one
 
 
 class Scan:
@@ -72,6 +54,7 @@ class Scan:
         self.size = size  # how much of the file was looked at
         self.unreadable = 0  # lines that hold OLD but are no valid JSON
         self.too_long = 0
+        self.watched: set[str] = set()  # paths that stay, of those that were watched for
         self._places: dict[Swap, int] = {}
 
     @property
@@ -82,61 +65,37 @@ class Scan:
     @property
     def counts(self) -> dict[tuple[str, str], int]:
         """How many lines each old path has, with the new one."""
-        counts: dict[tuple[str, str], int] = {}
+        counts: Counter[tuple[str, str]] = Counter()
         for place, number in Counter(self.which).items():
-            move = self.swaps[place].move
-            if move is not None:
-                counts[move] = counts.get(move, 0) + number
-        return counts
-
-    def place(self, swap: Swap) -> int:
-        """The number of a swap."""
-        place = self._places.get(swap)
-        if place is None:
-            place = self._places[swap] = len(self.swaps)
-            self.swaps.append(swap)
-        return place
+            counts[self.swaps[place].move] += number
+        return dict(counts)
 
     def add(self, start: int, swap: Swap) -> None:
         """The value that begins here moves."""
+        place = self._places.setdefault(swap, len(self.swaps))
+        if place == len(self.swaps):
+            self.swaps.append(swap)
         self.starts.append(start)
-        self.which.append(self.place(swap))
+        self.which.append(place)
 
     def extend(self, rest: Scan) -> None:
         """Go on with what was found from here on."""
-        places = [self.place(swap) for swap in rest.swaps]
-        self.starts += rest.starts
-        same = places == [*range(len(places))]
-        self.which.extend(rest.which if same else map(places.__getitem__, rest.which))
+        for start, place in zip(rest.starts, rest.which, strict=True):
+            self.add(start, rest.swaps[place])
         self.size = rest.size
         self.unreadable += rest.unreadable
         self.too_long += rest.too_long
 
-    def packed(self) -> tuple[Any, ...]:
-        """For another process of the same program, in values that marshal knows; `size` first."""
-        swaps = [tuple(swap) for swap in self.swaps]
-        spans = (self.starts.tobytes(), self.which.tobytes())
-        return (self.size, self.unreadable, self.too_long, swaps, *spans)
-
-    @classmethod
-    def unpacked(cls, packed: tuple[Any, ...]) -> Scan:
-        found = cls()
-        found.size, found.unreadable, found.too_long, swaps, starts, which = packed
-        found.swaps = [Swap(*swap) for swap in swaps]
-        found.starts.frombytes(starts)
-        found.which.frombytes(which)
-        return found
-
     def spans(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int, bytes]]:
         """Start, end and new bytes of these values, by their number."""
         for start, place in zip(self.starts[first:last], self.which[first:last], strict=True):
-            length, raw, _ = self.swaps[place]
-            yield start, start + length, raw
+            swap = self.swaps[place]
+            yield start, start + len(swap.old), swap.new
 
     def grown_by(self) -> int:
         """How many bytes larger the file is after the move."""
         numbers = Counter(self.which).items()
-        return sum(n * (len(self.swaps[i].raw) - self.swaps[i].length) for i, n in numbers)
+        return sum(n * (len(self.swaps[i].new) - len(self.swaps[i].old)) for i, n in numbers)
 
     def new_size(self, start: int = 0) -> int:
         """How many bytes the part from `start` on has after the move."""
@@ -148,20 +107,6 @@ def encoded(path: str) -> bytes:
     return quote(path).encode()
 
 
-def needles_of(paths: PathMap) -> list[bytes]:
-    """The needles of a map as they stand in JSON text that the client wrote."""
-    return [encoded(needle)[1:-1] for needle in paths.needles()]
-
-
-def escapes_for(needles: list[bytes]) -> re.Pattern[bytes]:
-    """The escapes by which one of the needles may be spelled in another way.
-
-    The client itself escapes control characters only, so that plain needles skip its text.
-    """
-    plain = all(_PLAIN.fullmatch(needle) for needle in needles)
-    return _PLAIN_ESCAPE if plain else _ESCAPE
-
-
 # -- finding what moves ----------------------------------------------------------------------------
 
 
@@ -170,30 +115,81 @@ def scan(
     size: int,
     paths: PathMap,
     start: int = 0,
-    tick: Callable[[int], None] | None = None,
+    tick: Tick | None = None,
+    watch: PathMap | None = None,
 ) -> Scan:
     """Look at the bytes from `start` to `size`; the last line may lack its newline.
 
-    `tick` is told how many bytes were looked at.
+    `tick` is told how many bytes were looked at. Which paths of `watch` are there is noted too.
     """
-    found = Scan(size=start)
-    finder = _Finder(paths, found)
+    found = Scan(start)
+    needles = (*paths.needles(), *(watch.needles() if watch is not None else ()))
+    swaps: dict[bytes, Swap | None] = {}  # by the spelling
+    for offset, value in project_values(read, size, needles, found, tick):
+        if value.raw not in swaps:
+            after = paths.map(value.path)
+            swaps[value.raw] = None if after is None else swap_of(value, after)
+            if after is None and watch is not None and watch.covers(value.path):
+                found.watched.add(value.path)
+        swap = swaps[value.raw]
+        if swap is not None:
+            found.add(offset + value.start, swap)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The `project` of a line: line[start:start + len(raw)] is its JSON text."""
+
+    line: bytes
+    start: int
+    raw: bytes
+    path: str
+
+
+def swap_of(value: Value, after: str) -> Swap:
+    return Swap(value.raw, encoded(after), (value.path, after))
+
+
+def project_values(
+    read: Read, size: int, needles: Iterable[str], found: Scan, tick: Tick | None = None
+) -> Iterator[tuple[int, Value]]:
+    """The `project` of every line that may hold a needle, with where the line begins.
+
+    It goes on from `found.size` and counts there what can't be read.
+    """
+    signs = [encoded(needle)[1:-1] for needle in needles]
+    begin = found.size
+    for block, first, last in blocks(read, size, found):
+        for start, end in _lines_with(block, first, last, signs):
+            line = block[start:end]
+            try:
+                value = _project(line)
+            except (NotJsonError, UnicodeDecodeError):
+                found.unreadable += any(sign in line for sign in signs)
+                continue
+            if value is not None:
+                yield found.size + start, value
+        if tick:
+            tick(found.size + last - begin)
+
+
+def blocks(read: Read, size: int, found: Scan) -> Iterator[tuple[bytes, int, int]]:
+    """(block, first, last): whole lines block[first:last] from `found.size` on, which follows.
+
+    Lines that are too long are passed over, and counted.
+    """
     inside_long_line = False
     while found.size < size:
         block, end = _whole_lines(read, found.size, size)
         if not end:
-            break  # the file has shrunk meanwhile; whoever compares sizes will notice
+            return  # the file has shrunk meanwhile; whoever compares sizes will notice
         first = (block.find(b"\n", 0, end) + 1 or end) if inside_long_line else 0
-        ends_line = block[end - 1] == NEWLINE or found.size + end >= size
-        if ends_line:
-            finder.search(block, first, end)
-        elif not inside_long_line:
-            found.too_long += 1
+        ends_line = block[end - 1 : end] == b"\n" or found.size + end >= size
+        found.too_long += not ends_line and not inside_long_line
         inside_long_line = not ends_line
+        yield block, first if ends_line else end, end
         found.size += end
-        if tick:
-            tick(found.size - start)
-    return found
 
 
 def _whole_lines(read: Read, position: int, size: int) -> tuple[bytes, int]:
@@ -214,126 +210,63 @@ def _whole_lines(read: Read, position: int, size: int) -> tuple[bytes, int]:
         length = min(2 * length, LONGEST_LINE)
 
 
-class _Finder:
-    """Finds the values that one map moves."""
-
-    def __init__(self, paths: PathMap, found: Scan) -> None:
-        self.paths = paths
-        self.found = found
-        self.needles = needles_of(paths)
-        self._escape = escapes_for(self.needles)
-        self._places: dict[bytes, int | None] = {}  # which swap a spelling gets
-
-    def search(self, block: bytes, first: int, last: int) -> None:
-        """Add what moves in the whole lines block[first:last]; it begins at `found.size`."""
-        end = first
-        offset = self.found.size
-        starts, which = self.found.starts, self.found.which
-        for spot in self._spots(block, first, last):
-            if spot < end:
-                continue  # in a line that was seen already
+def _lines_with(
+    block: bytes, first: int, last: int, signs: list[bytes]
+) -> Iterator[tuple[int, int]]:
+    """Start and end of every line in which a path may begin with one of the signs."""
+    plain = all(_PLAIN.fullmatch(sign) for sign in signs)
+    escape = _PLAIN_ESCAPE if plain else _ESCAPE
+    spots = [spot for sign in signs for spot in _value_starts(block, sign, first, last)]
+    if block.find(b"\\", first, last) >= 0:
+        spots += [match.start() for match in escape.finditer(block, first, last)]
+    end = first
+    for spot in sorted(spots):
+        if spot >= end:
             start = block.rfind(b"\n", first, spot) + 1 or first
             end = block.find(b"\n", spot, last)
-            if end < 0:
-                end = last
-            usual = None
-            if end - start < _LONGEST_USUAL:
-                usual = _USUAL_LINE.match(block, start, end)
-            if usual is None or not _is_utf8(block[start:end]):
-                self._look_at(block[start:end], offset + start)
-                continue
-            spelling = usual[1]
-            if spelling not in self._places:
-                self._places[spelling] = self._place(spelling)
-            place = self._places[spelling]
-            if place is not None:
-                starts.append(offset + usual.start(1))
-                which.append(place)
-
-    def _place(self, spelling: bytes) -> int | None:
-        """Which swap a path in this spelling gets; None when it does not move."""
-        path = json.loads(spelling)
-        after = self.paths.map(path)
-        return None if after is None else self.found.place(_swap(len(spelling), path, after))
-
-    def _look_at(self, line: bytes, offset: int) -> None:
-        """One line, in any form and spelling."""
-        try:
-            value = self.value(line)
-        except (NotJsonError, UnicodeDecodeError):
-            self.found.unreadable += any(needle in line for needle in self.needles)
-            return
-        if value is not None:
-            start, end, before, after = value
-            self.found.add(offset + start, _swap(end - start, before, after))
-
-    def _spots(self, block: bytes, first: int, last: int) -> list[int]:
-        """Where in a part of a block a path of the map may be spelled, in order."""
-        spots: list[int] = []
-        for needle in self.needles:
-            spots += _value_starts(block, needle, first, last)
-        if block.find(b"\\", first, last) >= 0:
-            spots += [match.start() for match in self._escape.finditer(block, first, last)]
-        spots.sort()
-        return spots
-
-    def value(self, line: bytes) -> Value | None:
-        """The `project` of a line if it moves; raises on what is no JSON text."""
-        text = line.decode()
-        if text.startswith("\ufeff"):  # a file may begin with one, but this is a line
-            raise NotJsonError("a byte order mark")
-        root = parse(text, lambda pointer: not pointer)
-        item = root.get("project")
-        if item is None or not isinstance(item.value, str):
-            return None
-        after = self.paths.map(item.value)
-        if after is None:
-            return None
-        start = len(text[: item.start].encode())
-        end = start + len(text[item.start : item.end].encode())
-        return Value(start, end, item.value, after)
+            end = last if end < 0 else end
+            yield start, end
 
 
-def _swap(length: int, before: str, after: str) -> Swap:
-    return Swap(length, encoded(after), (before, after))
+def _value_starts(block: bytes, sign: bytes, first: int, last: int) -> Iterator[int]:
+    """Where a string may begin with the sign: not in `/code/app-docker`, nor inside a prompt.
 
-
-def _is_utf8(line: bytes) -> bool:
-    if line.isascii():
-        return True
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _value_starts(block: bytes, needle: bytes, first: int, last: int) -> list[int]:
-    """Where a string may begin with the needle: not in `/code/app-docker`, nor inside a prompt.
-
-    The string may be torn off behind it. Of a Windows path the needle is the last component
+    The string may be torn off behind it. Of a Windows path the sign is the last component
     alone, which may stand anywhere.
     """
-    is_whole = needle.startswith(b"/")
+    is_whole = sign.startswith(b"/")
     if is_whole:
-        needle = b'"' + needle
-    length = len(needle)
-    spots = []
-    at = block.find(needle, first, last)
+        sign = b'"' + sign
+    at = block.find(sign, first, last)
     while at >= 0:
-        end = at + length
-        if not is_whole:
-            spots.append(at)
-        elif block[end : end + 1] in b'"/\\\n':
-            spots.append(at + 1)
-        at = block.find(needle, end, last)
-    return spots
+        end = at + len(sign)
+        if not is_whole or block[end : end + 1] in b'"/\\\n':
+            yield at
+        at = block.find(sign, end, last)
 
 
-def project_values(line: bytes, paths: PathMap) -> list[Value]:
-    """The `project` of a line if it moves, else nothing; raises on what is no JSON text."""
-    value = _Finder(paths, Scan()).value(line)
-    return [value] if value is not None else []
+def _project(line: bytes) -> Value | None:
+    """The `project` of a line if it is a string; raises on what is no JSON text."""
+    text = line.decode()
+    if text.startswith("\ufeff"):  # a file may begin with one, but this is a line
+        raise NotJsonError("a byte order mark")
+    usual = _USUAL_END.match(line, line.rfind(b'"project":') - 1)
+    if usual is not None:
+        loads(text)  # it must be JSON
+        return Value(line, usual.start(1), usual[1], usual[1][1:-1].decode())
+    item = parse(text, lambda pointer: not pointer).get("project")
+    if item is None or not isinstance(item.value, str):
+        return None
+    raw = text[item.start : item.end].encode()
+    return Value(line, len(text[: item.start].encode()), raw, item.value)
+
+
+def paths_in(read: Read, size: int, paths: PathMap) -> dict[str, int]:
+    """Every path that the map covers and a history names, with how many lines name it."""
+    counts: Counter[str] = Counter()
+    for (before, _), number in scan(read, size, paths).counts.items():
+        counts[before] += number
+    return dict(counts)
 
 
 # -- writing it ------------------------------------------------------------------------------------
@@ -347,25 +280,15 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
         end = min(position + PIECE * BLOCK, found.size)
         last = bisect_left(found.starts, end, first)
         if last > first:
-            ((_, last_end, _),) = found.spans(last - 1, last)
-            end = max(end, last_end)
-        yield _spliced(read(position, end - position), position, found, first, last)
+            end = max(end, next(found.spans(last - 1, last))[1])
+        block = memoryview(read(position, end - position))
+        pieces: list[bytes | memoryview] = []
+        done = position
+        for begins, ends, raw in found.spans(first, last):
+            pieces += (block[done - position : begins - position], raw)
+            done = ends
+        yield b"".join([*pieces, block[done - position :]])
         first, position = last, end
-
-
-def _spliced(block: bytes, offset: int, found: Scan, first: int, last: int) -> bytes:
-    """The block, which begins at `offset`, with these spans replaced."""
-    if first == last:
-        return block
-    view = memoryview(block)
-    pieces: list[bytes | memoryview] = []
-    position = 0
-    for start, end, raw in found.spans(first, last):
-        pieces.append(view[position : start - offset])
-        pieces.append(raw)
-        position = end - offset
-    pieces.append(view[position:])
-    return b"".join(pieces)
 
 
 def rewrite(data: bytes, paths: PathMap) -> bytes:

@@ -14,22 +14,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 from json.encoder import encode_basestring
 from typing import Any
 
 Pointer = tuple[str | int, ...]
-Scan = Callable[[str, int], tuple[Any, int]]  # (text, start) -> value and end
-Hook = Callable[[dict[str, Any]], Any]
 Descend = Callable[[Pointer], bool]  # whether to open the object or list at the pointer
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _COMMA = re.compile(r"[ \t\n\r]*,[ \t\n\r]*")
 _COLON = re.compile(r"[ \t\n\r]*:[ \t\n\r]*")
 _CLOSER = {"{": "}", "[": "]"}
-_CHARACTER = re.compile(rb"\\(?=u(?!00[01]))")  # so that only the backslash is searched for
 _BOM = "\ufeff"
-_BOM_BYTES = _BOM.encode()
 DEEPEST = 100  # of a value that recursion can't deal with, so much is one
 
 
@@ -37,6 +34,7 @@ class NotJsonError(ValueError):
     """The text is not one JSON value."""
 
 
+@dataclass(slots=True, unsafe_hash=True)
 class Spelled:
     """A value that is kept as it is spelled.
 
@@ -44,36 +42,22 @@ class Spelled:
     too deeply, because recursion would fail on it.
     """
 
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
     def __str__(self) -> str:
         return self.text
 
-    def __repr__(self) -> str:
-        return f"Spelled({self.text!r})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Spelled) and other.text == self.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-
+@dataclass(slots=True, eq=False)
 class Node:
     """One value: text[start:end]. An opened object has `keys` beside its `items`."""
 
-    __slots__ = ("end", "items", "keys", "opened", "start", "value")
-
-    def __init__(self, start: int, end: int = -1, value: Any = None, opened: str = "") -> None:
-        self.start = start
-        self.end = end  # -1 of an object or list that is still being read
-        self.value = value  # of a string, a number or a constant, and of what was not opened
-        self.opened = opened  # "{" or "["
-        self.items: list[Node] = []
-        self.keys: list[Node] = []  # string nodes, as many as items
+    start: int
+    end: int = -1  # of an object or list that is still being read
+    value: Any = None  # of a string, a number or a constant, and of what was not opened
+    opened: str = ""  # "{" or "["
+    items: list[Node] = field(default_factory=list)
+    keys: list[Node] = field(default_factory=list)  # string nodes, as many as items
 
     def members(self) -> Iterator[tuple[Node, Node]]:
         """(key, value) of an opened object, repeated keys included; a list has none."""
@@ -100,48 +84,16 @@ def parse(text: str, descend: Descend | None = None) -> Node:
     return root
 
 
-def outline(data: bytes, descend: Descend) -> Node:
-    """Where the values of JSON text stand, in bytes; of those only the keys are kept.
-
-    Bytes are taken for characters, which is all the same to the syntax and far sooner done.
-    """
-    text = data.decode("latin-1")
-    root = parse_at(
-        text, _blank(text, len(_BOM_BYTES) if data.startswith(_BOM_BYTES) else 0), descend, _skip
-    )
-    _refuse_more(text, root.end)
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        for key in node.keys:
-            raw = data[key.start : key.end]
-            if not raw.isascii():
-                key.value = unquote(raw.decode("utf-8", "surrogateescape"))
-        waiting += [item for item in node.items if item.opened]
-    return root
-
-
-def parse_at(
-    text: str, start: int, descend: Descend | None = None, scan: Scan | None = None
-) -> Node:
+def parse_at(text: str, start: int, descend: Descend | None = None) -> Node:
     """The value that begins at `start`, wherever it ends."""
     try:
-        return _tree(text, start, descend, scan or _scan)
+        return _tree(text, start, descend)
     except StopIteration as error:
         raise _unexpected(error.value) from None
     except IndexError:
         raise NotJsonError("the text ends too early") from None
     except json.JSONDecodeError as error:
         raise NotJsonError(str(error)) from None
-
-
-def member_at(text: str, start: int) -> tuple[Node, Node]:
-    """The key and the value of the member that begins at `start`; the value is only passed over."""
-    key = parse_at(text, start)
-    colon = _COLON.match(text, key.end)
-    if colon is None or not isinstance(key.value, str):
-        raise _unexpected(start)
-    return key, parse_at(text, colon.end(), lambda _: False, _skip)
 
 
 def loads(text: str) -> Any:
@@ -156,25 +108,6 @@ def loads(text: str) -> Any:
         return _shallow(text, parse(text))
     _refuse_more(text, end)
     return value
-
-
-def byte_values(data: bytes, hook: Hook | None = None) -> dict[str, Any] | None:
-    """The value of JSON text, far sooner than by decoding it: strings are Latin-1 of their bytes.
-
-    Numbers are bytes, as they are spelled. None where that would mislead, or where a longer look
-    is needed: not an object at once, nested too deeply, or with a `\\u` that stands for more than a
-    control character, which the client writes so.
-    What `hook` makes of an object stands in its place.
-    """
-    if _CHARACTER.search(data):
-        return None
-    text = data.decode("latin-1")
-    try:
-        value, end = _byte_scanner(hook)(text, 0)
-        _refuse_more(text, end)
-    except (StopIteration, ValueError, RecursionError):
-        return None
-    return value if type(value) is dict else None
 
 
 def _shallow(text: str, node: Node, depth: int = 0) -> Any:
@@ -196,11 +129,11 @@ def canonical(text: str) -> str:
         return text
 
 
-def _tree(text: str, start: int, descend: Descend | None, scan: Scan) -> Node:
+def _tree(text: str, start: int, descend: Descend | None) -> Node:
     """Walks down and up again with a list of the nodes that are still being read."""
     reading: list[tuple[Node, Pointer]] = []
     pointer: Pointer = ()
-    root = _value(text, start, pointer, descend, scan)
+    root = _value(text, start, pointer, descend)
     position = start + 1
     if root.end < 0:
         reading.append((root, pointer))
@@ -213,7 +146,7 @@ def _tree(text: str, start: int, descend: Descend | None, scan: Scan) -> Node:
             continue
         if descend is not None:  # nobody else asks for pointers, and deep ones cost
             pointer = (*above, parent.keys[-1].value if parent.keys else len(parent.items))
-        node = _value(text, at, pointer, descend, scan)
+        node = _value(text, at, pointer, descend)
         parent.items.append(node)
         position = node.end
         if node.end < 0:
@@ -222,15 +155,15 @@ def _tree(text: str, start: int, descend: Descend | None, scan: Scan) -> Node:
     return root
 
 
-def _value(text: str, at: int, pointer: Pointer, descend: Descend | None, scan: Scan) -> Node:
+def _value(text: str, at: int, pointer: Pointer, descend: Descend | None) -> Node:
     """The value at `at`: one to be opened has no end yet, the others are complete."""
     opener = text[at]
     if opener in _CLOSER and (descend is None or descend(pointer)):
         return Node(at, opened=opener)
     try:
-        value, end = scan(text, at)
+        value, end = _scan(text, at)
     except RecursionError:  # deeper than the C scanner goes: open it after all
-        return _tree(text, at, None, scan)
+        return _tree(text, at, None)
     return Node(at, end, value)
 
 
@@ -260,8 +193,6 @@ def _read_key(text: str, parent: Node, at: int) -> int:
 
 
 def _beginning(text: str) -> int:
-    if text.startswith("{"):
-        return 0  # the usual case, made fast
     return _blank(text, len(_BOM) if text.startswith(_BOM) else 0)
 
 
@@ -286,25 +217,6 @@ def _no_constant(name: str) -> None:
 
 _decoder = json.JSONDecoder(parse_int=Spelled, parse_float=Spelled, parse_constant=_no_constant)
 _scan = _decoder.scan_once  # type: ignore[attr-defined]  # not in typeshed
-
-
-# Numbers are not converted, which could fail, nor kept, which takes time: `len` does neither.
-_skip_scan: Scan = json.JSONDecoder(
-    parse_int=len, parse_float=len, parse_constant=_no_constant
-).scan_once  # type: ignore[attr-defined]  # not in typeshed
-
-
-def _skip(text: str, at: int) -> tuple[Any, int]:
-    """Where the value ends; what it is nobody wants to know."""
-    return None, _skip_scan(text, at)[1]
-
-
-def _byte_scanner(hook: Hook | None) -> Any:
-    spelled = str.encode
-    decoder = json.JSONDecoder(
-        object_hook=hook, parse_int=spelled, parse_float=spelled, parse_constant=_no_constant
-    )
-    return decoder.scan_once  # type: ignore[attr-defined]  # not in typeshed
 
 
 # -- pointers and writing --------------------------------------------------------------------------
@@ -341,3 +253,45 @@ def unquote(raw: str) -> str:
 def quote(value: str) -> str:
     """`value` as the client spells it (JSON.stringify): only what must be escaped is escaped."""
     return _LONE.sub(lambda m: f"\\u{ord(m.group()):04x}", encode_basestring(value))
+
+
+# -- values with their texts -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A value and the text that it stands in; it is opened only when somebody looks into it."""
+
+    text: str
+    node: Node
+
+    @classmethod
+    def whole(cls, text: str) -> Part:
+        """The one value that `text` is. Two levels at once, since each look takes time."""
+        return cls(text, parse(text, lambda at: len(at) < 2))
+
+    @property
+    def raw(self) -> str:
+        return self.text[self.node.start : self.node.end]
+
+    @property
+    def kind(self) -> str:
+        return self.text[self.node.start]
+
+    def is_same(self, other: Part) -> bool:
+        """Whether the values are the same, in whatever spelling."""
+        return self.raw == other.raw or canonical(self.raw) == canonical(other.raw)
+
+    def opened(self) -> Node:
+        return self.node if self.node.opened else parse_at(self.text, self.node.start, _is_top)
+
+    def items(self) -> list[Part]:
+        return [Part(self.text, item) for item in self.opened().items]
+
+    def members(self) -> dict[str, Part]:
+        """The members that count, by name."""
+        return {key.value: Part(self.text, item) for key, item in self.opened().members()}
+
+
+def _is_top(at: Pointer) -> bool:
+    return not at

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 Move = tuple[str, str]
@@ -153,3 +155,31 @@ def _whole_path(path: str) -> re.Pattern[str]:
         drive = f"[{drive[0].upper()}{drive[0].lower()}]:"
     # Inside JSON text a backslash is written twice.
     return re.compile(_BEGINS + r"[\\/]+".join([drive, *map(re.escape, parts)]) + _ENDS)
+
+
+# -- directories of the state ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NameMap:
+    """Old -> new names of project directories, inside paths such as `…/projects/NAME/x.jsonl`."""
+
+    names: tuple[tuple[str, str], ...]
+    paths: PathMap = field(default_factory=lambda: PathMap(()))
+    sessions: Mapping[tuple[str, str], str] = field(default_factory=dict)  # that leave their own
+
+    def map(self, path: str) -> str | None:
+        """Where a path of the state itself is after the move, or None when it stays."""
+        place = self.paths.map(path) or path
+        for found in reversed(list(_DIRECTORY_NAME.finditer(place))):
+            alone = self.sessions.get((found["name"], found["entry"].removesuffix(".jsonl")))
+            new = dict(self.names).get(found["name"], alone)
+            if new is not None:
+                place = place[: found.start()] + new + place[found.end() :]
+                break
+        return place if place != path else None
+
+
+_DIRECTORY_NAME = re.compile(
+    r"(?<=[\\/]projects[\\/])(?P<name>[^\\/]+)(?=[\\/]?(?P<entry>[^\\/]*))"
+)

@@ -1,35 +1,51 @@
 """The backups there are, which of them still stand, and what they tell of whose sessions are.
 
-`backups/<ID>/manifest.json` says what a move or a restore changed, `files/` holds the saved
-files and the edits that were made to each, `displaced/` what lost in a merge.
+`backups/<ID>/manifest.json` says what a move or a restore changed, `files/` holds the documents
+before and after, `aside/` what lost in a merge. `unfinished/<ID>` is a run that could not be
+rolled back and was set aside: never pruned.
 """
 
 from __future__ import annotations
 
-import contextlib
+import calendar
 import json
 import os
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Ledger
-from ccmove.claude.state import names_in, read_document
-from ccmove.errors import NothingKnownError, RefusedError, run
-from ccmove.run import disk as files
-from ccmove.run.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest, from_json, to_json
+from ccmove.claude.reading import is_there, names_in, open_regular, read_document
+from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, look_at, run
+from ccmove.rewrite.history_back import Changed
+from ccmove.rewrite.history_back import from_json as changed_from_json
+from ccmove.run import disk
+from ccmove.run.manifest import (
+    ID_PATTERN,
+    LARGEST_MANIFEST,
+    Content,
+    Manifest,
+    Wrote,
+    WroteHistory,
+    from_json,
+    sha256,
+    to_json,
+)
 
 
 def new_id(layout: Layout) -> str:
     """An ID that sorts after every other one, even when the clock was set back."""
     identifier = _id(time.time(), os.urandom(2).hex())
-    newest = max(backup_ids(layout), default="")
+    newest = max((*backup_ids(layout), *unfinished_ids(layout)), default="")
     if identifier > newest:
         return identifier
     suffix = int(newest[-4:], 16) + 1
     if suffix <= 0xFFFF:
         return f"{newest[:17]}{suffix:04x}"
-    following = _id(_moment(newest) + 1, "0000")
+    date = [int(newest[a:b]) for a, b in ((0, 4), (4, 6), (6, 8), (9, 11), (11, 13), (13, 15))]
+    following = _id(calendar.timegm((*date,)) + 1, "0000")
     if not ID_PATTERN.fullmatch(following):
         raise RefusedError(
             f"no later backup than {layout.backups / newest} can be made",
@@ -38,39 +54,36 @@ def new_id(layout: Layout) -> str:
     return following
 
 
-def _moment(identifier: str) -> int:
-    """Seconds since 1970; a day that the month does not have is one of the next."""
-    import calendar
-
-    date = [int(identifier[a:b]) for a, b in ((0, 4), (4, 6), (6, 8), (9, 11), (11, 13), (13, 15))]
-    return calendar.timegm(tuple(date))
-
-
 def _id(seconds: float, suffix: str) -> str:
     return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(seconds))}-{suffix}"
 
 
+# -- manifests -------------------------------------------------------------------------------------
+
+
 def write_manifest(manifest: Manifest, layout: Layout) -> None:
-    path = layout.backups / manifest.id / "manifest.json"
-    files.remove_file(path, flushed=False)
-    files.write_new(path, [json.dumps(to_json(manifest, layout)).encode()])
+    """Into the directory of the run under way."""
+    path = layout.run / "manifest.json"
+    disk.remove_file(path, flushed=False)
+    disk.write_new(path, [json.dumps(to_json(manifest, layout, layout.run)).encode()])
 
 
 def read_manifest(identifier: str, layout: Layout) -> Manifest:
     """The manifest of one backup; RefusedError when it can't be trusted."""
-    path = layout.backups / identifier / "manifest.json"
+    directory = layout.backups / identifier
+    path = directory / "manifest.json"
     document = read_document(path, LARGEST_MANIFEST)
     if document is None:
+        if identifier in backup_ids(layout):
+            raise RefusedError(f"{path} is missing", look_at(directory))
         raise NothingKnownError(f"there is no backup {identifier}", run("ccmove", "backups"))
     try:
-        manifest = from_json(json.loads(document.data), layout)
+        manifest = from_json(json.loads(document.data), layout, directory)
         if manifest.id != identifier:
             raise ValueError(f"it belongs to {manifest.id}")
     except (ValueError, RecursionError) as error:
-        raise RefusedError(
-            f"{path} can't be used: {error}",
-            run("ls", "-l", path.parent / "files", text="what it saved is untouched"),
-        ) from None
+        files = run("ls", "-l", directory / "files", text="what it saved is untouched")
+        raise RefusedError(f"{path} can't be used: {error}", files) from None
     return manifest
 
 
@@ -79,45 +92,138 @@ def backup_ids(layout: Layout) -> list[str]:
     return [name for name in names_in(layout.backups) if ID_PATTERN.fullmatch(name)]
 
 
-def all_manifests(layout: Layout) -> list[Manifest]:
-    """Every manifest that can be trusted, oldest first."""
+def unfinished_ids(layout: Layout) -> list[str]:
+    """IDs of runs that were set aside."""
+    return [name for name in names_in(layout.unfinished) if ID_PATTERN.fullmatch(name)]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """One backup: its manifest, or the error that says why it can't be read."""
+
+    id: str
+    manifest: Manifest | None
+    problem: CcmoveError | None = None
+    stands: bool = False  # not undone
+
+
+def all_backups(layout: Layout) -> list[Backup]:
+    """Every backup, oldest first; each manifest is read once."""
     found = []
     for identifier in backup_ids(layout):
-        with contextlib.suppress(RefusedError, NothingKnownError):
-            found.append(read_manifest(identifier, layout))
-    return found
+        try:
+            found.append(Backup(identifier, read_manifest(identifier, layout)))
+        except (RefusedError, NothingKnownError) as error:
+            found.append(Backup(identifier, None, error))
+    standing = _standing(backup.manifest for backup in found if backup.manifest)
+    return [Backup(b.id, b.manifest, b.problem, standing.get(b.id, False)) for b in found]
 
 
-def in_force(manifests: Iterable[Manifest]) -> dict[str, bool]:
+def _standing(manifests: Iterable[Manifest]) -> dict[str, bool]:
     """For each run whether it still stands: not undone, or undone and done again."""
     standing: dict[str, bool] = {}
     undoes: dict[str, str] = {}
     for manifest in manifests:
         standing[manifest.id] = True
-        if manifest.undoes is not None:
-            undoes[manifest.id] = manifest.undoes
-            _turn(manifest.undoes, standing, undoes)
+        undone, state = manifest.undoes, False
+        if undone is not None:
+            undoes[manifest.id] = undone
+        while undone is not None:  # an undone undoing makes what it had undone stand again
+            standing[undone] = state
+            undone, state = undoes.get(undone), not state
     return standing
 
 
-def _turn(identifier: str, standing: dict[str, bool], undoes: dict[str, str]) -> None:
-    """The run is undone; if it was itself an undoing, what it had undone stands again."""
-    standing[identifier] = False
-    if identifier in undoes:
-        original = undoes[identifier]
-        standing[original] = True
-        if original in undoes:
-            _turn(undoes[original], standing, undoes)
-
-
-def read_ledger(layout: Layout) -> Ledger:
+def ledger_of(backups: Iterable[Backup]) -> Ledger:
     """What our own moves say about whose the entries of each directory are."""
     ledger = Ledger()
-    for manifest in all_manifests(layout):
-        for move in manifest.projects:
+    for backup in backups:
+        for move in backup.manifest.projects if backup.manifest is not None else ():
             for entry in move.entries:
                 ledger.entries.pop((move.source, entry), None)
                 ledger.entries[(move.target, entry)] = move.new_path
             ledger.owners.get(move.source, set()).discard(move.path)
             ledger.owners.setdefault(move.target, set()).add(move.new_path)
     return ledger
+
+
+def read_ledger(layout: Layout) -> Ledger:
+    return ledger_of(all_backups(layout))
+
+
+# -- saved files -----------------------------------------------------------------------------------
+
+
+def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
+    """The text of a document `before` or `after` a run; RefusedError when it is not that."""
+    content: Content | None = wrote.before if which == "before" else wrote.after
+    path = directory / "files" / f"{wrote.number}.{which}"
+    document = read_document(path)
+    if document is None or content is None:
+        raise RefusedError(
+            f"{path} is missing, so this backup can't be restored",
+            run("ls", "-l", path.parent, text="see what is left of it"),
+        )
+    if sha256(document.data) != content.sha256:
+        raise _changed(path)
+    return document.data
+
+
+def read_changed(directory: Path, wrote: WroteHistory) -> Changed:
+    """What a run changed in the history; RefusedError when its record can't be trusted."""
+    path = directory / "files" / f"{wrote.number}.json"
+    fd = open_regular(path)
+    if fd is None:
+        raise RefusedError(
+            f"{path} is missing, so this backup can't be restored",
+            run("ls", "-l", path.parent, text="see what is left of it"),
+        )
+    with open(fd, "rb") as file:
+        data = file.read()
+    if sha256(data) != wrote.record:
+        raise _changed(path)
+    try:
+        return changed_from_json(json.loads(data))
+    except (ValueError, RecursionError):
+        raise _changed(path) from None
+
+
+def _changed(path: Path) -> RefusedError:
+    what = f"{path} was changed since it was saved, so this backup can't be restored"
+    return RefusedError(what, look_at(path))
+
+
+# -- pruning ---------------------------------------------------------------------------------------
+
+
+def prune(
+    layout: Layout, keep: int | None, older_than: float | None, named: Iterable[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Remove backups beyond the newest `keep`, or older than that many seconds, and those named.
+
+    The IDs that went, and those that stay because they hold the only copy of something.
+    """
+    backups = {backup.id: backup for backup in all_backups(layout)}
+    named = set(named)
+    chosen = _chosen(list(backups), keep, older_than) if keep is not None or older_than else []
+    spared = [i for i in chosen if i not in named and _is_needed(layout, backups[i])]
+    gone = [i for i in backups if i in named or (i in chosen and i not in spared)]
+    for identifier in gone:
+        disk.remove_backup(layout.backups / identifier)
+    return gone, spared
+
+
+def _is_needed(layout: Layout, backup: Backup) -> bool:
+    """Whether it has the only copy of something; of one that can't be read that is not known."""
+    if backup.manifest is None:
+        return bool(names_in(layout.backups / backup.id / "aside"))
+    return any(is_there(path) for path in backup.manifest.only_copies)
+
+
+def _chosen(identifiers: list[str], keep: int | None, older_than: float | None) -> list[str]:
+    """Both conditions must hold when both are given."""
+    chosen = identifiers if keep is None else identifiers[: max(0, len(identifiers) - keep)]
+    if older_than is not None:
+        limit = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(max(0, time.time() - older_than)))
+        chosen = [identifier for identifier in chosen if identifier[:16] < limit]
+    return chosen

@@ -5,11 +5,12 @@ Its contract, which a system-call trace can check:
 - A file that exists is never opened for writing. New content is written beside it under a new
   name (O_CREAT|O_EXCL|O_NOFOLLOW, 0600), flushed to disk, given mode and owner, and renamed.
 - After every change of a directory of the user's that directory is flushed, before anything else.
-  Our own directories are flushed before the journal changes, which is what builds on them. The
-  names of staged files and of the client's locks need not survive a power cut.
+  Our own directories, and those in which files are staged, are flushed before the journal changes,
+  which is what builds on them. The client's locks need not survive a power cut.
 - Nothing is renamed over something else, except a staged file over the one it replaces.
-- Parents are opened without following links (`nofollow`), and every call works relative to that
-  descriptor: a link put there by someone else leads to an error, not astray.
+- Parents are opened without following links, and every call works relative to that descriptor: a
+  link put there by someone else leads to an error, not astray.
+- Directories go by rmdir, when empty. Only a backup that is pruned goes with all that is in it.
 
 Limits: a file system that lies about fsync can't be helped. Where a directory can't be flushed
 (some network file systems say EINVAL), the change itself is still atomic.
@@ -18,23 +19,24 @@ Limits: a file system that lies about fsync can't be helped. Where a directory c
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import stat
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from ccmove.background import WORTH_A_THREAD, Background
-from ccmove.claude.nofollow import directory, open_file
+from ccmove.claude.reading import directory, open_file
 
 LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-FLUSHED_EARLY = 16 << 20
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+BLOCK = 1 << 20
 
 
-class Attributes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Attributes:
     """Mode and owner of the file that a staged one will replace."""
 
     mode: int = 0o600
@@ -43,9 +45,11 @@ class Attributes(NamedTuple):
     mtime_ns: int | None = None
 
     @classmethod
-    def of(cls, found: os.stat_result, *, keep_times: bool = False) -> Attributes:
-        mtime = found.st_mtime_ns if keep_times else None
-        return cls(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, mtime)
+    def of(cls, found: os.stat_result, mtime_ns: int | None = None) -> Attributes:
+        return cls(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, mtime_ns)
+
+
+# -- flushing --------------------------------------------------------------------------------------
 
 
 def flush(path: Path) -> None:
@@ -66,15 +70,11 @@ def fsync(fd: int) -> None:
     os.fsync(fd)
 
 
-def write_all(fd: int, data: bytes) -> None:
-    """os.write may write less than it was given."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
+# -- files -----------------------------------------------------------------------------------------
 
 
-def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None = None) -> int:
-    """Write a file that must not exist yet, and flush it; the inode that it got.
+def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None = None) -> None:
+    """Write a file that must not exist yet, and flush it.
 
     Its name is flushed by whoever renames it into place, or by `flush`.
     """
@@ -83,44 +83,35 @@ def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None
         try:
             if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
                 os.fchmod(fd, 0o600)  # a strict umask would not even let us read it back
-            _write_pieces(fd, pieces, attributes or Attributes())
-            return os.fstat(fd).st_ino
-        finally:
-            os.close(fd)
-
-
-def _write_pieces(fd: int, pieces: Iterable[bytes], wanted: Attributes) -> None:
-    """Write and flush them all; of a large file the disk has the first part before the last is
-    made, and while it works on the last there is time to load what a rename needs.
-    """
-    unflushed = 0
-    with Background() as flushing:
-        for piece in pieces:
-            write_all(fd, piece)
-            unflushed += len(piece)
-            if unflushed >= FLUSHED_EARLY:
-                flushing.do(lambda: fsync(fd))
-                unflushed = 0
-        _dress(fd, wanted)
-        flushing.do(lambda: fsync(fd), unflushed)
-        if unflushed >= WORTH_A_THREAD:
-            _renameat2()
-        flushing.wait()
-
-
-def append(path: Path, data: bytes, attributes: Attributes) -> None:
-    """Add to a staged file of ours, and flush it."""
-    with directory(path.parent) as parent:
-        fd = os.open(path.name, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW, dir_fd=parent)
-        try:
-            write_all(fd, data)
-            _dress(fd, attributes)
+            for piece in pieces:
+                _write_all(fd, piece)
+            _set_attributes(fd, attributes or Attributes())
             fsync(fd)
         finally:
             os.close(fd)
 
 
-def _dress(fd: int, wanted: Attributes) -> None:
+def append(path: Path, data: bytes, attributes: Attributes) -> None:
+    """Add to a staged file of ours, and flush it."""
+    with directory(path.parent) as parent:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(path.name, flags, dir_fd=parent)
+        try:
+            _write_all(fd, data)
+            _set_attributes(fd, attributes)
+            fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    """os.write may write less than it was given."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _set_attributes(fd: int, wanted: Attributes) -> None:
     now = os.fstat(fd)
     owner = (
         wanted.uid if wanted.uid >= 0 else now.st_uid,
@@ -134,6 +125,28 @@ def _dress(fd: int, wanted: Attributes) -> None:
         os.utime(fd, ns=(wanted.mtime_ns, wanted.mtime_ns))
 
 
+def save(source: Path, saved: Path) -> None:
+    """Keep a large file under another name as well: by a hard link, or by a copy.
+
+    A link is not frozen: until the file is replaced, what is appended to it reaches both names.
+    """
+    with directory(source.parent) as old_parent, directory(saved.parent) as new_parent:
+        try:
+            os.link(
+                source.name,
+                saved.name,
+                src_dir_fd=old_parent,
+                dst_dir_fd=new_parent,
+                follow_symlinks=False,
+            )
+            return
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+                raise
+    with open(open_file(source, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        write_new(saved, iter(lambda: file.read(BLOCK), b""))
+
+
 def replace(staged: Path, target: Path) -> None:
     """Put a staged file in the place of `target`, both in one directory."""
     with directory(target.parent) as parent:
@@ -141,11 +154,16 @@ def replace(staged: Path, target: Path) -> None:
         _flush(parent)
 
 
-def rename_over(source: Path, target: Path) -> None:
-    """Put a file of ours in the place of `target`, from another directory."""
-    with directory(source.parent) as old_parent, directory(target.parent) as new_parent:
-        os.rename(source.name, target.name, src_dir_fd=old_parent, dst_dir_fd=new_parent)
-        _flush(new_parent)
+def remove_file(path: Path, *, flushed: bool = True, may_be_gone: bool = True) -> None:
+    """Remove a file of ours; as a rule it may be gone already."""
+    accepted = (FileNotFoundError, NotADirectoryError) if may_be_gone else ()
+    with contextlib.suppress(*accepted), directory(path.parent) as parent:
+        os.unlink(path.name, dir_fd=parent)
+        if flushed:
+            _flush(parent)
+
+
+# -- names -----------------------------------------------------------------------------------------
 
 
 def rename_new(source: Path, target: Path, *, flushed: bool = True) -> None:
@@ -192,10 +210,8 @@ def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
     """The system's rename that refuses to replace, returning an errno; None where there is none."""
     name, flag = ("renameatx_np", 4) if sys.platform == "darwin" else ("renameat2", 1)
     try:
-        import ctypes
-
         function = getattr(ctypes.CDLL(None, use_errno=True), name)
-    except (ImportError, AttributeError, OSError):
+    except (AttributeError, OSError):
         return None
 
     def call(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
@@ -203,6 +219,9 @@ def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
         return ctypes.get_errno() if failed else 0
 
     return call
+
+
+# -- directories -----------------------------------------------------------------------------------
 
 
 def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> None:
@@ -213,7 +232,8 @@ def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> No
             os.mkdir(path.name, 0o700, dir_fd=parent)
         finally:
             os.umask(before)
-        _set_mode(path.name, parent, mode)
+        if mode != 0o700:
+            _set_mode(path.name, parent, mode)
         if flushed:
             _flush(parent)
 
@@ -222,8 +242,7 @@ def _set_mode(name: str, parent: int, mode: int) -> None:
     """Through a descriptor: chmod by name would follow a link that took the place meanwhile."""
     fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
-        if stat.S_IMODE(os.fstat(fd).st_mode) != mode:
-            os.fchmod(fd, mode)
+        os.fchmod(fd, mode)
     finally:
         os.close(fd)
 
@@ -237,33 +256,16 @@ def ensure_directory(path: Path) -> None:
             os.fchmod(fd, 0o700)
 
 
-def open_lock(path: Path) -> int:
-    """A descriptor of our lock file, which is made, 0600, when it is not there yet."""
-    with directory(path.parent) as parent:
-        fd = os.open(path.name, LOCK_FILE, 0o600, dir_fd=parent)
-        if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
-            os.fchmod(fd, 0o600)
-        return fd
-
-
 def remove_directory(path: Path, *, flushed: bool = True) -> None:
+    """Remove a directory that is empty."""
     with directory(path.parent) as parent:
         os.rmdir(path.name, dir_fd=parent)
         if flushed:
             _flush(parent)
 
 
-def remove_file(path: Path, *, flushed: bool = True, may_be_gone: bool = True) -> None:
-    """Remove a file of ours; as a rule it may be gone already."""
-    accepted = (FileNotFoundError,) if may_be_gone else ()
-    with contextlib.suppress(*accepted), directory(path.parent) as parent:
-        os.unlink(path.name, dir_fd=parent)
-        if flushed:
-            _flush(parent)
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a directory of ours with all that is in it; it may be gone already."""
+def remove_backup(path: Path) -> None:
+    """Remove a pruned backup with all that is in it; it may be gone already."""
     waiting = [path]
     while waiting:
         below = _remove_files(waiting[-1])
@@ -287,48 +289,19 @@ def _remove_files(path: Path) -> list[Path]:
     return [name for name, is_dir in found if is_dir]
 
 
-def save(source: Path, saved: Path) -> bool:
-    """Keep the file as it is under another name; True for a link, which costs nothing.
-
-    A link is as good as a copy, because the live file is replaced, never edited. With other
-    links to it that can't be known, so it is copied then.
-    """
-    with directory(source.parent) as old_parent, directory(saved.parent) as new_parent:
-        if os.lstat(source.name, dir_fd=old_parent).st_nlink == 1:
-            try:
-                os.link(
-                    source.name,
-                    saved.name,
-                    src_dir_fd=old_parent,
-                    dst_dir_fd=new_parent,
-                    follow_symlinks=False,
-                )
-            except OSError as error:
-                if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK):
-                    raise
-            else:
-                return True
-    copy(source, saved, keep_times=True, mode=0o600)
-    return False
+# -- locks -----------------------------------------------------------------------------------------
 
 
-def copy(source: Path, target: Path, *, keep_times: bool = False, mode: int | None = None) -> int:
-    """Copy a file to a new name; the inode that the copy got."""
-    fd = open_file(source, os.O_RDONLY | os.O_NONBLOCK)
-    with open(fd, "rb") as file:
-        attributes = Attributes.of(os.fstat(fd), keep_times=keep_times)
-        if mode is not None:
-            attributes = Attributes(mode, attributes.uid, attributes.gid, attributes.mtime_ns)
-        return write_new(target, iter(lambda: file.read(1 << 20), b""), attributes)
-
-
-def set_mode(path: Path, mode: int) -> None:
-    """Set the mode of a saved file."""
+def open_lock(path: Path) -> int:
+    """A descriptor of our lock file, which is made, 0600, when it is not there yet."""
     with directory(path.parent) as parent:
-        _set_mode(path.name, parent, mode)
+        fd = os.open(path.name, LOCK_FILE, 0o600, dir_fd=parent)
+        if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
+            os.fchmod(fd, 0o600)
+        return fd
 
 
-def stamp(path: Path, mtime_ns: int) -> None:
-    """Set the time of a lock directory: that is how its holder says it is alive."""
+def stamp(path: Path) -> None:
+    """Set the time of a lock directory to now: that is how its holder says it is alive."""
     with directory(path.parent) as parent:
-        os.utime(path.name, ns=(mtime_ns, mtime_ns), dir_fd=parent, follow_symlinks=False)
+        os.utime(path.name, dir_fd=parent, follow_symlinks=False)

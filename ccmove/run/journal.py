@@ -1,54 +1,86 @@
-"""The journal: the run under way. While it is there, an interruption means: take back."""
+"""The run under way: its journal and its directory.
+
+`ccmove/journal.json` names what the run stages and, from the commit point on, everything that it
+does. `ccmove/run/` has the same manifest, the saved files, and what is parked or set aside; when
+the run is done this directory becomes `ccmove/backups/<ID>`, and that rename is the mark of
+completion. So a run is unfinished as long as either of the two is there, and can be rolled back
+from each of them alone.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.nofollow import is_there
-from ccmove.claude.state import read_document
-from ccmove.errors import UnsettledError, run
-from ccmove.run import disk as files
+from ccmove.claude.reading import is_there, read_document
+from ccmove.errors import UnsettledError, look_at, run
+from ccmove.run import disk
 from ccmove.run.manifest import (
     LARGEST_MANIFEST,
     SCHEMA,
     Manifest,
     Spelling,
+    Wrote,
+    WroteHistory,
     checked_id,
     from_json,
     to_json,
 )
 
 
-class Journal(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Journal:
     """The run under way. Until `manifest` is there nothing of the user's was changed."""
 
     id: str
-    mark: int  # nanoseconds that mark our client locks
-    locks: tuple[Path, ...] = ()
-    staged: tuple[Path, ...] = ()
+    staged: tuple[Path, ...]
     manifest: Manifest | None = None
+
+
+def staged_name(identifier: str, number: int) -> str:
+    """The name of a staged file: only this run can have made it."""
+    return f".ccmove-{identifier}-{number}"
+
+
+def staged_file(layout: Layout, identifier: str, wrote: Wrote | WroteHistory) -> Path:
+    """Where a run stages a file that it writes: beside it, or for one that it makes, in `run`."""
+    is_made = wrote.before is None
+    parent = layout.run / "staged" if is_made else wrote.path.parent
+    return parent / staged_name(identifier, wrote.number)
+
+
+def staged_files(layout: Layout, manifest: Manifest) -> tuple[Path, ...]:
+    return tuple(staged_file(layout, manifest.id, op) for op in manifest.written)
+
+
+def client_locks(layout: Layout, manifest: Manifest) -> list[Path]:
+    """The client's locks that a run needs."""
+    history_lock, config_lock = layout.client_locks
+    needed = [history_lock] if manifest.history is not None else []
+    if any(isinstance(op, Wrote) and op.place == "config" for op in manifest.written):
+        needed.append(config_lock)
+    return needed
+
+
+# -- on disk ---------------------------------------------------------------------------------------
 
 
 def write_journal(journal: Journal, layout: Layout) -> None:
     """Flushed to disk when this returns; the old journal is replaced in one step."""
-    spelling = Spelling(layout)
+    spelling = Spelling(layout, layout.run)
     record = {
         "schema": SCHEMA,
         "id": journal.id,
-        "mark": journal.mark,
-        "locks": [spelling.write(path) for path in journal.locks],
         "staged": [spelling.write(path) for path in journal.staged],
-        "manifest": to_json(journal.manifest, layout) if journal.manifest else None,
+        "manifest": to_json(journal.manifest, layout, layout.run) if journal.manifest else None,
     }
     fresh = _fresh(layout)
-    files.remove_file(fresh, flushed=False)
-    files.write_new(fresh, [json.dumps(record).encode()])
-    files.replace(fresh, layout.journal)
+    disk.remove_file(fresh, flushed=False)
+    disk.write_new(fresh, [json.dumps(record).encode()])
+    disk.replace(fresh, layout.journal)
 
 
 def _fresh(layout: Layout) -> Path:
@@ -57,79 +89,68 @@ def _fresh(layout: Layout) -> Path:
 
 
 def was_interrupted(layout: Layout) -> bool:
-    """Whether a run left its journal, or one that it was about to write."""
-    return is_there(layout.journal) or is_there(_fresh(layout))
+    """Whether a run left its journal, one that it was about to write, or its directory."""
+    return any(map(is_there, (layout.journal, _fresh(layout), layout.run)))
 
 
-def remove_unfinished(layout: Layout) -> None:
+def remove_unwritten(layout: Layout) -> None:
     """Remove a journal that was never in force."""
-    files.remove_file(_fresh(layout), flushed=False)
+    disk.remove_file(_fresh(layout), flushed=False)
 
 
 def read_journal(layout: Layout) -> Journal | None:
-    """The journal of an interrupted run, None when there is none; UnsettledError if unreadable."""
+    """The unfinished run, None when there is none; UnsettledError when it can't be read."""
+    problem = None
     document = read_document(layout.journal, LARGEST_MANIFEST)
-    if document is None:
-        return None
-    try:
-        record = json.loads(document.data)
-        if record["schema"] != SCHEMA:
-            raise ValueError(f"unknown version {record['schema']!r}")
-        manifest = record["manifest"]
-        if manifest is not None and manifest["id"] != record["id"]:
-            raise ValueError(f"its manifest belongs to {manifest['id']!r}")
-        journal = Journal(
-            checked_id(record["id"]),
-            _mark(record["mark"]),
-            tuple(_lock_path(text, layout) for text in record["locks"]),
-            tuple(_staged_path(text, layout, record["id"]) for text in record["staged"]),
-            from_json(manifest, layout) if manifest is not None else None,
-        )
-        _refuse_unstaged(journal)
-        return journal
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    if document is not None:
+        try:
+            return _journal(json.loads(document.data), layout)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            problem = error
+    manifest = _read_own_manifest(layout)
+    if manifest is not None:
+        return Journal(manifest.id, staged_files(layout, manifest), manifest)
+    if problem is not None:
         raise UnsettledError(
-            f"{layout.journal} can't be trusted: {error}",
-            run(
-                "mv",
-                layout.journal,
-                f"{layout.journal}.bad",
-                text=f"look at it and at {layout.backups}; to set it aside",
-            ),
-        ) from None
+            f"{layout.journal} can't be trusted: {problem}",
+            look_at(layout.own),
+            run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it"),
+        )
+    return Journal("", ()) if is_there(layout.run) else None
 
 
-def _refuse_unstaged(journal: Journal) -> None:
-    """Beside every file that a run replaces it stages one: the way back needs that place too.
-
-    Both are listed in one order.
-    """
-    for number, file in enumerate(journal.manifest.files if journal.manifest is not None else ()):
-        beside = [path.parent for path in journal.staged[number : number + 1]]
-        if file.before is not None and beside != [file.path.parent]:
-            raise ValueError(f"nothing is staged beside {file.path}")
+def _read_own_manifest(layout: Layout) -> Manifest | None:
+    """From the run's directory, for a journal that is gone or damaged."""
+    document = read_document(layout.run / "manifest.json", LARGEST_MANIFEST)
+    try:
+        return from_json(json.loads(document.data), layout, layout.run) if document else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None  # it was being written: then nothing had been changed
 
 
-def _lock_path(text: str, layout: Layout) -> Path:
-    for path in layout.client_locks:
-        if Spelling(layout).write(path) == text:
-            return path
-    raise ValueError(f"{text!r} is no lock of the client")
-
-
-def _mark(value: object) -> int:
-    if type(value) is not int or not 0 <= value < 1_000_000_000:
-        raise ValueError(f"{value!r} marks no lock of ours")
-    return value
+def _journal(record: dict[str, object], layout: Layout) -> Journal:
+    if record["schema"] != SCHEMA:
+        raise ValueError(f"unknown version {record['schema']!r}")
+    identifier = checked_id(record["id"])
+    rows = record["staged"]
+    if not isinstance(rows, list):
+        raise ValueError(f"{rows!r} are no staged files")
+    staged = tuple(_staged_path(text, layout, identifier) for text in rows)
+    if record["manifest"] is None:
+        return Journal(identifier, staged)
+    manifest = from_json(record["manifest"], layout, layout.run)
+    if manifest.id != identifier:
+        raise ValueError(f"its manifest belongs to {manifest.id!r}")
+    if staged != staged_files(layout, manifest):
+        raise ValueError("what it staged is not what it wrote")
+    return Journal(identifier, staged, manifest)
 
 
 def _staged_path(text: object, layout: Layout, identifier: str) -> Path:
     """A staged file is always ours: its name carries the ID of the run."""
     if not isinstance(text, str):
         raise ValueError(f"{text!r} is no staged file")
-    path = Spelling(layout).read(text) if text.startswith("$") else Path(text)
-    os.fsencode(text)  # half a character is no name; this error is a ValueError too
-    is_ours = re.fullmatch(rf"\.ccmove-{identifier}-[0-9]+", path.name)
-    if not is_ours or not path.is_absolute() or ".." in path.parts or "\0" in text:
+    path = Spelling(layout, layout.run).read(text)
+    if not re.fullmatch(rf"\.ccmove-{identifier}-[0-9]+", path.name):
         raise ValueError(f"{text!r} is no staged file")
     return path

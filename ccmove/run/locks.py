@@ -2,51 +2,45 @@
 
 The client's lock is a directory beside the file. Whoever makes it holds it, refreshes its mtime
 every few seconds and removes it; one that was not refreshed for 10 s is stale and may be taken.
-Ours are made under another name, marked by the nanoseconds of their mtime, and renamed into
-place, so that they never appear unmarked: a later run knows what our dead one left behind.
-None of this is flushed to disk: after a power cut nobody holds a lock, and one that is still
-there is stale.
+We know a lock for ours by the mtime that we read back after we set it: nobody else's has the
+same, also where times have no nanoseconds, since ours is refreshed before it gets stale. None of
+this is flushed to disk: after a power cut nobody holds a lock, and one that is left is stale.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+from filelock import lock_descriptor
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import links_refused
 from ccmove.errors import RefusedError, again
-from ccmove.run import disk as files
+from ccmove.run import disk
 
 STALE_AFTER = 10.0
 REFRESH_EVERY = 3.0
 WAIT = 15.0
-SECOND = 1_000_000_000
+Waiting = Callable[[Path], None]  # told once when a lock is waited for
 
 
 @contextlib.contextmanager
 def own_lock(layout: Layout) -> Iterator[None]:
-    """One ccmove at a time; RefusedError when another one is at work.
-
-    This is the lock that the package filelock takes, without the package: loading it takes longer
-    than planning a move, and it would follow a link on the way to the file.
-    """
+    """One ccmove at a time; RefusedError when another one is running."""
     with links_refused():
-        files.ensure_directory(layout.own)
-        fd = files.open_lock(layout.lock)
+        disk.ensure_directory(layout.own)
+        fd = disk.open_lock(layout.lock)
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not lock_descriptor(fd, blocking=False):
             raise RefusedError(
                 f"another ccmove is at work ({layout.lock} is locked)",
                 again("wait until it is done, then run it again"),
-            ) from None
+            )
         yield
     finally:
         with contextlib.suppress(OSError):  # the run is over, well or not, by now
@@ -56,10 +50,10 @@ def own_lock(layout: Layout) -> Iterator[None]:
 class ClientLocks:
     """Holds the client's locks on these files for as short a time as possible."""
 
-    def __init__(self, paths: list[Path], mark: int) -> None:
-        self.paths = paths
-        self.mark = mark
-        self._held: dict[Path, int] = {}
+    def __init__(self, paths: Iterable[Path], waiting: Waiting | None = None) -> None:
+        self.paths = tuple(paths)
+        self.waiting = waiting
+        self._held: dict[Path, int] = {}  # the mtime that was read back after it was set
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -78,61 +72,44 @@ class ClientLocks:
         self.release()
 
     def _acquire(self, path: Path) -> None:
-        deadline = time.monotonic() + WAIT
-        while True:
-            try:
-                self._held[path] = self._make(path)
-                return
-            except FileExistsError:
-                if self._take_over(path):
-                    continue
-            if time.monotonic() > deadline:
+        start = time.monotonic()
+        said = False
+        while not self._taken(path):
+            waited = time.monotonic() - start
+            if waited > WAIT:
                 raise RefusedError(
                     f"{path} is held by a running Claude Code",
                     again("let it finish or leave it, then run it again"),
                 )
+            if self.waiting and waited > 1 and not said:
+                self.waiting(path)
+                said = True
             time.sleep(0.05)
 
-    def _make(self, path: Path) -> int:
-        """Make the lock directory, marked from its first moment on; its inode."""
-        fresh = prepared_name(path, self.mark)
-        with contextlib.suppress(FileNotFoundError):
-            files.remove_directory(fresh, flushed=False)
-        files.make_directory(fresh, flushed=False)
+    def _taken(self, path: Path) -> bool:
+        """Make the lock directory; one that is stale is removed first. False while it is held."""
         try:
-            files.stamp(fresh, _marked_now(self.mark))
-            inode = os.lstat(fresh).st_ino
-            files.rename_new(fresh, path, flushed=False)
-        except BaseException:
+            disk.make_directory(path, flushed=False)
+        except FileExistsError:
+            if not _is_stale(path):
+                return False
             with contextlib.suppress(FileNotFoundError):
-                files.remove_directory(fresh, flushed=False)
-            raise
-        return inode
-
-    def _take_over(self, path: Path) -> bool:
-        """Remove a lock that is stale or that our own dead run left; False while it is held."""
-        try:
-            found = os.lstat(path)
-        except FileNotFoundError:
-            return True
-        age = time.time() - found.st_mtime
-        if age <= STALE_AFTER and found.st_mtime_ns % SECOND != self.mark:
-            return False
-        with contextlib.suppress(FileNotFoundError):
-            files.remove_directory(path, flushed=False)
+                disk.remove_directory(path, flushed=False)
+            return self._taken(path)
+        self._held[path] = os.lstat(path).st_mtime_ns
         return True
 
     def _keep_fresh(self) -> None:
         while not self._done.wait(REFRESH_EVERY):
-            for path, inode in list(self._held.items()):
+            for path in list(self._held):
                 with contextlib.suppress(OSError):
-                    if self._is_ours(path, inode):
-                        files.stamp(path, _marked_now(self.mark))
+                    if self._is_ours(path):
+                        disk.stamp(path)
+                        self._held[path] = os.lstat(path).st_mtime_ns
 
-    def _is_ours(self, path: Path, inode: int) -> bool:
-        """Not made anew by someone who took it over: by the mark too, as inodes are used again."""
-        found = os.lstat(path)
-        return found.st_ino == inode and found.st_mtime_ns % SECOND == self.mark
+    def _is_ours(self, path: Path) -> bool:
+        """Not made again by someone who took it for stale."""
+        return os.lstat(path).st_mtime_ns == self._held[path]
 
     def release(self) -> None:
         """Give the locks back; one that someone took over meanwhile is not ours to remove."""
@@ -140,31 +117,15 @@ class ClientLocks:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        for path, inode in list(self._held.items()):
+        for path in list(self._held):
             with contextlib.suppress(FileNotFoundError):
-                if self._is_ours(path, inode):
-                    files.remove_directory(path, flushed=False)
+                if self._is_ours(path):
+                    disk.remove_directory(path, flushed=False)
             del self._held[path]
 
 
-def new_mark() -> int:
-    """Nanoseconds by which this run's locks are told from all others."""
-    return 1_000 + int.from_bytes(os.urandom(4)) % 900_000_000
-
-
-def prepared_name(path: Path, mark: int) -> Path:
-    """The name under which a lock of ours is made before it takes its place."""
-    return path.with_name(f"{path.name}.ccmove-{mark}")
-
-
-def remove_left_over(path: Path, mark: int) -> None:
-    """Remove what a dead run with this mark left of its lock; never someone else's."""
-    with contextlib.suppress(FileNotFoundError):
-        files.remove_directory(prepared_name(path, mark))
-    with contextlib.suppress(FileNotFoundError):
-        if os.lstat(path).st_mtime_ns % SECOND == mark:
-            files.remove_directory(path)
-
-
-def _marked_now(mark: int) -> int:
-    return int(time.time()) * SECOND + mark
+def _is_stale(path: Path) -> bool:
+    try:
+        return time.time() - os.lstat(path).st_mtime > STALE_AFTER
+    except FileNotFoundError:
+        return True

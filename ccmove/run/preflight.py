@@ -1,4 +1,4 @@
-"""Refuse what is bound to fail, while nothing has been touched."""
+"""Refuse what is bound to fail, while nothing has been touched; a preview does the same."""
 
 from __future__ import annotations
 
@@ -8,14 +8,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.nofollow import is_there
-from ccmove.claude.reading import refuse_link
+from ccmove.claude.reading import is_there, refuse_link
 from ccmove.errors import RefusedError, again, look_at, run
-from ccmove.plan.model import Plan
-from ccmove.text import readable_size as amount
+from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename, Rmdir
+from ccmove.text import readable_size
 
 ROOM_TO_SPARE = 1 << 20
-FILES_TO_SPARE = 16  # journal, manifest, locks and the directories of a backup
+FILES_TO_SPARE = 24  # journal, manifest, saved texts, locks and the directories of a backup
+
+
+def preflight(layout: Layout, plan: Plan) -> None:
+    """Every check that needs no writing."""
+    refuse_foreign_state(layout)
+    refuse_links(layout, plan)
+    for write in plan.writes:
+        if write.before is not None:
+            _refuse_foreign_file(write.path)
+    if plan.history is not None:
+        _refuse_foreign_file(plan.history.path)
+    _refuse_full_disks(layout, plan)
+    _refuse_two_file_systems(layout, plan)
 
 
 def refuse_foreign_state(layout: Layout) -> None:
@@ -28,11 +40,14 @@ def refuse_foreign_state(layout: Layout) -> None:
             )
 
 
+# -- links -----------------------------------------------------------------------------------------
+
+
 def refuse_links_of_ours(layout: Layout) -> None:
     """What is ours is never a link: someone else made it."""
-    own = layout.own
-    for name in ("", "lock", "backups", "work", "journal.json", "journal.json.new"):
-        refuse_link(own / name)
+    names = ("", "lock", "backups", "run", "unfinished", "journal.json", "journal.json.new")
+    for name in names:
+        refuse_link(layout.own / name)
 
 
 def refuse_links(layout: Layout, plan: Plan) -> None:
@@ -44,14 +59,18 @@ def refuse_links(layout: Layout, plan: Plan) -> None:
         refuse_link(path)
         if os.path.lexists(path) and not path.is_dir():
             raise RefusedError(f"{path} is not a directory", look_at(path))
-    for change in plan.files:
-        refuse_link(change.path)
+    for write in plan.writes:
+        refuse_link(write.path)
 
 
 def _directories(layout: Layout, plan: Plan) -> Iterator[Path]:
     """Every directory of the state on the way to what the plan touches, the outer ones first."""
-    touched = [change.path for change in plan.files]
-    touched += [path for step in plan.steps for path in (step.path, step.target) if path]
+    touched = [write.path for write in plan.writes]
+    for operation in plan.operations:
+        if isinstance(operation, Rename):
+            touched += [operation.path, operation.target]
+        elif isinstance(operation, (Mkdir, Rmdir)):
+            touched.append(operation.path)
     for parent in dict.fromkeys(path.parent for path in touched):
         if parent.is_relative_to(layout.config_dir):
             place = layout.config_dir
@@ -62,16 +81,7 @@ def _directories(layout: Layout, plan: Plan) -> Iterator[Path]:
     yield from (path for path in touched if path.parent == layout.projects)
 
 
-def preflight(layout: Layout, plan: Plan) -> None:
-    """Refuse what is bound to fail, while nothing has been touched."""
-    refuse_links(layout, plan)
-    for change in plan.files:
-        if not change.is_new:
-            _refuse_foreign_file(change.path)
-    if plan.history is not None:
-        _refuse_foreign_file(plan.history.path)
-    _refuse_full_disks(layout, plan)
-    _refuse_two_file_systems(layout, plan)
+# -- files and room --------------------------------------------------------------------------------
 
 
 def _refuse_foreign_file(path: Path) -> None:
@@ -94,7 +104,7 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
     """Everything is staged before anything is replaced, so there must be room for all of it."""
     sizes: dict[int, int] = {}
     directories: dict[int, Path] = {}
-    for path, size in _staged(plan):
+    for path, size in _staged(layout, plan):
         parent = path.parent if path.parent.is_dir() else layout.config_dir
         device = os.stat(parent).st_dev
         directories.setdefault(device, parent)
@@ -103,50 +113,55 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
         _refuse_full_disk(directory, sizes[device] + ROOM_TO_SPARE)
 
 
-def _staged(plan: Plan) -> Iterator[tuple[Path, int]]:
-    for change in plan.files:
-        yield change.path, len(change.after or b"")
+def _staged(layout: Layout, plan: Plan) -> Iterator[tuple[Path, int]]:
+    """What is written where: new contents, and in the backup the texts before and after."""
+    for write in plan.writes:
+        yield write.path, len(write.after)
+        yield layout.own, len(write.after) + len(write.before or b"")
     if plan.history is not None:
-        yield plan.history.path, sum(part.scan.size for part in plan.history.parts)
+        yield plan.history.path, plan.history.scan.new_size()
 
 
 def _refuse_full_disk(directory: Path, size: int) -> None:
     space = os.statvfs(directory)
     free = space.f_bavail * space.f_frsize
-    hints = (
-        run("df", "-h", directory, text="what is free"),
-        again("make room, then run it again"),
-    )
+    hints = run("df", "-h", directory, text="what is free"), again("make room, then run it again")
     if free < size:
-        raise RefusedError(f"{directory}: {amount(free)} free, {amount(size)} needed", *hints)
+        what = f"{directory}: {readable_size(free)} free, {readable_size(size)} needed"
+        raise RefusedError(what, *hints)
     if space.f_files and space.f_favail < FILES_TO_SPARE:  # some file systems do not count them
         raise RefusedError(f"{directory}: no more files can be made there", *hints)
 
 
+# -- file systems ----------------------------------------------------------------------------------
+
+
 def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
     home = os.stat(layout.own if layout.own.is_dir() else layout.config_dir).st_dev
-    coming: list[Path] = []  # folders of projects
-    for step in plan.steps:
-        existing = step.path if os.path.lexists(step.path) else step.path.parent
-        if not os.path.lexists(existing):
-            continue
-        device = os.lstat(existing).st_dev
-        expected = home
-        is_folder = not step.path.is_relative_to(layout.config_dir)  # of a project itself
-        if is_folder and step.target is not None:
-            if any(step.target.is_relative_to(place) for place in coming):
-                continue  # it goes into a folder that will be there by then
-            coming.append(step.target)
-            if not step.target.parent.is_dir():
+    coming: list[Path] = []  # project folders, at their new places
+    for operation in plan.operations:
+        if isinstance(operation, (Rename, Mkdir, Rmdir)):
+            path = operation.path if os.path.lexists(operation.path) else operation.path.parent
+            if not os.path.lexists(path):
+                continue
+            expected: int | None = home
+            is_folder = isinstance(operation, Rename) and isinstance(operation.holds, FolderHolds)
+            if isinstance(operation, Rename) and is_folder:
+                expected = _device_of_folder(operation.target, coming)
+            if expected is not None and os.lstat(path).st_dev != expected:
                 raise RefusedError(
-                    f"{step.target.parent} does not exist",
-                    run("mkdir", "-p", step.target.parent),
+                    f"{path} is on another file system than where it is to go",
+                    "move the folder there yourself, then leave --move-folder out"
+                    if is_folder
+                    else run("df", path, text="see where it is"),
                 )
-            expected = os.stat(step.target.parent).st_dev
-        if device != expected:
-            raise RefusedError(
-                f"{existing} is on another file system than where it is to go",
-                "move the folder there yourself, then leave --move-folder out"
-                if is_folder
-                else run("df", existing, text="see where it is"),
-            )
+
+
+def _device_of_folder(target: Path, coming: list[Path]) -> int | None:
+    """The file system that a project folder goes to; None inside one that is itself moved."""
+    if any(target.is_relative_to(place) for place in coming):
+        return None
+    coming.append(target)
+    if not target.parent.is_dir():
+        raise RefusedError(f"{target.parent} does not exist", run("mkdir", "-p", target.parent))
+    return os.stat(target.parent).st_dev

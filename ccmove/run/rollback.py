@@ -1,7 +1,14 @@
-"""Take back a run that failed just now, or that died long ago, from the journal alone.
+"""Roll back a run that failed just now, or that died long ago, from what is on disk.
 
-Each change of the run may have been done or not: it is recognised by the inode that it put in
-place. What came later is never overwritten: such a file is reversed value by value.
+Goes backward through the operations and undoes those that are done. What is done is seen in what
+is there, not in inode numbers, which change with a copied home and are soon used again:
+
+- A write is done if and only if its staged file is gone: the replacing rename consumes it.
+- A rename is done if the target holds what the journal noted, and the old place does not.
+- What came later wins: of a changed document only our own change is taken out, a file that we
+  made stays if it was changed, and a state directory that was made again is merged file by file.
+
+Nothing is deleted but what we made. What can't be rolled back is kept, and blocks: exit 5.
 """
 
 from __future__ import annotations
@@ -10,244 +17,362 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
-from ccmove.claude import nofollow
 from ccmove.claude.layout import Layout
-from ccmove.claude.state import read_document
+from ccmove.claude.reading import is_there, names_in, open_regular, read_document, reader
 from ccmove.errors import NothingKnownError, RefusedError, UnsettledError, describe, run
-from ccmove.plan.model import Step
-from ccmove.run import disk as files
-from ccmove.run import reversal
+from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
+from ccmove.plan.tree import folder_holds
+from ccmove.rewrite import history
+from ccmove.run import disk
+from ccmove.run.backups import new_id, read_saved
 from ccmove.run.disk import Attributes
-from ccmove.run.journal import Journal, read_journal, remove_unfinished
-from ccmove.run.locks import ClientLocks, remove_left_over
-from ccmove.run.manifest import Content, Manifest, SavedFile, sha256_of
-from ccmove.run.stage import history_pieces
+from ccmove.run.journal import (
+    Journal,
+    client_locks,
+    read_journal,
+    remove_unwritten,
+    staged_file,
+    was_interrupted,
+)
+from ccmove.run.locks import ClientLocks
+from ccmove.run.manifest import ID_PATTERN, Manifest, Recorded, Wrote, WroteHistory, sha256
+from ccmove.run.takeback import document_back, history_back
+
+RECOVER = run("ccmove", "recover", text="fix that, then")
+SET_ASIDE = run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it")
 
 
-def settle(layout: Layout) -> str | None:
-    """Take back an interrupted run; what was done, in words, or None when there was none."""
+def roll_back(layout: Layout) -> str | None:
+    """Roll back an unfinished run; what was done, in words, or None when there was none."""
     try:
-        remove_unfinished(layout)
+        remove_unwritten(layout)
         journal = read_journal(layout)
-    except OSError as error:
-        raise _unsettled(error) from error
-    if journal is None:
-        return None
-    try:
-        undo = Undo(layout, journal, journal.manifest) if journal.manifest else None
-        if undo is not None and undo.has_begun():
-            with ClientLocks(list(journal.locks), journal.mark):
-                # What was parked goes back the way it came, also when that was removed already.
-                files.ensure_directory(layout.own / "work")
-                undo.run()
-        _refuse_vanished(layout, journal)
+        if journal is None:
+            return None
+        if journal.manifest is None or is_there(layout.backups / journal.id):
+            # Nothing was changed yet; or all was, and only the journal was left to remove.
+            finished = journal.manifest is not None
+            _sweep(layout, journal)
+            return None if finished else _done(journal.id)
+        rollback = Rollback(layout, journal.manifest)
+        rollback.refuse_missing()
+        with ClientLocks(client_locks(layout, journal.manifest)):
+            rollback.run()
         _sweep(layout, journal)
     except OSError as error:
-        raise _unsettled(error) from error
-    except RefusedError as error:  # a lock is held: "nothing was done" would not be true
+        raise UnsettledError(
+            f"an interrupted run could not be taken back: {describe(error)}", RECOVER
+        ) from error
+    except RefusedError as error:  # "nothing was done" would not be true
         raise UnsettledError(
             f"an interrupted run could not be taken back: {error.message}",
             run("ccmove", "recover", text="let it finish or leave it, then"),
         ) from error
-    return f"the interrupted run {journal.id} was taken back"
+    return _done(journal.id, rollback.stayed)
 
 
-def _unsettled(error: OSError) -> UnsettledError:
-    return UnsettledError(
-        f"an interrupted run could not be taken back: {describe(error)}",
-        run("ccmove", "recover", text="mend that, then"),
-    )
+def _done(identifier: str, stayed: list[str] | None = None) -> str:
+    name = f"the interrupted run {identifier}" if identifier else "an interrupted run"
+    return "; ".join((f"{name} was taken back", *(stayed or ())))
 
 
-def _refuse_vanished(layout: Layout, journal: Journal) -> None:
-    """A directory that someone took away may hold our changes, and come back with them."""
-    needed = [path.parent for path in journal.staged if path.parent != layout.own / "work"]
-    needed.append(layout.backups)
-    steps = journal.manifest.steps if journal.manifest is not None else ()
-    needed += [s.path for s in steps if s.target and s.path.parent == layout.projects]
-    for path in dict.fromkeys(needed):
-        if not nofollow.is_there(path):
-            raise UnsettledError(
-                f"{path} is gone, and with it what has to be taken back",
-                run("mkdir", path, text="put it back where it was, or, if it is gone for good"),
-                run("ccmove", "recover", text="then"),
+def _missing(what: str) -> UnsettledError:
+    return UnsettledError(f"an interrupted run could not be taken back: {what}", RECOVER, SET_ASIDE)
+
+
+class Rollback:
+    """Undoes the operations of a run in the opposite order; each may have been done or not."""
+
+    def __init__(self, layout: Layout, manifest: Manifest) -> None:
+        self.layout = layout
+        self.manifest = manifest
+        self.stayed: list[str] = []  # what came later and was left as it is, in words
+
+    def refuse_missing(self) -> None:
+        """Before anything is touched: is all there that is needed, and used for nothing else?"""
+        for operation in self.manifest.written:
+            if isinstance(operation, Wrote) and operation.before is not None:
+                self._refuse_unsaved(operation)
+        self._refuse_folders()
+
+    def _refuse_unsaved(self, wrote: Wrote) -> None:
+        if self._is_staged(wrote):
+            return
+        try:
+            read_saved(self.layout.run, wrote, "before")
+        except RefusedError as error:
+            raise _missing(error.message) from error
+
+    def _is_staged(self, wrote: Wrote | WroteHistory) -> bool:
+        """Whether the write is still to be done."""
+        return is_there(staged_file(self.layout, self.manifest.id, wrote))
+
+    def run(self) -> None:
+        for operation in reversed(self.manifest.operations):
+            self._undo(operation)
+
+    def _undo(self, operation: Recorded) -> None:
+        match operation:
+            case Rename(holds=FolderHolds()):
+                self._rename_folder_back(operation)
+            case Rename():
+                self._rename_back(operation)
+            case Mkdir():
+                self._remove_if_empty(operation.path)
+            case Rmdir():
+                if not is_there(operation.path):
+                    disk.make_directory(operation.path, operation.mode)
+            case _ if self._is_staged(operation):
+                pass  # it was not done: whatever the file holds is not ours
+            case WroteHistory():
+                self._put_history_back(operation)
+            case Wrote(before=None):
+                self._remove_made(operation)
+            case Wrote():
+                self._put_back(operation)
+
+    # -- names -----------------------------------------------------------------------------
+
+    def _rename_back(self, rename: Rename) -> None:
+        """A file or directory of the state."""
+        path, target, noted = rename.path, rename.target, rename.holds
+        assert isinstance(noted, Holds)
+        if not is_there(target) or (is_there(path) and holds(path, noted)):
+            if not is_there(path) and noted.is_directory and noted.entries:
+                raise _missing(f"{path} is gone, and {target} too")
+            return  # it was not done, or is undone already
+        if noted.entries and not holds(target, noted):
+            raise _missing(f"{target} is used for something else, and {path} is gone")
+        if is_there(path):
+            self._merge_back(target, path)
+        else:
+            disk.rename_new(target, path)
+
+    def _merge_back(self, target: Path, path: Path) -> None:
+        """The old name was used again since: everything goes back beside what is there.
+
+        Of two files of one name both stay where they are: the later one is the live one.
+        """
+        if not (_is_directory(target) and _is_directory(path)):
+            self.stayed.append(f"{path} was made again meanwhile; the earlier one is {target}")
+            return
+        for name in sorted(names_in(target)):
+            if is_there(path / name):
+                self._merge_back(target / name, path / name)
+            else:
+                disk.rename_new(target / name, path / name)
+        self._remove_if_empty(target)
+
+    def _remove_if_empty(self, path: Path) -> None:
+        try:
+            disk.remove_directory(path)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            self.stayed.append(f"{path} has something new in it and stays")
+
+    # -- project folders ---------------------------------------------------------------------
+
+    def _refuse_folders(self) -> None:
+        """A folder of the user's is renamed back only if it is the one that was renamed."""
+        renames = [op for op in self.manifest.operations if isinstance(op, Rename)]
+        folders = [op for op in renames if isinstance(op.holds, FolderHolds)]
+        places = dict.fromkeys(path for op in folders for path in (op.path, op.target))
+        for noted in {op.holds for op in folders}:
+            assert isinstance(noted, FolderHolds)
+            way = [op for op in folders if op.holds == noted]
+            found = [path for path in places if is_folder(path, noted)]
+            first, last = way[0].path, way[-1].target
+            if len(found) != 1:
+                both = "both look like" if found else "neither is"
+                raise _missing(f"{first} and {last}: {both} the folder that was renamed")
+        for operation in reversed(folders):
+            self._refuse_taken(operation, folders)
+
+    def _refuse_taken(self, operation: Rename, folders: list[Rename]) -> None:
+        """The old place must be free, or hold only what goes away from it before."""
+        assert isinstance(operation.holds, FolderHolds)
+        path, target = operation.path, operation.target
+        if not is_folder(target, operation.holds) or not is_there(path):
+            return
+        others = [op.holds for op in folders if op.holds != operation.holds]
+        if not any(isinstance(one, FolderHolds) and is_folder(path, one) for one in others):
+            raise _missing(f"{path} is used for something else, so {target} can't be renamed back")
+
+    def _rename_folder_back(self, rename: Rename) -> None:
+        assert isinstance(rename.holds, FolderHolds)
+        if is_folder(rename.target, rename.holds) and not is_there(rename.path):
+            disk.rename_new(rename.target, rename.path)
+
+    # -- contents ----------------------------------------------------------------------------
+
+    def _remove_made(self, wrote: Wrote) -> None:
+        """A file that we made goes while it still holds exactly what we wrote."""
+        document = read_document(wrote.path) if is_there(wrote.path) else None
+        if document is None:
+            return
+        if sha256(document.data) == wrote.after.sha256:
+            disk.remove_file(wrote.path)
+        else:
+            self.stayed.append(f"{wrote.path} was changed meanwhile and stays")
+
+    def _put_back(self, wrote: Wrote) -> None:
+        assert wrote.before is not None
+        document = read_document(wrote.path)
+        if document is not None:
+            found = document.data
+            content, named, mtime = document_back(self.layout.run, self.manifest, wrote, found)
+            self.stayed += [
+                f"{wrote.path}: {what} was changed meanwhile and stays" for what in named
+            ]
+            attributes = Attributes.of(os.lstat(wrote.path), mtime)
+        elif is_there(wrote.path.parent):  # taken away since, with our change in it
+            found, content = b"", read_saved(self.layout.run, wrote, "before")
+            attributes = Attributes(wrote.before.mode, mtime_ns=wrote.before.mtime_ns)
+        else:
+            return
+        if content != found or document is None:
+            fresh = self._fresh(wrote)
+            disk.write_new(fresh, [content], attributes)
+            disk.replace(fresh, wrote.path)
+
+    def _put_history_back(self, wrote: WroteHistory) -> None:
+        fd = open_regular(wrote.path)
+        if fd is None:
+            self._bring_history_back(wrote)
+            return
+        try:
+            found = os.fstat(fd)
+            scan, mtime = history_back(
+                self.layout.run, self.manifest, wrote, reader(fd), found.st_size
             )
+            if scan.lines:
+                fresh = self._fresh(wrote)
+                pieces = history.rewritten(reader(fd), scan)
+                disk.write_new(fresh, pieces, Attributes.of(found, mtime))
+                disk.replace(fresh, wrote.path)
+        finally:
+            os.close(fd)
+
+    def _bring_history_back(self, wrote: WroteHistory) -> None:
+        """Someone took the history away: it is there as before again, from its second name."""
+        saved = self.layout.run / "files" / f"{wrote.number}.before"
+        document = read_document(saved)
+        if document is not None:
+            fresh = self._fresh(wrote)
+            attributes = Attributes(wrote.before.mode, mtime_ns=wrote.before.mtime_ns)
+            disk.write_new(fresh, [document.data[: wrote.before.size]], attributes)
+            disk.replace(fresh, wrote.path)
+
+    def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
+        """Never the name of the staged file: that one being gone says that the write was done."""
+        staged = wrote.path.parent / staged_file(self.layout, self.manifest.id, wrote).name
+        fresh = staged.with_name(f"{staged.name}-back")
+        disk.remove_file(fresh, flushed=False)
+        return fresh
+
+
+# -- recognising -----------------------------------------------------------------------------------
+
+
+def holds(path: Path, noted: Holds) -> bool:
+    """Whether something of what was noted is there; names of transcripts are unique, and one may
+    have grown since. Of an empty directory this can't be said."""
+    return any(_has(path / name if name else path, size) for name, size in noted.entries)
+
+
+def _has(path: Path, size: int) -> bool:
+    try:
+        found = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size >= size
+
+
+def is_folder(path: Path, noted: FolderHolds) -> bool:
+    """Whether this is the project folder that was noted.
+
+    The very one, with something left of what was in it; or, in a copied home, one with most of
+    the noted entries, each of the same kind, size and date.
+    """
+    if not _is_directory(path):
+        return False
+    found = folder_holds(path)
+    names = {entry[0] for entry in found.entries}
+    if (found.device, found.inode) == (noted.device, noted.inode):
+        return not noted.entries or any(entry[0] in names for entry in noted.entries)
+    same = len(set(found.entries) & set(noted.entries))
+    return 2 * same > len(noted.entries)
+
+
+def _is_directory(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _is_empty_directory(path: Path) -> bool:
+    return _is_directory(path) and not names_in(path)
+
+
+# -- what is left ----------------------------------------------------------------------------------
 
 
 def _sweep(layout: Layout, journal: Journal) -> None:
     """Remove what the run left of its own; the journal last."""
     for path in journal.staged:
-        files.remove_file(path)
-    for path in journal.locks:
-        remove_left_over(path, journal.mark)
-    files.remove_tree(layout.own / "work")
-    directory = layout.backups / journal.id
-    with contextlib.suppress(FileNotFoundError):
-        files.remove_directory(directory / "displaced")  # not empty: something of the user's
-    files.remove_tree(directory)
-    files.remove_file(layout.journal)
+        disk.remove_file(path)
+        disk.remove_file(path.with_name(f"{path.name}-back"))
+    if is_there(layout.run):
+        _remove_run(layout, journal)
+    disk.remove_file(layout.journal)
 
 
-class Undo:
-    """Takes the changes of a run back in the opposite order; each may have been done or not."""
-
-    def __init__(self, layout: Layout, journal: Journal, manifest: Manifest) -> None:
-        self.layout = layout
-        self.manifest = manifest
-        # What is made need not have been staged; `read_journal` has seen to the others.
-        self._staged = dict(zip(manifest.files, journal.staged, strict=False))
-
-    def has_begun(self) -> bool:
-        """Whether anything of the user's was changed; if not, no lock is needed to take back."""
-        numbered = zip(self.manifest.steps, self.manifest.inodes, strict=True)
-        return any(
-            _inode(place) == file.inode
-            for file in self.manifest.files
-            for place in (file.path, file.ends)
-        ) or any(_may_be_done(step, inode) for step, inode in numbered)
-
-    def run(self) -> None:
-        for file in self.manifest.files:
-            if file.before is None:
-                self._remove_made(file)
-        numbered = zip(self.manifest.steps, self.manifest.inodes, strict=True)
-        for step, inode in reversed(list(numbered)):
-            if step.target is not None:
-                self._rename_back(step.path, step.target, inode)
-            elif step.kind == "mkdir":
-                with contextlib.suppress(FileNotFoundError):
-                    self._remove_if_empty(step.path)
-            elif not nofollow.is_there(step.path):
-                files.make_directory(step.path, step.mode)
-        for file in self.manifest.files:
-            if file.before is not None:
-                self._put_back(file, file.before)
-
-    def _remove_made(self, file: SavedFile) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            if os.lstat(file.path).st_ino == file.inode:
-                files.remove_file(file.path)
-
-    def _remove_if_empty(self, path: Path) -> None:
-        try:
-            files.remove_directory(path)
-        except OSError as error:
-            if error.errno != errno.ENOTEMPTY:
-                raise  # someone has put something there since: it is theirs
-
-    def _rename_back(self, path: Path, target: Path, inode: int) -> None:
-        try:
-            if os.lstat(target).st_ino != inode:
-                return
-        except (FileNotFoundError, NotADirectoryError):
-            return  # it was not done, or is taken back already
-        if nofollow.is_there(path) and os.lstat(path).st_ino != inode:
-            self._unite_back(target, path)
-        else:
-            files.rename_new(target, path)
-
-    def _unite_back(self, target: Path, path: Path) -> None:
-        """The old directory was made anew since: everything goes back beside what is there."""
-        if not (target.is_dir() and path.is_dir()):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-        for name in sorted(os.listdir(target)):
-            if nofollow.is_there(path / name):
-                self._unite_back(target / name, path / name)
-            else:
-                files.rename_new(target / name, path / name)
-        files.remove_directory(target)
-
-    def _put_back(self, file: SavedFile, before: Content) -> None:
-        """The saved file itself when nothing came later; else what the reversal makes of it."""
-        if _inode(self._staged[file]) == file.inode:
-            return  # it was not replaced yet: whatever it holds is not ours
-        saved = self.layout.backups / self.manifest.id / (file.saved or "")
-        if not nofollow.is_there(saved):
-            if _inode(file.path) == file.inode:
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(saved))
-            return  # a link that was renamed back already
-        try:
-            now = nofollow.lstat(file.path)
-        except FileNotFoundError:
-            self._bring_back(saved, file, before)
-            return
-        if now.st_ino == file.inode:
-            self._refuse_changed(saved, before)
-        if now.st_ino == file.inode and now.st_size == file.after.size:
-            self._rename_saved(saved, file, before)
-        elif os.lstat(saved).st_ino != now.st_ino:
-            self._put_back_changed(file, before)
-
-    def _bring_back(self, saved: Path, file: SavedFile, before: Content) -> None:
-        """Someone took the file away, perhaps with our changes: it is there as before again."""
-        if nofollow.is_there(file.path.parent):
-            self._refuse_changed(saved, before)
-            self._rename_saved(saved, file, before)
-
-    def _refuse_changed(self, saved: Path, before: Content) -> None:
-        """Never put back what is not what was saved."""
-        if sha256_of(saved, before.size) != before.sha256:
-            raise UnsettledError(
-                f"{saved} was changed since it was saved",
-                f"look at it and at {self.layout.journal}; nothing more is done by itself",
-            )
-
-    def _rename_saved(self, saved: Path, file: SavedFile, before: Content) -> None:
-        found = os.lstat(saved)
-        if stat.S_IMODE(found.st_mode) != before.mode:
-            files.set_mode(saved, before.mode)
-        if found.st_dev == os.lstat(file.path.parent).st_dev:
-            files.rename_over(saved, file.path)
-        else:
-            self._replace(file, lambda staged: files.copy(saved, staged, keep_times=True))
-
-    def _put_back_changed(self, file: SavedFile, before: Content) -> None:
-        if file.is_history:
-            self._put_back_history(file, before)
-            return
-        document = read_document(file.path)
-        if document is None:
-            return
-        data = document.data
-        content, _, _ = reversal.reversed_content(self.layout, self.manifest, file, data)
-        if content != data:
-            attributes = Attributes.of(os.lstat(file.path))
-            self._replace(file, lambda staged: files.write_new(staged, [content], attributes))
-
-    def _put_back_history(self, file: SavedFile, before: Content) -> None:
-        if sha256_of(file.path, before.size) == before.sha256:
-            return  # it is as before already, but for what was added
-        change = reversal.reversed_history(self.layout, self.manifest, file, file.path, [])
-        if change is None or not (change.lines or len(change.parts) > 1):
-            return
-        attributes = Attributes.of(os.lstat(file.path))
-        pieces = history_pieces(change)
-        self._replace(file, lambda staged: files.write_new(staged, pieces, attributes))
-
-    def _replace(self, file: SavedFile, write: Callable[[Path], object]) -> None:
-        """Through the name of its staged file, which the journal knows and which is free again."""
-        staged = self._staged[file]
-        files.remove_file(staged)
-        write(staged)
-        files.replace(staged, file.path)
+def _remove_run(layout: Layout, journal: Journal) -> None:
+    """The directory of the run; should it hold anything that is not ours, it is kept whole."""
+    saved = layout.run / "files"
+    for name in names_in(saved):
+        if name.partition(".")[0].isdigit() and name.endswith((".before", ".after", ".json")):
+            disk.remove_file(saved / name, flushed=False)
+    for name in names_in(layout.run / "staged"):
+        if name.startswith(".ccmove-"):
+            disk.remove_file(layout.run / "staged" / name, flushed=False)
+    empty = [part for part in ("files", "staged", "aside", "parked") if is_there(layout.run / part)]
+    if all(_is_empty_directory(layout.run / part) for part in empty) and set(
+        names_in(layout.run)
+    ) <= {*empty, "manifest.json"}:
+        for part in empty:
+            disk.remove_directory(layout.run / part, flushed=False)
+        disk.remove_file(layout.run / "manifest.json", flushed=False)
+        disk.remove_directory(layout.run)
+    else:
+        _set_aside(layout, journal.id)
 
 
-def _inode(path: Path) -> int | None:
-    try:
-        return os.lstat(path).st_ino
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+def set_aside(layout: Layout) -> str:
+    """Keep journal, backup and parked things of an unfinished run together; the ID they have."""
+    if not was_interrupted(layout):
+        raise NothingKnownError("there is no interrupted run", run("ccmove", "backups"))
+    remove_unwritten(layout)
+    with contextlib.suppress(UnsettledError):
+        journal = read_journal(layout)
+        if journal is not None and journal.id:
+            return _set_aside(layout, journal.id)
+    return _set_aside(layout, "")
 
 
-def _may_be_done(step: Step, inode: int) -> bool:
-    if step.target is not None:
-        return _inode(step.target) == inode
-    return (_inode(step.path) is not None) == (step.kind == "mkdir")
-
-
-def set_aside(layout: Layout) -> str | None:
-    """Stands in for keeping an unfinished run: there is nothing that could do it yet."""
-    raise NothingKnownError(f"no run was interrupted in {layout.own}", run("ccmove", "recover"))
+def _set_aside(layout: Layout, identifier: str) -> str:
+    identifier = identifier if ID_PATTERN.fullmatch(identifier) else new_id(layout)
+    disk.ensure_directory(layout.unfinished)
+    kept = layout.unfinished / identifier
+    if not is_there(layout.run):
+        disk.make_directory(layout.run)
+    if is_there(layout.journal) and not is_there(layout.run / "journal.json"):
+        disk.rename_new(layout.journal, layout.run / "journal.json")
+    disk.rename_new(layout.run, kept)
+    return identifier

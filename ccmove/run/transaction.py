@@ -1,67 +1,67 @@
-"""All or nothing: one journal, one commit point, and steps that can be taken back.
+"""All or nothing: one journal, one commit point, and operations that can be rolled back.
 
 A run goes through these, in this order; `attempt` reads as the list:
 
     plan        a read-only look
     preflight   is there room, is everything ours, on one file system, no link in the way
     begin       the journal: names what will be staged, so that it can be swept up
-    save        the files that change are kept in the backup
-    stage       their new content is written beside them, flushed, read back and checked
-    commit      manifest and journal on disk: from here on all can be taken back from them alone
+    save        what changes is kept in the run's directory, before and after
+    stage       new content is written beside each file, flushed, read back and checked
+    commit      manifest and journal on disk: from here on all can be rolled back from them alone
     lock        the client's locks, only now and for a moment
     look again  is everything still as it was planned? (the history may have grown: carry over)
     change      replace, rename, and see that what was staged is what is there
     verify      locks released: has everything that moved survived?
-    finish      journal removed
+    finish      the run's directory becomes a backup, and the journal goes
 
-Until the journal is gone, an interruption anywhere means: take back. `settle` does that for a
-run that failed just now and for one that died long ago.
+Until then an interruption anywhere means: roll back.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import os
-import stat
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from ccmove import errors
-from ccmove.background import hashing
-from ccmove.claude import nofollow
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import Fingerprint
-from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, describe
-from ccmove.plan.model import FileChange, HistoryChange, Plan, origin_of
-from ccmove.run import backups as backup
-from ccmove.run import disk as files
-from ccmove.run import journal, manifest, verifier
-from ccmove.run.disk import Attributes
-from ccmove.run.journal import Journal
-from ccmove.run.locks import ClientLocks, new_mark, own_lock
-from ccmove.run.manifest import Content, Manifest, SavedFile
+from ccmove.claude.reading import is_there
+from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, again, describe, run
+from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Write, WriteHistory
+from ccmove.run import backups, disk, verifier
+from ccmove.run.journal import (
+    Journal,
+    client_locks,
+    read_journal,
+    staged_name,
+    was_interrupted,
+    write_journal,
+)
+from ccmove.run.locks import ClientLocks, own_lock
+from ccmove.run.manifest import Manifest, Recorded
 from ccmove.run.preflight import preflight, refuse_foreign_state
+from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
-from ccmove.run.stage import StagedHistory
+from ccmove.run.stage import Staged, StagedDocument, StagedHistory
 
-MakePlan = Callable[[Path], Plan]
+MakePlan = Callable[[], Plan]
 Progress = Callable[[str, int, int], None]  # what, bytes done, bytes in all
 
 TRIES = 5
 
 
-class Outcome(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Outcome:
     """What a run did; `identifier` is None when there was nothing to do."""
 
     plan: Plan
     identifier: str | None
-    settled: str | None = None
+    rolled_back: str | None = None
 
 
-def run(
+def run_plan(
     layout: Layout, make_plan: MakePlan, *, full: bool = False, progress: Progress | None = None
 ) -> Outcome:
     """Do what `make_plan` plans, or leave everything as it was.
@@ -69,43 +69,36 @@ def run(
     The first plan is made before our lock is taken, so that a refusal leaves no trace at all;
     should the state change before the locks are held, it is planned again.
     """
+
+    def planned() -> Plan:
+        plan = make_plan()
+        preflight(layout, plan)
+        return plan
+
     refuse_foreign_state(layout)
-    first = None if nofollow.is_there(layout.journal) else Draft.make(layout, make_plan)
-    if first is not None and not first.plan.changes_anything:
-        return Outcome(first.plan, None)
+    plan = None if was_interrupted(layout) else planned()
+    if plan is not None and not plan.changes_anything:
+        return Outcome(plan, None)
     # `ending` outlives our lock: once the run is done nothing may claim that it was interrupted.
     with termination_as_interrupt(), contextlib.ExitStack() as ending, own_lock(layout):
-        settled = _settled(layout)
+        rolled_back = roll_back(layout) if was_interrupted(layout) else None
         for tries_left in reversed(range(TRIES)):
-            draft = first if first is not None and not settled else Draft.make(layout, make_plan)
-            first = None
-            if not draft.plan.changes_anything:
-                return Outcome(draft.plan, None, settled)
+            if plan is None or rolled_back:
+                plan = planned()
+            if not plan.changes_anything:
+                return Outcome(plan, None, rolled_back)
+            work = Work(layout, plan, backups.new_id(layout), progress)
             try:
-                attempt(Run(layout, draft.plan, draft.identifier, progress), full, ending)
+                attempt(work, full, ending)
+                return Outcome(plan, work.identifier, rolled_back)
             except StaleLookError:
                 if not tries_left:
                     raise
-            else:
-                return Outcome(draft.plan, draft.identifier, settled)
+                plan = None
         raise AssertionError("unreachable")
 
 
-class Draft(NamedTuple):
-    """A plan that may be carried out, under the ID that its backup will have."""
-
-    identifier: str
-    plan: Plan
-
-    @classmethod
-    def make(cls, layout: Layout, make_plan: MakePlan) -> Draft:
-        identifier = backup.new_id(layout)
-        plan = make_plan(layout.backups / identifier / "displaced")
-        preflight(layout, plan)
-        return cls(identifier, plan)
-
-
-def attempt(work: Run, full: bool, ending: contextlib.ExitStack) -> None:
+def attempt(work: Work, full: bool, ending: contextlib.ExitStack) -> None:
     """One try; StaleLookError when the state changed under it and nothing was done."""
     try:
         work.begin()
@@ -122,56 +115,36 @@ def attempt(work: Run, full: bool, ending: contextlib.ExitStack) -> None:
         ending.enter_context(interrupts_ignored())
         work.finish()
     except BaseException as error:
-        _take_back(work, error)
+        _roll_back(work, error)
         raise
 
 
-def _settled(layout: Layout) -> str | None:
-    """Take back what was interrupted. As a rule nothing was: then the way back is not loaded."""
-    if not journal.was_interrupted(layout):
-        return None
-    from ccmove.run.rollback import settle
-
-    return settle(layout)
-
-
-def _take_back(work: Run, error: BaseException) -> None:
+def _roll_back(work: Work, error: BaseException) -> None:
     """After a failure: everything as it was, or an error that says what to do."""
     with interrupts_ignored():
-        if _settled(work.layout) is None and work.has_journal:
+        if work.has_journal and not was_interrupted(work.layout):
             raise UnsettledError(
                 f"{work.layout.journal} is gone, so the run could not be taken back",
-                errors.run(
-                    "ccmove", "recover", text=f"put {work.layout.own} back where it was, then"
-                ),
+                run("ccmove", "recover", text=f"put {work.layout.own} back where it was, then"),
             ) from error
+        roll_back(work.layout)
     if isinstance(error, OSError):
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT):
             raise StaleLookError(f"the state changed meanwhile: {describe(error)}") from error
         raise CcmoveError(
             f"could not change the state: {describe(error)}",
-            errors.again("everything is as it was; mend that and run it again"),
+            again("everything is as it was; mend that and run it again"),
         ) from error
 
 
 def _refuse(problems: list[str]) -> None:
     if problems:
-        raise CcmoveError(
-            "the result is not what was planned, so everything was put back", details=problems
-        )
+        what = "the result is not what was planned, so everything was put back"
+        raise CcmoveError(what, details=problems)
 
 
-# -- the run ---------------------------------------------------------------------------
-
-
-def final(change: FileChange | HistoryChange) -> Path:
-    """Where a change is in the end. One file may leave the place where another is made, so
-    that only this tells them apart."""
-    return change.ends if isinstance(change, FileChange) else change.path
-
-
-class Run:
-    """The state of one attempt: where things are staged and what they will have been."""
+class Work:
+    """One attempt: what it stages, and the steps in their order."""
 
     def __init__(
         self, layout: Layout, plan: Plan, identifier: str, progress: Progress | None = None
@@ -180,25 +153,61 @@ class Run:
         self.plan = plan
         self.identifier = identifier
         self.progress = progress
-        self.mark = new_mark()
-        # These by where each file will be:
-        self.staged: dict[Path, Path] = {}
-        self.inodes: dict[Path, int] = {}
-        self.saved: dict[Path, tuple[str, bool]] = {}
-        self.edits: dict[Path, tuple[str, str]] = {}
-        self.hashes: dict[Path, tuple[Callable[[], str], Callable[[], str]]] = {}  # before, after
-        self.history: StagedHistory | None = None
         self.has_journal = False
+        self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
+        self._manifest: Manifest | None = None
 
-    @property
-    def directory(self) -> Path:
-        return self.layout.backups / self.identifier
+    def begin(self) -> None:
+        """Write down what will be staged, before any of it is there."""
+        layout = self.layout
+        for place, operation in enumerate(self.plan.operations):
+            number = len(self.staged)
+            name = staged_name(self.identifier, number)
+            if isinstance(operation, WriteHistory):
+                staged = operation.path.with_name(name)
+                self.staged[place] = StagedHistory(number, operation, staged, self.plan.paths)
+            elif isinstance(operation, Write):
+                is_made = operation.before is None
+                staged = layout.run / "staged" / name if is_made else operation.path.with_name(name)
+                self.staged[place] = StagedDocument(number, operation, staged)
+        disk.ensure_directory(layout.backups)
+        write_journal(Journal(self.identifier, self._staged_paths()), layout)
+        self.has_journal = True
+        disk.make_directory(layout.run, flushed=False)
+        for name in ("files", "staged", "aside", "parked"):
+            if name == "files" or self._uses(layout.run / name):
+                disk.make_directory(layout.run / name, flushed=False)
 
-    @property
-    def work(self) -> Path:
-        return self.layout.own / "work"
+    def _uses(self, directory: Path) -> bool:
+        touched = [staged.path for staged in self.staged.values()]
+        for operation in self.plan.operations:
+            if isinstance(operation, Rename):
+                touched += [operation.path, operation.target]
+        return any(path.parent == directory for path in touched)
 
-    def ticker(self, what: str) -> Callable[[int], None]:
+    def _staged_paths(self) -> tuple[Path, ...]:
+        return tuple(staged.path for staged in self.staged.values())
+
+    def save(self) -> None:
+        """Keep every file that changes, before and after."""
+        for staged in self.staged.values():
+            staged.save(self.layout.run / "files")
+
+    def stage(self) -> None:
+        """Write the new content beside each file and flush it."""
+        progress = self.progress
+        tick = (lambda done, total: progress("history", done, total)) if progress else None
+        for staged in self.staged.values():
+            staged.stage(tick)
+
+    def check_staged(self, full: bool) -> None:
+        """What was written is read back: to the byte what was planned."""
+        for staged in self.staged.values():
+            if isinstance(staged, StagedDocument):
+                _refuse(verifier.check_write(staged.write, staged.path, full=full))
+
+    def snapshot(self, full: bool) -> verifier.Traces:
+        """What must survive the renames."""
         done = 0
         total = sum(move.size for move in self.plan.projects)
 
@@ -206,237 +215,109 @@ class Run:
             nonlocal done
             done += size
             if self.progress:
-                self.progress(what, done, total)
+                self.progress("hashing", done, total)
 
-        return tick
-
-    def begin(self) -> None:
-        """Write down what will be staged, before any of it is there."""
-        for number, change in enumerate(self._changes()):
-            parent = change.path.parent
-            if isinstance(change, FileChange) and change.is_new:
-                parent = self.work
-            self.staged[final(change)] = parent / f".ccmove-{self.identifier}-{number}"
-        if self.plan.history is not None:
-            staged = self.staged[final(self.plan.history)]
-            self.history = StagedHistory(self.plan.history, staged, self.plan.paths)
-        files.ensure_directory(self.layout.backups)
-        journal.write_journal(self._journal(None), self.layout)
-        self.has_journal = True
-        if self._needs_work():
-            files.make_directory(self.work, flushed=False)
-
-    def _needs_work(self) -> bool:
-        """Whether something is made, or parked, where nothing of the user's is."""
-        return any(change.is_new for change in self.plan.files) or any(
-            self.work in (step.path.parent, step.target and step.target.parent)
-            for step in self.plan.steps
+        return verifier.snapshot(
+            self.plan, self._staged_paths(), full=full, tick=tick if full else None
         )
 
-    def _changes(self) -> list[FileChange | HistoryChange]:
-        return [*self.plan.files, *([self.plan.history] if self.plan.history else [])]
+    def commit(self) -> None:
+        """From here on everything can be rolled back from the disk alone.
 
-    def _journal(self, record: Manifest | None) -> Journal:
-        return Journal(
-            self.identifier, self.mark, self._locks(), tuple(self.staged.values()), record
+        The names of staged files must be on disk by then: one that is gone says that its write
+        was done. A reader's checks see now what could not be undone later.
+        """
+        layout = self.layout
+        self._manifest = self._record()
+        backups.write_manifest(self._manifest, layout)
+        parents = [path.parent for path in self._staged_paths()]
+        for directory in dict.fromkeys((*parents, layout.run / "files", layout.run, layout.own)):
+            disk.flush(directory)
+        write_journal(Journal(self.identifier, self._staged_paths(), self._manifest), layout)
+        journal = read_journal(layout)
+        if journal is None or journal.manifest != self._manifest:
+            raise CcmoveError(f"{layout.journal} can't be read back as it was written")
+
+    def _record(self) -> Manifest:
+        plan = self.plan
+        return Manifest(
+            id=self.identifier,
+            kind=plan.kind,
+            created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            moves=plan.paths.moves,
+            kept=tuple(sorted(plan.paths.kept)),
+            undoes=plan.undoes,
+            operations=tuple(self._recorded()),
+            projects=plan.projects,
+            folders=tuple((Path(old), Path(new)) for old, new in plan.folders),
+            places=plan.places,
+            fresh=plan.fresh,
+            own=plan.own,
+            only_copies=plan.only_copies,
         )
 
-    def _locks(self) -> tuple[Path, ...]:
-        """The client's locks that this plan needs."""
-        history_lock, config_lock = self.layout.client_locks
-        needed = [history_lock] if self.plan.history is not None else []
-        if any(change.place == "config" for change in self.plan.files):
-            needed.append(config_lock)
-        return tuple(needed)
-
-    def save(self) -> None:
-        """Keep every file that changes, and write down the edits that it gets."""
-        files.make_directory(self.directory, flushed=False)
-        files.make_directory(self.directory / "files", flushed=False)
-        if any(step.target and step.target.parent.name == "displaced" for step in self.plan.steps):
-            files.make_directory(self.directory / "displaced", flushed=False)
-        for number, change in enumerate(self._changes()):
-            name = f"files/{number}"
-            if isinstance(change, FileChange) and change.is_new:
-                continue
-            is_link = files.save(change.path, self.directory / name)
-            self.saved[final(change)] = (name, is_link)
-            if isinstance(change, FileChange) and (change.edits or change.lines or change.appended):
-                data = manifest.edits_to_json(change.edits, change.lines, change.appended)
-                files.write_new(self.directory / f"{name}.json", [data])
-                self.edits[final(change)] = (f"{name}.json", manifest.sha256(data))
-
-    def stage(self) -> None:
-        """Write the new content beside each file, flush it, and check the history."""
-        for change in self.plan.files:
-            assert change.after is not None
-            attributes = self._attributes(change)
-            staged = self.staged[final(change)]
-            # While the disk works there is time for this; the manifest needs both.
-            self.hashes[final(change)] = hashing(change.before or b""), hashing(change.after)
-            self.inodes[final(change)] = files.write_new(staged, [change.after], attributes)
-        if self.history is not None:
-            self._stage_history(self.history)
-
-    def _stage_history(self, history: StagedHistory) -> None:
-        progress = self.progress
-        tick = (lambda done, total: progress("history", done, total)) if progress else None
-        history.write(self._attributes(history.change), tick)
-        self.inodes[final(history.change)] = history.inode
-
-    def _attributes(self, change: FileChange | HistoryChange) -> Attributes:
-        if isinstance(change, FileChange) and change.is_new:
-            return Attributes(change.mode if change.mode is not None else 0o600)
-        wanted = Attributes.of(os.lstat(change.path))
-        return wanted._replace(mtime_ns=change.keep_times)
-
-    def check_staged(self, full: bool) -> None:
-        """What was written is read back: to the byte what was planned, and valid."""
-        for change in self.plan.files:
-            _refuse(verifier.check_file(change, self.staged[final(change)], full=full))
-
-    def snapshot(self, full: bool) -> verifier.Traces:
-        """What must survive the renames."""
-        tick = self.ticker("hashing") if full else None
-        return verifier.snapshot(self.plan, self.staged.values(), full=full, tick=tick)
+    def _recorded(self) -> Iterator[Recorded]:
+        for place, operation in enumerate(self.plan.operations):
+            if isinstance(operation, (Write, WriteHistory)):
+                yield self.staged[place].record()
+            else:
+                yield operation
 
     def client_locks(self) -> ClientLocks:
-        return ClientLocks(list(self._locks()), self.mark)
+        assert self._manifest is not None
+        return ClientLocks(client_locks(self.layout, self._manifest), self._waiting)
+
+    def _waiting(self, path: Path) -> None:
+        if self.progress:
+            self.progress(f"waiting for {path}", 0, 0)
 
     def look_again(self) -> None:
         """Under the locks: is everything still what the plan was made from?"""
-        for change in self.plan.files:
-            self._refuse_changed(change)
-        if self.history is not None:
-            name, is_link = self.saved[final(self.history.change)]
-            if self.history.carry_over(None if is_link else self.directory / name):
-                self.commit()  # the manifest tells the size and the hash of the history
-
-    def _refuse_changed(self, change: FileChange) -> None:
-        if change.seen is None:
-            return
-        try:
-            now = Fingerprint.of(os.lstat(change.path))
-        except FileNotFoundError:
-            now = None
-        if now != change.seen:
-            raise StaleLookError(f"{change.path} keeps changing", "close Claude Code and try again")
-
-    def commit(self) -> None:
-        """From here on everything can be taken back from the disk alone."""
-        record = self._manifest()
-        backup.write_manifest(record, self.layout)
-        for directory in (self.directory / "files", self.directory, self.layout.backups):
-            files.flush(directory)
-        if self._needs_work():
-            files.flush(self.layout.own)
-        journal.write_journal(self._journal(record), self.layout)
-
-    def _manifest(self) -> Manifest:
-        plan = self.plan
-        return Manifest(
-            self.identifier,
-            plan.kind,
-            time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            plan.paths.moves,
-            tuple(sorted(plan.paths.kept)),
-            plan.undoes,
-            plan.projects,
-            plan.steps,
-            tuple(self._renamed_inodes()),
-            tuple(self._saved_file(change) for change in self._changes()),
-            plan.folders,
-            plan.native,
-        )
-
-    def _renamed_inodes(self) -> Iterator[int]:
-        """For each step the inode of what it renames, by which a done step is recognised.
-
-        A file that is replaced first has the inode of its staged content by then.
-        """
-        replaced = {c.path: self.inodes[c.ends] for c in self.plan.files if not c.is_new}
-        origin: dict[Path, Path] = {}
-        for step in self.plan.steps:
-            if step.target is None:
-                yield 0
-                continue
-            now = origin_of(step.path, origin)
-            origin[step.target] = now
-            yield replaced.get(now) or os.lstat(now).st_ino
-
-    def _saved_file(self, change: FileChange | HistoryChange) -> SavedFile:
-        saved = self.saved.get(final(change), (None, False))[0]
-        inode = self.inodes[final(change)]
-        if isinstance(change, HistoryChange):
-            assert self.history is not None
-            before, after = self.history.contents()
-            return SavedFile(change.path, change.path, "history", saved, before, after, inode=inode)
-        sha_before, sha_after = self.hashes[final(change)]
-        was = None
-        if change.before is not None:
-            now = os.lstat(change.path)
-            mode = stat.S_IMODE(now.st_mode)
-            was = Content(sha_before(), len(change.before), mode, now.st_mtime_ns)
-        will_be = Content(sha_after(), len(change.after or b""))
-        edits, edits_sha256 = self.edits.get(final(change), (None, None))
-        return SavedFile(
-            change.path, change.ends, change.place, saved, was, will_be, edits, edits_sha256, inode
-        )
+        grown = [staged.look_again() for staged in self.staged.values()]
+        if any(grown):
+            self.commit()  # the manifest tells the size and the hash of the history
 
     def change(self) -> None:
         """The only part that changes what is the user's."""
-        for change in self._changes():
-            if isinstance(change, FileChange):
-                if change.is_new:
-                    continue
-                self._refuse_changed(change)
-            files.replace(self.staged[final(change)], change.path)
-        for step in self.plan.steps:
-            if step.kind == "rename":
-                assert step.target is not None
-                files.rename_new(step.path, step.target)
-            elif step.kind == "mkdir":
-                files.make_directory(step.path, step.mode)
-            else:
-                files.remove_directory(step.path)
-        for made in self.plan.files:
-            if made.is_new:
-                files.rename_new(self.staged[final(made)], made.path)
+        for place, operation in enumerate(self.plan.operations):
+            match operation:
+                case Write(before=None):
+                    disk.rename_new(self.staged[place].path, operation.path)
+                case Write():
+                    self.staged[place].look_again()
+                    disk.replace(self.staged[place].path, operation.path)
+                case WriteHistory():
+                    disk.replace(self.staged[place].path, operation.path)
+                case Rename():
+                    disk.rename_new(operation.path, operation.target)
+                case Mkdir():
+                    disk.make_directory(operation.path, operation.mode)
+                case Rmdir():
+                    disk.remove_directory(operation.path)
 
     def check_places(self) -> None:
-        """Under the locks: what is in its place is the very file that was staged and checked."""
-        for change in self._changes():
-            ends = final(change)
-            found = os.lstat(ends)
-            if (found.st_ino, found.st_size) != (self.inodes[final(change)], self._size(change)):
-                problems = [f"{ends} is not the file that was staged"]
-                if isinstance(change, FileChange):
-                    problems += verifier.check_file(change, ends)
-                _refuse(problems)
-
-    def _size(self, change: FileChange | HistoryChange) -> int:
-        if isinstance(change, FileChange):
-            return len(change.after or b"")
-        assert self.history is not None
-        return self.history.contents()[1].size
+        """Under the locks: what is in its place is what was staged and checked."""
+        for write in self.plan.writes:
+            _refuse(verifier.check_write(write, write.ends))
 
     def verify(self, traces: verifier.Traces, full: bool) -> None:
         """Every rename has happened, and every file that moved is the one it was."""
         _refuse(verifier.check(self.plan, traces, full=full))
 
     def finish(self) -> None:
-        """Leave nothing behind but the backup, which only its owner can read."""
-        for name, _ in self.saved.values():
-            path = self.directory / name
-            if stat.S_IMODE(os.lstat(path).st_mode) != 0o600:
-                files.set_mode(path, 0o600)
-        files.remove_tree(self.work)
-        try:
-            files.remove_file(self.layout.journal, may_be_gone=False)
-        except FileNotFoundError:
-            raise  # someone took it away: should it come back, the whole run is taken back
-        except OSError:
-            if nofollow.is_there(self.layout.journal):
-                raise
-            # Gone, so the run is done; only the flush failed. Should the power fail now, the
-            # journal may come back, and then the whole run is taken back.
+        """The run's directory becomes a backup, which only its owner can read; the journal goes."""
+        layout = self.layout
+        for staged in self.staged.values():
+            if isinstance(staged, StagedHistory):  # of which what changed is kept, and no more
+                disk.remove_file(layout.run / "files" / f"{staged.number}.before", flushed=False)
+        for name in ("staged", "parked"):
+            if is_there(layout.run / name):
+                disk.remove_directory(layout.run / name, flushed=False)
+        # With this the run is done: nothing that fails afterwards may say otherwise. A journal that
+        # is still there is swept up by the next command, which sees the backup.
+        with contextlib.suppress(OSError):
+            disk.rename_new(layout.run, layout.backups / self.identifier)
+        if not is_there(layout.backups / self.identifier):
+            raise CcmoveError(f"{layout.run} could not be renamed to a backup")
+        with contextlib.suppress(OSError):
+            disk.remove_file(layout.journal)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.crash.calls import TRACE_MUTATING, Point, points
 from tests.crash.fork import Ended, Job
-from tests.crash.scenarios import SCENARIOS
+from tests.crash.scenarios import SCENARIOS, Scenario
 from tests.crash.verdict import Verdict, expected_after, judge
 from tests.support.state import StateBuilder
 from tests.support.tree import Tree, snapshot
@@ -19,12 +19,16 @@ from tests.support.tree import Tree, snapshot
 class Bench:
     """`move` or `restore` in one scenario, from the same start again and again."""
 
-    def __init__(self, root: Path, scenario: str, command: str = "move") -> None:
-        self.scenario = SCENARIOS[scenario]
+    def __init__(
+        self, root: Path, scenario: str | Scenario, command: str = "move", *, code: str = "code"
+    ) -> None:
+        self.scenario = SCENARIOS[scenario] if isinstance(scenario, str) else scenario
         self.command = command
         self.live = root / "live"
         self.template = root / "template"
         self.state = StateBuilder(self.live)
+        self.state.code = self.live / code
+        self.state.code.mkdir(exist_ok=True)
         (self.live / "tmp").mkdir()
         self.scenario.build(self.state)
         if command == "restore":

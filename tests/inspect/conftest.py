@@ -1,35 +1,60 @@
-"""A state, its layout as the command line would find it, and ways to look at it."""
+"""What `ccmove doctor` finds in a state, and git repositories for it to find."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from ccmove.claude.layout import Layout, find_layout
-from ccmove.cli.doctor import Search, doctor
-from ccmove.inspect.findings import CommandLine, Finding
+from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
+
+LONG_AGO = 1_500_000_000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    path: str
+    confidence: str
+    evidence: list[str]
+    against: list[str]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding, as `--json` tells it."""
+
+    kind: str
+    subject: str
+    what: str
+    means: str
+    command: str
+    details: list[str]
+    goes_along_with: str | None
+    candidates: list[Candidate]
+    unambiguous: bool
+
 
 Examine = Callable[..., list[Finding]]
 
 
 @pytest.fixture
-def layout(state: StateBuilder, monkeypatch: pytest.MonkeyPatch) -> Layout:
-    monkeypatch.setenv("HOME", str(state.home))
-    return find_layout(None, {})
-
-
-@pytest.fixture
-def examine(layout: Layout) -> Examine:
+def examine(state: StateBuilder) -> Examine:
     """All findings, or those of one kind."""
 
     def look(kind: str | None = None, *roots: Path) -> list[Finding]:
-        search = Search(CommandLine(), roots=tuple(str(root) for root in roots))
-        found = doctor(layout, search).findings
-        return [finding for finding in found if kind in (None, finding.kind)]
+        searched = [word for root in roots for word in ("--search", str(root))]
+        done = run_ccmove("doctor", "--json", *searched, state=state)
+        rows = [
+            Finding(**{**row, "candidates": [Candidate(**c) for c in row["candidates"]]})
+            for row in done.json()["findings"]
+        ]
+        assert done.exit == bool(rows), done
+        return [row for row in rows if kind in (None, row.kind)]
 
     return look
 
@@ -43,11 +68,12 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def make_repo(folder: Path, remote: str | None = None, *, commit: bool = False) -> Path:
-    """A git repository, with a remote or a commit when asked for."""
+    """A git repository that was made long ago, with a remote or a commit when asked for."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "-q")
     if remote is not None:
         git(folder, "remote", "add", "origin", f"git@github.com:{remote}.git")
     if commit:
         git(folder, "commit", "-q", "--allow-empty", "-m", f"begin {folder.name}")
+    os.utime(folder / ".git" / "description", (LONG_AGO, LONG_AGO))
     return folder

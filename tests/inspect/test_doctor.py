@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from ccmove import text as shell_words
-from ccmove.claude.layout import Layout
-from ccmove.inspect import doctor_projects
 from ccmove.inspect.findings import KINDS, CommandLine
 from tests.inspect.conftest import Examine, make_repo
 from tests.support.run import run_ccmove
@@ -64,7 +63,7 @@ def test_a_project_whose_folder_is_gone_is_an_orphan(state: StateBuilder, examin
     assert finding.subject == handle.path
     assert "2 sessions" in finding.what
     assert "1 memory file" in finding.what
-    assert finding.candidates == ()
+    assert finding.candidates == []
 
 
 def test_a_project_whose_folder_exists_is_no_orphan(state: StateBuilder, examine: Examine) -> None:
@@ -105,7 +104,7 @@ def test_entries_of_a_project_that_was_moved_by_hand_are_found_with_its_new_path
     assert (finding.kind, finding.subject) == ("moved-entries", old)
     assert finding.command == f"ccmove {old} {state.code}/new"
     assert finding.candidates[0].confidence == "certain"
-    assert finding.sure is not None
+    assert finding.unambiguous
 
 
 def test_a_moved_project_with_nothing_left_behind_is_no_finding(
@@ -148,7 +147,7 @@ def test_a_removed_worktree_is_told_from_a_lost_project(
     (finding,) = examine()
     assert finding.kind == "removed-subfolder"
     assert finding.command == f"ccmove {handle.path} {state.code}/app"
-    assert finding.sure is None
+    assert not finding.unambiguous
 
 
 def test_a_removed_subfolder_of_a_repository_is_not_lost(
@@ -167,14 +166,12 @@ def test_a_session_once_started_at_home_makes_nothing_below_a_subfolder(
     assert [finding.kind for finding in examine()] == ["orphan"]
 
 
-def test_a_drive_that_is_not_connected_is_thought_of(
-    state: StateBuilder, examine: Examine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_drive_that_is_not_connected_is_thought_of(state: StateBuilder, examine: Examine) -> None:
     state.project("drive/app")
-    assert examine("orphan")[0].details == ()
-    monkeypatch.setattr(doctor_projects, "DRIVES", (str(state.code),))
-    (detail,) = examine("orphan")[0].details
-    assert "is a drive not connected?" in detail
+    state.project("/mnt/no-such-drive/app")
+    elsewhere, here = sorted(examine("orphan"), key=lambda f: f.subject.startswith(str(state.code)))
+    assert "is a drive not connected?" in elsewhere.details[0]
+    assert here.details == []
 
 
 def test_nested_projects_go_along_with_the_one_they_lie_in(
@@ -184,9 +181,9 @@ def test_nested_projects_go_along_with_the_one_they_lie_in(
     nested = state.project("old/packages/core")
     make_repo(state.code / "new", "acme/old")
     first, second = examine("orphan")
-    assert (first.along, second.along) == (None, str(state.code / "old"))
+    assert (first.goes_along_with, second.goes_along_with) == (None, str(state.code / "old"))
     assert second.subject == nested.path
-    assert second.choices == ()
+    assert second.command == f"ccmove doctor --fix {state.code}/old"
 
 
 # -- directories -------------------------------------------------------------------------------
@@ -199,10 +196,10 @@ def test_a_directory_shared_by_two_paths_is_named_with_both(
     state.project("my_app", sessions=1, make_folder=True)
     (finding,) = examine()
     assert finding.kind == "shared-directory"
-    assert finding.details == (
+    assert finding.details == [
         f"{state.code}/my-app: 2 sessions",
         f"{state.code}/my_app: 1 session",
-    )
+    ]
 
 
 def test_the_command_for_a_shared_directory_parts_the_two(
@@ -234,6 +231,20 @@ def test_a_project_directory_inside_a_project_directory_is_found(
     (finding,) = examine()
     assert (finding.kind, finding.subject) == ("nested-directory", str(inner))
     assert "1 session" in finding.what
+    subprocess.run(["sh", "-c", finding.command], check=True)
+    assert examine() == []
+
+
+def test_a_nested_directory_whose_own_folder_exists_goes_beside(
+    state: StateBuilder, examine: Examine
+) -> None:
+    outer = state.project("outer", make_folder=True)
+    inside = state.project("inside", make_folder=True)
+    inside.directory.rename(outer.directory / inside.name)
+    (finding,) = examine()
+    subprocess.run(["sh", "-c", finding.command], check=True)
+    assert all(transcript.exists() for transcript in inside.transcripts)
+    assert examine() == []
 
 
 def test_folders_of_sessions_and_memory_are_not_nested_projects(
@@ -251,8 +262,7 @@ def test_a_session_in_two_directories_is_found_once(state: StateBuilder, examine
     (finding,) = examine()
     assert (finding.kind, finding.subject) == ("duplicate-session", one.sessions[0])
     assert finding.what == "the same bytes"
-    assert finding.sure is not None
-    assert one.name in finding.sure.label
+    assert finding.command == f"rm -i {two.directory / one.transcripts[0].name}"
 
 
 def test_of_two_copies_the_one_that_goes_on_is_kept(state: StateBuilder, examine: Examine) -> None:
@@ -262,8 +272,7 @@ def test_of_two_copies_the_one_that_goes_on_is_kept(state: StateBuilder, examine
     copy.write_bytes(one.transcripts[0].read_bytes() + b'{"type":"user"}\n')
     (finding,) = examine()
     assert finding.what == "one goes on"
-    assert finding.sure is not None
-    assert two.name in finding.sure.label
+    assert finding.command == f"rm -i {one.transcripts[0]}"
 
 
 def test_two_conversations_of_one_id_are_left_to_the_user(
@@ -274,8 +283,7 @@ def test_two_conversations_of_one_id_are_left_to_the_user(
     state.add_session("two", session_id=one.sessions[0], directory=two.directory, text="other")
     (finding,) = examine()
     assert finding.what == "different conversations"
-    assert finding.sure is None
-    assert len(finding.choices) == 2
+    assert finding.command.startswith("ls -l ")
 
 
 def test_agent_files_of_one_name_are_no_duplicate_sessions(
@@ -301,19 +309,27 @@ def test_a_directory_with_an_index_alone_is_a_left_over(
         transcript.unlink()
     (finding,) = examine()
     assert finding.kind == "leftover-directory"
-    assert finding.details == ("sessions-index.json",)
-    assert finding.sure is None
+    assert finding.details == ["sessions-index.json"]
+    assert not finding.unambiguous
 
 
-def test_the_directory_of_a_running_session_is_no_left_over(
+def test_the_empty_memory_of_a_living_project_is_no_left_over(
     state: StateBuilder, examine: Examine
 ) -> None:
+    """The client makes it at every start."""
     handle = state.project("app", sessions=0, prompts=0, make_folder=True)
-    handle.directory.mkdir()
-    assert [finding.kind for finding in examine()] == ["leftover-directory"]
-    started = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
-    state.session_file(os.getpid(), handle.path, started, "some-session")
+    (handle.directory / "memory").mkdir(parents=True)
     assert examine() == []
+    (state.code / "app").rmdir()
+    kinds = [finding.kind for finding in examine()]
+    assert kinds == ["stale-entries", "leftover-directory"]
+
+
+def test_the_command_for_a_left_over_removes_it(state: StateBuilder, examine: Examine) -> None:
+    (state.projects / "-no-such-path" / "memory").mkdir(parents=True)
+    (finding,) = examine()
+    subprocess.run(["sh", "-c", finding.command], check=True)
+    assert list(state.projects.iterdir()) == []
 
 
 def test_a_name_that_no_known_path_has_is_found(state: StateBuilder, examine: Examine) -> None:
@@ -321,8 +337,9 @@ def test_a_name_that_no_known_path_has_is_found(state: StateBuilder, examine: Ex
     state.add_session("x", cwd="/home/dev/my.app", directory=directory)
     (finding,) = examine()
     assert (finding.kind, finding.subject) == ("unknown-name", str(directory))
-    assert finding.details == ("its transcripts name /home/dev/my.app",)
-    assert finding.sure is None
+    assert finding.details == ["its transcripts name /home/dev/my.app"]
+    subprocess.run(["sh", "-c", finding.command], check=True)
+    assert (state.projects / "-home-dev-my-app").is_dir()
 
 
 def test_a_known_name_is_not_unknown(state: StateBuilder, examine: Examine) -> None:
@@ -353,9 +370,9 @@ def test_index_entries_that_point_nowhere_are_found(state: StateBuilder, examine
     handle.transcripts[0].unlink()
     (finding,) = examine()
     assert (finding.kind, finding.subject) == ("index", str(handle.index))
-    assert finding.details == (
+    assert finding.details == [
         f"the entry of {handle.sessions[0]} points nowhere: there is no such transcript",
-    )
+    ]
 
 
 def test_index_entries_that_point_at_another_directory_are_found(
@@ -381,18 +398,16 @@ def test_an_index_entry_whose_session_is_elsewhere_says_where(
     two = state.project("two", make_folder=True)
     one.transcripts[0].rename(two.directory / one.transcripts[0].name)
     (finding,) = examine()
-    assert finding.details == (
+    assert finding.details == [
         f"the entry of {one.sessions[0]} belongs to {two.name}, where its transcript is",
-    )
+    ]
 
 
-def test_an_index_that_is_no_json_is_found_and_not_mended(
-    state: StateBuilder, examine: Examine
-) -> None:
+def test_an_index_that_is_no_json_is_found(state: StateBuilder, examine: Examine) -> None:
     handle = state.project("app", make_folder=True)
     handle.index.write_text("{ not json")
     (finding,) = examine()
-    assert (finding.kind, finding.choices) == ("index", ())
+    assert (finding.kind, finding.command) == ("index", f"ls -l {handle.index}")
 
 
 def test_aliases_that_point_nowhere_are_found(state: StateBuilder, examine: Examine) -> None:
@@ -403,35 +418,31 @@ def test_aliases_that_point_nowhere_are_found(state: StateBuilder, examine: Exam
     assert examine() == []
     aliases.write_text(f"{two.directory}\n{state.projects}/-gone\n")
     (finding,) = examine()
-    assert (finding.kind, finding.details) == ("alias", (f"{state.projects}/-gone",))
+    assert (finding.kind, finding.details) == ("alias", [f"{state.projects}/-gone"])
 
 
 # -- ccmove's own --------------------------------------------------------------------------------
 
 
-def test_an_interrupted_run_is_found_and_comes_first(
-    state: StateBuilder, layout: Layout, examine: Examine
-) -> None:
+def test_an_interrupted_run_is_found_and_comes_first(state: StateBuilder, examine: Examine) -> None:
     state.project("gone")
-    layout.backups.mkdir(mode=0o700, parents=True)
+    (state.config_dir / "ccmove" / "backups").mkdir(mode=0o700, parents=True)
     journal = {
         "schema": 1, "id": "20261116T004112Z-3f9c", "mark": 1, "locks": [], "staged": [],
         "manifest": None,
     }  # fmt: skip
-    layout.journal.write_text(json.dumps(journal))
+    (state.config_dir / "ccmove" / "journal.json").write_text(json.dumps(journal))
     first = examine()[0]
     assert (first.kind, first.command) == ("interrupted-run", "ccmove recover")
     assert run_ccmove("recover", state=state).exit == 0
     assert examine("interrupted-run") == []
 
 
-def test_a_journal_that_can_not_be_trusted_is_found(
-    state: StateBuilder, layout: Layout, examine: Examine
-) -> None:
-    layout.own.mkdir(mode=0o700)
-    layout.journal.write_text("{}")
+def test_a_journal_that_can_not_be_trusted_is_found(state: StateBuilder, examine: Examine) -> None:
+    (state.config_dir / "ccmove").mkdir(mode=0o700)
+    (state.config_dir / "ccmove" / "journal.json").write_text("{}")
     (finding,) = examine()
-    assert (finding.kind, finding.choices) == ("interrupted-run", ())
+    assert (finding.kind, finding.unambiguous) == ("interrupted-run", False)
 
 
 def moves(state: StateBuilder, number: int) -> list[str]:
@@ -446,12 +457,12 @@ def moves(state: StateBuilder, number: int) -> list[str]:
     return sorted(os.listdir(state.config_dir / "ccmove" / "backups"))
 
 
-def test_old_backups_are_worth_pruning(state: StateBuilder, layout: Layout) -> None:
+def test_old_backups_are_worth_pruning(state: StateBuilder) -> None:
     identifiers = moves(state, 6)
     assert run_ccmove("doctor", state=state).exit == 0
-    backup = layout.backups / identifiers[0]
+    backup = (state.config_dir / "ccmove" / "backups") / identifiers[0]
     old = f"20200101T000000Z-{identifiers[0][-4:]}"
-    backup.rename(layout.backups / old)
+    backup.rename((state.config_dir / "ccmove" / "backups") / old)
     done = run_ccmove("doctor", "--json", state=state)
     kinds = {finding["kind"]: finding for finding in done.json()["findings"]}
     assert kinds["backups"]["what"].startswith("1 backup older than 30 days")
@@ -461,14 +472,14 @@ def test_old_backups_are_worth_pruning(state: StateBuilder, layout: Layout) -> N
     assert run_ccmove("doctor", state=state).exit == 0
 
 
-def test_a_damaged_backup_is_found(state: StateBuilder, layout: Layout, examine: Examine) -> None:
+def test_a_damaged_backup_is_found(state: StateBuilder, examine: Examine) -> None:
     (identifier,) = moves(state, 1)
     assert examine() == []
-    manifest = layout.backups / identifier / "manifest.json"
+    manifest = (state.config_dir / "ccmove" / "backups") / identifier / "manifest.json"
     manifest.write_text(manifest.read_text().replace("a1", "a2"))
     (finding,) = examine()
     assert finding.kind == "damaged-backup"
-    assert finding.subject == str(layout.backups / identifier)
+    assert finding.subject == str((state.config_dir / "ccmove" / "backups") / identifier)
 
 
 def test_what_can_not_be_read_is_a_finding(state: StateBuilder, examine: Examine) -> None:
@@ -520,8 +531,6 @@ def test_commands_name_the_config_directory_that_was_asked_about(state: StateBui
     "word", ["plain", "two words", "quo'te", "esc\x1b[31m", "new\nline", "by\udcffte", "\u202e"]
 )
 def test_a_command_can_be_typed_into_a_shell_whatever_the_path(word: str) -> None:
-    import subprocess
-
     shown = CommandLine()(word)
     assert all(char.isprintable() for char in shown)
     shell = ["bash", "-c", f"printf '%s\\0' {shell_words.command_line([word])}"]

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import pytest
+
+from ccmove.claude.layout import find_layout
+from ccmove.cli.verify import verify
+from ccmove.inspect.findings import CommandLine
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder, encoded_name
 
@@ -25,7 +31,6 @@ def test_a_moved_project_is_consistent_afterwards(state: StateBuilder) -> None:
     state.project("old/packages/core")
     new = state.code / "new"
     (new / "packages" / "core").mkdir(parents=True)
-    assert verdict(state, old.path) == 1
     assert run_ccmove(old.path, str(new), state=state).exit == 0
     assert verdict(state, str(new)) == 0
     assert verdict(state) == 0
@@ -41,12 +46,34 @@ def test_a_restored_state_is_consistent_when_the_folder_is_back(state: StateBuil
     assert verdict(state) == 0
 
 
-def test_a_path_that_is_gone_fails(state: StateBuilder) -> None:
+def test_a_project_whose_folder_is_gone_is_a_note(state: StateBuilder) -> None:
     state.project("here", make_folder=True)
     state.project("gone")
-    assert verdict(state) == 1
-    assert verdict(state, f"{state.code}/gone") == 1
-    assert verdict(state, f"{state.code}/here") == 0
+    state.project("only-listed", sessions=0, prompts=0)
+    assert verdict(state) == 0
+    assert verdict(state, f"{state.code}/gone") == 0
+    notes = run_ccmove("verify", "--json", state=state).json()["notes"]
+    assert [note["kind"] for note in notes] == ["orphan", "stale-entries"]
+
+
+def test_a_closed_directory_of_another_project_is_named(
+    state: StateBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = state.project("app", make_folder=True)
+    closed = state.projects / "-etc-nginx"
+    closed.mkdir()
+    opened = os.open
+
+    def refusing(path: str | Path, flags: int, mode: int = 0o777, **more: int) -> int:
+        if path == closed.name:
+            raise PermissionError(13, "Permission denied", path)
+        return opened(path, flags, mode, **more)
+
+    monkeypatch.setattr(os, "open", refusing)
+    layout = find_layout(str(state.config_dir), {})
+    one, everything = (verify(layout, path, CommandLine()) for path in (handle.path, None))
+    assert (one.exit_code, [note.subject for note in one.notes]) == (0, [str(closed)])
+    assert (everything.exit_code, everything.failures[0].subject) == (1, str(closed))
 
 
 def moved_by_hand(state: StateBuilder) -> str:
@@ -169,8 +196,9 @@ def test_a_path_may_be_relative_or_lead_through_a_link(state: StateBuilder) -> N
 
 
 def test_json_is_one_object(state: StateBuilder) -> None:
-    state.project("gone")
+    handle = state.project("app", index=True, make_folder=True)
+    handle.transcripts[0].unlink()
     done = run_ccmove("verify", "--json", state=state)
     record = done.json()
     assert (record["schema"], record["status"]) == (1, "failed")
-    assert [failure["kind"] for failure in record["failures"]] == ["orphan"]
+    assert [failure["kind"] for failure in record["failures"]] == ["index"]

@@ -19,10 +19,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 # The quickest tests that are about the module: what survives them survives.
 TESTS = {
-    "encoding": ["tests/unit/test_encoding.py", "tests/property/test_paths.py"],
-    "pathmap": ["tests/unit/test_pathmap.py", "tests/property/test_paths.py"],
-    "jsonspan": ["tests/unit/test_jsonspan.py", "tests/property/test_jsonspan.py"],
-    "rewriter": ["tests/unit/test_rewriter.py", "tests/property/test_rewriter.py"],
+    "encoding": ["tests/unit/test_encoding.py", "tests/rewrite/test_paths.py"],
+    "pathmap": ["tests/rewrite/test_pathmap.py", "tests/rewrite/test_paths.py"],
+    "jsonspan": ["tests/rewrite/test_jsonspan.py", "tests/rewrite/test_jsonspan_properties.py"],
     "planner": ["tests/unit/test_planner.py"],
     "journal": ["tests/unit/test_journal.py"],
     "backup": ["tests/unit/test_backup.py"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from tests.shapes.bench import Bench, Expected, directory_of, files_of
 from tests.support.state import encoded_name
@@ -150,7 +149,7 @@ def test_a_relocated_session_belongs_to_where_it_was_relocated_to(bench: Bench) 
     assert found == {*one.sessions, *two.sessions}
 
 
-def test_moving_on_after_the_other_folder_was_brought_along_as_the_hint_says(bench: Bench) -> None:
+def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(bench: Bench) -> None:
     """`my_app` became `my-app` by a plain `mv`; then `my-app` was moved with ccmove."""
     state = bench.state
     before = state.project("my_app", sessions=2, memory={"MEMORY.md": "x\n"})
@@ -158,10 +157,22 @@ def test_moving_on_after_the_other_folder_was_brought_along_as_the_hint_says(ben
     new = state.code / "new"
     new.mkdir()
     moved = bench.ok(now.path, new)
-    (hint,) = [row["hint"] for row in moved["left_alone"] if "is gone" in row["what"]]
-    assert hint == f"ccmove {before.path} {new}"
-    bench.ok(*hint.split()[1:])
+    assert [row["what"] for row in moved["left_alone"] if "is gone" in row["what"]] == []
     found = {p.stem for p in directory_of(state, new).glob("*.jsonl")}
     assert found == {*before.sessions, *now.sessions}
     assert not before.directory.exists()
-    assert Path(new).is_dir()
+    assert before.path in state.config()["projects"]
+
+
+def test_they_stay_where_somebody_else_has_a_claim_too(bench: Bench) -> None:
+    state = bench.state
+    gone = state.project("my_app", sessions=2)
+    state.project("my/app", sessions=1, make_folder=True)
+    now = state.project("my-app", sessions=1)
+    new = state.code / "new"
+    new.mkdir()
+    moved = bench.ok(now.path, new)
+    (hint,) = [row["hint"] for row in moved["left_alone"] if "is gone" in row["what"]]
+    assert hint == f"ccmove {gone.path} {new}"
+    assert {p.stem for p in directory_of(state, new).glob("*.jsonl")} == {*now.sessions}
+    assert all(transcript.exists() for transcript in gone.transcripts)

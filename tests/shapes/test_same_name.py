@@ -11,9 +11,9 @@ import pytest
 
 from ccmove.claude.layout import find_layout
 from ccmove.claude.ownership import Ledger
+from ccmove.claude.reading import ignores_case
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import plan_move
-from ccmove.plan.tree import ignores_case
 from tests.shapes.bench import Bench, Expected, directory_of
 from tests.support.oddlines import stringify
 from tests.support.state import StateBuilder, encoded_name

@@ -1,0 +1,288 @@
+"""Plan the way back of a finished run, on the tree of now.
+
+Goes backward through the manifest's operations and plans the opposite of each: what was renamed
+goes back under its old name and is merged with what is there by now, what was set aside comes
+back, what was made is set aside, and each document loses the run's change. Nothing is ever
+overwritten, and what can't go back is named. The plan is a run like any other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from ccmove.claude.layout import Layout
+from ccmove.claude.reading import (
+    Document,
+    Fingerprint,
+    history_file,
+    is_there,
+    open_regular,
+    read_document,
+    reader,
+)
+from ccmove.claude.state import State
+from ccmove.errors import RefusedError, run
+from ccmove.plan.model import (
+    FolderHolds,
+    Mkdir,
+    Operation,
+    Plan,
+    ProjectMove,
+    Rename,
+    Rmdir,
+    Write,
+    WriteHistory,
+)
+from ccmove.plan.place import Placer, mode_of
+from ccmove.plan.planner import own_paths
+from ccmove.plan.tree import ends_of
+from ccmove.rewrite import history
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.run.backups import read_changed, read_saved
+from ccmove.run.manifest import Manifest, Wrote, WroteHistory, sha256
+from ccmove.run.rollback import is_folder
+from ccmove.run.takeback import document_back, history_back, way_back
+
+
+def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
+    """The plan that undoes the run; RefusedError when a saved file is not what was saved."""
+    directory = layout.backups / manifest.id
+    check_saved_files(directory, manifest)
+    undoing = Undoing(layout, manifest, directory)
+    undoing.plan()
+    prompts = _history(layout, manifest, directory, undoing.warnings)
+    moved = undoing.placer.tree.moved()
+    operations: list[Operation] = [*undoing.placer.writes()]
+    operations += [replace(write, ends=ends_of(write.path, moved)) for write in undoing.writes]
+    operations += [prompts] if prompts is not None else []
+    operations += undoing.placer.tree.operations
+    own = _own_paths(layout, manifest)
+    plan = Plan(
+        "restore",
+        manifest.paths.reversed(),
+        tuple(operations),
+        moved=tuple(moved.items()),
+        projects=tuple(_reversed_project(move) for move in manifest.projects),
+        folders=tuple((str(new), str(old)) for old, new in undoing.folders),
+        places=manifest.places,
+        fresh=tuple((new, old) for old, new in manifest.fresh if old not in own),
+        own=own,
+        only_copies=tuple(undoing.placer.only_copies),
+        warnings=tuple(undoing.warnings),
+        undoes=manifest.id,
+    )
+    if not plan.changes_anything and undoing.warnings:
+        raise RefusedError(
+            f"nothing of {manifest.id} can be undone",
+            run("ccmove", "backups"),
+            details=undoing.warnings,
+        )
+    return plan
+
+
+def check_saved_files(directory: Path, manifest: Manifest) -> None:
+    """Every saved file must still be what was saved, before a byte is written."""
+    for wrote in manifest.written:
+        if isinstance(wrote, WroteHistory):
+            read_changed(directory, wrote)
+            continue
+        if wrote.before is not None:
+            read_saved(directory, wrote, "before")
+        read_saved(directory, wrote, "after")
+
+
+def _reversed_project(move: ProjectMove) -> ProjectMove:
+    return replace(
+        move, path=move.new_path, new_path=move.path, source=move.target, target=move.source
+    )
+
+
+def _own_paths(layout: Layout, manifest: Manifest) -> tuple[str, ...]:
+    """What is known by now at the places to which this undoing brings things back."""
+    paths = manifest.paths.reversed()
+    fd = open_regular(history_file(layout))
+    prompts: Iterable[str] = ()
+    if fd is not None:
+        try:
+            olds = PathMap(tuple((old, old) for _, old in paths.moves))
+            prompts = history.paths_in(reader(fd), os.fstat(fd).st_size, olds)
+        finally:
+            os.close(fd)
+    return own_paths(State(layout), paths, prompts)
+
+
+class Undoing:
+    """Collects the opposite of each operation."""
+
+    def __init__(self, layout: Layout, manifest: Manifest, directory: Path) -> None:
+        self.layout = layout
+        self.manifest = manifest
+        self.directory = directory  # the backup
+        self.placer = Placer(layout)
+        self.tree = self.placer.tree
+        self.writes: list[Write] = []  # of documents outside of the project directories
+        self.folders: list[tuple[Path, Path]] = []
+        self.warnings: list[str] = []
+
+    def plan(self) -> None:
+        for operation in reversed(self.manifest.operations):
+            match operation:
+                case Rename(holds=FolderHolds()):
+                    self._rename_folder_back(operation)
+                case Rename():
+                    self._bring_back(operation)
+                case Mkdir():
+                    self._remove(operation)
+                case Rmdir():
+                    self._make_again(operation.path, operation.mode)
+                case Wrote():
+                    self._take_out(operation)
+        self._refuse_conflicts()
+
+    # -- names -----------------------------------------------------------------------------
+
+    def _now(self, path: Path) -> Path:
+        """What the run had parked for a while is parked by this one in its own place."""
+        parked = self.directory / "parked"
+        return self.layout.run / "parked" / path.name if path.parent == parked else path
+
+    def _bring_back(self, rename: Rename) -> None:
+        source, target = self._now(rename.target), self._now(rename.path)
+        if not self.tree.has(source):
+            self.warnings.append(f"{source} is gone; it can't go back to {target}")
+            return
+        if self._is_pruned(target):
+            self.placer.set_aside(source)
+            return
+        self._make_parents(target)
+        self.placer.bring(source, target)
+        if source.suffix == ".jsonl" and source.parent.parent == self.layout.projects:
+            self._bring_folder_of_session(source.with_suffix(""), target.with_suffix(""))
+
+    def _is_pruned(self, path: Path) -> bool:
+        """A place in the backup of a run that is gone by now."""
+        backups = self.layout.backups
+        if not path.is_relative_to(backups):
+            return False
+        return not is_there(backups / path.relative_to(backups).parts[0])
+
+    def _bring_folder_of_session(self, folder: Path, home: Path) -> None:
+        """A session that goes back takes along the folder that it got since."""
+        renames = [op for op in self.manifest.operations if isinstance(op, Rename)]
+        if all(op.path != home for op in renames) and self.tree.is_directory(folder):
+            self.placer.bring(folder, home)
+
+    def _make_parents(self, path: Path) -> None:
+        """A directory that the client or its owner has removed since."""
+        if path.is_relative_to(self.layout.run):
+            return
+        missing = [place for place in path.parents if not self.tree.has(place)]
+        for parent in reversed(missing):
+            self.tree.make_directory(parent, 0o700)
+
+    def _make_again(self, path: Path, mode: int) -> None:
+        if not self.tree.has(path):
+            self._make_parents(path)
+            self.tree.make_directory(path, mode)
+
+    def _remove(self, made: Mkdir) -> None:
+        """A directory that the run made, when nothing else is in it."""
+        path = made.path
+        if not self.tree.is_directory(path):
+            return
+        if self.tree.names(path):
+            self.warnings.append(f"{path} has something new in it and stays")
+            return
+        now = self.tree.now(path)
+        self.tree.remove_directory(path, mode_of(now) if now is not None else made.mode)
+
+    def _rename_folder_back(self, rename: Rename) -> None:
+        """A project folder goes back only if it is the one that was renamed, to a free place."""
+        assert isinstance(rename.holds, FolderHolds)
+        now = self.tree.now(rename.target)
+        if now is None:
+            self.warnings.append(f"{rename.target} is gone; it can't go back to {rename.path}")
+        elif not is_folder(now, rename.holds):
+            what = f"{rename.target} is not the folder that was renamed and stays"
+            self.warnings.append(what)
+        elif self.tree.has(rename.path):
+            raise RefusedError(
+                f"{rename.path} exists, so {rename.target} can't be renamed to it",
+                run("ccmove", "restore", self.manifest.id, text="move one of the two away, then"),
+            )
+        else:
+            self.tree.rename_folder(rename.target, rename.path)
+            self.folders.append((rename.path, rename.target))
+
+    def _refuse_conflicts(self) -> None:
+        if self.placer.conflicts:
+            raise RefusedError(
+                "files are in the way of what is to come back, and are not the same",
+                run("ccmove", "restore", self.manifest.id, text="move them away, then"),
+                details=[f"{new}  is in the way of  {old}" for old, new in self.placer.conflicts],
+            )
+
+    # -- contents ----------------------------------------------------------------------------
+
+    def _take_out(self, wrote: Wrote) -> None:
+        document = self._found(wrote)
+        if document is None:
+            self.warnings.append(f"{wrote.ends} is gone; its old content is in the backup")
+        elif wrote.before is None:
+            self._take_away(wrote, document)
+        else:
+            self._write_back(wrote, document)
+
+    def _found(self, wrote: Wrote) -> Document | None:
+        """Where the run left it, or at the old place, if its owner has renamed the folder back."""
+        document = read_document(wrote.ends)
+        back = self.manifest.paths.reversed().map(str(wrote.ends))
+        if document is None and back is not None:
+            document = read_document(Path(back))
+        return document
+
+    def _take_away(self, wrote: Wrote, document: Document) -> None:
+        """A file that the run made goes into the backup, unless it was changed since."""
+        if sha256(document.data) == wrote.after.sha256:
+            self.placer.set_aside(document.path)
+        else:
+            self.warnings.append(f"{wrote.ends} was changed since and stays")
+
+    def _write_back(self, wrote: Wrote, document: Document) -> None:
+        content, named, mtime = document_back(self.directory, self.manifest, wrote, document.data)
+        self.warnings += [f"{wrote.ends}: {what} was changed since and stays" for what in named]
+        if content == document.data:
+            return
+        path = document.path
+        if path.is_relative_to(self.layout.projects) or path.is_relative_to(self.layout.own):
+            draft = self.placer.needed(path)
+            draft.text = content.decode("utf-8", "surrogateescape")
+            draft.mtime_ns = mtime
+        else:
+            before, seen = document.data, document.seen
+            write = Write(path, path, wrote.place, before, content, seen, mtime_ns=mtime)
+            self.writes.append(write)
+
+
+def _history(
+    layout: Layout, manifest: Manifest, directory: Path, warnings: list[str]
+) -> WriteHistory | None:
+    """The history without the run's change; prompts that came since follow a NEW that was fresh."""
+    path = history_file(layout)
+    fd = open_regular(path)
+    if fd is None:
+        if manifest.history is not None:
+            warnings.append(f"{path} is gone; its old content is in the backup")
+        return None
+    try:
+        seen = Fingerprint.of(os.fstat(fd))
+        if manifest.history is not None:
+            scan, mtime = history_back(directory, manifest, manifest.history, reader(fd), seen.size)
+        else:
+            scan, mtime = history.scan(reader(fd), seen.size, way_back(manifest)), None
+    finally:
+        os.close(fd)
+    return WriteHistory(path, scan, seen, mtime) if scan.lines else None

@@ -1,0 +1,105 @@
+"""Take the change of a run out of a document: the same for restore, recover and undo of an undo.
+
+A document that is as the run left it gets its bytes of before. In any other only the run's own
+change is taken out, by the three-way rules of `rewrite.threeway`; what came later stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from ccmove.claude.state import ALIASES
+from ccmove.rewrite import history
+from ccmove.rewrite.history import Read, Scan
+from ccmove.rewrite.history_back import lines_back, spans_back
+from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.threeway import taken_out
+from ccmove.run.backups import read_changed, read_saved
+from ccmove.run.manifest import Manifest, Wrote, WroteHistory, sha256
+
+BLOCK = 1 << 20
+
+
+def way_back(manifest: Manifest) -> PathMap:
+    """Where paths belong that were added since.
+
+    Only those that the run brought to where nothing was known before, and what is below them; the
+    nearest known path above decides.
+    """
+    return PathMap(tuple((new, old) for old, new in manifest.fresh), frozenset(manifest.own))
+
+
+def document_back(
+    directory: Path, manifest: Manifest, wrote: Wrote, now: bytes
+) -> tuple[bytes, list[str], int | None]:
+    """The document without the run's change, what can't be taken out, and the date to give back."""
+    assert wrote.before is not None
+    digest = sha256(now)
+    if digest == wrote.before.sha256:
+        return now, [], None
+    before = read_saved(directory, wrote, "before")
+    if digest == wrote.after.sha256:
+        return before, [], wrote.before.mtime_ns
+    text, named = taken_out(
+        _form(wrote),
+        _text(before),
+        _text(read_saved(directory, wrote, "after")),
+        _text(now),
+        _mapper(manifest, wrote),
+        manifest.paths.map,
+    )
+    return text.encode("utf-8", "surrogateescape"), named, None
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _form(wrote: Wrote) -> str:
+    if wrote.place != "other":
+        return wrote.place
+    is_json = wrote.path.suffix == ".json" and wrote.path.name != ALIASES
+    return "json" if is_json else "lines"
+
+
+def _mapper(manifest: Manifest, wrote: Wrote) -> Callable[[str], str | None]:
+    """For strings that came since; of an index also the names of directories inside paths."""
+    back = way_back(manifest)
+    if wrote.place != "index":
+        return back.map
+    renamed = [move for move in manifest.projects if move.kind == "rename"]
+    names = NameMap(tuple((move.target, move.source) for move in renamed), back)
+    return lambda path: names.map(path) or back.map(path)
+
+
+def history_back(
+    directory: Path, manifest: Manifest, wrote: WroteHistory, read: Read, size: int
+) -> tuple[Scan, int | None]:
+    """What to change in the history of now, and the date to give back when nothing came since."""
+    before, after = wrote.before, wrote.after
+    found = _digests(read, {before.size, after.size}, size)
+    if found.get(before.size) == before.sha256:
+        return Scan(size=size), None
+    changed, back = read_changed(directory, wrote), way_back(manifest)
+    if found.get(after.size) != after.sha256:
+        return lines_back(changed, read, size, back), None
+    scan = spans_back(changed, after.size)
+    scan.extend(history.scan(read, size, back, start=after.size))
+    return scan, before.mtime_ns if size == after.size else None
+
+
+def _digests(read: Read, lengths: set[int], size: int) -> dict[int, str]:
+    """The hash of the first so many bytes, for each length that the file has, in one pass."""
+    found: dict[int, str] = {}
+    position, running = 0, hashlib.sha256()
+    for length in sorted(length for length in lengths if length <= size):
+        while position < length:
+            block = read(position, min(BLOCK, length - position))
+            if not block:
+                return found  # it shrinks while it is read
+            running.update(block)
+            position += len(block)
+        found[length] = running.copy().hexdigest()
+    return found

@@ -1,0 +1,87 @@
+"""The one look at the state: odd entries, closed directories, paths far down in a transcript."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from ccmove.claude.layout import Layout, find_layout
+from ccmove.claude.state import State
+from tests.support.state import StateBuilder, encoded_name
+
+
+@pytest.fixture
+def layout(state: StateBuilder) -> Layout:
+    return find_layout(str(state.config_dir), {})
+
+
+def test_odd_entries_are_listed_and_name_nothing(state: StateBuilder, layout: Layout) -> None:
+    handle = state.project("app", sessions=3, subagents=False, index=True)
+    directory = handle.directory
+    (directory / "empty.jsonl").touch()
+    (directory / "folder.jsonl").mkdir()
+    (directory / "torn.jsonl").write_bytes(b'{"cwd":"/x')
+    (directory / "link.jsonl").symlink_to(directory / "empty.jsonl")
+    os.mkfifo(directory / "pipe.jsonl")
+    (directory / "caf\udce9.txt").touch()
+    found = State(layout).directory(handle.name)
+    assert [item.name for item in found.items] == sorted(os.listdir(directory))
+    assert [item.path for item in found.items if item.path] == [handle.path] * 3
+    assert found.named_paths() == {handle.path: 3}
+    assert found.index_paths == {handle.path}
+
+
+def test_a_transcript_that_can_t_be_read_is_told_by_its_full_path(
+    state: StateBuilder, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = state.project("app", sessions=1)
+    opened = os.open
+
+    def closed(path: str | Path, flags: int, mode: int = 0o777, **more: int) -> int:
+        if str(path).endswith(".jsonl"):
+            raise PermissionError(13, "closed", path)
+        return opened(path, flags, mode, **more)
+
+    monkeypatch.setattr(os, "open", closed)
+    with pytest.raises(PermissionError) as caught:
+        State(layout).directory(handle.name)
+    assert caught.value.filename == str(handle.transcripts[0])
+
+
+def test_a_closed_directory_is_no_obstacle_to_the_others(
+    state: StateBuilder, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state.project("app", index=True)
+    (state.projects / "-closed").mkdir()
+    opened = os.open
+
+    def closed(path: str | Path, flags: int, mode: int = 0o777, **more: int) -> int:
+        if path == "-closed":
+            raise PermissionError(13, "closed", path)
+        return opened(path, flags, mode, **more)
+
+    monkeypatch.setattr(os, "open", closed)
+    look = State(layout)
+    assert list(look.beside_sessions) == [encoded_name(str(state.code / "app"))]
+    assert look.directory_names[0] == "-closed"
+
+
+def test_the_path_behind_a_long_first_prompt_is_found(state: StateBuilder, layout: Layout) -> None:
+    directory = state.projects / "-x"
+    directory.mkdir()
+    record = {"message": {"content": "x" * 300_000}, "cwd": "/x"}
+    (directory / "a.jsonl").write_text(json.dumps(record) + "\n")
+    assert State(layout).directory("-x").items[0].path == "/x"
+
+
+def test_a_relocation_near_the_end_counts_more_than_the_first_path(
+    state: StateBuilder, layout: Layout
+) -> None:
+    directory = state.projects / "-x"
+    directory.mkdir()
+    lines = ['{"cwd":"/old"}', "x" * 99_999, '{"type":"relocated","relocatedCwd":"/new"}', "{}"]
+    (directory / "a.jsonl").write_text("\n".join(lines))
+    assert State(layout).directory("-x").items[0].path == "/new"

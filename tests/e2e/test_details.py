@@ -1,0 +1,324 @@
+"""Small things of the command line that were once wrong, or that nothing else looks at."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from tests.support import tree
+from tests.support.history_oracle import moved_history
+from tests.support.run import run_ccmove, run_child
+from tests.support.state import StateBuilder, encoded_name
+
+
+@pytest.fixture
+def ready(state: StateBuilder) -> StateBuilder:
+    (state.code / "new").mkdir()
+    return state
+
+
+def moved(state: StateBuilder, *args: str | Path, code: int = 0) -> dict[str, Any]:
+    done = run_ccmove("--json", *args, state.code / "my-app", state.code / "new", state=state)
+    assert done.exit == code, (done.out, done.err)
+    report = done.json()
+    assert isinstance(report, dict)
+    return report
+
+
+def directory(state: StateBuilder, name: str) -> Path:
+    return state.projects / encoded_name(str(state.code / name))
+
+
+def everything(state: StateBuilder) -> tree.Tree:
+    return {k: v for k, v in tree.snapshot(state.home).items() if "/ccmove" not in k}
+
+
+def restored(state: StateBuilder, before: tree.Tree) -> None:
+    assert run_ccmove("restore", state=state).exit == 0
+    assert tree.diff(before, everything(state)) == []
+
+
+# -- what is there and what is not ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lacking", ["history", "config_file", "both"])
+def test_a_state_without_history_or_config_file(ready: StateBuilder, lacking: str) -> None:
+    ready.project("my-app", index=True)
+    for name in ("history", "config_file"):
+        if lacking in (name, "both"):
+            getattr(ready, name).unlink()
+    before = everything(ready)
+    assert moved(ready)["counts"]["transcripts"] == 2
+    assert (ready.history.exists(), ready.config_file.exists()) == (
+        lacking == "config_file", lacking == "history",
+    )  # fmt: skip
+    restored(ready, before)
+
+
+def test_odd_things_in_a_project_directory_move_along(ready: StateBuilder) -> None:
+    handle = ready.project("my-app")
+    (handle.directory / "empty.jsonl").touch()
+    (handle.directory / "folder.jsonl").mkdir()
+    (handle.directory / "torn.jsonl").write_bytes(b'{"cwd":"/x')
+    (handle.directory / "link.jsonl").symlink_to("nowhere")
+    (handle.directory / os.fsdecode(b"caf\xe9.txt")).touch()
+    os.mkfifo(handle.directory / "pipe.jsonl")
+    sizes = [path.stat().st_size for path in handle.transcripts]
+    before = everything(ready)
+    report = moved(ready)
+    moves = {f".claude/projects/{handle.name}": f".claude/projects/{directory(ready, 'new').name}"}
+    now = {k: v for k, v in everything(ready).items() if k.startswith(".claude/projects")}
+    wanted = {k: v for k, v in before.items() if k.startswith(".claude/projects")}
+    assert tree.diff(tree.renamed(wanted, moves), now) == []
+    (row,) = report["projects"]
+    assert (row["transcripts"], row["bytes"]) == (4, sum(sizes) + len(b'{"cwd":"/x'))
+    restored(ready, before)
+
+
+def test_without_transcripts_nothing_is_said_of_them(ready: StateBuilder) -> None:
+    ready.project("my-app", sessions=0)
+    assert moved(ready)["left_alone"] == []
+
+
+@pytest.mark.parametrize("known_from", ["history", "transcripts", "index", "config"])
+def test_with_only_what_is_nested_stays_wherever_it_is_known_from(
+    ready: StateBuilder, known_from: str
+) -> None:
+    ready.project("my-app", sessions=1)
+    tool = {"command": f"{ready.code}/my-app/web/serve"}
+    config = ready.config()
+    config["projects"][str(ready.code / "my-app")]["mcpServers"] = {"x": tool}
+    ready.write_config(config)
+    parts: dict[str, dict[str, Any]] = {
+        "history": {"sessions": 0, "config": None}, "transcripts": {"prompts": 0, "config": None},
+        "index": {"prompts": 0, "config": None, "index": True, "subagents": False},
+        "config": {"sessions": 0, "prompts": 0},
+    }  # fmt: skip
+    web = ready.project("my-app/web", **parts[known_from])
+    if known_from == "index":
+        for transcript in web.transcripts:
+            transcript.unlink()
+    moved(ready, "--only")
+    servers = ready.config()["projects"][str(ready.code / "new")]["mcpServers"]
+    assert servers["x"] == tool
+    assert web.directory.exists() == (known_from in ("transcripts", "index"))
+
+
+def test_lines_of_the_history_that_can_not_be_read_are_counted(ready: StateBuilder) -> None:
+    path = ready.project("my-app").path
+    broken = f'{{"project":"{path}"\n'.encode()
+    ready.history.write_bytes(ready.history.read_bytes() + broken * 2)
+    (warning,) = moved(ready)["warnings"]
+    assert warning.startswith(f"{ready.history}: 2 lines with the old path")
+
+
+# -- the history ---------------------------------------------------------------------------------
+
+
+def test_lines_in_the_clients_form_are_taken_for_json_exactly_when_they_are(
+    ready: StateBuilder,
+) -> None:
+    """Python 3.11.2 had a fault that took `\\u` without digits for an escape."""
+    path = ready.project("my-app", prompts=0).path
+    texts = ["".join(t) for n in range(6) for t in itertools.product('\\u"0z', repeat=n)]
+    pastes = ('"1":{"id":1}', f'"2":{{"id":2,"project":"{path}"}}', ",", "{", "}", '"id"', "0")
+    odd = ["\x1f", "\t", "\\x", "\\ud83", "\x7f", "é", "\\ud83d", "\\u0000", "\\/", "\udcff"]
+    lines = [(text, "", f"{path}/x") for text in (*texts, *odd)]
+    lines += [("x", "", f"{path}/{text}") for text in (*texts, *odd)]
+    lines += [
+        ("x", "".join(p), path) for n in range(5) for p in itertools.product(pastes, repeat=n)
+    ]
+    numbers = ["01", "+1", "1.", "", "0x1", "1 2", "-", "-1", "1e5"]
+    form = (
+        '{"display":"%s","pastedContents":{%s},"timestamp":%s,"project":"%s","sessionId":"0a-1"}\n'
+    )
+    text = "".join(form % (d, p, "1780000061003", q) for d, p, q in lines)
+    text += "".join(form % ("x", "", number, path) for number in numbers)
+    before = text.encode("utf-8", "surrogateescape")
+    ready.history.write_bytes(before)
+    new = str(ready.code / "new")
+
+    def mapping(project: str) -> str | None:
+        inside = project == path or project.startswith(f"{path}/")
+        return new + project.removeprefix(path) if inside else None
+
+    moved(ready)
+    assert ready.history.read_bytes() == moved_history(before, mapping)
+    assert run_ccmove("restore", state=ready).exit == 0
+    assert ready.history.read_bytes() == before
+
+
+# -- refusals ------------------------------------------------------------------------------------
+
+
+def test_all_files_in_each_others_way_are_counted_and_both_ways_out_are_named(
+    ready: StateBuilder,
+) -> None:
+    session = ready.add_session("my-app", text="one")
+    ready.add_session("new", session_id=session, text="another")
+    for name, text in (("my-app", "a"), ("new", "b")):
+        for number in range(2):
+            (directory(ready, name) / f"{number}.txt").write_text(text)
+    report = moved(ready, code=4)
+    assert len(report["details"]) == 3
+    assert " and 2 more" in report["error"]
+    for choice in ("keep-new", "keep-old"):
+        assert f"--on-conflict {choice}" in report["hint"]
+
+
+def test_who_holds_our_lock_by_filelock_keeps_us_out(ready: StateBuilder) -> None:
+    ready.project("my-app")
+    assert moved(ready)["status"] == "moved"
+    with FileLock(ready.config_dir / "ccmove" / "lock"):
+        before = tree.snapshot(ready.home)
+        refused = run_ccmove("restore", state=ready)
+        assert (refused.exit, "another ccmove" in refused.err) == (4, True)
+        assert tree.diff(before, tree.snapshot(ready.home)) == []
+    assert run_ccmove("restore", state=ready).exit == 0
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def test_with_and_without_its_name_a_move_says_and_does_the_same(ready: StateBuilder) -> None:
+    old, new = ready.project("my-app").path, ready.code / "new"
+    outs = []
+    for words in ((old, new), ("move", old, new)):
+        done = run_ccmove(*words, state=ready)
+        assert (done.exit, done.err) == (0, "")
+        outs.append(re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{4}", "ID", done.out))
+        assert run_ccmove("restore", state=ready).exit == 0
+    assert outs[0] == outs[1]
+
+
+def test_a_new_folder_may_be_named_like_a_command(state: StateBuilder) -> None:
+    state.project("my-app")
+    (state.code / "list").mkdir()
+    assert run_ccmove("my-app", "list", state=state, cwd=state.code).exit == 0
+    assert directory(state, "list").is_dir()
+
+
+INTERRUPTED = """
+import os, runpy, sys
+left = int(sys.argv.pop(1))
+count = os.open(os.environ["TMPDIR"] + "/count", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+class Finder:
+    seen = 0
+    def find_spec(self, name, path=None, target=None):
+        Finder.seen += 1
+        os.write(count, b".")
+        if Finder.seen == left:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Finder())
+runpy.run_module("ccmove", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_ctrl_c_while_modules_are_loaded_is_no_traceback(ready: StateBuilder) -> None:
+    """But for the first few, which are loaded before anything of ours can say so."""
+    ready.project("my-app")
+    words = [sys.executable, "-c", INTERRUPTED]
+    paths = [str(ready.code / name) for name in ("my-app", "new")]
+    assert run_child([*words, "0", "-n", *paths], state=ready).exit == 0
+    loaded = (ready.root / "tmp" / "count").stat().st_size
+    assert loaded > 50
+    before = tree.snapshot(ready.home)
+    for percent in (40, 70, 100):
+        done = run_child([*words, str(loaded * percent // 100), "-n", *paths], state=ready)
+        assert (done.exit, "Traceback" in done.err) == (130, False), done.err
+        assert tree.diff(before, tree.snapshot(ready.home)) == []
+
+
+# -- what stands ---------------------------------------------------------------------------------
+
+
+def test_what_stands_after_undoing_the_undoing_and_so_on(ready: StateBuilder) -> None:
+    ready.project("my-app")
+    identifiers = [moved(ready)["backup"]]
+    for standing in ([False, True], [True, False, True], [False, True, False, True]):
+        done = run_ccmove("--json", "restore", identifiers[-1], state=ready)
+        identifiers.append(done.json()["backup"])
+        rows = run_ccmove("backups", "--json", state=ready).json()["backups"]
+        assert [row["stands"] for row in rows[::-1]] == standing
+        assert [row["id"] for row in rows[::-1]] == identifiers
+    shutil.rmtree(ready.config_dir / "ccmove" / "backups" / identifiers[2])
+    rows = run_ccmove("backups", "--json", state=ready).json()["backups"]
+    assert rows[0]["stands"]  # what undoes a run that is not there any more
+
+
+# -- git is asked, and runs nothing ---------------------------------------------------------------
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ("-c", "user.name=d", "-c", "user.email=d@example.invalid", "-c", "core.fsmonitor=false")
+    subprocess.run(["git", "-C", folder, *who, *words], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("command", [("doctor",), ("my-app", "new"), ("-n", "my-app", "new")])
+def test_no_hook_filter_or_monitor_runs_when_a_folder_is_looked_at(
+    ready: StateBuilder, command: tuple[str, ...]
+) -> None:
+    repo = ready.code / "new"
+    git(repo, "init", "-q")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "begin")
+    git(repo, "remote", "add", "origin", "git@github.com:acme/app.git")
+    trap = ready.root / "sprung"
+    for name in ("post-checkout", "reference-transaction", "post-index-change"):
+        hook = repo / ".git" / "hooks" / name
+        hook.write_text(f"#!/bin/sh\ntouch {trap}\n")
+        hook.chmod(0o755)
+    names = (
+        "core.fsmonitor",
+        "core.pager",
+        "core.sshCommand",
+        "diff.external",
+        "gc.recentObjectsHook",
+    )
+    for name in (*names, "filter.x.clean", "credential.helper", "uploadpack.packObjectsHook"):
+        git(repo, "config", name, f"touch {trap}")
+    (repo / ".gitattributes").write_text("* filter=x\n")
+    trap.unlink(missing_ok=True)
+    before = tree.snapshot(repo)
+    ready.project("my-app", repo="acme/app")
+    done = run_ccmove("--json", *command, state=ready, cwd=ready.code)
+    if command == ("doctor",):
+        (candidate,) = done.json()["findings"][0]["candidates"]
+        assert candidate["path"] == str(repo)
+    assert not trap.exists()
+    assert tree.diff(before, tree.snapshot(repo), mtimes="all", inodes="all") == []
+    subprocess.run(["git", "-C", repo, "status"], check=True, capture_output=True)
+    assert trap.exists()  # the control
+
+
+@pytest.mark.parametrize("content", ["gitdir: /no/such/place\n", "", "\0\udcff", None])
+def test_a_broken_repository_says_nothing_and_disturbs_nothing(
+    ready: StateBuilder, content: str | None
+) -> None:
+    ready.project("my-app", repo="acme/app")
+    if content is None:
+        (ready.code / "new" / ".git" / "config").mkdir(parents=True)
+    else:
+        (ready.code / "new" / ".git").write_bytes(content.encode("utf-8", "surrogateescape"))
+    done = run_ccmove("doctor", "--json", state=ready)
+    assert (done.exit, done.json()["findings"][0]["kind"]) == (1, "orphan")
+    assert moved(ready)["status"] == "moved"
+
+
+@pytest.mark.parametrize(
+    "url", ["git@github.com:Acme/App.git", "https://x@github.com/acme/app/", "ssh://git@github.com:22/acme/app.git"]
+)  # fmt: skip
+def test_a_remote_is_known_however_it_is_spelled(ready: StateBuilder, url: str) -> None:
+    ready.project("my-app", repo="acme/app")
+    git(ready.code / "new", "init", "-q")
+    git(ready.code / "new", "remote", "add", "origin", url)
+    found = run_ccmove("doctor", "--json", state=ready).json()["findings"]
+    assert [c["path"] for c in found[0]["candidates"]] == [str(ready.code / "new")]

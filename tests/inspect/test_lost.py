@@ -1,0 +1,321 @@
+"""Where a lost project may be now: evidence, confidence, and what is no evidence at all."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from ccmove.claude.git import Identity, identity
+from tests.inspect.conftest import Candidate, Examine, git, make_repo
+from tests.support.state import ProjectHandle, StateBuilder
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> StateBuilder:
+    """Three folders deep, so that the neighbourhood of one test is not that of another."""
+    return StateBuilder(tmp_path / "a" / "b" / "c")
+
+
+@pytest.fixture
+def homes(examine: Examine) -> Examine:
+    """The candidates for the only lost project."""
+
+    def look(*roots: Path) -> list[Candidate]:
+        (finding,) = examine(None, *roots)
+        return list(finding.candidates)
+
+    return look
+
+
+def named(candidates: list[Candidate]) -> list[tuple[str, str]]:
+    return [(Path(candidate.path).name, candidate.confidence) for candidate in candidates]
+
+
+def say(handle: ProjectHandle, text: str) -> None:
+    """Append a record with this text to the first conversation, dated as it was before."""
+    transcript = handle.transcripts[0]
+    before = transcript.stat()
+    with transcript.open("a") as file:
+        file.write('{"type":"user","message":{"content":"' + text + '"}}\n')
+    os.utime(transcript, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+# -- renamed where it was -----------------------------------------------------------------------
+
+
+def test_a_folder_renamed_where_it_was_is_found_without_git(
+    state: StateBuilder, homes: Examine
+) -> None:
+    state.project("cafe")
+    state.project("other", make_folder=True)
+    (state.code / "bistro").mkdir()
+    (candidate,) = homes()
+    assert candidate.path == str(state.code / "bistro")
+    assert candidate.evidence == ["the only folder there that Claude Code does not know"]
+    assert candidate.confidence == "possible"
+
+
+def test_of_several_new_folders_one_with_a_similar_name_is_found(
+    state: StateBuilder, homes: Examine
+) -> None:
+    state.project("cafe-menu")
+    for name in ("bistro-menu", "x", "y"):
+        (state.code / name).mkdir()
+    (candidate,) = homes()
+    assert candidate.path == str(state.code / "bistro-menu")
+    assert candidate.evidence == ["a similar name in the same place"]
+
+
+def test_files_named_in_conversations_lead_to_a_renamed_folder(
+    state: StateBuilder, homes: Examine
+) -> None:
+    handle = state.project("old")
+    say(handle, f"see {state.code}/old/recipes/soup.md and {state.code}/old/prices.csv")
+    new = state.code / "something-else"
+    (new / "recipes").mkdir(parents=True)
+    (state.code / "another").mkdir()
+    for name in ("menu.txt", "prices.csv", "recipes/soup.md"):
+        (new / name).write_text("x")
+    (candidate,) = homes()
+    assert candidate.path == str(new)
+    assert candidate.evidence == ["has 3 of 3 files that its conversations name"]
+    assert candidate.confidence == "likely"
+
+
+def test_a_renamed_parent_is_found_and_what_is_in_it(state: StateBuilder, examine: Examine) -> None:
+    state.project("team/app")
+    state.project("team/lib")
+    for name in ("app", "lib"):
+        (state.code / "squad" / name).mkdir(parents=True)
+    found = [(Path(f.subject).name, named(f.candidates)) for f in examine()]
+    assert found == [("app", [("app", "possible")]), ("lib", [("lib", "possible")])]
+
+
+def test_a_nested_project_moves_with_the_one_it_is_in(
+    state: StateBuilder, examine: Examine
+) -> None:
+    state.project("cafe-menu")
+    state.project("cafe-menu/packages/core")
+    (state.code / "bistro-menu" / "packages" / "core").mkdir(parents=True)
+    outer, inner = examine()
+    assert named(outer.candidates) == [("bistro-menu", "possible")]
+    assert inner.candidates[0].path == f"{state.code}/bistro-menu/packages/core"
+    assert inner.goes_along_with == outer.subject
+
+
+def test_a_folder_of_the_same_name_is_no_more_than_possible(
+    state: StateBuilder, homes: Examine
+) -> None:
+    state.project("app")
+    state.project("archive", make_folder=True)
+    (state.code / "archive" / "app").mkdir(parents=True)
+    assert named(homes()) == [("app", "possible")]
+
+
+def test_a_folder_that_claude_code_gives_the_same_name_is_a_candidate(
+    state: StateBuilder, homes: Examine
+) -> None:
+    state.project("my_app")
+    (state.code / "my-app").mkdir()
+    assert "Claude Code keeps both under one name" in homes()[0].evidence
+
+
+# -- the same repository ------------------------------------------------------------------------
+
+
+def test_the_same_remote_is_likely_the_new_home(state: StateBuilder, homes: Examine) -> None:
+    state.project("old", repo="acme/app")
+    make_repo(state.code / "new", "acme/app")
+    make_repo(state.code / "other", "acme/other")
+    (candidate,) = homes()
+    assert candidate.path == str(state.code / "new")
+    assert candidate.confidence == "likely"
+    assert candidate.evidence[0] == "the same remote, acme/app"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "git@github.com:Acme/App.git", "https://github.com/acme/app", "https://x@github.com/acme/app/",
+        "ssh://git@github.com:22/acme/app.git",
+    ],
+)  # fmt: skip
+def test_a_remote_is_known_however_it_is_spelled(tmp_path: Path, url: str) -> None:
+    repo = make_repo(tmp_path / "repo")
+    git(repo, "remote", "add", "origin", url)
+    assert identity(str(repo)).remotes == {"acme/app"}
+
+
+def test_the_remote_of_a_worktree_is_that_of_its_repository(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", "acme/app", commit=True)
+    git(repo, "worktree", "add", "-q", str(tmp_path / "tree"))
+    assert identity(str(tmp_path / "tree")).remotes == {"acme/app"}
+
+
+def test_the_root_commit_of_another_clone_is_evidence(state: StateBuilder, homes: Examine) -> None:
+    state.project("old", repo="acme/app")
+    clone = make_repo(state.code / "clone", commit=True)
+    git(clone, "clone", "-q", str(clone), str(state.code / "new"))
+    git(state.code / "new", "remote", "remove", "origin")
+    data = state.config()
+    data["githubRepoPaths"]["acme/app"].append(str(clone))
+    state.write_config(data)
+    found = {Path(c.path).name: c for c in homes()}
+    assert "the same root commit" in found["new"].evidence
+
+
+def test_a_root_commit_named_in_a_conversation_is_evidence(
+    state: StateBuilder, homes: Examine
+) -> None:
+    handle = state.project("old")
+    new = make_repo(state.code / "new", commit=True)
+    say(handle, f"[main (root-commit) {git(new, 'rev-parse', '--short=7', 'HEAD')}] begin")
+    (candidate,) = homes()
+    assert candidate.evidence[0] == "the same root commit"
+    assert candidate.confidence == "likely"
+
+
+def test_no_hook_and_no_filter_runs_while_git_is_asked(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", commit=True)
+    trap = tmp_path / "sprung"
+    for name in ("post-checkout", "reference-transaction", "post-index-change"):
+        hook = repo / ".git" / "hooks" / name
+        hook.write_text(f"#!/bin/sh\ntouch {trap}\n")
+        hook.chmod(0o755)
+    for setting in ("core.fsmonitor", "core.pager", "core.sshCommand", "diff.external"):
+        git(repo, "config", setting, f"touch {trap}")
+    root = git(repo, "-c", "core.fsmonitor=false", "--no-pager", "rev-parse", "HEAD")
+    trap.unlink(missing_ok=True)
+    before = {path: path.stat().st_mtime_ns for path in repo.rglob("*")}
+    assert identity(str(repo)).roots == {root}
+    assert not trap.exists()
+    assert {path: path.stat().st_mtime_ns for path in repo.rglob("*")} == before
+
+
+def test_what_is_no_repository_of_its_own_has_no_identity(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", "acme/app", commit=True)
+    (repo / "sub").mkdir()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / ".git").write_text("gitdir: /no/such/place\n")
+    for folder in (repo / "sub", tmp_path / "broken", tmp_path / "gone"):
+        assert identity(str(folder)) == Identity()
+
+
+def test_the_first_commit_of_a_shallow_clone_says_nothing(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", commit=True)
+    git(repo, "commit", "-q", "--allow-empty", "-m", "more")
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", str(tmp_path / "shallow"))
+    assert len(identity(str(repo)).roots) == 1
+    assert identity(str(tmp_path / "shallow")).roots == frozenset()
+
+
+# -- a deleted project is not a moved one -------------------------------------------------------
+
+
+def test_a_folder_of_another_repository_is_no_candidate(
+    state: StateBuilder, homes: Examine
+) -> None:
+    state.project("deleted", repo="acme/deleted")
+    make_repo(state.code / "other", "acme/other", commit=True)
+    assert homes() == []
+
+
+def test_another_clone_that_was_used_at_the_same_time_is_only_possible(
+    state: StateBuilder, homes: Examine
+) -> None:
+    clone = state.project("clone", repo="acme/app")
+    make_repo(Path(clone.path), "acme/app")
+    state.project("deleted", repo="acme/app")
+    (candidate,) = homes()
+    assert (candidate.path, candidate.confidence) == (clone.path, "possible")
+    assert candidate.against == [
+        "it had conversations of its own while the project was still in use",
+    ]
+
+
+def test_a_clone_that_was_made_afterwards_is_only_possible(
+    state: StateBuilder, homes: Examine
+) -> None:
+    state.project("deleted", repo="acme/app")
+    clone = make_repo(state.code / "review", "acme/app")
+    os.utime(clone / ".git" / "description")
+    (candidate,) = homes()
+    assert candidate.against == ["it was cloned after the project was last used"]
+    assert candidate.confidence == "possible"
+
+
+def test_a_home_that_was_used_only_afterwards_is_likely(
+    state: StateBuilder, homes: Examine
+) -> None:
+    state.project("old", repo="acme/app")
+    new = state.project("new", repo="acme/app")
+    make_repo(Path(new.path), "acme/app")
+    (candidate,) = homes()
+    assert (candidate.confidence, candidate.against) == ("likely", [])
+
+
+def test_entries_without_a_date_do_not_settle_it_against_a_project_in_use(
+    state: StateBuilder, examine: Examine
+) -> None:
+    clone = state.project("clone", repo="acme/app")
+    make_repo(Path(clone.path), "acme/app")
+    state.project("deleted", sessions=0, prompts=0, repo="acme/app")
+    (finding,) = examine()
+    assert (named(finding.candidates), finding.unambiguous) == ([("clone", "possible")], False)
+
+
+def test_a_session_that_was_taken_elsewhere_says_nothing_about_the_project(
+    state: StateBuilder, homes: Examine
+) -> None:
+    """The client's own `/cd` moves one transcript to the other project's directory."""
+    old = state.project("old")
+    other = state.project("other", make_folder=True)
+    state.add_session("old", directory=other.directory, cwd=old.path)
+    assert homes() == []
+
+
+def test_the_home_folder_is_nobodys_new_home(state: StateBuilder, homes: Examine) -> None:
+    state.project("old", repo="acme/dotfiles")
+    make_repo(state.home, "acme/dotfiles")
+    state.project(str(state.home), repo="acme/dotfiles")
+    assert homes() == []
+
+
+def test_a_folder_that_was_there_all_the_time_is_only_possible(
+    state: StateBuilder, homes: Examine
+) -> None:
+    handle = state.project("deleted", repo="acme/app")
+    make_repo(state.code / "clone", "acme/app")
+    later = time.time() + 1
+    time.sleep(1.1)  # the clone must be older than the last use, which must not be in the future
+    os.utime(handle.transcripts[0], (later, later))
+    (candidate,) = homes()
+    assert candidate.against == ["it has been where it is since before the project was last used"]
+    assert candidate.confidence == "possible"
+
+
+# -- where it looks -----------------------------------------------------------------------------
+
+
+def test_a_folder_far_away_is_found_only_when_told_where(
+    state: StateBuilder, homes: Examine, tmp_path: Path
+) -> None:
+    state.project("old", repo="acme/app")
+    far = tmp_path / "far" / "1" / "2" / "3"
+    make_repo(far / "new", "acme/app")
+    assert homes() == []
+    assert named(homes(tmp_path / "far")) == [("new", "likely")]
+
+
+def test_links_and_what_is_inside_repositories_are_not_walked_into(
+    state: StateBuilder, homes: Examine, tmp_path: Path
+) -> None:
+    state.project("old", repo="acme/app")
+    make_repo(tmp_path / "elsewhere" / "new", "acme/app")
+    (state.code / "link").symlink_to(tmp_path / "elsewhere")
+    outer = make_repo(state.code / "outer", "acme/outer")
+    make_repo(outer / "vendored", "acme/app")
+    assert homes() == []

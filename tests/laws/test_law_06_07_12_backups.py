@@ -1,0 +1,167 @@
+"""Laws 6, 7 and 12: what a backup must be good for, what it alone holds, what a hard link is."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tests.crash.conftest import Record
+from tests.crash.fork import Job
+from tests.crash.scenarios import SCENARIOS, Scenario
+from tests.crash.world import try_all, world_bench
+from tests.shapes.bench import Bench, directory_of
+from tests.support import seams
+from tests.support.state import StateBuilder
+
+# -- law 6: what could not be undone later is refused now ---------------------------------------
+
+
+def _new_home(state: StateBuilder) -> None:
+    """The state comes from another machine, where the home had another path."""
+    for name in ("/Users/me/code/app", "/Users/me"):
+        state.project(name, sessions=1, prompts=1)
+    text = json.dumps({"permissions": {"allow": ["Read(/Users/me/**)"]}})
+    (state.home / ".claude/settings.json").write_text(text)
+    (state.home / "code/app").mkdir(parents=True)
+    (state.home / "code/app/.mcp.json").write_text(json.dumps({"args": ["/Users/me/code/app"]}))
+
+
+NEW_HOME = Scenario("new home", _new_home, ("--project-files", "/Users/me", ".."))
+UNREADABLE = pytest.mark.xfail(strict=True, reason="law 6: a run's own manifest is refused later")
+
+
+@UNREADABLE
+def test_a_home_that_moved_with_project_files_can_be_undone_or_is_refused(bench: Bench) -> None:
+    _new_home(bench.state)
+    before = bench.tree()
+    done = bench.run("--project-files", "/Users/me", bench.state.home)
+    assert done.exit in (0, 4), done
+    if done.exit == 0:
+        bench.ok("restore")
+    bench.expect(before)
+
+
+@UNREADABLE
+@pytest.mark.crash
+@pytest.mark.slow
+def test_and_its_crash_can_be_rolled_back(proven: Record) -> None:
+    with world_bench(NEW_HOME) as bench:
+        tally = try_all(bench)
+    proven("killed: move (new home)", tally)
+
+
+@pytest.mark.parametrize("name", ["new\nline", "ESC\x1b[31m", "\udcff not UTF-8", "é" * 120, "a b"])
+def test_whatever_the_name_is_what_was_done_can_be_undone(name: str, bench: Bench) -> None:
+    state = bench.state
+    try:
+        (state.code / name).mkdir()
+    except OSError:
+        pytest.skip("this file system has no such names")
+    old = state.project("old", index=True, repo="me/old")
+    before = bench.tree()
+    done = bench.run(old.path, state.code / name)
+    assert done.exit in (0, 4), done
+    if done.exit == 0:
+        bench.ok("restore")
+    bench.expect(before)
+
+
+# -- law 7: the only copy -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_a_loser(bench: Bench) -> tuple[Bench, str]:
+    """A merge in which a transcript of the new project lost a conflict; the run's ID."""
+    state = bench.state
+    old = state.project("old", sessions=1, subagents=False)
+    state.add_session("new", session_id=old.sessions[0], text="there is no other copy of this")
+    (state.code / "new").mkdir()
+    report = bench.ok("--on-conflict", "keep-old", old.path, state.code / "new")
+    assert copies(state) == 1
+    return bench, report["backup"]
+
+
+def copies(state: StateBuilder) -> int:
+    text = b"there is no other copy of this"
+    return sum(text in file.read_bytes() for file in state.home.rglob("*") if file.is_file())
+
+
+ONLY_COPY = pytest.mark.xfail(strict=True, reason="law 7: pruning deletes the only copy")
+
+
+@ONLY_COPY
+def test_pruning_keeps_a_backup_with_the_only_copy_unless_it_is_named(
+    with_a_loser: tuple[Bench, str],
+) -> None:
+    bench, run = with_a_loser
+    done = bench.run("backups", "--prune", "--keep", "0")
+    assert done.exit == 0, done
+    assert copies(bench.state) == 1
+    assert run in done.out + done.err
+    assert seams.backup_ids(bench.state) == [run]
+    assert bench.run("backups", "--prune", "--keep", "0", run).exit == 0
+    assert copies(bench.state) == 0
+
+
+@ONLY_COPY
+def test_the_list_of_backups_says_which_one_holds_the_only_copy(
+    with_a_loser: tuple[Bench, str],
+) -> None:
+    bench, run = with_a_loser
+    bench.state.project("a")
+    (bench.state.code / "b").mkdir()
+    other = bench.ok(bench.state.code / "a", bench.state.code / "b")["backup"]
+    listed = bench.run("backups").out
+    assert run in listed
+    assert other in listed
+    assert listed.count("only copy") == 1, listed
+
+
+def test_a_backup_of_former_versions_only_is_pruned(bench: Bench) -> None:
+    state = bench.state
+    state.project("old", index=True, memory={"MEMORY.md": "x\n"})
+    (state.code / "new").mkdir()
+    bench.ok(state.code / "old", state.code / "new")
+    bench.ok("backups", "--prune", "--keep", "0")
+    assert seams.backup_ids(state) == []
+
+
+# -- law 12: a hard link is not a frozen copy -----------------------------------------------------
+
+
+def shared_inodes(state: StateBuilder) -> list[str]:
+    """Files of the user that a backup holds under a second name: what is written reaches it."""
+    files = [path for path in state.home.rglob("*") if path.is_file()]
+    ours = {path.stat().st_ino for path in files if path.is_relative_to(seams.own(state))}
+    theirs = [path for path in files if not path.is_relative_to(seams.own(state))]
+    return [str(path) for path in theirs if path.stat().st_ino in ours]
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_putting_back_writes_fresh_bytes(scenario: str) -> None:
+    with world_bench(scenario) as bench:
+        bench.reset()
+        for job in (bench.job(), *(Job(bench.state, ["restore"]) for _ in range(2))):
+            job.run()
+            assert shared_inodes(bench.state) == [], job.args
+
+
+@pytest.mark.xfail(strict=True, reason="law 12: exit 4, the backup counts as damaged")
+def test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup(bench: Bench) -> None:
+    """The client had the history open: its line lands in the file that we only linked."""
+    state = bench.state
+    old = state.project("old", index=True)
+    (state.code / "new").mkdir()
+    before = state.history.read_bytes()
+    client = os.open(state.history, os.O_WRONLY | os.O_APPEND)
+    bench.ok(old.path, state.code / "new")
+    os.write(client, b'{"display":"late","project":"/elsewhere"}\n')
+    os.close(client)
+    done = bench.run("restore")
+    assert done.exit == 0, done
+    assert state.history.read_bytes().startswith(before)
+    assert directory_of(state, old.path).is_dir()

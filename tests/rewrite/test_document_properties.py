@@ -1,0 +1,229 @@
+"""For any document: only values that are paths in the move change, once, and back again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ccmove.rewrite import config as config_file
+from ccmove.rewrite import index, other
+from ccmove.rewrite.jsonspan import parse
+from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.splice import Splice, apply, string_splices, walk
+from tests.rewrite.strategies import (
+    LEAVES,
+    NEW,
+    OLD,
+    PATHS,
+    TEXTS,
+    json_texts,
+    spellings,
+)
+from tests.support.oddlines import stringify
+
+MOVE = PathMap(((OLD, NEW),))
+STATE = "/home/dev/.claude/projects/"
+NAMES = NameMap((("-code-app", "-src-new-app"),), MOVE)
+DOCUMENTS = json_texts(LEAVES, spellings(TEXTS), max_leaves=20)
+
+MAPS = st.sampled_from(
+    [
+        MOVE,
+        PathMap(((OLD, OLD + "/main"),)),
+        PathMap((("/code", "/src"), ("/src", "/code"))),
+        PathMap(((OLD, "/lib"), (OLD + "-docker", "/lib"))),
+        PathMap((("/code", "/src"), (OLD, "/code/app-docker"))),
+        PathMap(((OLD, NEW),), frozenset({OLD + "/web"})),
+    ]
+)
+
+
+def moved_strings(value: Any, paths: PathMap) -> Any:
+    """Every string value that is a path, by values instead of spans; keys stay."""
+    if isinstance(value, str):
+        return paths.map(value) or value
+    if isinstance(value, list):
+        return [moved_strings(item, paths) for item in value]
+    if isinstance(value, dict):
+        return {key: moved_strings(item, paths) for key, item in value.items()}
+    return value
+
+
+def loads(text: str) -> Any:
+    return json.loads(text, parse_int=lambda raw: ["int", raw], parse_float=lambda raw: ["f", raw])
+
+
+def spans_of(text: str, splices: list[Splice]) -> str:
+    """`text` with the splices made in the simplest way there is."""
+    for edit in sorted(splices, key=lambda e: -e.start):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+@given(DOCUMENTS, MAPS)
+def test_exactly_the_values_that_are_paths_change(text: str, paths: PathMap) -> None:
+    splices = string_splices(text, parse(text), paths.map)
+    keys = {key.start for spot in walk(parse(text)) for key in spot.node.keys}
+    values = [splice for splice in splices if splice.start not in keys]
+    assert loads(apply(text, values)) == moved_strings(loads(text), paths)
+    assert apply(text, splices) == spans_of(text, splices)
+
+
+@given(DOCUMENTS, MAPS)
+def test_no_member_is_hidden_by_another_s_new_name(text: str, paths: PathMap) -> None:
+    after = apply(text, string_splices(text, parse(text), paths.map))
+    assert count_members(loads(after)) == count_members(loads(text))
+
+
+def count_members(value: Any) -> int:
+    if isinstance(value, dict):
+        return len(value) + sum(map(count_members, value.values()))
+    return sum(map(count_members, value)) if isinstance(value, list) else 0
+
+
+@given(DOCUMENTS)
+def test_rewriting_twice_is_rewriting_once(text: str) -> None:
+    once = apply(text, string_splices(text, parse(text), MOVE.map))
+    keys = {key.start for spot in walk(parse(once)) for key in spot.node.keys}
+    again = string_splices(once, parse(once), MOVE.map)
+    assert all(splice.start in keys for splice in again)
+
+
+CANONICAL = json_texts(TEXTS.map(lambda t: stringify(t).decode()), st.just('"k"'), max_leaves=20)
+
+
+@given(CANONICAL.filter(lambda text: NEW not in text))
+def test_there_and_back_again_is_where_it_began(text: str) -> None:
+    there = apply(text, string_splices(text, parse(text), MOVE.map))
+    back = MOVE.reversed()
+    assert apply(there, string_splices(there, parse(there), back.map)) == text
+
+
+# -- sessions-index.json ---------------------------------------------------------------------------
+
+FULL_PATHS = st.builds(
+    "{}{}/{}.jsonl".format,
+    st.just(STATE),
+    st.sampled_from(["-code-app", "-code-app-docker", "-src-new-app"]),
+    st.sampled_from(["a", "b"]),
+)
+FIELDS = st.sampled_from(["projectPath", "fullPath", "sessionId", "originalPath", "entries", "x"])
+INDEX_LEAVES = st.one_of(spellings(PATHS), spellings(FULL_PATHS), LEAVES)
+ENTRIES = json_texts(INDEX_LEAVES, spellings(FIELDS), max_leaves=8)
+INDEXES = st.builds(
+    '{{"originalPath": {},"entries" :[{}], "projectPath":{} }}'.format,
+    INDEX_LEAVES,
+    st.lists(ENTRIES, max_size=4).map(" ,\n".join),
+    INDEX_LEAVES,
+)
+
+
+@given(st.one_of(INDEXES, ENTRIES, DOCUMENTS))
+def test_an_index_changes_in_its_four_places(text: str) -> None:
+    expected = loads(text)
+    if isinstance(expected, dict):
+        for key in ("originalPath", "projectPath"):
+            move_member(expected, key, MOVE)
+        entries = expected.get("entries")
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict):
+                move_member(entry, "projectPath", MOVE)
+                move_member(entry, "fullPath", NAMES)
+    after = index.rewritten(text, MOVE, NAMES)
+    assert loads(after) == expected
+    assert index.rewritten(after, MOVE, NAMES) == after
+
+
+def move_member(record: dict[str, Any], key: str, mapping: PathMap | NameMap) -> None:
+    if isinstance(record.get(key), str):
+        record[key] = mapping.map(record[key]) or record[key]
+
+
+# -- the config file -------------------------------------------------------------------------------
+
+# Few paths, so that many meet.
+FEW = st.sampled_from([OLD, NEW, OLD + "/web", NEW + "/web", OLD + "-docker", "/lib", "/src/app"])
+TOOLS = st.lists(st.sampled_from(["Bash(ls)", OLD, NEW, 1, "1"]), min_size=1, max_size=4)
+PROJECTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "allowedTools": TOOLS,
+        "dirs": st.lists(FEW, max_size=2),
+        "hasTrustDialogAccepted": st.booleans(),
+        "hasCompletedProjectOnboarding": st.booleans(),
+        "lastCost": st.integers(0, 3),
+        "mcpServers": st.dictionaries(st.sampled_from(["a", "b"]), st.lists(FEW, max_size=1)),
+        "cwd": PATHS,
+    },
+)
+CONFIGS = st.fixed_dictionaries(
+    {
+        "numStartups": st.integers(),
+        "projects": st.dictionaries(FEW, PROJECTS, min_size=2),
+        "githubRepoPaths": st.dictionaries(
+            st.sampled_from(["a/b", "c/d"]), st.lists(FEW, max_size=4)
+        ),
+        "tip": TEXTS,
+    }
+)
+
+
+def moved_config(config: dict[str, Any], paths: PathMap) -> dict[str, Any]:
+    """What the contract says of a config file, on values."""
+    projects = {key: value for key, value in config["projects"].items() if not paths.map(key)}
+    for key, value in config["projects"].items():
+        new = paths.map(key)
+        if new is not None:
+            moved = moved_strings(value, paths)
+            projects[new] = united(projects[new], moved) if new in projects else moved
+    repos = {}
+    for name, listed in config["githubRepoPaths"].items():
+        staying = [path for path in listed if paths.map(path) is None]
+        kept: list[str] = []
+        for path in listed:
+            new = paths.map(path)
+            if new is None or (new not in staying and new not in kept):
+                kept.append(new or path)
+        repos[name] = kept
+    return {**config, "projects": projects, "githubRepoPaths": repos}
+
+
+def united(mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    result = dict(mine)
+    for key, value in theirs.items():
+        if key not in mine:
+            result[key] = value
+        elif isinstance(value, list):
+            lacking = dict.fromkeys(json.dumps(x) for x in value)
+            have = [json.dumps(x) for x in mine[key]]
+            result[key] = mine[key] + [json.loads(x) for x in lacking if x not in have]
+        elif isinstance(value, dict):
+            result[key] = {**value, **mine[key]}
+        elif key.startswith("has"):
+            result[key] = mine[key] or value
+    return result
+
+
+@given(CONFIGS, MAPS, st.sampled_from([None, 2]))
+def test_the_config_file_becomes_what_the_contract_says(
+    config: dict[str, Any], paths: PathMap, indent: int | None
+) -> None:
+    text = stringify(config, indent).decode()
+    after = config_file.rewritten(text, paths)
+    assert json.loads(after) == moved_config(json.loads(text), paths)
+
+
+@given(CONFIGS)
+def test_a_config_file_is_changed_once(config: dict[str, Any]) -> None:
+    text = stringify(config, 2).decode()
+    after = config_file.rewritten(text, MOVE)
+    assert config_file.rewritten(after, MOVE) == after
+
+
+@given(DOCUMENTS, MAPS)
+def test_any_document_can_be_a_config_file_or_settings(text: str, paths: PathMap) -> None:
+    loads(config_file.rewritten(text, paths))
+    loads(other.project_file(text, paths, NAMES))

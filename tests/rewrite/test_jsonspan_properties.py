@@ -1,0 +1,93 @@
+"""For any text: the same verdict as `json`, and spans that are exact."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ccmove.rewrite.jsonspan import Node, NotJsonError, loads, parse, quote
+from tests.rewrite.strategies import BLANKS, DOCUMENTS
+
+ALMOST_JSON = st.text('{}[]",:\\u0e1-.+tfn \n\t\ufeff\0\ud800', max_size=14)
+
+
+def no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def reference(text: str) -> Any:
+    """What `json` makes of it; numbers as text, so that none is too large."""
+    return json.loads(text, parse_int=str, parse_float=str, parse_constant=no_constant)
+
+
+def is_json(text: str) -> bool:
+    try:
+        reference(text.removeprefix("\ufeff"))
+    except ValueError:
+        return False
+    return True
+
+
+def all_nodes(root: Node) -> Iterator[Node]:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [*node.keys, *node.items]
+
+
+def value_of(text: str, node: Node) -> Any:
+    """The value of an opened tree, put together from its parts."""
+    if node.opened == "{":
+        return {key.value: value_of(text, item) for key, item in node.members()}
+    if node.opened == "[":
+        return [value_of(text, item) for item in node.items]
+    return reference(text[node.start : node.end])
+
+
+@given(DOCUMENTS, BLANKS, st.booleans())
+def test_spans_are_exact(document: str, blank: str, opens: bool) -> None:
+    text = f"{blank}{document}{blank}"
+    root = parse(text, lambda _: opens)
+    assert text[root.start : root.end] == document
+    assert value_of(text, root) == reference(text)
+    for node in all_nodes(root):
+        reference(text[node.start : node.end])
+        if isinstance(node.value, str):
+            assert node.value == reference(text[node.start : node.end])
+
+
+@given(st.one_of(ALMOST_JSON, DOCUMENTS), st.booleans())
+@example("\ufeff1", True)
+@example('{"a":1,}', True)
+@example("[1]\ufeff", True)
+def test_the_verdict_is_that_of_json(text: str, opens: bool) -> None:
+    try:
+        parse(text, lambda _: opens)
+        loads(text)
+    except NotJsonError:
+        assert not is_json(text)
+    else:
+        assert is_json(text)
+
+
+@given(DOCUMENTS, st.data())
+def test_a_torn_text_is_refused_and_never_crashes(document: str, data: st.DataObject) -> None:
+    text = document[: data.draw(st.integers(0, len(document)))]
+    try:
+        root = parse(text)
+    except NotJsonError:
+        assert not is_json(text)
+    else:
+        assert is_json(text)
+        assert text[root.start : root.end] == text.strip(" \t\r\n")
+
+
+@given(st.text(st.characters(codec=None)))
+def test_a_quoted_string_is_that_string_again(value: str) -> None:
+    assert loads(quote(value)) == value
+    quote(value).encode("utf-8")  # never holds a bare surrogate

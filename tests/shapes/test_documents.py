@@ -1,0 +1,242 @@
+"""Indexes, aliases, notes, jobs, plugins and settings in every spelling that may be on a disk.
+
+Each case is a project of its own below the folder that moves, so that one run tries them all.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.shapes.bench import Bench, directory_of
+from tests.support.state import StateBuilder
+
+FACT = Path(__file__).parents[2] / "fixtures" / "facts" / "client-2.1.23" / "sessions-index.json"
+
+
+@pytest.fixture
+def moves(bench: Bench) -> tuple[Path, Path]:
+    old, new = bench.state.code / "old", bench.state.code / "new"
+    new.mkdir()
+    return old, new
+
+
+def move_and_back(bench: Bench, files: dict[Path, bytes], *args: str | Path) -> None:
+    """After the move these files hold this; the undo brings back every byte and name."""
+    before = bench.tree()
+    bench.ok(*args)
+    assert {path.parent.name: path.read_bytes() for path in files} == {
+        path.parent.name: content for path, content in files.items()
+    }
+    bench.restore()
+    bench.expect(before)
+
+
+# -- sessions-index.json -----------------------------------------------------------------------
+
+# What follows the move is marked: +OLD is a path, +DIR the name of a directory.
+INDEXES = {
+    "all-places": """{"originalPath": "+OLD", "projectPath": "+OLD/s", "x": {"projectPath": "OLD"},
+        "entries": [{"sessionId": "a", "projectPath": "+OLD", "firstPrompt": "OLD"}, "x", ["OLD"],
+        {"projectPath": null, "fullPath": 7}, {"nested": {"projectPath": "OLD"}}]}""",
+    **{
+        f"entry-{number}": f'{{"entries": [{entry}]}}'
+        for number, entry in enumerate([
+            '{"project\\u0050ath" : "+OLD"}',
+            '{"n":{"projectPath":"x"},"projectPath":"+OLD"}',
+            '{"n":{"projectPath":"OLD"},"projectPath":"+OLD"}',
+            '{"n":{"projectPath":"OLD"},"project\\u0050ath":"+OLD"}',
+            '{"projectPath":"OLD","projectPath":"+OLD"}',
+            '{"projectPath":"first","projectPath":"+OLD"}',
+            '{"firstPrompt":"\\"projectPath\\":\\"OLD\\"","projectPath":"+OLD"}',
+            '{"x":DEEP,"projectPath":"+OLD"}',
+            '{"projectPath": ["OLD"]}',
+        ])
+    },
+    **{
+        f"full-path-{number}": f'{{"entries": [{{"fullPath": "{path}"}}]}}'
+        for number, path in enumerate([
+            "/h/.claude/projects/+DIR/x.jsonl", "/h/.claude/projects/+DIR",
+            "/srv/projects/projects/+DIR/x", r"C:\\me\\.claude\\projects\\+DIR\\x",
+            "+OLD/.claude/projects/other/x", "+OLD/.claude/projects/+DIR/x",
+            "/h/.claude/projects/DIR-2/x", "/h/.claude/other/DIR/x", "/h/myprojects/DIR/x", "DIR",
+            "/projects/",
+        ])
+    },
+    **{
+        f"another-shape-{number}": text
+        for number, text in enumerate([
+            '["OLD"]', '"OLD"', "null", '{"entries": {"projectPath": "OLD"}}',
+            '{"originalPath": "OLD", "originalPath": "x"}', '{"originalPath": "xOLD"}',
+        ])
+    },
+    "slashes": '{"originalPath": "+S-OLD", "projectPath": "+OLD"}',
+    "no-utf8": '{"originalPath": "OLD/\udcff", "projectPath": "+OLD"}',
+}  # fmt: skip
+
+
+def versions(text: str, old: Path, new: Path) -> tuple[bytes, bytes]:
+    """The text before the move and after it."""
+    names = directory_name(old), directory_name(new)
+    pairs = [("S-OLD", str(old).replace("/", "\\/"), str(new)), ("OLD", str(old), str(new))]
+    before = after = text.replace("DEEP", "[" * 5_000 + "]" * 5_000)
+    for word, was, becomes in [("DIR", *names), *pairs]:
+        after = after.replace(f"+{word}", becomes).replace(word, was)
+        before = before.replace(f"+{word}", was).replace(word, was)
+    return before.encode("utf-8", "surrogateescape"), after.encode("utf-8", "surrogateescape")
+
+
+def directory_name(path: Path) -> str:
+    return "".join(c if c.isalnum() else "-" for c in str(path))
+
+
+def test_an_index_is_rewritten_whatever_its_spelling(
+    bench: Bench, moves: tuple[Path, Path]
+) -> None:
+    state, (old, new) = bench.state, moves
+    after: dict[Path, bytes] = {}
+    for case, text in INDEXES.items():
+        handle = state.project(old / case, sessions=1, config=None, prompts=0, subagents=False)
+        target = directory_of(state, new / case) / "sessions-index.json"
+        before, after[target] = versions(text, old / case, new / case)
+        handle.index.write_bytes(before)
+    move_and_back(bench, after, old, new)
+
+
+def test_the_clients_own_index(bench: Bench) -> None:
+    old, new = "/home/dev/code/my-app", "/home/dev/code/new-app"
+    handle = bench.state.project(old, sessions=1)
+    handle.index.write_bytes(FACT.read_bytes())
+    target = directory_of(bench.state, new) / "sessions-index.json"
+    names = old.replace("/", "-"), new.replace("/", "-")
+    after = FACT.read_text().replace(old, new).replace(*names).encode()
+    move_and_back(bench, {target: after}, "--skip-path-check", old, new)
+
+
+# -- aliases, jobs, plugins --------------------------------------------------------------------
+
+
+def test_lines_and_values_of_other_files(bench: Bench, moves: tuple[Path, Path]) -> None:
+    state, (old, new) = bench.state, moves
+    state.project(old, sessions=1)
+    other = state.project("other", sessions=1)
+    files = {
+        other.directory / ".session-aliases": "".join(
+            f"{state.projects}/{line}"
+            for line in ("+DIR\n", "DIR \n", "DIRX\n", "DIR-2\n", "+DIR\r\n")
+        ),
+        state.config_dir / "jobs" / "1a2b" / "state.json": """{"cwd": "+OLD", "odd": "\udcff",
+            "prompt": "OLD", "nested": {"cwd": "OLD"},
+            "sessionPermissionRules": {"addDirs": ["+OLD", "/x"], "allow": ["OLD"]}}""",
+        state.config_dir / "plugins" / "installed_plugins.json": """{"projectPath": "OLD",
+            "plugins": {"a@b": [{"projectPath": "+OLD"}], "projectPath": "OLD"}}""",
+    }
+    after = {}
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before, after[path] = versions(text, old, new)
+        path.write_bytes(before)
+    move_and_back(bench, after, old, new)
+
+
+def test_a_list_of_plugins_that_can_not_be_read_is_named(
+    bench: Bench, moves: tuple[Path, Path]
+) -> None:
+    bench.state.project(moves[0])
+    plugins = bench.state.config_dir / "plugins" / "installed_plugins.json"
+    plugins.parent.mkdir()
+    plugins.write_text("{")
+    report = bench.ok(*moves)
+    assert str(plugins) in [row["file"] for row in report["left_alone"]]
+    assert plugins.read_text() == "{"
+
+
+# -- MEMORY.md ---------------------------------------------------------------------------------
+
+# (of NEW, of OLD, what is appended to NEW's)
+NOTES = [
+    ("a\nb\n", "b\nc\n", "c\n"),
+    ("a\nb", "c", "\nc\n"),
+    ("", "a\nb", "a\nb\n"),
+    ("a\n", "\n\n  \n", ""),
+    ("a\n", "b\nb\n", "b\n"),
+    ("a  \r\n", "a\nb\r\n", "b\r\n"),
+    ("a b\n", "a b\na\n", "a\n"),
+    ("a\n", "  a\n", "  a\n"),
+    ("a\n", "a  \n", ""),
+    ("a\n", "b  \nb\n", "b  \n"),
+]
+
+
+def test_notes_that_the_new_one_lacks_are_appended_once(
+    bench: Bench, moves: tuple[Path, Path]
+) -> None:
+    state, (old, new) = bench.state, moves
+    after = {}
+    for number, (theirs, ours, added) in enumerate(NOTES):
+        for base, text in ((old, ours), (new, theirs)):
+            path = base / f"case-{number}"
+            memory = {"MEMORY.md": text}
+            state.project(path, sessions=1, config=None, prompts=0, subagents=False, memory=memory)
+        there = directory_of(state, new / f"case-{number}") / "memory" / "MEMORY.md"
+        after[there] = (theirs + added).encode()
+    before = bench.tree()
+    bench.ok(old, new)
+    assert [path.read_bytes() for path in after] == list(after.values())
+    bench.restore()
+    bench.expect(before)
+
+
+# -- settings ----------------------------------------------------------------------------------
+
+FOLLOW = r"""
+Read(//OLD/**)|Read(//OLD)|Edit(/OLD/src/*)|Write(/OLD)|Bash(/OLD/x:*)|Bash(/OLD:*)
+Bash(/OLD/bin/run)|Bash(cd /OLD && make:*)|Bash(git -C /OLD status:*)|Bash(cd "/OLD/x" && make)
+Bash(cat '/OLD/x y'; ls /OLD)|Bash(make -C /OLD/*)|Bash(ls;/OLD/x)|Bash(a&/OLD/x)|Bash(cat </OLD/x)
+Bash(ls >/OLD/x)|Bash((cd /OLD))|Bash((/OLD/x))|Bash(ls	/OLD/x)|Bash(cp "/srv/a" "/OLD/b")
+Bash(cp '/srv/a' '/OLD/b')|Bash(cat '/OLD/a\x')|Read(/OLD/a(b)c)|mcp__x(/OLD/y)|/OLD|/OLD/x y
+"""
+STAY = r"""
+Read(//OLD-docker/**)|Read(//OLD*)|Read(//OLD x/**)|Read(///OLD/**)|Read(~/OLD/**)|Read(!//OLD)
+Edit(/OLD2/src/*)|Bash(/OLD-docker/x:*)|Bash(cat /OLD*)|Bash(X=/OLD/x make)|Bash(x --root=/OLD/x)
+Bash(cd "/srv/OLD")|Bash(echo "see /OLD here")|Bash(cat /OLD\ x)|Bash(cat /OLD"x")
+Bash(cat $HOME/OLD)|Bash(cat X/OLD)|Bash(cat /OLD$X)|Bash(cat /OLD`x`)|Bash(cat /OLD/$X)
+Bash(cat /OLD/a\ x)|Bash(cat /OLD/a"x y")|Bash(cat /OLD/a'x y')|Bash(cat "/OLD/a\x")
+Bash(X="/OLD/x" make)|(/OLD)|a b(/OLD)|Bash(/srv:/OLD)|WebFetch(domain:x/OLD)|bash /OLD/x|see /OLD
+"""
+SPACED = {"Bash(/OLD/x:*)": False, 'Bash("/OLD/x":*)': True, "Read(//OLD/**)": True}
+
+
+def rules(text: str) -> list[str]:
+    return [rule for line in text.strip().splitlines() for rule in line.split("|")]
+
+
+@pytest.mark.parametrize("name", ["new", "new app"])
+def test_the_path_of_a_rule_follows_and_what_is_not_surely_it_stays(
+    bench: Bench, name: str
+) -> None:
+    """A path with a blank is put only where it does not break the command."""
+    state: StateBuilder = bench.state
+    old, new = state.project("old", sessions=1).path, state.code / name
+    cases = dict.fromkeys(rules(FOLLOW), True) | dict.fromkeys(rules(STAY), False)
+    cases |= {"Bash(ls /OLD|wc)": True, "Bash(a|/OLD/x)": True}
+    if " " in name:
+        cases = SPACED
+    hook = {"command": "/OLD/hook.sh --all /OLD"}  # a line for a shell, not a path
+    before = json.dumps(
+        {"allow": list(cases), "hooks": [hook], "env": {"R": "/OLD", "F": "-I/OLD"}}
+    )
+    file = new / ".claude" / "settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(before.replace("/OLD", old))
+    bench.ok("--project-files", old, new)
+    after = json.loads(file.read_text())
+    expected = [rule.replace("/OLD", str(new) if moves else old) for rule, moves in cases.items()]
+    assert after["allow"] == expected
+    assert (after["hooks"][0]["command"], after["env"]) == (
+        hook["command"].replace("/OLD", old), {"R": str(new), "F": f"-I{old}"},
+    )  # fmt: skip
+    bench.restore()
+    assert file.read_text() == before.replace("/OLD", old)

@@ -1,0 +1,71 @@
+"""Every name inside ccmove's own directory that black-box suites reach for, in one place.
+
+A suite that needs another one adds it here: when the layout changes, only this file does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tests.support.state import StateBuilder
+
+OWN = ".claude/ccmove"  # below the home
+CLIENT_LOCKS = (".claude/history.jsonl.lock", ".claude.json.lock")  # below the home
+STAGED = ".ccmove-"  # how the name of a staged file begins, beside its target
+ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
+# All that a finished run or recovery may leave in our directory.
+_KEPT = re.compile(r"lock|backups|ledger.*")
+
+
+def own(state: StateBuilder) -> Path:
+    return state.home / OWN
+
+
+def journal(state: StateBuilder) -> Path:
+    """Is there while a run is under way, and after a crash."""
+    return own(state) / "journal.json"
+
+
+def backups(state: StateBuilder) -> Path:
+    return own(state) / "backups"
+
+
+def backup_ids(state: StateBuilder) -> list[str]:
+    """The finished runs, oldest first."""
+    return sorted(path.name for path in backups(state).glob("*") if ID.fullmatch(path.name))
+
+
+def manifest(state: StateBuilder, run: str) -> Path:
+    return backups(state) / run / "manifest.json"
+
+
+def under_way(state: StateBuilder) -> bool:
+    """Whether a run has begun and not finished: it has a directory, and maybe its journal."""
+    return journal(state).exists() or (own(state) / "run").is_dir()
+
+
+def backups_are_needed(state: StateBuilder) -> bool:
+    """Whether a recovery may need what is in `backups`: not when the run has its own directory."""
+    return under_way(state) and not (own(state) / "run").is_dir()
+
+
+def left_over(state: StateBuilder) -> list[str]:
+    """What of ours there is beside complete backups."""
+    found = [path for path in own(state).glob("*") if not _KEPT.fullmatch(path.name)]
+    found += [path for path in backups(state).glob("*") if not _is_complete(path)]
+    found += state.home.rglob(f"{STAGED}*")
+    return [str(path.relative_to(state.home)) for path in found]
+
+
+def _is_complete(backup: Path) -> bool:
+    try:
+        return isinstance(json.loads((backup / "manifest.json").read_bytes()), dict)
+    except (OSError, ValueError):
+        return False
+
+
+def unfinished(state: StateBuilder) -> list[str]:
+    """The runs that were set aside by `ccmove recover --set-aside`."""
+    return sorted(path.name for path in (own(state) / "unfinished").glob("*"))
