@@ -169,13 +169,6 @@ def _paint(line: Line, console: rich.console.Console) -> None:
         console.print(Padding.indent(text[indent:], indent) if indent else text)
 
 
-def cells(text: str) -> int:
-    """How many columns of a terminal `text` takes."""
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
 # -- failures ------------------------------------------------------------------------------------
 
 
