@@ -19,7 +19,6 @@ from ccmove.cli.options import COMMON
 from ccmove.errors import UsageError, run
 from ccmove.report.console import show_text
 
-VALUE_OPTIONS = {"--config-dir", "--from-file", "--verify", "--on-conflict", "--sort", "--search"}
 VERSION = f"%(prog)s %(version)s\ntested with Claude Code {', '.join(TESTED_WITH)}"
 
 
@@ -34,10 +33,29 @@ class Commands(click.Group):
         """The command's name brought to the front, `move` when there is none."""
         if not args or args[0] in ("-h", "--help", "--version"):
             return args or ["--help"]
-        position = _first_word(args)
+        position = self._first_word(args)
         if position is not None and args[position] in self.commands:
             return [args[position], *args[:position], *args[position + 1 :]]
         return ["move", *args]
+
+    def _first_word(self, args: list[str]) -> int | None:
+        """Where the first word stands that is neither an option nor the value of one."""
+        options = [param for command in self.commands.values() for param in command.params]
+        with_value = {
+            name
+            for option in options
+            if isinstance(option, click.Option) and not option.is_flag
+            for name in option.opts
+        }
+        position = 0
+        while position < len(args):
+            word = args[position]
+            if word == "--":
+                return None
+            if not word.startswith("-") or word == "-":
+                return position
+            position += 2 if word in with_value else 1
+        return None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """The first word may be a command, or OLD or an option of a move."""
@@ -46,18 +64,6 @@ class Commands(click.Group):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_help(self, ctx, formatter, COMMON)
-
-
-def _first_word(args: list[str]) -> int | None:
-    position = 0
-    while position < len(args):
-        word = args[position]
-        if word == "--":
-            return None
-        if not word.startswith("-") or word == "-":
-            return position
-        position += 2 if word in VALUE_OPTIONS else 1
-    return None
 
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

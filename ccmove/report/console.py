@@ -71,6 +71,13 @@ class Printer:
         """Whether a person looks at it: long lists are cut."""
         return self.console is not None or self.out.isatty()
 
+    def answer(self, lines: Iterable[Line], record: Callable[[], Any]) -> None:
+        """The answer in words, as one JSON object, or not at all: as it is wanted."""
+        if self.as_json:
+            self.json(record())
+        elif not self.quiet:
+            self.lines(lines)
+
     def lines(self, lines: Iterable[Line]) -> None:
         """Print these lines."""
         if self.terminal:
@@ -151,8 +158,8 @@ def _paint(line: Line, console: rich.console.Console) -> None:
     if "command" in styles[1:] and cell_len(plain) > console.width:
         at = styles.index("command")
         _paint(line[:at], console)
-        console.print(f"{' ' * (indent + 2)}{line[at][1]}", style=STYLES["command"],
-                      soft_wrap=True, markup=False)  # fmt: skip
+        command = Text(f"{' ' * (indent + 2)}{line[at][1]}", STYLES["command"])
+        console.print(command, soft_wrap=True)
         return
     text = Text.assemble(*((text, STYLES.get(style, style)) for style, text in line))
     if any(style == "command" or style.startswith("path") for style in styles):
@@ -160,13 +167,6 @@ def _paint(line: Line, console: rich.console.Console) -> None:
     else:
         text.rstrip()
         console.print(Padding.indent(text[indent:], indent) if indent else text)
-
-
-def cells(text: str) -> int:
-    """How many columns of a terminal `text` takes."""
-    from rich.cells import cell_len
-
-    return cell_len(text)
 
 
 # -- failures ------------------------------------------------------------------------------------

@@ -124,18 +124,16 @@ def _record(status: str, layout: Any, **values: Any) -> dict[str, Any]:
 
 def show_backups(backups: list[Backup], printer: Printer) -> None:
     """Every backup, newest first."""
-    if printer.as_json:
-        printer.json({"schema": SCHEMA, "backups": [_backup_record(row) for row in backups]})
-    elif printer.quiet:
-        return
-    elif not backups:
-        printer.lines([[("", "No backups: nothing was moved yet.")]])
-    elif printer.terminal:
+    if backups and printer.terminal and not (printer.as_json or printer.quiet):
         rows = [("" if row.stands else "dim", _backup_cells(row)) for row in backups]
         headings = ("ID", "KIND", "SIZE", "", "MOVE")
         printer.table(headings, rows, numbers=("SIZE",), wrapped=("MOVE",))
-    else:
-        printer.lines(line for row in backups for line in _backup_lines(row))
+        return
+    lines = [line for row in backups for line in _backup_lines(row)]
+    printer.answer(
+        lines or [[("", "No backups: nothing was moved yet.")]],
+        lambda: {"schema": SCHEMA, "backups": [_backup_record(row) for row in backups]},
+    )
 
 
 def _backup_record(row: Backup) -> dict[str, Any]:
@@ -171,18 +169,17 @@ def _backup_lines(row: Backup) -> Iterator[Line]:
 def show_examination(examination: Examination, printer: Printer) -> None:
     """Every finding with what it means and what to type; last, how to mend them all."""
     survey, findings = examination.survey, examination.findings
-    if printer.as_json:
-        record = _record(
+    printer.answer(
+        _examination_lines(examination, printer),
+        lambda: _record(
             "examined",
             survey.layout,
             projects=len(survey.projects),
             counts=Counter(finding.kind for finding in findings),
             findings=[finding_record(finding) for finding in findings],
             warnings=list(examination.notes),
-        )
-        printer.json(record)
-    elif not printer.quiet:
-        printer.lines(_examination_lines(examination, printer))
+        ),
+    )
 
 
 def _examination_lines(examination: Examination, printer: Printer) -> Iterator[Line]:
@@ -265,8 +262,9 @@ def show_question(finding: Finding, printer: Printer, explain: bool) -> None:
 def show_repair(repair: Repair, printer: Printer) -> None:
     """What was mended and what is left; last, how to undo it."""
     result = repair.result
-    if printer.as_json:
-        record = _record(
+    printer.answer(
+        _repair_lines(repair, printer),
+        lambda: _record(
             result.status if result else "nothing",
             repair.layout,
             backup=repair.backup,
@@ -276,10 +274,8 @@ def show_repair(repair: Repair, printer: Printer) -> None:
             left=[finding_record(finding) for finding in repair.left],
             result=result.to_json() if result else None,
             warnings=list(repair.notes),
-        )
-        printer.json(record)
-    elif not printer.quiet:
-        printer.lines(_repair_lines(repair, printer))
+        ),
+    )
 
 
 def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
@@ -306,17 +302,16 @@ def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
 
 def show_verification(checked: Verification, printer: Printer) -> None:
     """What fails, with the command that mends it; last, the verdict."""
-    if printer.as_json:
-        record = _record(
+    printer.answer(
+        _verification_lines(checked, printer),
+        lambda: _record(
             "failed" if checked.failures else "verified",
             checked.layout,
             paths=list(checked.paths),
             failures=[finding_record(finding) for finding in checked.failures],
             notes=[finding_record(finding) for finding in checked.notes],
-        )
-        printer.json(record)
-    elif not printer.quiet:
-        printer.lines(_verification_lines(checked, printer))
+        ),
+    )
 
 
 def _verification_lines(checked: Verification, printer: Printer) -> Iterator[Line]:

@@ -34,10 +34,8 @@ def show_result(result: Result, printer: Printer) -> None:
     """Print one result; the most important line is the last."""
     if result.error is not None:
         show_failure(result, printer)
-    elif printer.as_json:
-        printer.json(result.to_json())
-    elif not printer.quiet:
-        printer.lines(result_lines(result, printer))
+    else:
+        printer.answer(result_lines(result, printer), result.to_json)
 
 
 def result_lines(result: Result, printer: Printer) -> Iterator[Line]:

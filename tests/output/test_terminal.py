@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
-from ccmove.report.console import cells
 from tests.output.terminal import Screen, run_on_terminal
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
@@ -42,7 +42,7 @@ def test_prose_fits_and_what_can_be_copied_is_whole(known: StateBuilder, columns
     """A path or a command is never broken by us: the terminal does that, and copies it whole."""
     lines = preview(known, columns).lines
     assert len(lines) > 20
-    wide = [line for line in lines if cells(line.rstrip()) > columns]
+    wide = [line for line in lines if cell_len(line.rstrip()) > columns]
     assert all("~/" in line or "-code-customers-" in line for line in wide)
     text = "\n".join(lines)
     assert "…/" not in text

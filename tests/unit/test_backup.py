@@ -15,6 +15,7 @@ from ccmove.errors import NothingKnownError, RefusedError
 from ccmove.plan.model import ProjectMove
 from ccmove.run import backups as backup
 from ccmove.run.manifest import Manifest
+from tests.support.hints import hint_of
 
 NOON = 1_794_830_400  # 2026-11-16T12:00:00Z
 
@@ -83,7 +84,7 @@ class TestIds:
             self.made(layout, "99991231T235959Z-ffff")
         last = layout.backups / "99991231T235959Z-ffff"
         assert str(caught.value) == f"no later backup than {last} can be made"
-        assert caught.value.hint == "its date can't be right: move it out of the way"
+        assert hint_of(caught.value) == "its date can't be right: move it out of the way"
 
     def test_other_names_do_not_count(self, layout: Layout) -> None:
         assert self.made(layout, "20301316T120000Z-0000", "notes", "20300101T000000Z-000") == (
@@ -114,13 +115,13 @@ class TestManifests:
         with pytest.raises(NothingKnownError) as caught:
             backup.read_manifest(number(1), layout)
         assert str(caught.value) == f"there is no backup {number(1)}"
-        assert caught.value.hint == "ccmove backups"
+        assert hint_of(caught.value) == "ccmove backups"
 
     def refusal(self, layout: Layout, n: int) -> RefusedError:
         with pytest.raises(RefusedError) as caught:
             backup.read_manifest(number(n), layout)
         saved = layout.backups / number(n) / "files"
-        assert caught.value.hint == f"what it saved is untouched: ls -l {saved}"
+        assert hint_of(caught.value) == f"what it saved is untouched: ls -l {saved}"
         return caught.value
 
     def test_one_of_another_run_is_refused(self, layout: Layout) -> None:

@@ -19,6 +19,7 @@ from ccmove.run.journal import (
     write_journal,
 )
 from ccmove.run.manifest import Content, Manifest, SavedFile
+from tests.support.hints import hint_of
 
 ID = "20261116T004112Z-3f9c"
 OTHER_ID = "20261116T004112Z-3f9d"
@@ -131,7 +132,7 @@ def test_why_a_journal_is_not_believed_is_said(
     with pytest.raises(UnsettledError) as caught:
         read_journal(layout)
     assert str(caught.value) == f"{layout.journal} can't be trusted: {why}"
-    assert caught.value.hint == (
+    assert hint_of(caught.value) == (
         f"look at it and at {layout.backups}; to set it aside: "
         f"mv {layout.journal} {layout.journal}.bad"
     )

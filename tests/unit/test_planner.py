@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from ccmove import typed
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.claude.ownership import Ledger
 from ccmove.claude.reading import Fingerprint
@@ -17,6 +16,7 @@ from ccmove.plan import planner
 from ccmove.plan.model import FileChange, LeftAlone, Plan, Request
 from ccmove.plan.planner import plan_move
 from ccmove.rewrite import history
+from tests.support.hints import hint_of
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 
@@ -353,16 +353,14 @@ class TestConflicts:
         layout: Layout,
         state: StateBuilder,
         clash: tuple[Path, Path],
-        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(typed, "words", ["a", "b"])
         with pytest.raises(RefusedError) as caught:
             plan_move(layout, request(state), Ledger())
         error = caught.value
         assert str(error) == (
             f"files of the same name differ: {clash[0]}; what loses would stay in the backup"
         )
-        assert error.hint == (
+        assert hint_of(error, ["a", "b"]) == (
             "to keep those of the new path: ccmove --on-conflict keep-new a b\n"
             "to keep those of the old path: ccmove --on-conflict keep-old a b"
         )
@@ -444,8 +442,8 @@ class TestMoveFolder:
         with pytest.raises(RefusedError) as caught:
             plan_move(chosen, request(state, move_folder=True), Ledger())
         assert str(caught.value) == f"{chosen.config_dir} lies in {place}, which is to be renamed"
-        assert caught.value.hint == (
-            f"rename the folder yourself, then: ccmove --config-dir DIR {place} …"
+        assert hint_of(caught.value) == (
+            f"rename the folder yourself, then: ccmove --config-dir DIR {place} NEW"
         )
 
     def test_otherwise_it_is_not(

@@ -1,0 +1,60 @@
+"""Backups that are named, pruned and undone; commands that name the state they are about."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.run import run_ccmove
+from tests.support.state import StateBuilder
+
+
+@pytest.fixture
+def three(state: StateBuilder) -> StateBuilder:
+    """Three moves, one after the other."""
+    state.project("one")
+    for old, new in (("one", "two"), ("two", "three"), ("three", "four")):
+        (state.code / new).mkdir(parents=True)
+        if old != "one":
+            (state.code / old).rmdir()
+        assert run_ccmove(state.code / old, state.code / new, state=state).exit == 0
+    return state
+
+
+def identifiers(state: StateBuilder, *words: str) -> list[str]:
+    rows = run_ccmove("backups", "--json", *words, state=state).json()["backups"]
+    return [row["id"] for row in rows]
+
+
+def test_a_backup_that_is_named_goes_and_no_other(three: StateBuilder) -> None:
+    newest, middle, oldest = identifiers(three)
+    assert identifiers(three, middle) == [middle]
+    assert identifiers(three, "--prune", middle) == [newest, oldest]
+
+
+def test_what_is_named_goes_beside_what_is_beyond_the_newest(three: StateBuilder) -> None:
+    newest, middle, _ = identifiers(three)
+    assert identifiers(three, "--prune", "--keep", "2", newest) == [middle]
+
+
+def test_a_name_that_nobody_knows_removes_nothing(three: StateBuilder) -> None:
+    before = identifiers(three)
+    words = ("backups", "--prune", "--keep", "0", before[0], "20200101T000000Z-0000")
+    done = run_ccmove(*words, state=three)
+    assert done.exit == 3
+    assert "20200101T000000Z-0000" in done.err
+    assert identifiers(three) == before
+
+
+def test_nothing_is_set_aside_where_nothing_was_interrupted(three: StateBuilder) -> None:
+    done = run_ccmove("recover", "--set-aside", state=three)
+    assert done.exit == 3
+
+
+def test_the_command_to_undo_acts_on_the_same_state(state: StateBuilder) -> None:
+    state.project("one")
+    (state.code / "two").mkdir()
+    chosen = ("--config-dir", str(state.config_dir))
+    done = run_ccmove(*chosen, state.code / "one", state.code / "two", state=state)
+    undo = done.out.splitlines()[-1].partition("To undo: ")[2].split()
+    assert undo[:4] == ["ccmove", *chosen, "restore"]
+    assert run_ccmove(*undo[1:], state=state).exit == 0

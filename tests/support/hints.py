@@ -1,0 +1,12 @@
+"""What an error says is to be done next, as it would be printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ccmove.errors import CcmoveError, in_words
+
+
+def hint_of(error: CcmoveError, argv: Sequence[str] = ()) -> str:
+    """All hints of an error, one a line."""
+    return "\n".join(": ".join(filter(None, in_words(hint, argv))) for hint in error.hints)
