@@ -19,7 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 # The quickest tests that are about the module: what survives them survives.
 TESTS = {
-    "encoding": ["tests/unit/test_encoding.py", "tests/property/test_paths.py"],
+    "encoding": ["tests/claude/test_naming.py", "tests/property/test_paths.py"],
     "pathmap": ["tests/unit/test_pathmap.py", "tests/property/test_paths.py"],
     "jsonspan": ["tests/unit/test_jsonspan.py", "tests/property/test_jsonspan.py"],
     "rewriter": ["tests/unit/test_rewriter.py", "tests/property/test_rewriter.py"],
