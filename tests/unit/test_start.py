@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -63,23 +61,6 @@ def test_both_ways_fail_alike(state: StateBuilder) -> None:
     spelled_out = run_ccmove("move", old, new, state=state)
     assert short.exit == spelled_out.exit != 0
     assert short.err.partition("\n")[0] == spelled_out.err.partition("\n")[0]
-
-
-@pytest.mark.parametrize("code", [0, 3])
-def test_who_interrupts_when_all_is_said_is_not_told_that_nothing_was_done(
-    code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    @contextlib.contextmanager
-    def interrupted_at_the_end(given: list[str]) -> Iterator[None]:
-        yield
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(start, "_looking_ahead", interrupted_at_the_end)
-    monkeypatch.setattr(start, "_run", lambda _: code)
-    with pytest.raises(SystemExit) as ended:
-        start.main(["/old", "/new"])
-    assert ended.value.code == code
-    assert capsys.readouterr() == ("", "")
 
 
 def _without_id(text: str) -> str:
