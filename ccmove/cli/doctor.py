@@ -15,6 +15,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.live import live_sessions
 from ccmove.cli.resolve import Pair, check_pairs
 from ccmove.cli.restore import list_backups, prune, recover
+from ccmove.cli.verify import unknown
 from ccmove.errors import RefusedError
 from ccmove.inspect.checks import PRUNE_AFTER_DAYS, PRUNE_KEEP, Examination, examine
 from ccmove.inspect.findings import Choice, CommandLine, Finding
@@ -76,8 +77,23 @@ def doctor(layout: Layout, search: Search) -> Examination:
     found = examine(survey, search.command, list_backups(layout), search.roots, search.search_tick)
     if not search.subjects:
         return found
+    for typed in search.subjects:
+        if not _is_known(typed, found):
+            raise unknown(typed, survey, search.command, "doctor")
     subjects = {name for typed in search.subjects for name in _spellings(typed)}
     return replace(found, findings=tuple(f for f in found.findings if _is_about(f, subjects)))
+
+
+def _is_known(typed: str, found: Examination) -> bool:
+    """A finding is about it, or it is a project, a directory or a session without fault."""
+    survey, spellings = found.survey, _spellings(typed)
+    names = {*survey.directory_by_name, *survey.places_of_sessions}
+    names |= {str(directory.path) for directory in survey.directories}
+    return (
+        any(_is_about(finding, spellings) for finding in found.findings)
+        or not names.isdisjoint(spellings)
+        or any(tail_below(p, s) is not None for p in survey.by_path for s in spellings)
+    )
 
 
 def _spellings(typed: str) -> tuple[str, ...]:

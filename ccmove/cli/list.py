@@ -9,6 +9,8 @@ from typing import Any
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.lists import Problem
+from ccmove.cli.verify import unknown
+from ccmove.inspect.findings import CommandLine
 from ccmove.inspect.survey import Project, Tick, look
 from ccmove.rewrite.pathmap import tail_below
 
@@ -39,9 +41,12 @@ def list_projects(
     missing: bool = False,
     below: str | None = None,
     tick: Tick | None = None,
+    command: CommandLine | None = None,
 ) -> Listing:
     """Every known project, or those whose folder is missing, or those at or below a path."""
     survey = look(layout, tick)
+    if below is not None and not any(is_below(project, below) for project in survey.projects):
+        raise unknown(below, survey, command or CommandLine(), "list")
     chosen = [
         project
         for project in survey.projects

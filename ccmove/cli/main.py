@@ -286,6 +286,7 @@ def list_(path: str | None, sort: str, reverse: bool, missing: bool, **options: 
     """
     from ccmove.claude.layout import find_layout
     from ccmove.cli.list import list_projects
+    from ccmove.inspect.findings import CommandLine
     from ccmove.report.inspect import Counting, show_list
 
     def work(session: Session) -> Any:
@@ -298,6 +299,7 @@ def list_(path: str | None, sort: str, reverse: bool, missing: bool, **options: 
                 missing=missing,
                 below=path,
                 tick=counting.of("looking at projects"),
+                command=CommandLine(options["config_dir"]),
             )
 
     return _session(options).run(work, show_list)

@@ -64,10 +64,15 @@ def _paths(survey: Survey, typed: str | None, command: CommandLine) -> tuple[str
         below = tuple(path for path in known if tail_below(path, base) is not None)
         if below:
             return below
+    raise unknown(typed, survey, command, "verify")
+
+
+def unknown(typed: str, survey: Survey, command: CommandLine, *words: str) -> NothingKnownError:
+    """Names the nearest paths that are known, and the command for the first of them."""
     path = os.path.abspath(typed)
-    near = nearest(path, known)
-    hint = f"did you mean: {command('verify', near[0])}" if near else command("list")
-    raise NothingKnownError(f"nothing is known about {path}", hint).with_details(near[1:])
+    near = nearest(path, sorted(survey.by_path))
+    hint = f"did you mean: {command(*words, near[0])}" if near else command("list")
+    return NothingKnownError(f"nothing is known about {path}", hint, details=near[1:])
 
 
 def _names(survey: Survey, paths: tuple[str, ...]) -> set[str]:
