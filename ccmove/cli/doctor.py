@@ -17,8 +17,8 @@ from ccmove.cli.resolve import Pair, check_pairs
 from ccmove.cli.restore import list_backups, prune, recover
 from ccmove.cli.verify import unknown
 from ccmove.errors import RefusedError
-from ccmove.inspect.checks import PRUNE_AFTER_DAYS, PRUNE_KEEP, Examination, examine
-from ccmove.inspect.findings import Choice, CommandLine, Finding
+from ccmove.inspect.checks import PRUNE_AFTER_DAYS, PRUNE_KEEP, examine
+from ccmove.inspect.findings import Choice, CommandLine, Examination, Finding
 from ccmove.inspect.survey import Tick, look
 from ccmove.plan.model import Request
 from ccmove.plan.planner import plan_move

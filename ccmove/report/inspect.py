@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ccmove.cli.doctor import Repair
     from ccmove.cli.list import Listing
     from ccmove.cli.verify import Verification
-    from ccmove.inspect.checks import Examination
+    from ccmove.inspect.findings import Examination
 
 MOST_FINDINGS = 8  # of one kind on a terminal, before -v
 MOST_DETAILS = 5
