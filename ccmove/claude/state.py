@@ -31,7 +31,7 @@ from ccmove.claude.reading import (
 )
 from ccmove.errors import LinkError, RefusedError, look_at
 from ccmove.rewrite.history import LONGEST_LINE
-from ccmove.rewrite.jsonspan import NotJsonError, loads
+from ccmove.rewrite.jsonspan import NotJsonError, loads, parse
 
 INDEX = "sessions-index.json"
 ALIASES = ".session-aliases"
@@ -229,8 +229,12 @@ class State:
     @cached_property
     def config_values(self) -> Any:
         """What the config file holds; None when there is none."""
+        if self.config is None:
+            return None
         try:
-            return loads(self.config.text) if self.config is not None else None
+            with contextlib.suppress(NotJsonError):
+                return loads(self.config.text)
+            return parse(self.config.text)  # to fail again: it says more exactly what is wrong
         except NotJsonError as error:
             raise RefusedError(
                 f"{self.layout.config_file} is not valid JSON ({error})",

@@ -18,10 +18,11 @@ from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import known_projects
 from ccmove.cli.recover import recover
 from ccmove.cli.resolve import Pair, check_pairs, refuse_live
+from ccmove.cli.verify import unknown
 from ccmove.errors import RefusedError, UsageError
 from ccmove.inspect.backups import list_backups
-from ccmove.inspect.checks import PRUNE_AFTER_DAYS, PRUNE_KEEP, Examination, examine
-from ccmove.inspect.findings import Choice, CommandLine, Finding
+from ccmove.inspect.checks import PRUNE_AFTER_DAYS, PRUNE_KEEP, examine
+from ccmove.inspect.findings import Choice, CommandLine, Examination, Finding
 from ccmove.inspect.survey import Tick, look
 from ccmove.plan.model import Request
 from ccmove.plan.planner import plan_move
@@ -92,6 +93,9 @@ def doctor(layout: Layout, search: Search) -> Examination:
     found = examine(survey, search.command, list_backups(layout), search.roots, search.search_tick)
     if not search.subjects:
         return found
+    for typed in search.subjects:
+        if not _is_known(typed, found):
+            raise unknown(typed, survey, "doctor")
     subjects = {name for typed in search.subjects for name in _spellings(typed)}
     return replace(found, findings=tuple(f for f in found.findings if _is_about(f, subjects)))
 
@@ -99,6 +103,18 @@ def doctor(layout: Layout, search: Search) -> Examination:
 def _spellings(typed: str) -> tuple[str, ...]:
     """A name as it was typed, and the path that it may be."""
     return (typed, os.path.abspath(typed), os.path.realpath(typed))
+
+
+def _is_known(typed: str, found: Examination) -> bool:
+    """A finding is about it, or it is a project, a directory or a session without fault."""
+    survey, spellings = found.survey, _spellings(typed)
+    names = {*survey.directory_by_name, *survey.places_of_sessions}
+    names |= {str(directory.path) for directory in survey.directories}
+    return (
+        any(_is_about(finding, spellings) for finding in found.findings)
+        or not names.isdisjoint(spellings)
+        or any(tail_below(p, s) is not None for p in survey.by_path for s in spellings)
+    )
 
 
 def _is_about(finding: Finding, subjects: Iterable[str]) -> bool:

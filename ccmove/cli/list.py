@@ -12,6 +12,7 @@ from ccmove.claude.layout import Layout
 from ccmove.cli import options as shared
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import known_projects
+from ccmove.cli.verify import unknown
 from ccmove.inspect.survey import Project, Tick, look
 from ccmove.report.inspect import show_list
 from ccmove.report.result import Listing
@@ -63,6 +64,8 @@ def list_projects(
 ) -> Listing:
     """Every known project, or those whose folder is missing, or those at or below a path."""
     survey = look(layout, tick)
+    if below is not None and not any(is_below(project, below) for project in survey.projects):
+        raise unknown(below, survey, "list")
     chosen = [
         project
         for project in survey.projects

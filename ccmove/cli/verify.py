@@ -69,10 +69,15 @@ def _paths(survey: Survey, typed: str | None) -> tuple[str, ...]:
         below = tuple(path for path in known if tail_below(path, base) is not None)
         if below:
             return below
+    raise unknown(typed, survey, "verify")
+
+
+def unknown(typed: str, survey: Survey, command: str) -> NothingKnownError:
+    """Names the nearest paths that are known, and the command for the first of them."""
     path = os.path.abspath(typed)
-    near = nearest(path, known)
-    meant = run("ccmove", "verify", near[0], text="did you mean") if near else None
-    raise NothingKnownError(
+    near = nearest(path, sorted(survey.by_path))
+    meant = run("ccmove", command, near[0], text="did you mean") if near else None
+    return NothingKnownError(
         f"nothing is known about {path}", meant or run("ccmove", "list"), details=near[1:]
     )
 

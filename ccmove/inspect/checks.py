@@ -6,11 +6,11 @@ shell's own, and none of them overwrites anything.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from ccmove.claude.ownership import folder_exists
 from ccmove.claude.reading import read_document, sha256_of
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnsettledError
-from ccmove.inspect.findings import KINDS, Choice, CommandLine, Finding
+from ccmove.inspect.findings import KINDS, Choice, CommandLine, Examination, Finding
 from ccmove.inspect.lost import Finder, Homes
 from ccmove.inspect.orphans import lost_projects, project_findings
 from ccmove.inspect.survey import Directory, Survey, Tick, is_session
@@ -37,20 +37,6 @@ PRUNE_AFTER_DAYS = 30
 MOST_LINES = 5
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
 _FULL_PATH = re.compile(r".*[\\/]projects[\\/]([^\\/]+)[\\/][^\\/]+", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Examination:
-    """What a look at everything found to be wrong."""
-
-    survey: Survey
-    findings: tuple[Finding, ...]
-    notes: tuple[str, ...] = ()
-    fix: str = "ccmove doctor --fix"  # asks about each
-
-    @property
-    def exit_code(self) -> int:
-        return 1 if self.findings else 0
 
 
 def examine(
@@ -108,8 +94,8 @@ def _interrupted(layout: Layout, command: CommandLine) -> Iterator[Finding]:
 def _unreadable(survey: Survey) -> Iterator[Finding]:
     for problem in survey.problems:
         look = command_line(["ls", "-ld", problem.file])
-        name = os.path.basename(problem.file)
-        yield Finding("unreadable", problem.file, problem.what, look, names=(name,))
+        names = (os.path.basename(problem.file),)
+        yield Finding("unreadable", problem.file, problem.what, look, names=names)
 
 
 def _backups(layout: Layout, rows: list[Backup], command: CommandLine) -> Iterator[Finding]:
@@ -156,7 +142,7 @@ def _shared(survey: Survey, directory: Directory, command: CommandLine) -> Itera
     lines = []
     for path in directory.claims:
         number = sum(is_session(item) for item in directory.items_of(path))
-        gone = "" if survey.by_path[path].exists is not False else ", its folder is gone"
+        gone = ", its folder is gone" if survey.by_path[path].is_missing else ""
         lines.append(f"{path}: {plural(number, 'session')}{gone}")
     # What gives one of the paths a directory of its own.
     apart = next((path for path in directory.claims if survey.by_path[path].is_missing), None)
@@ -172,10 +158,8 @@ def _shared(survey: Survey, directory: Directory, command: CommandLine) -> Itera
 
 
 def _free_name(path: str) -> str:
-    number = 2
-    while os.path.lexists(f"{path}{number}"):
-        number += 1
-    return f"{path}{number}"
+    names = (f"{path}{number}" for number in itertools.count(2))
+    return next(name for name in names if not os.path.lexists(name))
 
 
 def _nested(survey: Survey, directory: Directory) -> Iterator[Finding]:
@@ -319,8 +303,7 @@ def _aliases(directory: Directory) -> Iterator[Finding]:
 def _duplicates(survey: Survey) -> Iterator[Finding]:
     for session, names in survey.places_of_sessions.items():
         if len(names) > 1 and SESSION_ID.fullmatch(session):
-            directories = [survey.directory_by_name[name] for name in names]
-            yield from _copies(survey, session, directories)
+            yield from _copies(survey, session, [survey.directory_by_name[n] for n in names])
 
 
 def _copies(survey: Survey, session: str, directories: list[Directory]) -> Iterator[Finding]:

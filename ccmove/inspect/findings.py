@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ccmove.inspect.survey import Survey
 from ccmove.text import command_line
 
 
@@ -164,6 +165,20 @@ class Finding:
     def sure(self) -> Choice | None:
         """The choice that needs no question."""
         return next((choice for choice in self.choices if choice.sure), None)
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What a look at everything found to be wrong."""
+
+    survey: Survey
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    fix: str = "ccmove doctor --fix"  # asks about each
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.findings else 0
 
 
 class CommandLine:

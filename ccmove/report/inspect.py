@@ -10,8 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from ccmove.inspect.backups import Backup
-from ccmove.inspect.checks import Examination
-from ccmove.inspect.findings import KINDS, Finding
+from ccmove.inspect.findings import KINDS, Examination, Finding
 from ccmove.inspect.survey import Project
 from ccmove.report.console import Line, Printer
 from ccmove.report.move import first, more, result_lines

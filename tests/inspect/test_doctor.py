@@ -521,6 +521,13 @@ def test_nothing_wrong_with_the_subject_is_exit_0(state: StateBuilder) -> None:
     assert run_ccmove("doctor", str(state.code / "here"), state=state).exit == 0
 
 
+def test_a_subject_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuilder) -> None:
+    state.project("my-app", make_folder=True)
+    done = run_ccmove("doctor", f"{state.code}/my-ap", state=state)
+    assert done.exit == 3
+    assert f"did you mean: ccmove doctor {state.code}/my-app" in done.err
+
+
 def test_commands_name_the_config_directory_that_was_asked_about(state: StateBuilder) -> None:
     state.project("gone")
     done = run_ccmove("--config-dir", str(state.config_dir), "doctor", state=state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -301,7 +302,7 @@ class TestLeftAlone:
     def test_a_shared_directory_that_is_not_taken_whole_is_explained(
         self, layout: Layout, state: StateBuilder, app: ProjectHandle
     ) -> None:
-        shared = state.project("my_app")
+        shared = state.project("my_app", make_folder=True)
         assert shared.directory == app.directory
         (app.directory / "notes.txt").write_text("whose?")
         plan = plan_move(layout, request(state), Ledger())
@@ -404,7 +405,8 @@ class TestConflicts:
 def test_an_index_that_is_made_where_another_moves_away_stays_where_it_is_made(
     layout: Layout, state: StateBuilder
 ) -> None:
-    app, shared, new = (state.project(name, index=True) for name in ("my-app", "my_app", "new"))
+    app, new = (state.project(name, index=True) for name in ("my-app", "new"))
+    shared = state.project("my_app", index=True, make_folder=True)
     assert shared.directory == app.directory
     moves = ((app.path, new.path), (new.path, str(state.code / "third")))
     plan = plan_move(layout, Request(moves), Ledger())
@@ -435,9 +437,9 @@ class TestMoveFolder:
         place = state.code / "my-app"
         elsewhere = state.root / "elsewhere"
         chosen = (
-            layout._replace(config_dir=place / "state")
+            replace(layout, config_dir=place / "state")
             if inside == "config_dir"
-            else layout._replace(config_file=place / "state.json", config_dir=elsewhere)
+            else replace(layout, config_file=place / "state.json", config_dir=elsewhere)
         )
         with pytest.raises(RefusedError) as caught:
             plan_move(chosen, request(state, move_folder=True), Ledger())
