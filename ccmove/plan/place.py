@@ -172,13 +172,13 @@ class Placer:
 
     # -- project folders ---------------------------------------------------------------------
 
-    def rename_folders(self, moves: Iterable[Move]) -> None:
+    def rename_folders(self, moves: Iterable[Move], written: Iterable[Path] = ()) -> None:
         """Rename the projects' own folders, which are never merged with anything."""
 
         def park(path: Path) -> Path:
             aside = path.with_name(f"{PARKED}{self._parked}")
             self._parked += 1
-            self.tree.rename_folder(path, aside)
+            self.tree.rename_folder(path, aside, written)
             return aside
 
         def rename(path: Path, target: Path) -> None:
@@ -188,7 +188,7 @@ class Placer:
                     f"{target} exists, so {path} can't be renamed to it",
                     again("move one of the two away, then run it again"),
                 )
-            self.tree.rename_folder(path, target)
+            self.tree.rename_folder(path, target, written)
 
         arrange(moves, rename, park)
 

@@ -55,7 +55,8 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     writes = [*placer.writes(), *_config(state, paths, left)]
     writes += other_documents(layout, request, places, paths, relocator.names, left)
     folders = _folders(layout, request)
-    placer.rename_folders((Path(old), Path(new)) for old, new in folders)
+    written = [write.path for write in writes]
+    placer.rename_folders(((Path(old), Path(new)) for old, new in folders), written)
 
     own = own_paths(state, paths, prompts.scan.watched if prompts is not None else ())
     moved = placer.tree.moved()

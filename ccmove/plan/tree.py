@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from ccmove.claude.reading import is_there
@@ -80,9 +81,9 @@ class Tree:
         """Plan a rename of what will be at `path` to a name that will be free."""
         self._rename(path, target, self._holds(path))
 
-    def rename_folder(self, path: Path, target: Path) -> None:
-        """Plan a rename of a project folder, which is the user's own."""
-        self._rename(path, target, folder_holds(self.now(path) or path))
+    def rename_folder(self, path: Path, target: Path, written: Iterable[Path] = ()) -> None:
+        """Plan a rename of a project folder, in which the run writes what is `written`."""
+        self._rename(path, target, folder_holds(self.now(path) or path, written))
 
     def _rename(self, path: Path, target: Path, holds: Holds | FolderHolds) -> None:
         node = self._find(path)
@@ -165,12 +166,15 @@ def ends_of(path: Path, moved: dict[Path, Path]) -> Path:
     return _follow(path, moved)
 
 
-def folder_holds(folder: Path) -> FolderHolds:
-    """What a project folder is recognised by."""
+def folder_holds(folder: Path, written: Iterable[Path] = ()) -> FolderHolds:
+    """What a project folder is recognised by: not by what a run itself writes in it."""
     found = os.lstat(folder)
+    ours = {w.relative_to(folder).parts[0] for w in written if w.is_relative_to(folder)}
     entries = []
     with os.scandir(folder) as listed:
         for entry in listed:
+            if entry.name in ours:
+                continue
             facts = entry.stat(follow_symlinks=False)
             is_dir = entry.is_dir(follow_symlinks=False)
             size = 0 if is_dir else facts.st_size

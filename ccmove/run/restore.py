@@ -214,7 +214,8 @@ class Undoing:
                 run("ccmove", "restore", self.manifest.id, text="move one of the two away, then"),
             )
         else:
-            self.tree.rename_folder(rename.target, rename.path)
+            written = [wrote.ends for wrote in self.manifest.written if isinstance(wrote, Wrote)]
+            self.tree.rename_folder(rename.target, rename.path, written)
             self.folders.append((rename.path, rename.target))
 
     def _refuse_conflicts(self) -> None:

@@ -95,7 +95,18 @@ class Rollback:
         for operation in self.manifest.written:
             if isinstance(operation, Wrote) and operation.before is not None:
                 self._refuse_unsaved(operation)
+        self._refuse_gone()
         self._refuse_folders()
+
+    def _refuse_gone(self) -> None:
+        """A directory with sessions must be somewhere on its way."""
+        places: dict[Holds, list[Path]] = {}
+        for op in self.manifest.operations:
+            if isinstance(op, Rename) and isinstance(op.holds, Holds) and op.holds.is_directory:
+                places.setdefault(op.holds, []).extend((op.path, op.target))
+        for noted, way in places.items():
+            if noted.entries and not any(holds(place, noted) for place in way):
+                raise _missing(f"{way[0]} is gone, and is not at {way[-1]} either")
 
     def _refuse_unsaved(self, wrote: Wrote) -> None:
         if self._is_staged(wrote):
@@ -110,6 +121,8 @@ class Rollback:
         return is_there(staged_file(self.layout, self.manifest.id, wrote))
 
     def run(self) -> None:
+        for name in ("aside", "parked"):  # what was there goes back the way it came
+            disk.ensure_directory(self.layout.run / name)
         for operation in reversed(self.manifest.operations):
             self._undo(operation)
 
@@ -139,12 +152,9 @@ class Rollback:
         """A file or directory of the state."""
         path, target, noted = rename.path, rename.target, rename.holds
         assert isinstance(noted, Holds)
-        if not is_there(target) or (is_there(path) and holds(path, noted)):
-            if not is_there(path) and noted.is_directory and noted.entries:
-                raise _missing(f"{path} is gone, and {target} too")
+        is_done = is_there(target) and (holds(target, noted) or not noted.entries)
+        if not is_done or (is_there(path) and holds(path, noted)):
             return  # it was not done, or is undone already
-        if noted.entries and not holds(target, noted):
-            raise _missing(f"{target} is used for something else, and {path} is gone")
         if is_there(path):
             self._merge_back(target, path)
         else:
@@ -153,10 +163,17 @@ class Rollback:
     def _merge_back(self, target: Path, path: Path) -> None:
         """The old name was used again since: everything goes back beside what is there.
 
-        Of two files of one name both stay where they are: the later one is the live one.
+        A later file makes way under another name; two transcripts of one session both stay where
+        they are, since the client goes by that name.
         """
         if not (_is_directory(target) and _is_directory(path)):
-            self.stayed.append(f"{path} was made again meanwhile; the earlier one is {target}")
+            if path.suffix == ".jsonl":
+                self.stayed.append(f"{path} was made again meanwhile; the earlier one is {target}")
+                return
+            later = _free_name(path)
+            disk.rename_new(path, later)
+            disk.rename_new(target, path)
+            self.stayed.append(f"{path} was made again meanwhile; the later one is {later}")
             return
         for name in sorted(names_in(target)):
             if is_there(path / name):
@@ -307,6 +324,14 @@ def is_folder(path: Path, noted: FolderHolds) -> bool:
         return not noted.entries or any(entry[0] in names for entry in noted.entries)
     same = len(set(found.entries) & set(noted.entries))
     return 2 * same > len(noted.entries)
+
+
+def _free_name(path: Path) -> Path:
+    """Beside it, with the same ending: what it was read for it is still read for."""
+    number = 0
+    while is_there(free := path.with_name(f"{path.stem}.later{number or ''}{path.suffix}")):
+        number += 1
+    return free
 
 
 def _is_directory(path: Path) -> bool:
