@@ -41,8 +41,11 @@ def recover(layout: Layout) -> Result:
 
 
 def set_run_aside(layout: Layout) -> Result:
-    """Keep an interrupted run with all that belongs to it; NothingKnownError when there is none."""
+    """Keep an interrupted run with all that belongs to it."""
     refuse_foreign_state(layout)
     refuse_links_of_ours(layout)
-    kept = rollback.set_aside(layout)
+    if not was_interrupted(layout):
+        return Result("recovered", layout)
+    with own_lock(layout):
+        kept = rollback.set_aside(layout)
     return Result("recovered", layout, settled=f"the interrupted run {kept} was set aside")

@@ -10,6 +10,7 @@ from ccmove.claude.layout import Layout
 from ccmove.cli import options as shared
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import backups as known_backups
+from ccmove.cli.recover import recover
 from ccmove.cli.resolve import refuse_live
 from ccmove.errors import NothingKnownError, RefusedError, UsageError, run
 from ccmove.plan import worktrees
@@ -54,6 +55,8 @@ def restore(
     progress: transaction.Progress | None = None,
 ) -> Result:
     """Undo a move or a restore; without an ID the newest move that still stands."""
+    if not dry_run:
+        recover(layout)  # an interrupted run comes first: it may be the newest of all
     manifest = _find(layout, identifier)
     if not allow_live and not dry_run:
         refuse_live(layout, [path for move in manifest.moves for path in move])

@@ -22,11 +22,18 @@ class Backup:
     undoes: str | None
     size: int
     problem: str | None = None
+    only_copy: bool = False  # of something that lost a conflict
+
+
+SET_ASIDE = "could not be rolled back and was set aside: nothing of it is ever removed"
 
 
 def list_backups(layout: Layout) -> list[Backup]:
     """Every backup, newest first."""
     rows = []
+    for identifier in reversed(backups.unfinished_ids(layout)):
+        size = _size(layout.unfinished / identifier)
+        rows.append(Backup(identifier, "unfinished", (), False, None, size, SET_ASIDE))
     for backup in reversed(backups.all_backups(layout)):
         size = _size(layout.backups / backup.id)
         m = backup.manifest
@@ -34,7 +41,9 @@ def list_backups(layout: Layout) -> list[Backup]:
             problem = backup.problem.message if backup.problem is not None else None
             rows.append(Backup(backup.id, "?", (), False, None, size, problem))
         else:
-            rows.append(Backup(backup.id, m.kind, m.moves, backup.stands, m.undoes, size))
+            only = backups.holds_only_copy(layout, backup)
+            row = Backup(backup.id, m.kind, m.moves, backup.stands, m.undoes, size, only_copy=only)
+            rows.append(row)
     return rows
 
 

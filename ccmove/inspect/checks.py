@@ -25,6 +25,7 @@ from ccmove.inspect.lost import Finder, Homes
 from ccmove.inspect.orphans import lost_projects, project_findings
 from ccmove.inspect.survey import Directory, Survey, Tick, is_session
 from ccmove.rewrite.jsonspan import NotJsonError, loads
+from ccmove.run.backups import unfinished_ids
 from ccmove.run.journal import read_journal
 from ccmove.text import command_line, plural, quote
 from ccmove.text import readable_size as size
@@ -59,6 +60,7 @@ def examine(
         ]
     found = [
         *_interrupted(survey.layout, command),
+        *_set_aside(survey.layout, command),
         *_unreadable(survey),
         *project_findings(survey, homes, command),
         *_directories(survey, command),
@@ -89,6 +91,13 @@ def _interrupted(layout: Layout, command: CommandLine) -> Iterator[Finding]:
             choices=(Choice("take it back", action="recover", sure=True),),
             names=(journal.id,),
         )
+
+
+def _set_aside(layout: Layout, command: CommandLine) -> Iterator[Finding]:
+    for identifier in unfinished_ids(layout):
+        what = f"the run {identifier} could not be rolled back and was set aside"
+        subject = str(layout.unfinished / identifier)
+        yield Finding("unfinished-run", subject, what, command("backups"), names=(identifier,))
 
 
 def _unreadable(survey: Survey) -> Iterator[Finding]:

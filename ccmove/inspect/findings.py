@@ -22,6 +22,11 @@ KINDS = {
         "A run of ccmove was interrupted",
         "The state is half moved until the run is taken back; nothing is lost.",
     ),
+    "unfinished-run": Kind(
+        "Runs that were set aside",
+        "They could not be rolled back. All that belongs to them is kept, and nothing removes it.",
+        fails=False,
+    ),
     "unreadable": Kind(
         "Can't be read",
         "What it holds is not known here, so the rest of this list may be incomplete.",

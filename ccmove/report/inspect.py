@@ -143,6 +143,7 @@ def _backup_record(row: Backup) -> dict[str, Any]:
         "undoes": row.undoes,
         "stands": row.stands,
         "bytes": row.size,
+        "only_copy": row.only_copy,
         "error": row.problem,
     }
 
@@ -150,12 +151,14 @@ def _backup_record(row: Backup) -> dict[str, Any]:
 def _backup_cells(row: Backup) -> tuple[str, ...]:
     moves = "\n".join(f"{printable(old)} -> {printable(new)}" for old, new in row.moves)
     state = "damaged" if row.problem else "" if row.stands else "undone"
+    state = "only copy" if row.only_copy else row.kind if row.kind == "unfinished" else state
     what = moves if row.problem is None else printable(row.problem)
     return (row.identifier, row.kind, size(row.size), state, what)
 
 
 def _backup_lines(row: Backup) -> Iterator[Line]:
     undone = "" if row.stands else "  undone"
+    undone += "  (the only copy of something is in it)" if row.only_copy else ""
     about = f"{row.kind}  {size(row.size)}{undone}" if row.problem is None else row.problem
     yield [("", f"{row.identifier}  {printable(about)}")]
     for old, new in row.moves:

@@ -206,14 +206,14 @@ def prune(
     backups = {backup.id: backup for backup in all_backups(layout)}
     named = set(named)
     chosen = _chosen(list(backups), keep, older_than) if keep is not None or older_than else []
-    spared = [i for i in chosen if i not in named and _is_needed(layout, backups[i])]
+    spared = [i for i in chosen if i not in named and holds_only_copy(layout, backups[i])]
     gone = [i for i in backups if i in named or (i in chosen and i not in spared)]
     for identifier in gone:
         disk.remove_backup(layout.backups / identifier)
     return gone, spared
 
 
-def _is_needed(layout: Layout, backup: Backup) -> bool:
+def holds_only_copy(layout: Layout, backup: Backup) -> bool:
     """Whether it has the only copy of something; of one that can't be read that is not known."""
     if backup.manifest is None:
         return bool(names_in(layout.backups / backup.id / "aside"))

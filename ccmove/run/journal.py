@@ -77,10 +77,14 @@ def write_journal(journal: Journal, layout: Layout) -> None:
         "staged": [spelling.write(path) for path in journal.staged],
         "manifest": to_json(journal.manifest, layout, layout.run) if journal.manifest else None,
     }
+    data = json.dumps(record).encode()
     fresh = _fresh(layout)
     disk.remove_file(fresh, flushed=False)
-    disk.write_new(fresh, [json.dumps(record).encode()])
+    disk.write_new(fresh, [data])
     disk.replace(fresh, layout.journal)
+    if journal.manifest is None:  # until there is a manifest, what is staged is known from here
+        disk.make_directory(layout.run, flushed=False)
+        disk.write_new(layout.run / "begun.json", [data])
 
 
 def _fresh(layout: Layout) -> Path:
@@ -101,15 +105,16 @@ def remove_unwritten(layout: Layout) -> None:
 def read_journal(layout: Layout) -> Journal | None:
     """The unfinished run, None when there is none; UnsettledError when it can't be read."""
     problem = None
-    document = read_document(layout.journal, LARGEST_MANIFEST)
-    if document is not None:
-        try:
-            return _journal(json.loads(document.data), layout)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            problem = error
-    manifest = _read_own_manifest(layout)
-    if manifest is not None:
-        return Journal(manifest.id, staged_files(layout, manifest), manifest)
+    for path in (layout.journal, layout.run / "begun.json"):
+        manifest = _read_own_manifest(layout) if path != layout.journal else None
+        if manifest is not None:
+            return Journal(manifest.id, staged_files(layout, manifest), manifest)
+        document = read_document(path, LARGEST_MANIFEST)
+        if document is not None:
+            try:
+                return _journal(json.loads(document.data), layout)
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                problem = problem or error
     if problem is not None:
         raise UnsettledError(
             f"{layout.journal} can't be trusted: {problem}",

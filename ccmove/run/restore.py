@@ -206,8 +206,10 @@ class Undoing:
         if now is None:
             self.warnings.append(f"{rename.target} is gone; it can't go back to {rename.path}")
         elif not is_folder(now, rename.holds):
-            what = f"{rename.target} is not the folder that was renamed and stays"
-            self.warnings.append(what)
+            raise RefusedError(
+                f"{rename.target} is not the folder that was renamed from {rename.path}",
+                run("ccmove", "backups", text="it stays where it is; what else can be undone"),
+            )
         elif self.tree.has(rename.path):
             raise RefusedError(
                 f"{rename.path} exists, so {rename.target} can't be renamed to it",

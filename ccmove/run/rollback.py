@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in, open_regular, read_document, reader
-from ccmove.errors import NothingKnownError, RefusedError, UnsettledError, describe, run
+from ccmove.errors import RefusedError, UnsettledError, describe, run
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
 from ccmove.plan.tree import folder_holds
 from ccmove.rewrite import history
@@ -152,13 +152,22 @@ class Rollback:
         """A file or directory of the state."""
         path, target, noted = rename.path, rename.target, rename.holds
         assert isinstance(noted, Holds)
-        is_done = is_there(target) and (holds(target, noted) or not noted.entries)
-        if not is_done or (is_there(path) and holds(path, noted)):
+        if not is_there(target) or not self._is_done(path, target, noted):
             return  # it was not done, or is undone already
         if is_there(path):
             self._merge_back(target, path)
         else:
             disk.rename_new(target, path)
+
+    def _is_done(self, path: Path, target: Path, noted: Holds) -> bool:
+        """Of a rename whose target is there. In our own directories nobody else makes anything."""
+        if target.is_relative_to(self.layout.own) or not noted.is_directory:
+            return True
+        if is_there(path) and (path.is_relative_to(self.layout.own) or not noted.entries):
+            return False
+        if not noted.entries:
+            return True
+        return holds(target, noted) and not holds(path, noted)
 
     def _merge_back(self, target: Path, path: Path) -> None:
         """The old name was used again since: everything goes back beside what is there.
@@ -370,19 +379,20 @@ def _remove_run(layout: Layout, journal: Journal) -> None:
     empty = [part for part in ("files", "staged", "aside", "parked") if is_there(layout.run / part)]
     if all(_is_empty_directory(layout.run / part) for part in empty) and set(
         names_in(layout.run)
-    ) <= {*empty, "manifest.json"}:
+    ) <= {*empty, "manifest.json", "begun.json"}:
         for part in empty:
             disk.remove_directory(layout.run / part, flushed=False)
-        disk.remove_file(layout.run / "manifest.json", flushed=False)
+        for name in ("manifest.json", "begun.json"):
+            disk.remove_file(layout.run / name, flushed=False)
         disk.remove_directory(layout.run)
     else:
         _set_aside(layout, journal.id)
 
 
-def set_aside(layout: Layout) -> str:
+def set_aside(layout: Layout) -> str | None:
     """Keep journal, backup and parked things of an unfinished run together; the ID they have."""
     if not was_interrupted(layout):
-        raise NothingKnownError("there is no interrupted run", run("ccmove", "backups"))
+        return None
     remove_unwritten(layout)
     with contextlib.suppress(UnsettledError):
         journal = read_journal(layout)

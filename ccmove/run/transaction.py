@@ -173,7 +173,6 @@ class Work:
         disk.ensure_directory(layout.backups)
         write_journal(Journal(self.identifier, self._staged_paths()), layout)
         self.has_journal = True
-        disk.make_directory(layout.run, flushed=False)
         for name in ("files", "staged", "aside", "parked"):
             if name == "files" or self._uses(layout.run / name):
                 disk.make_directory(layout.run / name, flushed=False)
@@ -310,6 +309,7 @@ class Work:
         for staged in self.staged.values():
             if isinstance(staged, StagedHistory):  # of which what changed is kept, and no more
                 disk.remove_file(layout.run / "files" / f"{staged.number}.before", flushed=False)
+        disk.remove_file(layout.run / "begun.json", flushed=False)
         for name in ("staged", "parked"):
             if is_there(layout.run / name):
                 disk.remove_directory(layout.run / name, flushed=False)
