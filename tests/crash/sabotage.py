@@ -13,10 +13,9 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from ccmove.run import disk as files
-from ccmove.run import journal, locks
-from ccmove.run.locks import ClientLocks
+from tests.support import seams
 
+files = seams.module("disk")
 # What `run.disk` calls to change something; the rename that never replaces is not among them.
 _CHANGING = ("chmod", "fchmod", "fsync", "link", "mkdir", "open", "rename", "rmdir", "unlink",
              "utime", "write")  # fmt: skip
@@ -28,16 +27,20 @@ def without_fsync() -> None:
 
 
 def without_journal() -> None:
-    """Nothing is written down about the run under way, and nobody misses it in the end."""
-    replace(transaction, "write_journal", _nothing)
-    replace(transaction, "read_journal", lambda layout: None)
-    remove = files.remove_file
-    replace(files, "remove_file", lambda path, **how: remove(path, **{**how, "may_be_gone": True}))
+    """Nothing is written down about the run under way, and nobody misses it.
+
+    That is the journal and the manifest beside it, since each alone is enough to roll back.
+    """
+    transaction, backups = seams.module("transaction"), seams.module("backups")
+    known: list[Any] = []
+    replace(transaction, "write_journal", lambda journal, _: known.append(journal))
+    replace(backups, "write_manifest", _nothing)
+    replace(transaction, "read_journal", lambda _: known[-1])
 
 
 def without_client_locks() -> None:
     """The client's locks are neither taken nor respected."""
-    replace(ClientLocks, "__enter__", lambda self: self)
+    replace(seams.module("locks").ClientLocks, "__enter__", lambda self: self)
 
 
 def short_writes() -> None:
@@ -65,7 +68,7 @@ def clock(seconds: int) -> None:
 
 def patience(seconds: int) -> None:
     """A lock that someone holds is waited for so long, and no longer."""
-    replace(locks, "WAIT", float(seconds))
+    replace(seams.module("locks"), "WAIT", float(seconds))
 
 
 def die_at(number: int) -> None:
