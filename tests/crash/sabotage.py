@@ -27,13 +27,21 @@ def without_fsync() -> None:
 
 
 def without_journal() -> None:
-    """Nothing is written down about the run under way, and nobody misses it.
+    """What is written down about the run under way is gone at once, and nobody misses it.
 
-    That is the journal and the manifest beside it, since each alone is enough to roll back.
+    That is the journal and what stands beside it, since each alone is enough to roll back.
     """
     transaction, backups = seams.module("transaction"), seams.module("backups")
+    write = transaction.write_journal
     known: list[Any] = []
-    replace(transaction, "write_journal", lambda journal, _: known.append(journal))
+
+    def write_and_forget(journal: Any, layout: Any) -> None:
+        write(journal, layout)
+        known.append(journal)
+        for path in (layout.journal, layout.run / seams.BEGUN):
+            path.unlink(missing_ok=True)
+
+    replace(transaction, "write_journal", write_and_forget)
     replace(backups, "write_manifest", _nothing)
     replace(transaction, "read_journal", lambda _: known[-1])
 

@@ -17,6 +17,7 @@ from tests.support.state import StateBuilder
 
 OWN = ".claude/ccmove"  # below the home
 CLIENT_LOCKS = (".claude/history.jsonl.lock", ".claude.json.lock")  # below the home
+BEGUN = "begun.json"  # in the directory of the run under way: what it stages
 STAGED = ".ccmove-"  # how the name of a staged file begins, beside its target
 ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 # All that a finished run or recovery may leave in our directory.
