@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,17 @@ SCHEMA = 2
 def checksum(record: dict[str, Any]) -> str:
     """It is no secret: whoever forges a manifest can sign it."""
     body = {key: value for key, value in record.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(body, sort_keys=True).encode())
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def reader_of_manifests(state: StateBuilder, backup: Path) -> Callable[[object], Any]:
+    """What turns a record into a manifest, or refuses it with a ValueError."""
+    layout = module("layout").find_layout(str(state.config_dir), {"HOME": str(state.home)})
+    return lambda record: module("manifest").from_json(record, layout, backup)
 
 
 def operations(record: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -103,7 +114,9 @@ MODULES = {
     "disk": "ccmove.run.disk",
     "journal": "ccmove.run.journal",
     "backups": "ccmove.run.backups",
+    "layout": "ccmove.claude.layout",
     "locks": "ccmove.run.locks",
+    "manifest": "ccmove.run.manifest",
     "transaction": "ccmove.run.transaction",
     "live": "ccmove.claude.live",
     "cli": "ccmove.cli.main",
