@@ -277,8 +277,6 @@ WRONG_KINDS: dict[str, Change] = {
     "an only copy elsewhere": lambda r: r["only_copies"].append("$C/settings.json"),
     "an only copy outside": lambda r: r["only_copies"].append("/etc/passwd"),
     "a whole backup as only copy": lambda r: r["only_copies"].append("$RUN/aside"),
-    "half a character in a move": lambda r: r["moves"].append(["/a\ud800", "/x"]),
-    "half a character in a fresh path": lambda r: r["fresh"].append(["/a\ud800", "/x"]),
 }
 
 
