@@ -123,8 +123,25 @@ class Rollback:
     def run(self) -> None:
         for name in ("aside", "parked"):  # what was there goes back the way it came
             disk.ensure_directory(self.layout.run / name)
-        for operation in reversed(self.manifest.operations):
+        for operation in reversed(self._begun()):
             self._undo(operation)
+
+    def _begun(self) -> list[Recorded]:
+        """The operations up to the first that certainly was not done: none behind it was, either.
+
+        That is one whose staged file is there, or that sets something aside which is not there.
+        """
+        operations = self.manifest.operations
+        passing = {op.path for op in operations if isinstance(op, Rename)}
+        for number, op in enumerate(operations):
+            is_to_come = False
+            if isinstance(op, (Wrote, WroteHistory)):
+                is_to_come = self._is_staged(op)
+            elif isinstance(op, Rename) and op.target.is_relative_to(self.layout.own):
+                is_to_come = op.target not in passing and not is_there(op.target)
+            if is_to_come:
+                return list(operations[:number])
+        return list(operations)
 
     def _undo(self, operation: Recorded) -> None:
         match operation:
@@ -137,8 +154,6 @@ class Rollback:
             case Rmdir():
                 if not is_there(operation.path):
                     disk.make_directory(operation.path, operation.mode)
-            case _ if self._is_staged(operation):
-                pass  # it was not done: whatever the file holds is not ours
             case WroteHistory():
                 self._put_history_back(operation)
             case Wrote(before=None):
