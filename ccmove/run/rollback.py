@@ -176,13 +176,13 @@ class Rollback:
 
     def _is_done(self, path: Path, target: Path, noted: Holds) -> bool:
         """Of a rename whose target is there. In our own directories nobody else makes anything."""
-        if target.is_relative_to(self.layout.own) or not noted.is_directory:
+        if target.is_relative_to(self.layout.own):
             return True
-        if is_there(path) and (path.is_relative_to(self.layout.own) or not noted.entries):
+        if is_there(path) and path.is_relative_to(self.layout.own):
             return False
-        if not noted.entries:
-            return True
-        return holds(target, noted) and not holds(path, noted)
+        if noted.is_directory and noted.entries:
+            return holds(target, noted) and not holds(path, noted)
+        return not noted.is_directory or not is_there(path)
 
     def _merge_back(self, target: Path, path: Path) -> None:
         """The old name was used again since: everything goes back beside what is there.
@@ -204,6 +204,7 @@ class Rollback:
                 self._merge_back(target / name, path / name)
             else:
                 disk.rename_new(target / name, path / name)
+        disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
         self._remove_if_empty(target)
 
     def _remove_if_empty(self, path: Path) -> None:
