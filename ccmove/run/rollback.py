@@ -36,11 +36,12 @@ from ccmove.run.journal import (
     staged_file,
     was_interrupted,
 )
-from ccmove.run.locks import ClientLocks
+from ccmove.run.locks import ClientLocks, remove_stale
 from ccmove.run.manifest import ID_PATTERN, Manifest, Recorded, Wrote, WroteHistory, sha256
 from ccmove.run.takeback import document_back, history_back
 
 RECOVER = run("ccmove", "recover", text="fix that, then")
+RECORDS = ("manifest.json", "manifest.json.new", "begun.json")  # of a run, beside its directories
 SET_ASIDE = run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it")
 
 
@@ -58,7 +59,11 @@ def roll_back(layout: Layout) -> str | None:
             return None if finished else _done(journal.id)
         rollback = Rollback(layout, journal.manifest)
         rollback.refuse_missing()
-        with ClientLocks(client_locks(layout, journal.manifest)):
+        locks = client_locks(layout, journal.manifest)
+        if not rollback.begun:
+            remove_stale(locks)
+            locks = []  # nothing of the client's is touched
+        with ClientLocks(locks):
             rollback.run()
         _sweep(layout, journal)
     except OSError as error:
@@ -88,6 +93,7 @@ class Rollback:
     def __init__(self, layout: Layout, manifest: Manifest) -> None:
         self.layout = layout
         self.manifest = manifest
+        self.begun = self._begun()
         self.stayed: list[str] = []  # what came later and was left as it is, in words
 
     def refuse_missing(self) -> None:
@@ -123,7 +129,7 @@ class Rollback:
     def run(self) -> None:
         for name in ("aside", "parked"):  # what was there goes back the way it came
             disk.ensure_directory(self.layout.run / name)
-        for operation in reversed(self._begun()):
+        for operation in reversed(self.begun):
             self._undo(operation)
 
     def _begun(self) -> list[Recorded]:
@@ -395,10 +401,10 @@ def _remove_run(layout: Layout, journal: Journal) -> None:
     empty = [part for part in ("files", "staged", "aside", "parked") if is_there(layout.run / part)]
     if all(_is_empty_directory(layout.run / part) for part in empty) and set(
         names_in(layout.run)
-    ) <= {*empty, "manifest.json", "begun.json"}:
+    ) <= {*empty, *RECORDS}:
         for part in empty:
             disk.remove_directory(layout.run / part, flushed=False)
-        for name in ("manifest.json", "begun.json"):
+        for name in RECORDS:
             disk.remove_file(layout.run / name, flushed=False)
         disk.remove_directory(layout.run)
     else:
