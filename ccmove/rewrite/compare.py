@@ -127,22 +127,9 @@ def _shown(part: Part) -> object:
 
 
 def _segments(one: list[str], other: list[str]) -> list[Segment]:
-    """one[i:j] and other[k:m] that belong together: a name that both have, or what lies between.
-
-    Where the names that both have stand in the same order that takes no search.
-    """
-    have, theirs = set(one), set(other)
-    common = [name for name in one if name in theirs]
-    if common != [name for name in other if name in have]:
-        matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
-        return [(i, j, k, m) for _, i, j, k, m in matcher.get_opcodes()]
-    segments = []
-    i = k = 0
-    for name in common:
-        j, m = one.index(name, i), other.index(name, k)
-        segments += [(i, j, k, m), (j, j + 1, m, m + 1)]
-        i, k = j + 1, m + 1
-    return [*segments, (i, len(one), k, len(other))]
+    """one[i:j] and other[k:m] that belong together: what both have, or what lies between."""
+    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    return [(i, j, k, m) for _, i, j, k, m in matcher.get_opcodes()]
 
 
 def _lines(one: str, other: str) -> Iterator[Difference]:

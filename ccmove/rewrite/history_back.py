@@ -51,13 +51,12 @@ def _digests(read: Read, scan: Scan, start: int) -> Iterator[bytes]:
     position = Scan(start)
     spans = scan.spans()
     begins, ends, raw = next(spans, (scan.size, 0, b""))
-    for block, _, last in blocks(read, scan.size, position):
-        while begins < position.size + last:
+    for block in blocks(read, scan.size, position):
+        while begins < position.size + len(block):
             at = begins - position.size
-            start = block.rfind(b"\n", 0, at) + 1
-            end = block.find(b"\n", at, last)
-            rest = block[ends - position.size : last if end < 0 else end]
-            yield _digest(block[start:at] + raw + rest)
+            end = block.find(b"\n", at)
+            rest = block[ends - position.size : len(block) if end < 0 else end]
+            yield _digest(block[block.rfind(b"\n", 0, at) + 1 : at] + raw + rest)
             begins, ends, raw = next(spans, (scan.size, 0, b""))
 
 

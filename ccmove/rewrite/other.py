@@ -35,13 +35,7 @@ def desktop(text: str, paths: PathMap, _: NameMap) -> str:
 
 
 def _where(text: str, mapper: make.Mapper, wanted: Callable[[Pointer], bool]) -> list[make.Splice]:
-    """The strings that the mapper changes and whose place is wanted."""
-    splices = []
-    for spot in make.walk(parse(text)):
-        new = make.moved(text, spot.node, mapper)
-        if new is not None and wanted(spot.pointer):
-            splices.append(make.set_string(spot.node, new))
-    return splices
+    return make.string_splices(text, parse(text), mapper, lambda spot: wanted(spot.pointer))
 
 
 # -- files of the project itself -------------------------------------------------------------------
@@ -50,15 +44,13 @@ def _where(text: str, mapper: make.Mapper, wanted: Callable[[Pointer], bool]) ->
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules such as `Read(//old/**)`."""
     mapper: make.Mapper = lambda value: map_inside(value, paths)  # noqa: E731
-    splices = []
-    for spot in make.walk(parse(text)):
-        names = make.new_names(text, spot.node, mapper)
-        splices += [make.rename_key(spot.node, place, name) for place, name in names.items()]
-        new = make.moved(text, spot.node, mapper)
-        # A hook's command with arguments only looks like a path that has blanks in it.
-        if new is not None and not (spot.token == "command" and " " in spot.node.value):
-            splices.append(make.set_string(spot.node, new))
-    return make.apply(text, splices)
+    return make.apply(text, make.string_splices(text, parse(text), mapper, _is_no_command))
+
+
+def _is_no_command(spot: make.Spot) -> bool:
+    """A hook's command with arguments only looks like a path that has blanks in it."""
+    value = spot.node.value
+    return not (spot.token == "command" and isinstance(value, str) and " " in value)
 
 
 _RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)

@@ -166,8 +166,7 @@ class _Taking:
             if key in left and key in had:
                 self.merge(left[key], had[key], entry, ("entries", key))
             elif key not in left and key not in had:
-                wanted = dict.fromkeys(("projectPath", "fullPath"), self.back)
-                self.since += index.entry_splices(self.now, entry.node, wanted)
+                self.since += index.entry_splices(self.now, entry.node, self.back, self.back)
         del self.lost[named:]
 
 
