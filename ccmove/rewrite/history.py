@@ -62,10 +62,7 @@ class Scan:
     @property
     def counts(self) -> dict[tuple[str, str], int]:
         """How many lines each old path has, with the new one."""
-        counts: Counter[tuple[str, str]] = Counter()
-        for place, number in Counter(self.which).items():
-            counts[self.swaps[place].move] += number
-        return dict(counts)
+        return dict(Counter(self.swaps[place].move for place in self.which))
 
     def add(self, start: int, swap: Swap) -> None:
         """The value that begins here moves."""
@@ -91,10 +88,8 @@ class Scan:
 
     def new_size(self) -> int:
         """How many bytes the file has after the move."""
-        numbers = Counter(self.which).items()
-        return self.size + sum(
-            n * (len(self.swaps[i].new) - len(self.swaps[i].old)) for i, n in numbers
-        )
+        growth = [len(swap.new) - len(swap.old) for swap in self.swaps]
+        return self.size + sum(growth[place] for place in self.which)
 
 
 def encoded(path: str) -> bytes:
@@ -120,36 +115,35 @@ def scan(
     found = Scan(start)
     needles = (*paths.needles(), *(watch.needles() if watch is not None else ()))
     swaps: dict[bytes, Swap | None] = {}  # by the spelling
-    for offset, value in project_values(read, size, needles, found, tick):
+    for value in project_values(read, size, needles, found, tick):
         if value.raw not in swaps:
             after = paths.map(value.path)
-            swaps[value.raw] = None if after is None else swap_of(value, after)
+            swaps[value.raw] = None if after is None else value.swapped(after)
             if after is None and watch is not None and watch.covers(value.path):
                 found.watched.add(value.path)
         swap = swaps[value.raw]
         if swap is not None:
-            found.add(offset + value.start, swap)
+            found.add(value.start, swap)
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The `project` of a line: line[start:start + len(raw)] is its JSON text."""
+    """The `project` of a line, whose JSON text `raw` begins at `start` in the file."""
 
     line: bytes
     start: int
     raw: bytes
     path: str
 
-
-def swap_of(value: Value, after: str) -> Swap:
-    return Swap(value.raw, encoded(after), (value.path, after))
+    def swapped(self, after: str) -> Swap:
+        return Swap(self.raw, encoded(after), (self.path, after))
 
 
 def project_values(
     read: Read, size: int, needles: Iterable[str], found: Scan, tick: Tick | None = None
-) -> Iterator[tuple[int, Value]]:
-    """The `project` of every line that may hold a needle, with where the line begins.
+) -> Iterator[Value]:
+    """The `project` of every line that may hold a needle.
 
     It goes on from `found.size` and counts there what can't be read.
     """
@@ -159,12 +153,12 @@ def project_values(
     for block in blocks(read, size, found):
         for start, line in _lines_with(block, patterns):
             try:
-                value = _project(line)
+                value = _project(line, found.size + start)
             except (NotJsonError, UnicodeDecodeError):
                 found.unreadable += any(sign in line for sign in signs)
                 continue
             if value is not None:
-                yield found.size + start, value
+                yield value
         if tick:
             tick(found.size + len(block) - begin)
 
@@ -222,7 +216,7 @@ def _lines_with(block: bytes, patterns: list[re.Pattern[bytes]]) -> Iterator[tup
             yield start, block[start : end - 1]
 
 
-def _project(line: bytes) -> Value | None:
+def _project(line: bytes, start: int) -> Value | None:
     """The `project` of a line if it is a string; raises on what is no JSON text."""
     text = line.decode()
     if text.startswith("\ufeff"):  # a file may begin with one, but this is a line
@@ -230,12 +224,12 @@ def _project(line: bytes) -> Value | None:
     usual = _USUAL_END.match(line, line.rfind(b'"project":') - 1)
     if usual is not None:
         loads(text)  # it must be JSON
-        return Value(line, usual.start(1), usual[1], usual[1][1:-1].decode())
+        return Value(line, start + usual.start(1), usual[1], usual[1][1:-1].decode())
     item = parse(text, lambda pointer: not pointer).get("project")
     if item is None or not isinstance(item.value, str):
         return None
-    raw = text[item.start : item.end].encode()
-    return Value(line, len(text[: item.start].encode()), raw, item.value)
+    before, raw = text[: item.start].encode(), text[item.start : item.end].encode()
+    return Value(line, start + len(before), raw, item.value)
 
 
 def paths_in(read: Read, size: int, paths: PathMap) -> dict[str, int]:

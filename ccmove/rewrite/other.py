@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from ccmove.rewrite import splice as make
+from ccmove.rewrite.compare import changed_lines
 from ccmove.rewrite.jsonspan import Pointer, parse
 from ccmove.rewrite.pathmap import NameMap, PathMap
 
@@ -124,7 +124,9 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
     lines = now.split("\n")
     lost: list[str] = []
     missing: list[str] = []
-    for number, old, new in _changed_lines(before.split("\n"), after.split("\n")):
+    for _, number, old, new in reversed([*changed_lines(before.split("\n"), after.split("\n"))]):
+        if not (old or new or "").strip():
+            continue
         is_there = new is not None and new in lines
         place = number if lines[number : number + 1] == [new] else len(lines) - 1
         while is_there and lines[place] != new:
@@ -136,14 +138,3 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
         elif old is not None and old not in lines:
             lost.append(f"line {number + 1}")
     return appended("\n".join(lines), "\n".join(missing)), lost
-
-
-def _changed_lines(had: list[str], left: list[str]) -> Iterator[tuple[int, str | None, str | None]]:
-    """(number, before, after) of the lines that the run changed, the last ones first."""
-    matcher = difflib.SequenceMatcher(None, had, left, autojunk=False)
-    for tag, i, j, k, m in reversed(matcher.get_opcodes()):
-        for number in reversed(range(max(j - i, m - k) if tag != "equal" else 0)):
-            old = had[i + number] if i + number < j else None
-            new = left[k + number] if k + number < m else None
-            if (old or new or "").strip():
-                yield k + number, old, new
