@@ -16,12 +16,12 @@ from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.lists import Problem, read_lists
+from ccmove.claude.lists import read_lists
 from ccmove.claude.live import live_sessions
 from ccmove.claude.naming import LONGEST_NAME, may_be_name_of, uncut
 from ccmove.claude.ownership import Case, Evidence
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, Item, State
-from ccmove.errors import CcmoveError, NothingKnownError
+from ccmove.errors import NothingKnownError
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.run.backups import Backup, all_backups, ledger_of
 
@@ -122,9 +122,9 @@ class Survey:
         self.layout = layout
         self._state = State(layout)
         self.lists = read_lists(self._state)
-        self.problems = list(self.lists.problems)
+        self.problems = self.lists.problems
         self.backups: list[Backup] = []  # oldest first
-        with self._problems_of(layout.backups):
+        with self.lists.problems_of(layout.backups):
             self.backups = all_backups(layout)
         named = self.lists.named
         listed = [(path, "the config file") for path in named if "config" in named[path]]
@@ -146,23 +146,16 @@ class Survey:
             for item in directory.sessions:
                 self.places_of_sessions[item.session].append(directory.name)
 
-    @contextlib.contextmanager
-    def _problems_of(self, path: Path) -> Iterator[None]:
-        try:
-            yield
-        except (CcmoveError, OSError) as error:
-            self.problems.append(Problem.of(path, error))
-
     def _read_directories(self, tick: Tick | None) -> Iterator[Directory]:
         names: tuple[str, ...] = ()
-        with self._problems_of(self.layout.projects):
+        with self.lists.problems_of(self.layout.projects):
             names = self._state.directory_names
         seen: dict[str, list[str]] = {}
         for number, name in enumerate(names):
             if tick:
                 tick(number, len(names))
             path = self.layout.projects / name
-            with self._problems_of(path):
+            with self.lists.problems_of(path):
                 if not DOWNLOADS.fullmatch(name):
                     content = self._state.directory(name)
                     entries = {item.name: measured(path / item.name) for item in content.items}
