@@ -190,7 +190,9 @@ def _file(change: Write, printer: Printer) -> Iterator[Line]:
         groups.setdefault(key, []).append(row)
     total = sum(map(len, groups.values()))
     yield _file_line(change.path, plural(total, "value"))
-    shown = first(list(groups.values()), MOST_DIFFERENCES, printer)
+    # What is about the whole file first, then what stands for many: the list may be cut.
+    ordered = sorted(groups.values(), key=lambda group: (len(group[0].pointer), -len(group)))
+    shown = first(ordered, MOST_DIFFERENCES, printer)
     for group in shown:
         amount = plural(len(group), "value") if len(group) > 1 else ""
         yield from _pair(_label(group), amount, group[0].before, group[0].after)
