@@ -27,6 +27,7 @@ from typing import Any
 import ccmove
 from tests.crash import sabotage
 from tests.hostile import hooks
+from tests.support import seams
 
 _PR_SET_PTRACER = 0x59616D61
 _PR_SET_PTRACER_ANY = ctypes.c_ulong(-1)
@@ -45,9 +46,7 @@ def preload() -> None:
 
 def leave_the_process_table_out() -> None:
     """How many processes run on this machine would shift the count of a run's `openat` calls."""
-    from ccmove.claude import live
-
-    sabotage.replace(live, "_claude_processes", lambda: iter(()))
+    sabotage.replace(seams.module("live"), "_claude_processes", lambda: iter(()))
 
 
 def stay_on_one_core(number: int) -> None:
@@ -140,10 +139,8 @@ def _become(request: dict[str, Any], files: dict[str, Path]) -> None:
 
 
 def _main(args: list[str]) -> int:
-    from ccmove.cli.main import main
-
     try:
-        main(args)
+        seams.run_main(args)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except BaseException:

@@ -13,10 +13,9 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from ccmove.run import disk as files
-from ccmove.run import journal, locks
-from ccmove.run.locks import ClientLocks
+from tests.support import seams
 
+files = seams.module("disk")
 # What `run.disk` calls to change something; the rename that never replaces is not among them.
 _CHANGING = ("chmod", "fchmod", "fsync", "link", "mkdir", "open", "rename", "rmdir", "unlink",
              "utime", "write")  # fmt: skip
@@ -28,16 +27,28 @@ def without_fsync() -> None:
 
 
 def without_journal() -> None:
-    """Nothing is written down about the run under way, and nobody misses it in the end."""
-    replace(transaction, "write_journal", _nothing)
-    replace(transaction, "read_journal", lambda layout: None)
-    remove = files.remove_file
-    replace(files, "remove_file", lambda path, **how: remove(path, **{**how, "may_be_gone": True}))
+    """What is written down about the run under way is gone at once, and nobody misses it.
+
+    That is the journal and what stands beside it, since each alone is enough to roll back.
+    """
+    transaction, backups = seams.module("transaction"), seams.module("backups")
+    write = transaction.write_journal
+    known: list[Any] = []
+
+    def write_and_forget(journal: Any, layout: Any) -> None:
+        write(journal, layout)
+        known.append(journal)
+        for path in (layout.journal, layout.run / seams.BEGUN):
+            path.unlink(missing_ok=True)
+
+    replace(transaction, "write_journal", write_and_forget)
+    replace(backups, "write_manifest", _nothing)
+    replace(transaction, "read_journal", lambda _: known[-1])
 
 
 def without_client_locks() -> None:
     """The client's locks are neither taken nor respected."""
-    replace(ClientLocks, "__enter__", lambda self: self)
+    replace(seams.module("locks").ClientLocks, "__enter__", lambda self: self)
 
 
 def short_writes() -> None:
@@ -65,7 +76,7 @@ def clock(seconds: int) -> None:
 
 def patience(seconds: int) -> None:
     """A lock that someone holds is waited for so long, and no longer."""
-    replace(locks, "WAIT", float(seconds))
+    replace(seams.module("locks"), "WAIT", float(seconds))
 
 
 def die_at(number: int) -> None:

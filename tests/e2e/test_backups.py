@@ -58,3 +58,30 @@ def test_the_command_to_undo_acts_on_the_same_state(state: StateBuilder) -> None
     undo = done.out.splitlines()[-1].partition("To undo: ")[2].split()
     assert undo[:4] == ["ccmove", *chosen, "restore"]
     assert run_ccmove(*undo[1:], state=state).exit == 0
+
+
+@pytest.mark.parametrize(
+    "identifier", ["../x", "20261116T004112Z", "x", "-x", "20261116T004112Z-zzzz"]
+)
+def test_what_is_no_id_is_wrong_usage(three: StateBuilder, identifier: str) -> None:
+    assert run_ccmove("restore", "--", identifier, state=three).exit == 2
+
+
+def test_an_unknown_id_is_nothing(three: StateBuilder) -> None:
+    assert run_ccmove("restore", "20200101T000000Z-0000", state=three).exit == 3
+
+
+def test_a_backup_is_not_taken_back_twice(three: StateBuilder) -> None:
+    identifier = identifiers(three)[0]
+    assert run_ccmove("restore", identifier, state=three).exit == 0
+    done = run_ccmove("restore", identifier, state=three)
+    assert done.exit == 4
+    assert "already" in done.err
+
+
+def test_pruning_keeps_the_newest(three: StateBuilder) -> None:
+    assert run_ccmove("backups", "--prune", state=three).exit == 2
+    assert len(identifiers(three, "--prune", "--older-than", "1d")) == 3
+    newest = identifiers(three)[0]
+    assert identifiers(three, "--prune", "--keep", "1") == [newest]
+    assert run_ccmove("restore", state=three).exit == 0

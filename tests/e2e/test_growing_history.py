@@ -5,19 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.support import seams
 from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
 
-GROWING = """
-import sys
-from ccmove.cli.main import main
-from ccmove.run import transaction
-step = transaction.Run.STEP
+GROWING = f"""{seams.PROLOGUE}
+step = Work.STEP
 grown = []
 def and_a_prompt_comes(self):
     step(self)
@@ -27,9 +23,14 @@ def and_a_prompt_comes(self):
             line = history.readline()
             history.seek(0, 2)
             history.write(line)
-transaction.Run.STEP = and_a_prompt_comes
+Work.STEP = and_a_prompt_comes
+if os.environ.get("NO_LINKS"):
+    def link(*args, **named):
+        raise OSError(errno.EPERM, "no links here")
+    os.link = link
 main(sys.argv[1:])
 """
+STEPS = ("begin", "save", "stage", "commit")
 
 
 @pytest.fixture
@@ -44,38 +45,28 @@ def large(state: StateBuilder) -> StateBuilder:
     return state
 
 
-def in_manifest(state: StateBuilder) -> tuple[Path, dict[str, Any]]:
-    """The newest backup, and what it says about the history."""
-    backup = max((state.config_dir / "ccmove" / "backups").iterdir())
-    record = json.loads((backup / "manifest.json").read_bytes())
-    return backup, next(file for file in record["files"] if file["place"] == "history")
-
-
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@pytest.mark.parametrize("step", [None, "begin", "save", "stage", "commit"])
-@pytest.mark.parametrize("links", [1, 2])
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("links", [True, False])
 def test_the_hashes_are_those_of_the_history_before_and_after(
-    large: StateBuilder, step: str | None, links: int
+    large: StateBuilder, step: str, links: bool
 ) -> None:
-    """With two links to the history the backup is a copy."""
-    if links > 1:
-        (large.root / "link").hardlink_to(large.history)
+    """Without hard links it is saved as a copy."""
     before = large.history.read_bytes()
-    words = ["my-app", "new-app"]
-    if step is None:
-        moved = run_ccmove(*words, state=large, cwd=large.code)
-    else:
-        script = GROWING.replace("STEP", step)
-        moved = run_child([sys.executable, "-c", script, *words], state=large, cwd=large.code)
-        before += before[: before.index(b"\n") + 1]
+    script = GROWING.replace("STEP", step)
+    env = {} if links else {"NO_LINKS": "1"}
+    command = [sys.executable, "-c", script, "my-app", "new-app"]
+    moved = run_child(command, state=large, cwd=large.code, env=env)
+    before += before[: before.index(b"\n") + 1]
     assert (moved.exit, moved.err) == (0, "")
-    backup, history = in_manifest(large)
-    assert (backup / history["saved"]).read_bytes() == before
-    assert history["before"]["sha256"] == sha256(backup / history["saved"])
-    assert history["after"]["sha256"] == sha256(large.history)
-    assert large.history.read_bytes() == before.replace(b"/my-app", b"/new-app")
+    (run,) = seams.backup_ids(large)
+    record = json.loads(seams.manifest(large, run).read_bytes())
+    (history,) = seams.operations(record, "WroteHistory")
+    after = large.history.read_bytes()
+    assert after == before.replace(b"/my-app", b"/new-app")
+    for name, text in (("before", before), ("after", after)):
+        noted = (history[name]["sha256"], history[name]["size"])
+        assert noted == (hashlib.sha256(text).hexdigest(), len(text))
+    kept = [path.name for path in (seams.backups(large) / run / "files").iterdir()]
+    assert f"{history['number']}.before" not in kept  # only what changed is kept for good
     assert run_ccmove("restore", state=large).exit == 0
     assert large.history.read_bytes() == before

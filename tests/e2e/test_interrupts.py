@@ -7,20 +7,14 @@ import sys
 
 import pytest
 
-from tests.support import tree
+from tests.support import seams, tree
 from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
 
-BEFORE_THE_LOCKS = ["begin", "save", "stage", "check_staged", "snapshot"]
-STAGES = [*BEFORE_THE_LOCKS, "commit", "look_again", "change", "check_places", "verify"]
-
-# Runs ccmove, but the process gets the signal just before or just after one stage.
-SCRIPT = """
-import os, sys
-from ccmove.run import transaction
-from ccmove.cli.main import main
+# Runs ccmove, but the process gets the signal just before or just after one step.
+SCRIPT = f"""{seams.PROLOGUE}
 stage, number, when = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-original = getattr(transaction.Run, stage)
+original = getattr(Work, stage)
 def interrupted(self, *arguments):
     if when == "before":
         os.kill(os.getpid(), number)
@@ -28,7 +22,7 @@ def interrupted(self, *arguments):
     if when == "after":
         os.kill(os.getpid(), number)
     return result
-setattr(transaction.Run, stage, interrupted)
+setattr(Work, stage, interrupted)
 main(sys.argv[4:])
 """
 
@@ -48,35 +42,26 @@ def interrupt(state: StateBuilder, stage: str, number: int, when: str) -> tuple[
     return done.exit, done.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_signal_before_a_stage_leaves_everything_as_it_was(
-    ready: StateBuilder, stage: str, number: int
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", seams.STEPS)
+def test_a_signal_at_any_step_leaves_everything_as_it_was(
+    ready: StateBuilder, step: str, when: str
 ) -> None:
+    """That another signal does the same: hostile/test_meddling."""
     before = tree.snapshot(ready.home)
-    code, message = interrupt(ready, stage, number, "before")
+    code, message = interrupt(ready, step, signal.SIGINT, when)
     assert code == 130
     assert "as it was" in message
     after = tree.snapshot(ready.home)
     assert tree.diff(before, after, ignore=[".claude/ccmove"]) == []
-    left = {name for name in after if name.startswith(".claude/ccmove/")}
-    assert left <= {".claude/ccmove/lock", ".claude/ccmove/backups"}
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_signal_after_a_stage_leaves_everything_as_it_was(
-    ready: StateBuilder, stage: str
-) -> None:
-    before = tree.snapshot(ready.home)
-    assert interrupt(ready, stage, signal.SIGINT, "after")[0] == 130
-    assert tree.diff(before, tree.snapshot(ready.home), ignore=[".claude/ccmove"]) == []
+    assert seams.left_over(ready) == []
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_once_all_is_verified_a_signal_comes_too_late(ready: StateBuilder, when: str) -> None:
-    code, message = interrupt(ready, "finish", signal.SIGINT, when)
+    code, message = interrupt(ready, seams.LAST_STEP, signal.SIGINT, when)
     assert (code, message) == (0, "")
-    assert not (ready.config_dir / "ccmove" / "journal.json").exists()
+    assert not seams.under_way(ready)
     assert run_ccmove("restore", state=ready).exit == 0
 
 

@@ -218,11 +218,12 @@ HOOKS: dict[str, Callable[..., Event]] = {
 def main() -> None:
     words = sys.argv[1:]
     split = words.index("--")
-    from ccmove.cli import main as start
+    from tests.support import seams
 
+    seams.module("cli")  # loaded before anything happens
     install(HOOKS[words[0]](*words[1:split]))
     sys.argv[1:] = words[split + 1 :]
-    start.main(words[split + 1 :])
+    seams.run_main(words[split + 1 :])
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.hostile.hooks import Event, at, install
-from tests.support import tree
+from tests.support import seams, tree
 
 LONGEST_RUN = 60
 
@@ -132,10 +132,8 @@ class Sweep:
 
 
 def _main(args: list[str]) -> int:
-    from ccmove.cli import main as start
-
     try:
-        start.main(args)
+        seams.run_main(args)
     except SystemExit as end:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -53,6 +53,10 @@ old, new = {paths!r}
 """
 ALL_IN_PLACE = "now = all(new in p.read_text() and old not in p.read_text() for p in \
     (config, history, target / 'sessions-index.json'))"
+NO_LINKS = """
+def no_links(*_, **__): raise OSError(1, "no hard links here")
+os.link = no_links
+"""
 NAMES = ("my-app", "new")
 TOUCH = "os.utime(next(target.glob('*.jsonl')))"
 
@@ -69,10 +73,15 @@ def directory(state: StateBuilder, name: str) -> Path:
 
 
 def meddle(
-    state: StateBuilder, *pairs: str, args: tuple[str, ...] = (), paths: tuple[str, ...] = NAMES
+    state: StateBuilder,
+    *pairs: str,
+    args: tuple[str, ...] = (),
+    paths: tuple[str, ...] = NAMES,
+    links: bool = True,
 ) -> Completed:
     both = [str(state.code / name) for name in NAMES]
     places = PLACES.format(paths=both, names=[encoded_name(path) for path in both])
+    places += "" if links else NO_LINKS
     moved = [str(state.code / name) for name in paths]
     words = [sys.executable, "-c", MEDDLER, places, *pairs, "--", *args, *moved]
     done = run_child(words, state=state)
@@ -171,10 +180,10 @@ COUNTED = "now = own.joinpath('journal.json').exists()=>began = calls"
 ENDED = "now = lock.exists()=>print(began, calls, file=open(home.parent / 'calls', 'w'))"
 
 
-@pytest.mark.parametrize("names", [1, 2], ids=["the backup is a link", "the backup is a copy"])
+@pytest.mark.parametrize("links", [True, False], ids=["saved as a link", "saved as a copy"])
 @pytest.mark.parametrize("fails", [False, True], ids=["done", "taken back"])
 def test_a_late_prompt_is_there_once_after_the_move_and_after_its_undoing(
-    tmp_path: Path, names: int, fails: bool
+    tmp_path: Path, links: bool, fails: bool
 ) -> None:
     """At some moments from the journal's beginning to the client's lock."""
 
@@ -182,12 +191,10 @@ def test_a_late_prompt_is_there_once_after_the_move_and_after_its_undoing(
         state = StateBuilder(tmp_path / name)
         state.project("my-app", index=True, sessions=1)
         (state.code / "new").mkdir()
-        if names > 1:
-            os.link(state.history, state.root / "second-name")
         return state
 
     counted = fresh("counted")
-    assert meddle(counted, COUNTED, ENDED).exit == 0
+    assert meddle(counted, COUNTED, ENDED, links=links).exit == 0
     began, ended = map(int, (counted.root / "calls").read_text().split())
     assert ended - began > 5 * MOMENTS
     for number in range(MOMENTS):
@@ -197,7 +204,8 @@ def test_a_late_prompt_is_there_once_after_the_move_and_after_its_undoing(
         come = f"with open(history, 'ab') as f: f.write({line!r})\nos.utime(history, ns=TIME)"
         come = come.replace("TIME", "(10**18, 10**18)")
         moment = f"now = calls >= {began + (ended - began) * number // MOMENTS}=>{come}"
-        done = meddle(state, moment, *([f"{ALL_IN_PLACE}=>{TOUCH}"] if fails else []))
+        spoil = [f"{ALL_IN_PLACE}=>{TOUCH}"] if fails else []
+        done = meddle(state, moment, *spoil, links=links)
         assert done.exit == fails, done
         if not fails:
             moved = (before + line).replace(b"/my-app", b"/new")
@@ -219,18 +227,16 @@ WAS = """was = [config.read_bytes(), history.read_bytes(),
 DIE = "os.kill(os.getpid(), 9)"
 
 
-@pytest.mark.parametrize("names", [1, 2], ids=["backups are links", "backups are copies"])
+@pytest.mark.parametrize("links", [True, False], ids=["saved as a link", "saved as a copy"])
 @pytest.mark.parametrize("replaced", range(5))
 @pytest.mark.parametrize("goes_on", [False, True])
 def test_a_swap_that_died_half_way_is_taken_back_only_where_it_was_done(
-    state: StateBuilder, names: int, replaced: int, goes_on: bool
+    state: StateBuilder, links: bool, replaced: int, goes_on: bool
 ) -> None:
     """In a swap, what is taken back but was never done comes out exchanged."""
     for name in ("my-app", "new"):
         state.project(name, sessions=1, index=True, prompts=2, make_folder=True)
     files = [state.config_file, state.history, *state.projects.glob("*/sessions-index.json")]
-    for number, file in enumerate(files if names > 1 else []):
-        os.link(file, state.root / f"second-name-{number}")
     one, two = (str(state.code / name) for name in ("my-app", "new"))
     (state.root / "moves").write_text(f"{one}\t{two}\n{two}\t{one}\n")
     before, was = tree.snapshot(state.home), [file.read_bytes() for file in files[:2]]
@@ -242,6 +248,7 @@ def test_a_swap_that_died_half_way_is_taken_back_only_where_it_was_done(
             f"{REPLACED}{replaced}=>{DIE}",
             args=words,
             paths=(),
+            links=links,
         ).exit
         == -9
     )

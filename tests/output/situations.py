@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 
-from ccmove.cli.main import main
-from ccmove.run import locks
+from tests.support import seams
 from tests.support.state import StateBuilder
 
 Arguments = list[str]
@@ -59,7 +58,7 @@ class Stage:
 
     def run(self, *arguments: str | Path) -> None:
         with pytest.raises(SystemExit) as ended:
-            main(["-q", *(str(argument) for argument in arguments)])
+            seams.run_main(["-q", *(str(argument) for argument in arguments)])
         assert ended.value.code == 0
 
     def live(self, folder: Path) -> None:
@@ -318,7 +317,7 @@ def refused_other_ccmove(stage: Stage) -> Arguments:
 @situation
 def refused_client_lock(stage: Stage) -> Arguments:
     stage.known()
-    stage.monkeypatch.setattr(locks, "WAIT", 0.1)
+    stage.monkeypatch.setattr(seams.module("locks"), "WAIT", 0.1)
     (stage.state.config_dir / "history.jsonl.lock").mkdir()
     return paths(stage)
 

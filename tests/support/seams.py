@@ -1,18 +1,24 @@
-"""Every name inside ccmove's own directory that black-box suites reach for, in one place.
+"""Every name inside ccmove and its own directory that black-box suites reach for, in one place.
 
-A suite that needs another one adds it here: when the layout changes, only this file does.
+A suite that needs another one adds it here: when the layout changes, only this file does. What is
+in ccmove is imported when it is asked for: some ask before they have changed Python's modules.
 """
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.support.state import StateBuilder
 
 OWN = ".claude/ccmove"  # below the home
 CLIENT_LOCKS = (".claude/history.jsonl.lock", ".claude.json.lock")  # below the home
+BEGUN = "begun.json"  # in the directory of the run under way: what it stages
 STAGED = ".ccmove-"  # how the name of a staged file begins, beside its target
 ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 # All that a finished run or recovery may leave in our directory.
@@ -69,3 +75,70 @@ def _is_complete(backup: Path) -> bool:
 def unfinished(state: StateBuilder) -> list[str]:
     """The runs that were set aside by `ccmove recover --set-aside`."""
     return sorted(path.name for path in (own(state) / "unfinished").glob("*"))
+
+
+# -- manifests and journals -------------------------------------------------------------------------
+
+SCHEMA = 2
+
+
+def checksum(record: dict[str, Any]) -> str:
+    """It is no secret: whoever forges a manifest can sign it."""
+    body = {key: value for key, value in record.items() if key != "checksum"}
+    return sha256(json.dumps(body, sort_keys=True).encode())
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def reader_of_manifests(state: StateBuilder, backup: Path) -> Callable[[object], Any]:
+    """What turns a record into a manifest, or refuses it with a ValueError."""
+    layout = module("layout").find_layout(str(state.config_dir), {"HOME": str(state.home)})
+    return lambda record: module("manifest").from_json(record, layout, backup)
+
+
+def operations(record: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """Those of one kind: Wrote, WroteHistory, Rename, Mkdir, Rmdir."""
+    return [row for row in record["operations"] if row["kind_of"] == kind]
+
+
+def saved(backup: Path, number: int, which: str) -> Path:
+    """A document `before` or `after`, or, as `json`, what changed in the history."""
+    return backup / "files" / f"{number}.{which}"
+
+
+# -- inside ccmove ----------------------------------------------------------------------------------
+
+MODULES = {
+    "disk": "ccmove.run.disk",
+    "journal": "ccmove.run.journal",
+    "backups": "ccmove.run.backups",
+    "layout": "ccmove.claude.layout",
+    "locks": "ccmove.run.locks",
+    "manifest": "ccmove.run.manifest",
+    "transaction": "ccmove.run.transaction",
+    "live": "ccmove.claude.live",
+    "cli": "ccmove.cli.main",
+}
+# The steps of a run, in their order; each is a method of `transaction.Work`.
+BEFORE_THE_LOCKS = ("begin", "save", "stage", "check_staged", "snapshot")
+STEPS = (*BEFORE_THE_LOCKS, "commit", "look_again", "change", "check_places", "verify")
+LAST_STEP = "finish"
+
+# How a program begins that changes a run from the inside and then calls `main(ARGUMENTS)`.
+PROLOGUE = """
+import errno, os, sys
+from ccmove.cli.main import main
+from ccmove.run import disk
+from ccmove.run.transaction import Work
+"""
+
+
+def module(name: str) -> Any:
+    return importlib.import_module(MODULES[name])
+
+
+def run_main(args: list[str]) -> None:
+    """The command line, in this process."""
+    module("cli").main(args)
