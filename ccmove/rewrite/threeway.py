@@ -8,7 +8,7 @@ Only splices of `now`: every other byte stays.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -210,12 +210,12 @@ class _Members:
         self.taking.undo += make.remove_items(self.opened, numbers)
 
     def _links(self) -> dict[str, str]:
-        """Names that the run changed: old -> new; of several that became one, the first object."""
+        """Names that the run changed: old -> new; where several became one there is no way back."""
         targets = {name: self.taking.renamed(name) for name in self.had}
+        coming = Counter(targets.values())
         links: dict[str, str] = {}
-        for old in sorted(self.had, key=lambda name: self.had[name].kind != "{"):
-            new = targets[old]
-            if new is None or new == old or new not in self.left or new in links.values():
+        for old, new in targets.items():
+            if new is None or new == old or new not in self.left or coming[new] > 1:
                 continue
             stays = old in self.left and old not in targets.values()
             is_settled = new in self.had and targets[new] is None
@@ -229,7 +229,9 @@ class _Members:
         elif new not in self.have:
             self.taking.lose(*self.at, new)
         elif old in self.have and old not in self.left:
-            self._unite(old, self._taken_from(new, old))
+            value = self._taken_from(new, old)
+            self._unite(old, value)
+            self._keep_rest(old, new, value)
         else:
             base, ours, theirs = self.left[new], self.had[old], self.have[new]
             self.taking.merge(base, ours, theirs, (*self.at, old))
@@ -278,6 +280,21 @@ class _Members:
         both = config.united(mine.raw, raw) if mine.kind == "{" else mine.raw
         self.taking.undo.append(make.set_raw(mine.node, both))
         self.taking.lose(*self.at, name)
+
+    def _keep_rest(self, old: str, new: str, value: str) -> None:
+        """What `new` got since and `old` has with another value stays where it is."""
+        mine, made = self.have[old], self.left[new]
+        if not mine.kind == made.kind == value[:1] == "{":
+            return
+        taken, known = mine.members(), made.members()
+        rest = [
+            f"{jsonspan.quote(name)}: {part.raw}"
+            for name, part in Part.whole(value).members().items()
+            if name in taken and name not in known and not part.is_same(taken[name])
+        ]
+        if rest:
+            self.gone.discard(new)
+            self.taking.undo.append(make.set_raw(self.have[new].node, f"{{{', '.join(rest)}}}"))
 
     def _bring(self, name: str, value: Part) -> None:
         """A member that the run took out, or made part of another, comes back."""
