@@ -1,6 +1,12 @@
-"""`python -m ccmove` is the same program."""
+"""The program: `ccmove`, and `python -m ccmove`."""
 
-from ccmove.cli.main import main
+import sys
+
+try:
+    from ccmove.cli.main import main
+except KeyboardInterrupt:  # while Python was still loading; later ones end in the boundary
+    sys.stderr.write("ccmove: interrupted; nothing was done\n")
+    sys.exit(130)
 
 if __name__ == "__main__":
     main()

@@ -1,6 +1,6 @@
 """The Python API: plan a move, do it, take it back.
 
-    from ccmove import apply, plan_move, restore
+    from ccmove.api import apply, plan_move, restore
 
     move = plan_move("/home/me/code/old", "/home/me/code/new")  # looks, changes nothing
     for change in move.preview.to_json()["changes"]:
@@ -23,7 +23,11 @@ from ccmove.cli import move as moving
 from ccmove.cli import restore as restoring
 from ccmove.cli.move import MoveOptions
 from ccmove.cli.resolve import Pair, resolve_pair
+from ccmove.errors import CcmoveError, NothingKnownError, RefusedError
 from ccmove.report.result import Result
+
+__all__ = ["CcmoveError", "Move", "NothingKnownError", "RefusedError", "Result",
+           "apply", "find_state", "plan_move", "restore"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +53,12 @@ def plan_move(old: str, new: str, *, config_dir: str | None = None, **options: A
 
 
 def apply(move: Move) -> Result:
-    """Do it, or leave everything as it was. The state is looked at anew, under the locks."""
+    """Do it, or leave everything as it was. The state is looked at again, under the locks."""
     return moving.move(move.state, [move.pair], replace(move.options, dry_run=False))
 
 
 def restore(
     identifier: str | None = None, *, config_dir: str | None = None, **options: Any
 ) -> Result:
-    """Undo a move or a restore; without an ID the newest move that still stands.
-
-    `options` are dry_run, allow_live and full.
-    """
+    """Undo a move or a restore, by default the newest; options: dry_run, allow_live, full."""
     return restoring.restore(find_state(config_dir), identifier, **options)

@@ -6,14 +6,12 @@ Each takes `setattr`, or something that also takes the change back.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from ccmove.claude import naming as encoding
-from ccmove.rewrite import history, jsonspan, pathmap
-from ccmove.rewrite import splice as edits
+from ccmove.rewrite import history, jsonspan, pathmap, splice
 from ccmove.run import manifest
 
 Patch = Callable[[Any, str, Any], None]
@@ -26,12 +24,19 @@ def _prefix(path: str, parent: str) -> str | None:
 
 
 # Without a look at what else the line holds.
-_ANY_LINE = re.compile(rb'[^\n]*?"project":("[^"\\]*")[^\n]*\Z')
+_ANY_END = re.compile(rb'[,{]"project":("[^"\\]*")')
 
 
-def _part_of_a_line(read: history.Read, position: int, size: int) -> tuple[bytes, int]:
-    block = read(position, min(history.BLOCK, size - position))
-    return block, len(block)
+def _whole(sign: bytes) -> re.Pattern[bytes]:
+    return re.compile(b'"' + re.escape(sign) + b'"')
+
+
+def _part_of_a_line(read: history.Read, position: int, size: int) -> bytes:
+    return read(position, min(history.BLOCK, size - position))
+
+
+def _without_comma(parent: jsonspan.Node, gone: Iterable[int]) -> list[splice.Splice]:
+    return [splice.Splice(parent.items[n].start, parent.items[n].end) for n in gone]
 
 
 _read = manifest.Spelling.read
@@ -52,14 +57,14 @@ BUGS: dict[str, dict[str, Bug]] = {
         "a carriage return is no blank": lambda patch: patch(
             jsonspan, "_BLANK", re.compile(r"[ \t\n]*")
         ),
-        "a comma stays behind": lambda patch: patch(edits, "_fitting", lambda piece, _: piece),
-        "a place is off by one": lambda patch: patch(edits, "bisect_left", bisect_right),
+        "a comma stays behind": lambda patch: patch(splice, "_fitting", lambda piece, _: piece),
+        "an item leaves its comma": lambda patch: patch(splice, "remove_items", _without_comma),
     },
     "history": {
-        "the first project counts": lambda patch: patch(history, "_USUAL_LINE", _ANY_LINE),
-        "any bytes are text": lambda patch: patch(history, "_is_utf8", lambda _: True),
+        "any project counts": lambda patch: patch(history, "_USUAL_END", _ANY_END),
+        "nothing lies below OLD": lambda patch: patch(history, "_beginning_with", _whole),
         "a block may end in a line": lambda patch: patch(history, "_whole_lines", _part_of_a_line),
-        "no escape is looked at": lambda patch: patch(history, "_PLAIN_ESCAPE", re.compile(b"$^")),
+        "no escape is looked at": lambda patch: patch(history, "_ESCAPE", re.compile(b"$^")),
     },
     "manifests": {
         "a path may lead up again": lambda patch: patch(manifest.Spelling, "read", _with_dots),

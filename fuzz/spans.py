@@ -1,4 +1,4 @@
-"""The span walker: where every value of a JSON text stands, and edits that are made and undone."""
+"""The span walker: where every value of a JSON text stands; splices that are made and undone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from ccmove.rewrite import jsonspan
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer
-from ccmove.rewrite.splice import Edit, apply, undo
+from ccmove.rewrite.splice import Splice, apply
+from ccmove.rewrite.threeway import EVERYTHING, taken_out
 from fuzz.source import Source, blank, document, leaf
 
 LONGEST_INPUT = 96
@@ -21,7 +22,7 @@ LATER = "later"
 def check(data: bytes) -> None:
     """One way of looking at it, chosen by the first byte."""
     source = Source(data)
-    ways = (_any_bytes, _torn, _spans, _undone, _undone_elsewhere, _undone_later)
+    ways = (_any_bytes, _torn, _spans, _spliced, _undone_elsewhere, _undone_later)
     source.pick(ways)(source)
 
 
@@ -54,19 +55,16 @@ def _torn(source: Source) -> None:
 
 def _same_verdict(text: str) -> None:
     """Valid is what `json` takes, however much of it is opened."""
-    data = text.encode("utf-8", "surrogateescape")
     try:
         expected = reference(text.removeprefix("\ufeff"))
     except ValueError:
-        for read in (jsonspan.parse, _unopened, jsonspan.loads, _outlined):
+        for read in (jsonspan.parse, _unopened, jsonspan.loads):
             try:
                 read(text)
             except NotJsonError:
                 continue
             raise AssertionError(f"{read} takes {text!r}") from None
-        assert jsonspan.byte_values(data) is None
         return
-    _check_bytes(text, data, expected)
     for root in (jsonspan.parse(text), _unopened(text)):
         assert _value(text, root) == expected
         assert text[root.start : root.end] == text.removeprefix("\ufeff").strip(" \t\r\n")
@@ -76,35 +74,6 @@ def _same_verdict(text: str) -> None:
 
 def _unopened(text: str) -> Node:
     return jsonspan.parse(text, lambda _: False)
-
-
-def _outlined(text: str) -> Node:
-    return jsonspan.outline(text.encode("utf-8", "surrogateescape"), lambda _: True)
-
-
-def _check_bytes(text: str, data: bytes, expected: Any) -> None:
-    """By bytes everything stands where it stands by characters, and is the same."""
-    waiting = [(jsonspan.parse(text), _outlined(text))]
-    while waiting:
-        node, other = waiting.pop()
-        raw = data[other.start : other.end]
-        assert raw == text[node.start : node.end].encode("utf-8", "surrogateescape")
-        assert [key.value for key in node.keys] == [key.value for key in other.keys]
-        waiting += zip(node.items, other.items, strict=True)
-    values = jsonspan.byte_values(data)
-    assert values is None or _from_bytes(values) == expected
-    assert values is not None or not data.startswith(b"{") or b"\\u" in data
-
-
-def _from_bytes(value: Any) -> Any:
-    """A value as `reference` gives it, of strings that are Latin-1 of their bytes."""
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, str):
-        return value.encode("latin-1").decode("utf-8", "surrogateescape")
-    if isinstance(value, dict):
-        return {_from_bytes(key): _from_bytes(item) for key, item in value.items()}
-    return [_from_bytes(item) for item in value] if isinstance(value, list) else value
 
 
 def _value(text: str, node: Node) -> Any:
@@ -139,12 +108,10 @@ def _spans(source: Source) -> None:
     expected = reference(text)
     assert _value(text, root) == expected
     for node, pointer in containers(root):
-        assert jsonspan.find(root, (*pointer, "no such name")) is None
+        assert node.get("no such name") is None
         for number, item in enumerate(node.items):
             token = node.keys[number].value if node.keys else number
-            found = jsonspan.find(root, (*pointer, token))
-            assert found is not None
-            if isinstance(token, int) or _names(node).count(token) == 1:
+            if isinstance(token, int) or node.get(token) is item:
                 assert _deep(expected, (*pointer, token)) == _value(text, item)
 
 
@@ -169,104 +136,84 @@ def containers(node: Node, pointer: Pointer = ()) -> Iterator[tuple[Node, Pointe
             yield from containers(item, (*pointer, token))
 
 
-# -- edits -----------------------------------------------------------------------------------------
+# -- splices ---------------------------------------------------------------------------------------
 
 
-def _undone(source: Source) -> None:
-    """Undoing gives the text back to the byte; between the splices nothing changes."""
+def _spliced(source: Source) -> None:
+    """Between the splices nothing changes, the result is valid, and it can be taken back."""
     text = blank(source) + document(source, NAMES, unique=True) + blank(source)
-    edits = _edits(source, text)
-    after = apply(text, edits)
+    in_place, others = _splices(source, text)
+    after = apply(text, [*in_place, *others])
     reference(after)
-    back, lost = undo(after, _recorded(edits))
-    assert lost == []
-    assert apply(after, back) == text
-    in_place = [edit for edit in edits if edit.kind in ("set", "key")]
+    assert _taken_out(text, after, after) == (text, [])
     expected = text
-    for edit in sorted(in_place, key=lambda e: -e.start):
-        expected = expected[: edit.start] + (edit.after or "") + expected[edit.end :]
+    for splice in sorted(in_place, key=lambda s: -s.start):
+        expected = expected[: splice.start] + splice.text + expected[splice.end :]
     assert apply(text, in_place) == expected
+    sizes = [len(splice.text) - (splice.end - splice.start) for splice in others]
+    assert len(text) + sum(sizes) >= len(apply(text, others)), "only a comma may go besides"
 
 
 def _undone_elsewhere(source: Source) -> None:
-    """In any other text: the result is valid, and where nothing is undone nothing changes."""
+    """In any other text: the result is valid, and taking out once more changes nothing."""
     text = document(source, NAMES)
-    edits = _edits(source, text)
-    if source.yes():
-        other = document(source, NAMES)
-    else:  # the same one, after others have changed it as well
-        other = apply(text, edits)
-        other = apply(other, _edits(source, other))
-    back, lost = undo(other, _recorded(edits))
-    reference(apply(other, back))
-    assert len(lost) < len(edits) or back == []
+    after = apply(text, _all_splices(source, text))
+    other = document(source, NAMES) if source.yes() else apply(after, _all_splices(source, after))
+    result, _ = _taken_out(text, after, other)
+    reference(result)
+    if other == text:
+        assert result == text
 
 
 def _undone_later(source: Source) -> None:
-    """Members that came later are all there afterwards, and nothing else that was not before."""
+    """Members that came later are all there afterwards."""
     text = document(source, NAMES, unique=True)
-    edits = _edits(source, text)
-    after = apply(text, edits)
-    added: list[Edit] = []
-    for node, pointer in containers(jsonspan.parse(after)):
+    after = apply(text, _all_splices(source, text))
+    added: list[Splice] = []
+    for node, _ in containers(jsonspan.parse(after)):
         if node.opened == "{" and source.yes():
-            added += make.add_items(after, node, pointer, [(LATER, str(len(added)))])
-    later = apply(after, added)
-    back, lost = undo(later, _recorded(edits))
-    result = reference(apply(later, back))
-    assert sorted(_later_values(result)) == sorted(str(n) for n in range(len(added)))
-    assert lost or _without_later(result) == reference(text)
+            added += make.add_items(after, node, [(LATER, str(len(added)))])
+    result, lost = _taken_out(text, after, apply(after, added))
+    assert EVERYTHING not in lost
+    assert sorted(_later_values(reference(result))) == sorted(str(n) for n in range(len(added)))
 
 
-def _recorded(edits: list[Edit]) -> list[Edit]:
-    """The edits as they come back from a backup."""
-    return [Edit.from_record(json.loads(json.dumps(edit.record()))) for edit in edits]
+def _taken_out(before: str, after: str, now: str) -> tuple[str, list[str]]:
+    return taken_out("json", before, after, now, lambda _: None, lambda _: None)
 
 
-def _edits(source: Source, text: str) -> list[Edit]:
-    """Edits of all kinds that are not in each other's way."""
-    edits: list[Edit] = []
+def _all_splices(source: Source, text: str) -> list[Splice]:
+    in_place, others = _splices(source, text)
+    return [*others, *in_place] if source.yes() else [*in_place, *others]
+
+
+def _splices(source: Source, text: str) -> tuple[list[Splice], list[Splice]]:
+    """Splices of all kinds that are not in each other's way: in place, and that add or remove."""
+    in_place: list[Splice] = []
+    others: list[Splice] = []
     removed: list[Node] = []
-    for node, pointer in containers(jsonspan.parse(text)):
+    for node, _ in containers(jsonspan.parse(text)):
         if any(gone.start <= node.start < gone.end for gone in removed):
             continue
-        gone = {n for n in range(len(node.items)) if _may_go(node, n) and source.below(3) == 1}
-        edits += make.remove_items(text, node, pointer, gone)
+        gone = {n for n in range(len(node.items)) if source.below(3) == 1}
+        others += make.remove_items(node, gone)
         removed += [node.items[number] for number in gone]
-        edits += _in_place(source, text, node, pointer, gone)
+        in_place += _in_place(source, node, gone)
         fresh = [(f"fresh{i}", leaf(source)) for i in range(source.below(3))]
-        edits += make.add_items(text, node, pointer, fresh)
-    added = [edit for edit in edits if edit.kind == "add"]  # these stand in the order given
-    others = [edit for edit in edits if edit.kind != "add"]
-    return [*added, *reversed(others)] if source.yes() else edits
+        others += make.add_items(text, node, fresh)
+    return in_place, others
 
 
-def _may_go(node: Node, number: int) -> bool:
-    """Whether the item may be changed; a session stays known by its ID, and of two items with one
-    name neither can be told from the other later."""
-    return not node.keys or (
-        node.keys[number].value != "sessionId" and _names(node).count(node.keys[number].value) == 1
-    )
-
-
-def _in_place(
-    source: Source, text: str, node: Node, pointer: Pointer, gone: set[int]
-) -> Iterator[Edit]:
-    """Values that are set, and names that the members of an object exchange or get anew."""
+def _in_place(source: Source, node: Node, gone: set[int]) -> Iterator[Splice]:
+    """Values that are set, and names that the members of an object get anew."""
     names = _names(node)
-    session = node.get("sessionId")
-    anchor = session.value if session is not None and isinstance(session.value, str) else None
-    if not pointer or isinstance(pointer[-1], str):
-        anchor = None  # only the elements of a list are found by their session
-    for number in [n for n in range(len(node.items)) if n not in gone and _may_go(node, n)]:
-        token = node.keys[number].value if node.keys else number
+    for number in [n for n in range(len(node.items)) if n not in gone]:
         name = source.pick(["", "", "fresh name", *names]) if node.keys else ""
         if name and name not in names:
             names[number] = name
-            yield make.rename_key(text, node, number, (*pointer, token), name)
+            yield make.set_string(node.keys[number], name)
         if not node.items[number].opened and source.yes():
-            found = node.items[number]
-            yield make.set_raw(text, found, (*pointer, token), leaf(source), anchor)
+            yield make.set_raw(node.items[number], leaf(source))
 
 
 def _later_values(value: Any) -> Iterator[str]:
@@ -279,9 +226,3 @@ def _later_values(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _later_values(item)
-
-
-def _without_later(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_later(item) for key, item in value.items() if key != LATER}
-    return [_without_later(item) for item in value] if isinstance(value, list) else value

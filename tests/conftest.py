@@ -21,9 +21,14 @@ hypothesis.settings.register_profile(
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],  # says more of the machine than of us
     print_blob=True,
-    derandomize=bool(os.environ.get("CI")),
+    max_examples=30,
 )
-hypothesis.settings.load_profile("ccmove")
+hypothesis.settings.register_profile(
+    "ci", hypothesis.settings.get_profile("ccmove"), max_examples=100, derandomize=True
+)
+hypothesis.settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "ccmove")
+)
 
 _XDG = ("CONFIG", "CACHE", "DATA", "STATE", "RUNTIME")
 

@@ -14,7 +14,17 @@ from ccmove.claude.reading import is_there
 PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
 
 
-@dataclass(frozen=True, slots=True)
+class _Place:
+    """A file or directory inside of the config directory."""
+
+    def __init__(self, *parts: str) -> None:
+        self._parts = parts
+
+    def __get__(self, layout: Layout, _: object) -> Path:
+        return layout.config_dir.joinpath(*self._parts)
+
+
+@dataclass(frozen=True)
 class Layout:
     """The places of one state. `config_dir` is real; the config file may be a link elsewhere."""
 
@@ -22,56 +32,19 @@ class Layout:
     config_file: Path  # as the client composes it; its lock lies beside this
     home: Path
 
-    @property
-    def projects(self) -> Path:
-        return self.config_dir / "projects"
-
-    @property
-    def history(self) -> Path:
-        return self.config_dir / "history.jsonl"
-
-    @property
-    def sessions(self) -> Path:
-        return self.config_dir / "sessions"
-
-    @property
-    def jobs(self) -> Path:
-        return self.config_dir / "jobs"
-
-    @property
-    def plugins(self) -> Path:
-        return self.config_dir / "plugins" / "installed_plugins.json"
-
-    @property
-    def daemon_lock(self) -> Path:
-        return self.config_dir / "daemon.lock"
-
-    @property
-    def own(self) -> Path:
-        """All that is ccmove's: lock, journal, backups, and the work of a run under way."""
-        return self.config_dir / "ccmove"
-
-    @property
-    def lock(self) -> Path:
-        return self.own / "lock"
-
-    @property
-    def journal(self) -> Path:
-        return self.own / "journal.json"
-
-    @property
-    def backups(self) -> Path:
-        return self.own / "backups"
-
-    @property
-    def run(self) -> Path:
-        """The directory of a run under way, which becomes its backup."""
-        return self.own / "run"
-
-    @property
-    def unfinished(self) -> Path:
-        """Runs that could not be rolled back and were set aside."""
-        return self.own / "unfinished"
+    projects = _Place("projects")
+    history = _Place("history.jsonl")
+    sessions = _Place("sessions")
+    jobs = _Place("jobs")
+    plugins = _Place("plugins", "installed_plugins.json")
+    daemon_lock = _Place("daemon.lock")
+    # All that is ccmove's.
+    own = _Place("ccmove")
+    lock = _Place("ccmove", "lock")
+    journal = _Place("ccmove", "journal.json")
+    backups = _Place("ccmove", "backups")
+    run = _Place("ccmove", "run")  # of a run under way, which becomes its backup
+    unfinished = _Place("ccmove", "unfinished")  # runs that could not be rolled back
 
     @property
     def real_config_file(self) -> Path:
@@ -79,11 +52,11 @@ class Layout:
         return Path(os.path.realpath(self.config_file))
 
     @property
-    def client_locks(self) -> tuple[Path, Path]:
+    def client_locks(self) -> tuple[Path, ...]:
         """The client's locks: history's beside the real file, the config's beside the link."""
         real = Path(os.path.realpath(self.history))
         history = real if real.is_relative_to(self.config_dir) else self.history
-        return (_beside(history, ".lock"), _beside(self.config_file, ".lock"))
+        return tuple(path.with_name(f"{path.name}.lock") for path in (history, self.config_file))
 
     @property
     def desktop_sessions(self) -> Path:
@@ -122,7 +95,3 @@ def size_of(path: Path) -> int:
         return os.stat(path).st_size
     except OSError:
         return 0
-
-
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)

@@ -44,8 +44,7 @@ def live_sessions(layout: Layout, folders: list[str]) -> list[LiveSession]:
 
 def daemon_is_running(layout: Layout) -> bool:
     """Whether the client's background daemon owns its job files right now."""
-    record = _record(layout.daemon_lock)
-    return record is not None and _is_alive(record)
+    return _is_alive(_record(layout.daemon_lock))
 
 
 def desktop_app_is_running() -> bool:
@@ -57,22 +56,22 @@ def _registered(layout: Layout) -> Iterator[tuple[int, str, str | None]]:
     for name in names_in(layout.sessions):
         if not name.removesuffix(".json").isdigit():
             continue  # beside a session's file there are others, such as <pid>.<hex>.key
-        record = _record(layout.sessions / name) or {}
+        record = _record(layout.sessions / name)
         pid, folder, session = record.get("pid"), record.get("cwd"), record.get("sessionId")
         if isinstance(pid, int) and isinstance(folder, str) and _is_alive(record):
             yield pid, folder, session if isinstance(session, str) else None
 
 
-def _record(path: Path) -> dict[str, object] | None:
-    """What the client wrote there; None for anything that it can't have written."""
+def _record(path: Path) -> dict[str, object]:
+    """What the client wrote there; nothing for anything that it can't have written."""
     try:
         document = read_document(path, LARGEST_RECORD)
         record = json.loads(document.data) if document is not None else None
     except LinkError:
         raise  # whoever planted it could hide a running session behind it
     except (OSError, CcmoveError, ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _is_alive(record: dict[str, object]) -> bool:
@@ -99,11 +98,11 @@ def _claude_processes() -> Iterator[tuple[int, str, None]]:
 
 def _is_claude(command: list[str]) -> bool:
     """`claude` itself, or node running its script."""
-    words = [word.strip() for word in command[:3]]
-    program = os.path.basename(words[0]).removesuffix(".exe") if words else ""
-    script = next((word for word in words[1:] if not word.startswith("-")), "")
+    program, *words = [word.strip() for word in (*command[:3], "")]
+    script = next((word for word in words if not word.startswith("-")), "")
     runs_script = os.path.basename(script) == "claude" or "claude-code" in script
-    return program == "claude" or (program == "node" and runs_script)
+    name = os.path.basename(program).removesuffix(".exe")
+    return name == "claude" or (name == "node" and runs_script)
 
 
 # -- the process table -----------------------------------------------------------------
@@ -114,21 +113,19 @@ def _processes() -> Iterator[tuple[int, str]]:
     if not HAS_PROC:
         yield from ((p.pid, p.info["name"] or "") for p in psutil.process_iter(["name"]))
         return
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         with contextlib.suppress(OSError):
-            yield int(pid), os.fsdecode(_read(pid, "comm")).strip()
+            yield pid, _told(pid, "comm").strip()
 
 
 def _command(pid: int) -> list[str]:
-    if not HAS_PROC:
-        return list(psutil.Process(pid).cmdline())
-    return os.fsdecode(_read(pid, "cmdline")).split("\0")
+    return _told(pid, "cmdline").split("\0") if HAS_PROC else psutil.Process(pid).cmdline()
 
 
 def _folder(pid: int) -> str:
     """Where a process works; the kernel marks a folder that was removed under it."""
     if not HAS_PROC:
-        return str(psutil.Process(pid).cwd())
+        return psutil.Process(pid).cwd()
     folder = os.readlink(f"/proc/{pid}/cwd")
     return folder if os.path.isdir(folder) else folder.removesuffix(" (deleted)")
 
@@ -145,13 +142,12 @@ def _ancestors(pid: int) -> Iterator[int]:
 def _stat_fields(pid: int) -> list[str]:
     """The fields of /proc/<pid>/stat from the third on; the second may hold anything."""
     try:
-        text = _read(pid, "stat")
+        return _told(pid, "stat").rpartition(")")[2].split()
     except OSError:
         return []
-    return text.rpartition(b")")[2].decode("ascii", "replace").split()
 
 
-def _read(pid: int | str, name: str) -> bytes:
+def _told(pid: int, name: str) -> str:
     """What the system tells of a process."""
     with open(f"/proc/{pid}/{name}", "rb") as file:
-        return file.read(1 << 16)
+        return os.fsdecode(file.read(1 << 16))

@@ -16,7 +16,7 @@ import stat
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, may_be_name_of, possible_names, sieve
@@ -115,9 +115,6 @@ def folder_exists(path: str) -> bool | None:
         return None
 
 
-# -- evidence ------------------------------------------------------------------------------
-
-
 class Evidence:
     """What the lists outside of the directories say about whose a directory is.
 
@@ -145,7 +142,7 @@ class Evidence:
         olds = [spelled for old, _ in paths.moves for spelled in _spellings(old)]
         self._passes = sieve(*map(self._fold, olds))
         self._asked = self._by_name((old, "its name, which nobody else claims") for old in olds)
-        self._exists: dict[str, bool | None] = {}
+        self.exists = cache(folder_exists)
 
     def _by_name(self, listed: Iterable[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
         """By each name that some client gives the path; a long name's unknown suffix is none."""
@@ -154,11 +151,6 @@ class Evidence:
             for name in {self._fold(name) for name in possible_names(path)}:
                 found[name].append((path, evidence))
         return found
-
-    def exists(self, path: str) -> bool | None:
-        if path not in self._exists:
-            self._exists[path] = folder_exists(path)
-        return self._exists[path]
 
     def may_concern(self, name: str) -> bool:
         """A first sieve by the name alone, never a proof."""
@@ -211,9 +203,6 @@ def _spellings(path: str) -> list[str]:
     if not is_windows(path) or path.startswith("\\"):
         return [path]
     return [path[0].upper() + path[1:], path[0].lower() + path[1:]]
-
-
-# -- one directory ---------------------------------------------------------------------------
 
 
 class Case:

@@ -12,6 +12,7 @@ import errno
 import hashlib
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,29 +27,16 @@ if TYPE_CHECKING:
 
 LARGEST_DOCUMENT = 1 << 30
 _BLOCK = 1 << 20
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 _INSIDE = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
 # On the way only the right to pass is needed: /home is often closed for reading.
 _ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | _NO_LINK
 
 
-# -- without links ---------------------------------------------------------------------
-
-
 @contextlib.contextmanager
 def directory(path: Path) -> Iterator[int]:
     """A descriptor of a directory; an error of what is done with it names its full path."""
-    fd = _descend(path)
-    try:
-        yield fd
-    except OSError as error:
-        _complete(error, path)
-        raise
-    finally:
-        os.close(fd)
-
-
-def _descend(path: Path) -> int:
     last = len(path.parts)
     fd = os.open(path.anchor, _ON_THE_WAY if last > 1 else _INSIDE)
     try:
@@ -56,11 +44,12 @@ def _descend(path: Path) -> int:
             deeper = _enter(fd, path.parts[:depth], _INSIDE if depth == last else _ON_THE_WAY)
             os.close(fd)
             fd = deeper
+        yield fd
     except OSError as error:
-        os.close(fd)
         _complete(error, path)
         raise
-    return fd
+    finally:
+        os.close(fd)
 
 
 def _enter(parent: int, parts: tuple[str, ...], flags: int) -> int:
@@ -86,21 +75,8 @@ def _complete(error: OSError, directory: Path) -> None:
 
 
 def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
-    """A descriptor of a file."""
     with directory(path.parent) as parent:
         return os.open(path.name, flags | _NO_LINK, mode, dir_fd=parent)
-
-
-def lstat(path: Path) -> os.stat_result:
-    """What is known about the thing itself."""
-    with directory(path.parent) as parent:
-        return os.lstat(path.name, dir_fd=parent)
-
-
-def listdir(path: Path) -> list[str]:
-    """The names in a directory."""
-    with directory(path) as fd:
-        return os.listdir(fd)
 
 
 def is_there(path: Path) -> bool:
@@ -109,7 +85,7 @@ def is_there(path: Path) -> bool:
     try:
         os.lstat(path)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+        if error.errno in _GONE:
             return False
         raise
     return True
@@ -122,9 +98,6 @@ def ignores_case(path: Path) -> bool:
         return other.name != path.name and os.path.samefile(path, other)
     except OSError:
         return False
-
-
-# -- refusals --------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -146,29 +119,27 @@ def refuse_link(path: Path) -> None:
 
 def open_regular(path: Path) -> int | None:
     """A descriptor for reading, None when there is no such file; links and pipes are refused."""
+    refusal = RefusedError(f"{path} is not a regular file", look_at(path))
     try:
         with links_refused():
             fd = open_file(path, os.O_RDONLY | os.O_NONBLOCK)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
+        if error.errno in _GONE:
             return None
-        if error.errno != errno.ENXIO:  # which is a socket
-            raise
-        fd = -1
-    if fd < 0 or not stat.S_ISREG(os.fstat(fd).st_mode):
-        if fd >= 0:
-            os.close(fd)
-        raise RefusedError(f"{path} is not a regular file", look_at(path))
+        if error.errno == errno.ENXIO:  # a socket
+            raise refusal from None
+        raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise refusal
     return fd
 
 
 def names_in(path: Path) -> list[str]:
     """The names in a directory of the state; none when there is no such directory."""
     try:
-        with links_refused():
-            return sorted(listdir(path))
+        with links_refused(), directory(path) as fd:
+            return sorted(os.listdir(fd))
     except (FileNotFoundError, NotADirectoryError):
         return []
 
@@ -179,9 +150,6 @@ def history_file(layout: Layout) -> Path:
     if real != layout.history and not real.is_relative_to(layout.config_dir):
         raise LinkError(layout.history)
     return real
-
-
-# -- content ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +201,8 @@ def reader(fd: int) -> Callable[[int, int], bytes]:
     """Read by offset from an open file; a short answer only at its end."""
 
     def read(offset: int, length: int) -> bytes:
-        block = os.pread(fd, length, offset)
-        while block and len(block) < length:
-            more = os.pread(fd, length - len(block), offset + len(block))
-            if not more:
-                break
+        block = b""
+        while more := os.pread(fd, length - len(block), offset + len(block)):
             block += more
         return block
 
@@ -252,11 +217,9 @@ def sha256_of(path: Path, size: int | None = None) -> str:
     fd = open_regular(path)
     if fd is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    digest, left = hashlib.sha256(), sys.maxsize if size is None else size
     with open(fd, "rb", buffering=0) as file:
-        if size is None:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-        digest = hashlib.sha256()
-        while size > 0 and (block := file.read(min(_BLOCK, size))):
+        while block := file.read(min(_BLOCK, left)):
             digest.update(block)
-            size -= len(block)
-        return digest.hexdigest()
+            left -= len(block)
+    return digest.hexdigest()

@@ -28,8 +28,9 @@ from ccmove.claude.reading import (
     names_in,
     open_regular,
     read_document,
+    refuse_link,
 )
-from ccmove.errors import LinkError, RefusedError, look_at
+from ccmove.errors import RefusedError, look_at
 from ccmove.rewrite.history import LONGEST_LINE
 from ccmove.rewrite.jsonspan import NotJsonError, loads, parse
 
@@ -41,9 +42,6 @@ TAIL = 65536  # the client looks for a relocation in this much of a transcript's
 HEAD = 8 << 20  # a first prompt from a pipe may be long, and the path comes behind it
 LATEST = 1e14  # milliseconds; no real moment is beyond
 _TRANSCRIPT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-
-# -- transcripts -----------------------------------------------------------------------
 
 
 def _recorded(fd: int) -> tuple[str | None, int]:
@@ -66,10 +64,9 @@ def _recorded(fd: int) -> tuple[str | None, int]:
 
 def _string(line: bytes, key: str) -> str | None:
     try:
-        record = json.loads(line.decode("utf-8", "replace"))
+        value = get(json.loads(line.decode("utf-8", "replace")), key)
     except (ValueError, RecursionError):
         return None
-    value = record.get(key) if isinstance(record, dict) else None
     return value if isinstance(value, str) else None
 
 
@@ -147,18 +144,14 @@ def _index_paths(index: Document) -> frozenset[str]:
     except NotJsonError:
         return frozenset()
     entries = get(root, "entries")
-    listed = entries if isinstance(entries, list) else []
-    found = [get(record, "projectPath") for record in (root, *listed)]
-    found.append(get(root, "originalPath"))
+    records = (root, *(entries if isinstance(entries, list) else ()))
+    found = [get(root, "originalPath"), *(get(record, "projectPath") for record in records)]
     return frozenset(value for value in found if type(value) is str)
 
 
 def is_of_a_session(name: str) -> bool:
     """Whether an entry of a project directory is a transcript, or the folder of a session."""
     return name.endswith(".jsonl") or SESSION_ID.match(name) is not None
-
-
-# -- the whole -------------------------------------------------------------------------
 
 
 class State:
@@ -171,29 +164,19 @@ class State:
     @cached_property
     def directory_names(self) -> tuple[str, ...]:
         """Names of the project directories; links are not among them."""
-        return tuple(sorted(name for name, is_link in self._projects.items() if not is_link))
-
-    @cached_property
-    def _projects(self) -> dict[str, bool]:
-        """Names under `projects` that are directories or links, and whether they are links."""
         projects = self.layout.projects
         try:
             with links_refused(), directory(projects) as fd, os.scandir(fd) as entries:
-                return {
-                    entry.name: is_link
-                    for entry in entries
-                    if (is_link := entry.is_symlink()) or entry.is_dir(follow_symlinks=False)
-                }
+                return tuple(sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)))
         except FileNotFoundError:
-            return {}
+            return ()
         except NotADirectoryError:
             raise RefusedError(f"{projects} is not a directory", look_at(projects)) from None
 
     def refuse_links_named(self, names: Iterable[str]) -> None:
         """A link in the place of a project directory that is to be moved, or of its target."""
         for name in names:
-            if self._projects.get(name):
-                raise LinkError(self.layout.projects / name)
+            refuse_link(self.layout.projects / name)
 
     def directory(self, name: str) -> ProjectDirectory:
         if name not in self._directories:
@@ -217,8 +200,6 @@ class State:
         """The project directories in which there is such an entry beside the sessions."""
         found = (name for name, entries in self.beside_sessions.items() if entry in entries)
         return [self.layout.projects / name for name in found]
-
-    # -- lists -------------------------------------------------------------------------
 
     @cached_property
     def config(self) -> Document | None:
@@ -244,8 +225,7 @@ class State:
     @cached_property
     def config_paths(self) -> tuple[str, ...]:
         """The keys of `projects` in the config file."""
-        projects = get(self.config_values, "projects")
-        return tuple(projects) if isinstance(projects, dict) else ()
+        return tuple(members(self.config_values, "projects"))
 
     @cached_property
     def prompts(self) -> dict[str, tuple[int, int]]:
@@ -284,3 +264,9 @@ class State:
 def get(record: object, key: str) -> Any:
     """The value of a key; None of what is no object."""
     return record.get(key) if isinstance(record, dict) else None
+
+
+def members(record: object, key: str) -> dict[str, Any]:
+    """The object that a key has; an empty one when it has none."""
+    value = get(record, key)
+    return value if isinstance(value, dict) else {}

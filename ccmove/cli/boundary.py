@@ -20,7 +20,7 @@ from ccmove.claude.reading import is_there
 from ccmove.errors import CcmoveError, Hint, UnsettledError, again, in_words, run, system_error
 from ccmove.report.console import Printer, Progress
 from ccmove.report.move import show_result
-from ccmove.report.result import Moves, Result, failure
+from ccmove.report.result import Moves, Result
 from ccmove.run.signals import interrupts_ignored
 from ccmove.text import printable
 
@@ -61,9 +61,17 @@ class Call:
         return self.bars[-1]
 
     def failure(self, error: CcmoveError) -> Result:
+        """The result of a run that ended with this error."""
         default = DEFAULT_HINTS.get(error.exit_code, again("mend that, then run it again"))
-        hints = [self.in_words(hint) for hint in error.hints or (default,)]
-        return failure(error, tuple(hints), self.layout, self.moves)
+        return Result(
+            error.status,
+            self.layout,
+            self.moves,
+            error=error.message,
+            hints=tuple(self.in_words(hint) for hint in error.hints or (default,)),
+            details=error.details,
+            exit_code=error.exit_code,
+        )
 
     def in_words(self, hint: Hint) -> tuple[str, str]:
         """Words and command as they can be typed in the place of this call."""

@@ -16,23 +16,21 @@ from click.shell_completion import (
     BashComplete,
     CompletionItem,
     FishComplete,
+    ZshComplete,
     add_completion_class,
-    get_completion_class,
 )
 
 from ccmove.claude.layout import Layout, find_layout, size_of
 from ccmove.claude.ownership import folder_exists
 from ccmove.claude.state import State
-from ccmove.cli.boundary import Answer, Asked, Call
+from ccmove.cli.boundary import Asked
 from ccmove.cli.resolve import known_paths
-from ccmove.errors import UsageError, run
 from ccmove.report.console import show_text
 from ccmove.run.backups import all_backups
 from ccmove.run.manifest import Manifest
 from ccmove.text import printable
 
 COMPLETE_VARIABLE = "_CCMOVE_COMPLETE"  # a shell sets it to ask how a word goes on
-SHELLS = ["bash", "zsh", "fish"]
 SLOW_HISTORY = 8 << 20  # bytes; nobody waits for a larger one at TAB
 Items = list[CompletionItem[str]]
 
@@ -48,16 +46,15 @@ def known_projects(context: click.Context, _: click.Parameter | None, incomplete
         known = known_paths(State(layout), history=size_of(layout.history) < SLOW_HISTORY)
         # A name with control characters would be acted on by the terminal; it has to be typed.
         fitting = [path for path in known if _fits(path, wanted) and printable(path) == path]
-        if fitting:
-            missing = {path: folder_exists(path) is False for path in fitting}
-            tilde = incomplete.startswith("~/")
-            return [
-                CompletionItem(
-                    path, help="folder gone" if missing[path] else "folder exists", tilde=tilde
-                )
-                for path in sorted(fitting, key=lambda path: (not missing[path], path))
-            ]
+        rows = sorted((folder_exists(path) is not False, path) for path in fitting)
+        if rows:
+            return [_item(path, exists, incomplete) for exists, path in rows]
     return folders(context, _, incomplete)
+
+
+def _item(path: str, exists: bool, incomplete: str) -> CompletionItem[str]:
+    shown = "folder exists" if exists else "folder gone"
+    return CompletionItem(path, help=shown, tilde=incomplete.startswith("~/"))
 
 
 def _layout(context: click.Context) -> Layout:
@@ -101,8 +98,8 @@ def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Item
 
 
 def _described(manifest: Manifest) -> str:
-    shown = ", ".join(f"{old} -> {new}" for old, new in manifest.moves[:1])
-    return printable(f"{manifest.kind} {shown}{' and more' if manifest.moves[1:] else ''}")
+    (old, new), *rest = manifest.moves
+    return printable(f"{manifest.kind} {old} -> {new}{' and more' if rest else ''}")
 
 
 # -- scripts -------------------------------------------------------------------------------------
@@ -173,10 +170,14 @@ def _with_tilde(path: str) -> str:
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
 
 
+def _own_shell() -> str:
+    return os.path.basename(os.environ.get("SHELL", "bash"))
+
+
 @click.command(name="completion")
-@click.argument("shell", type=click.Choice(SHELLS), required=False)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), default=_own_shell)
 @click.pass_context
-def completion_command(context: click.Context, shell: str | None) -> Asked:
+def completion_command(context: click.Context, shell: str) -> Asked:
     """Print the script that completes ccmove's arguments in SHELL.
 
     \b
@@ -184,14 +185,6 @@ def completion_command(context: click.Context, shell: str | None) -> Asked:
     zsh   eval "$(ccmove completion zsh)"       in ~/.zshrc, after compinit
     fish  ccmove completion fish | source       in ~/.config/fish/config.fish
     """
-    chosen = shell or os.path.basename(os.environ.get("SHELL", "bash"))
-    app = context.find_root().command
-
-    def work(_: Call) -> Answer:
-        found = get_completion_class(chosen) if chosen in SHELLS else None
-        if found is None:
-            message = f"no completion for {chosen}: name bash, zsh or fish"
-            raise UsageError(message, run("ccmove", "completion", "--help"))
-        return found(app, {}, "ccmove", COMPLETE_VARIABLE).source(), show_text
-
-    return Asked(work)
+    scripts = {"bash": Bash, "zsh": ZshComplete, "fish": Fish}
+    script = scripts[shell](context.find_root().command, {}, "ccmove", COMPLETE_VARIABLE).source()
+    return Asked(lambda _: (script, show_text))

@@ -28,13 +28,13 @@ from ccmove.report.result import SCHEMA
 from ccmove.rewrite.pathmap import is_named_in
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
 
-OLD, NEW, NEIGHBOUR = "code/cafe-menu", "code/bistro-menu", "code/cafe-menu-docker"
-CONVERSATIONS = (
-    (OLD, "add a dessert section to the menu", "The menu has a dessert section now."),
-    (OLD, "prices should show the euro sign", "All prices show the euro sign."),
-    (OLD, "why does the print view cut off the last dish?", "A fixed height did it; it is gone."),
-    (f"{OLD}/packages/core", "add a dessert section to the menu", "It has one now."),
-    (NEIGHBOUR, "prices should show the euro sign", "All prices show the euro sign."),
+OLD = "code/cafe-menu"
+PROMPTS = (
+    (OLD, "add a dessert section to the menu"),
+    (OLD, "prices should show the euro sign"),
+    (OLD, "why does the print view cut off the last dish?"),
+    (f"{OLD}/packages/core", "add a dessert section to the menu"),
+    (f"{OLD}-docker", "prices should show the euro sign"),
 )
 # Title, meaning and command of each.
 SCENES = """\
@@ -91,12 +91,12 @@ def play(app: click.Command) -> tuple[str, list[Scene]]:
         before = traces(home)
         for title, meaning, command in (text.split("\n") for text in SCENES.split("\n\n")):
             answer = _typed(app, command.replace("~", str(home)))
-            scene = Scene(title, meaning, command, answer, _facts(title, home, before))
-            wrong = [text for text, holds in scene.facts.items() if not holds]
+            facts = _facts(title, home, before, traces(home))
+            wrong = [text for text, holds in facts.items() if not holds]
             if wrong or (answer and answer[0].exit_code):
                 first = (*wrong, command)[0]
                 raise CcmoveError(f"the demo went wrong in “{title}”; not so: {first}")
-            scenes.append(scene)
+            scenes.append(Scene(title, meaning, command, answer, facts))
     return str(home), scenes
 
 
@@ -135,50 +135,43 @@ def as_home(home: str) -> Iterator[None]:
 
 def write_sample(home: Path) -> None:
     """What the client would have written by now."""
+    old, projects = str(home / OLD), home / ".claude" / "projects"
+    trusted = {"allowedTools": ["Bash(make:*)"], "hasTrustDialogAccepted": True}
+    config: dict[str, Any] = {"projects": {}, "githubRepoPaths": {"cafe/menu": [old]}}
+    files = {projects / encode(old) / "memory" / "MEMORY.md": "- prices are in euro\n"}
     history = ""
-    for number, (name, prompt, answer) in enumerate(CONVERSATIONS):
+    for number, (name, prompt) in enumerate(PROMPTS):
         folder, session = str(home / name), f"00000000-0000-4000-8000-{number:012}"
-        about: dict[str, object] = {"cwd": folder, "sessionId": session, "version": "2.1.325"}
-        transcript = "".join(
-            json.dumps({"type": role, **about, "message": {"role": role, "content": text}}) + "\n"
-            for role, text in (("user", prompt), ("assistant", answer))
-        )
-        _write(home / ".claude" / "projects" / encode(folder) / f"{session}.jsonl", transcript)
+        line = {"type": "user", "cwd": folder, "sessionId": session, "message": prompt}
+        files[projects / encode(folder) / f"{session}.jsonl"] = json.dumps(line) + "\n"
+        files[home / name / "menu.txt"] = "soup\nfish\ncake\n"
         record = {"display": prompt, "timestamp": 1_780_000_000_000 + number, "project": folder}
         history += json.dumps(record) + "\n"
-        _write(home / name / "menu.txt", "soup\nfish\ncake\n")
-    old = str(home / OLD)
-    trusted = {"allowedTools": ["Bash(make:*)"], "hasTrustDialogAccepted": True}
-    projects: dict[str, Any] = {str(home / name): {**trusted} for name, _, _ in CONVERSATIONS}
-    projects[old]["mcpServers"] = {"menu": {"command": "menu-server", "args": ["--root", old]}}
-    config = {"projects": projects, "githubRepoPaths": {"cafe/menu": [old]}}
-    _write(home / ".claude.json", json.dumps(config, indent=2))
-    _write(home / ".claude" / "history.jsonl", history)
-    memory = home / ".claude" / "projects" / encode(old) / "memory" / "MEMORY.md"
-    _write(memory, "- prices are in euro\n")
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+        config["projects"][folder] = {**trusted}
+    server = {"command": "menu-server", "args": ["--root", old]}
+    config["projects"][old]["mcpServers"] = {"menu": server}
+    files[home / ".claude" / "history.jsonl"] = history
+    files[home / ".claude.json"] = json.dumps(config, indent=2)
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
 
 # -- what is found on the disk, and not taken from what a command said ---------------------------
 
 
 def traces(home: Path) -> Traces:
-    """Every file of the home but ccmove's own; the project's folder under its old name."""
+    """Every file of the home but ccmove's own; the project under its old name."""
     found: Traces = {}
     for path in home.rglob("*"):
-        name = str(path.relative_to(home)).replace(f"{NEW}/", f"{OLD}/")
+        name = str(path.relative_to(home)).replace("bistro-menu", "cafe-menu")
         if path.is_file() and not name.startswith(".claude/ccmove/"):
             status = path.stat()
             found[name] = (status.st_ino, status.st_mtime_ns, path.read_bytes())
     return found
 
 
-def _facts(title: str, home: Path, before: Traces) -> dict[str, bool]:
-    now = traces(home)
+def _facts(title: str, home: Path, before: Traces, now: Traces) -> dict[str, bool]:
     if title == "Preview":
         return {"nothing on the disk has changed": now == before}
     if title == "Restore":  # what was rewritten is another file now
@@ -186,23 +179,19 @@ def _facts(title: str, home: Path, before: Traces) -> dict[str, bool]:
         return {"every file has the bytes and the date of before": then == today}
     if title != "Verify":
         return {}
-    moved, after = (
-        sorted(trace for name, trace in found.items() if _is_transcript(name))
-        for found in (before, now)
-    )
-    theirs = {name: trace for name, trace in before.items() if "cafe-menu-docker" in name}
-    texts = [trace[2].decode() for name, trace in now.items() if not _is_transcript(name)]
+    untouched = {name for name, trace in before.items() if now.get(name) == trace}
+    transcripts = {n for n in before if n.endswith(".jsonl") and "/projects/" in n}
+    texts = [trace[2].decode() for name, trace in now.items() if name not in transcripts]
+    old_is_named = any(is_named_in(text, str(home / OLD)) for text in texts)
     return {
-        f"{len(moved) - 1} transcripts: same file, same bytes, same date": moved == after,
-        "the neighbour cafe-menu-docker: untouched": theirs.items() <= now.items(),
-        "the old path is named nowhere but in transcripts": not any(
-            is_named_in(text, str(home / OLD)) for text in texts
+        f"{len(transcripts) - 1} transcripts: same file, same bytes, same date": (
+            transcripts <= untouched
         ),
+        "the neighbour cafe-menu-docker: untouched": (
+            {name for name in before if "cafe-menu-docker" in name} <= untouched
+        ),
+        "the old path is named nowhere but in transcripts": not old_is_named,
     }
-
-
-def _is_transcript(name: str) -> bool:
-    return name.endswith(".jsonl") and "/projects/" in name
 
 
 # -- what is said --------------------------------------------------------------------------------
@@ -213,13 +202,12 @@ def show_demo(demo: tuple[str, list[Scene]], printer: Printer) -> None:
     home, scenes = demo
     with as_home(home):
         if printer.as_json:
-            steps = [_record(scene) for scene in scenes]
             head = {"schema": SCHEMA, "status": "restored", "home": home}
-            printer.json({**head, "steps": steps, "error": None})
+            printer.json({**head, "steps": [_record(scene) for scene in scenes], "error": None})
         elif not printer.quiet:
             whole = "The whole cycle on a made-up home in a temporary directory."
-            printer.lines([[("title", "ccmove demo")], [("", whole)]])
-            printer.lines([[("", "Your own home is not looked at.")]])
+            own = "Your own home is not looked at."
+            printer.lines([[("title", "ccmove demo")], [("", whole)], [("", own)]])
             for number, scene in enumerate(scenes, 1):
                 title = ("reverse", f" {number} {scene.title} ")
                 printer.lines([[], [title], [("", scene.meaning)], []])

@@ -20,7 +20,6 @@ from ccmove.cli.recover import recover
 from ccmove.cli.resolve import Pair, check_pairs, refuse_live
 from ccmove.cli.verify import unknown
 from ccmove.errors import RefusedError, UsageError
-from ccmove.inspect.backups import list_backups
 from ccmove.inspect.checks import PRUNE_AFTER_DAYS, PRUNE_KEEP, examine
 from ccmove.inspect.findings import Choice, CommandLine, Examination, Finding
 from ccmove.inspect.survey import Tick, look
@@ -90,7 +89,7 @@ def doctor_command(
 def doctor(layout: Layout, search: Search) -> Examination:
     """Everything that is wrong, or what is wrong with the subjects."""
     survey = look(layout, search.tick)
-    found = examine(survey, search.command, list_backups(layout), search.roots, search.search_tick)
+    found = examine(survey, search.command, search.roots, search.search_tick)
     if not search.subjects:
         return found
     for typed in search.subjects:

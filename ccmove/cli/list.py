@@ -73,7 +73,7 @@ def list_projects(
     ]
     chosen.sort(key=SORTS["path"])
     chosen.sort(key=SORTS[sort], reverse=reverse)
-    return Listing(layout, tuple(chosen), survey.problems, len(survey.projects))
+    return Listing(layout, tuple(chosen), tuple(survey.problems), len(survey.projects))
 
 
 def is_below(project: Project, typed: str) -> bool:

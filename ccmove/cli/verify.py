@@ -13,7 +13,6 @@ from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import known_projects
 from ccmove.cli.resolve import nearest
 from ccmove.errors import NothingKnownError, run
-from ccmove.inspect.backups import list_backups
 from ccmove.inspect.checks import examine
 from ccmove.inspect.findings import CommandLine, Finding
 from ccmove.inspect.survey import Survey, Tick, look
@@ -44,7 +43,7 @@ def verify(
     concerned = None if path is None else _names(survey, paths)
     findings = [
         finding
-        for finding in examine(survey, command, list_backups(layout), None).findings
+        for finding in examine(survey, command, None).findings
         if concerned is None or _concerns(finding, concerned)
     ]
     failures = tuple(f for f in findings if f.fails and not _is_elsewhere(layout, f, concerned))

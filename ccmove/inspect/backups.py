@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from ccmove.claude.layout import Layout
+from ccmove.inspect.survey import measured
 from ccmove.run import backups
 
 
@@ -28,15 +27,11 @@ class Backup:
 SET_ASIDE = "could not be rolled back and was set aside: nothing of it is ever removed"
 
 
-def list_backups(layout: Layout) -> list[Backup]:
+def list_backups(layout: Layout, known: Iterable[backups.Backup] | None = None) -> list[Backup]:
     """Every backup, newest first."""
     rows = []
-    for identifier in reversed(backups.unfinished_ids(layout)):
-        size = _size(layout.unfinished / identifier)
-        rows.append(Backup(identifier, "unfinished", (), False, None, size, SET_ASIDE))
-    for backup in reversed(backups.all_backups(layout)):
-        size = _size(layout.backups / backup.id)
-        m = backup.manifest
+    for backup in backups.all_backups(layout) if known is None else known:
+        size, m = measured(layout.backups / backup.id).size, backup.manifest
         if m is None:
             problem = backup.problem.message if backup.problem is not None else None
             rows.append(Backup(backup.id, "?", (), False, None, size, problem))
@@ -44,18 +39,7 @@ def list_backups(layout: Layout) -> list[Backup]:
             only = backups.holds_only_copy(layout, backup)
             row = Backup(backup.id, m.kind, m.moves, backup.stands, m.undoes, size, only_copy=only)
             rows.append(row)
-    return rows
-
-
-def _size(directory: Path) -> int:
-    """Of the files that are there, at any depth; no link is followed."""
-    total = 0
-    waiting = [] if directory.is_symlink() else [os.fspath(directory)]
-    while waiting:
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                else:
-                    total += entry.stat(follow_symlinks=False).st_size
-    return total
+    for identifier in backups.unfinished_ids(layout):
+        size = measured(layout.unfinished / identifier).size
+        rows.append(Backup(identifier, "unfinished", (), False, None, size, SET_ASIDE))
+    return rows[::-1]

@@ -6,112 +6,87 @@ shell's own, and none of them overwrites anything.
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ccmove.claude.layout import Layout
-from ccmove.claude.naming import encode, may_be_name_of, possible_names
+from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.ownership import folder_exists
 from ccmove.claude.reading import read_document, sha256_of
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnsettledError
+from ccmove.inspect.backups import list_backups
 from ccmove.inspect.findings import KINDS, Choice, CommandLine, Examination, Finding
-from ccmove.inspect.lost import Finder, Homes
-from ccmove.inspect.orphans import lost_projects, project_findings
+from ccmove.inspect.lost import Finder
 from ccmove.inspect.survey import Directory, Survey, Tick, is_session
 from ccmove.rewrite.jsonspan import NotJsonError, loads
-from ccmove.run.backups import unfinished_ids
 from ccmove.run.journal import read_journal
 from ccmove.text import command_line, plural, quote
 from ccmove.text import readable_size as size
-
-if TYPE_CHECKING:
-    from ccmove.inspect.backups import Backup
 
 PRUNE_KEEP = 5
 PRUNE_AFTER_DAYS = 30
 MOST_LINES = 5
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
-_FULL_PATH = re.compile(r".*[\\/]projects[\\/]([^\\/]+)[\\/][^\\/]+", re.DOTALL)
 
 
 def examine(
     survey: Survey,
     command: CommandLine,
-    backups: list[Backup],
     roots: Iterable[str] | None = (),
     tick: Tick | None = None,
 ) -> Examination:
     """Every finding, the most pressing kinds first; with `roots=None` nothing lost is sought."""
-    homes: Homes = {}
-    notes: list[str] = []
-    if roots is not None:
-        finder = Finder(survey, roots)
-        homes = finder.find(lost_projects(survey), tick)
-        notes = [
-            f"{root} holds more folders than are looked at; search in a smaller one: "
-            + command("doctor", "--search", "DIR")
-            for root in finder.cut_short
-        ]
-    found = [
-        *_interrupted(survey.layout, command),
-        *_set_aside(survey.layout, command),
-        *_unreadable(survey),
-        *project_findings(survey, homes, command),
-        *_directories(survey, command),
-        *_duplicates(survey),
-        *_backups(survey.layout, backups, command),
+    finder = Finder(survey, roots, tick)
+    notes = [
+        f"{root} holds more folders than are looked at; search in a smaller one: "
+        + command("doctor", "--search", "DIR")
+        for root in finder.cut_short
     ]
+    found = [*_own(survey, command), *finder.findings(command)]
+    for directory in survey.directories:
+        found += _directory(survey, directory, command)
+    for session, names in survey.places_of_sessions.items():
+        if len(names) > 1 and SESSION_ID.fullmatch(session):
+            found += _copies(session, [survey.directory_by_name[name] for name in names])
     order = list(KINDS)
     found.sort(key=lambda finding: order.index(finding.kind))
     return Examination(survey, tuple(found), tuple(notes), command("doctor", "--fix"))
 
 
-# -- ccmove's own --------------------------------------------------------------------------------
-
-
-def _interrupted(layout: Layout, command: CommandLine) -> Iterator[Finding]:
-    subject = str(layout.journal)
+def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
+    """An interrupted run, what could not be read, and backups of no use; rows are newest first."""
+    layout = survey.layout
     try:
-        journal = read_journal(layout)
+        if (run := read_journal(layout)) is not None:
+            choice = Choice("take it back", action="recover", sure=True)
+            yield Finding(
+                "interrupted-run",
+                str(layout.journal),
+                f"the run {run.id} did not come to its end",
+                command("recover"),
+                names=(run.id,),
+                choices=(choice,),
+            )
     except UnsettledError as error:
-        yield Finding("interrupted-run", subject, error.message, command("recover", "--set-aside"))
-        return
-    if journal is not None:
-        yield Finding(
-            "interrupted-run",
-            subject,
-            f"the run {journal.id} did not come to its end",
-            command("recover"),
-            choices=(Choice("take it back", action="recover", sure=True),),
-            names=(journal.id,),
-        )
-
-
-def _set_aside(layout: Layout, command: CommandLine) -> Iterator[Finding]:
-    for identifier in unfinished_ids(layout):
-        what = f"the run {identifier} could not be rolled back and was set aside"
-        subject = str(layout.unfinished / identifier)
-        yield Finding("unfinished-run", subject, what, command("backups"), names=(identifier,))
-
-
-def _unreadable(survey: Survey) -> Iterator[Finding]:
+        aside = command("recover", "--set-aside")
+        yield Finding("interrupted-run", str(layout.journal), error.message, aside)
     for problem in survey.problems:
-        look = command_line(["ls", "-ld", problem.file])
-        names = (os.path.basename(problem.file),)
-        yield Finding("unreadable", problem.file, problem.what, look, names=names)
-
-
-def _backups(layout: Layout, rows: list[Backup], command: CommandLine) -> Iterator[Finding]:
-    """Those that only take room, and those that are of no use any more; rows are newest first."""
+        look, name = command_line(["ls", "-ld", problem.file]), os.path.basename(problem.file)
+        yield Finding("unreadable", problem.file, problem.what, look, names=(name,))
+    rows = list_backups(layout, survey.backups)
+    for row in rows:
+        if row.kind == "unfinished":
+            path, what = str(layout.unfinished / row.identifier), f"the run {row.identifier}"
+            yield Finding("unfinished-run", path, what, command("backups"), names=(row.identifier,))
+        elif row.problem is not None:
+            path = str(layout.backups / row.identifier)
+            look = command_line(["ls", "-l", path])
+            yield Finding("damaged-backup", path, row.problem, look, names=(row.identifier,))
     limit = time.strftime("%Y%m%d", time.gmtime(time.time() - PRUNE_AFTER_DAYS * 86400))
-    old = [row for row in rows[PRUNE_KEEP:] if row.identifier[:8] < limit]
-    if old:
+    if old := [row for row in rows[PRUNE_KEEP:] if row.identifier[:8] < limit]:
         number = f"{plural(len(old), 'backup')} older than {PRUNE_AFTER_DAYS} days"
         options = ("--keep", str(PRUNE_KEEP), "--older-than", f"{PRUNE_AFTER_DAYS}d")
         yield Finding(
@@ -119,56 +94,44 @@ def _backups(layout: Layout, rows: list[Backup], command: CommandLine) -> Iterat
             str(layout.backups),
             f"{number}, {size(sum(row.size for row in old))}",
             command("backups", "--prune", *options),
-            choices=(Choice("remove them for good", action="prune"),),
             names=("backups",),
+            choices=(Choice("remove them for good", action="prune"),),
         )
-    for row in rows:
-        if row.problem is not None:
-            path = str(layout.backups / row.identifier)
-            remove = command_line(["rm", "-r", path])
-            yield Finding("damaged-backup", path, row.problem, remove, names=(row.identifier,))
 
 
 # -- one project directory -----------------------------------------------------------------------
 
 
-def _directories(survey: Survey, command: CommandLine) -> Iterator[Finding]:
-    for directory in survey.directories:
-        nested = list(_nested(survey, directory))
-        yield from _shared(survey, directory, command)
-        yield from nested
-        if directory.has_worth:
-            yield from _unknown(survey, directory, command)
-            yield from _index(survey, directory)
-        elif not nested:
-            yield from _left_over(survey, directory)
-        yield from _aliases(directory)
+def _directory(survey: Survey, directory: Directory, command: CommandLine) -> Iterator[Finding]:
+    nested = list(_nested(survey, directory))
+    yield from nested
+    if len(directory.claims) > 1:
+        yield _shared(survey, directory, command)
+    if directory.has_worth:
+        if not directory.claims:
+            yield _unknown(survey, directory, command)
+        yield from _index(directory)
+    elif not nested:
+        yield from _left_over(survey, directory)
+    yield from _aliases(directory)
 
 
-def _shared(survey: Survey, directory: Directory, command: CommandLine) -> Iterator[Finding]:
-    if len(directory.claims) < 2:
-        return
+def _shared(survey: Survey, directory: Directory, command: CommandLine) -> Finding:
     lines = []
     for path in directory.claims:
         number = sum(is_session(item) for item in directory.items_of(path))
         gone = ", its folder is gone" if survey.by_path[path].is_missing else ""
         lines.append(f"{path}: {plural(number, 'session')}{gone}")
-    # What gives one of the paths a directory of its own.
-    apart = next((path for path in directory.claims if survey.by_path[path].is_missing), None)
-    last = directory.claims[-1]
-    yield Finding(
+    last = directory.claims[-1]  # one whose folder is gone, if there is any
+    option = [] if survey.by_path[last].is_missing else ["--move-folder"]
+    return Finding(
         "shared-directory",
         str(directory.path),
         f"{len(directory.claims)} paths have this name",
-        command(apart, "NEW") if apart else command("--move-folder", last, _free_name(last)),
+        command(*option, last, "NEW"),
         tuple(lines),
-        names=(directory.name, *directory.claims),
+        (directory.name, *directory.claims),
     )
-
-
-def _free_name(path: str) -> str:
-    names = (f"{path}{number}" for number in itertools.count(2))
-    return next(name for name in names if not os.path.lexists(name))
 
 
 def _nested(survey: Survey, directory: Directory) -> Iterator[Finding]:
@@ -176,26 +139,18 @@ def _nested(survey: Survey, directory: Directory) -> Iterator[Finding]:
         inner = directory.path / item.name
         if not item.is_dir or item.name == MEMORY or SESSION_ID.fullmatch(item.name):
             continue
-        transcripts = [name for name in sorted(os.listdir(inner)) if name.endswith(".jsonl")]
-        is_named_so = ENCODED.fullmatch(item.name) or item.name in survey.directory_by_name
-        if is_named_so or any(SESSION_ID.match(name) for name in transcripts):
+        transcripts = [name for name in os.listdir(inner) if name.endswith(".jsonl")]
+        if ENCODED.fullmatch(item.name) or any(SESSION_ID.match(name) for name in transcripts):
             yield Finding(
                 "nested-directory",
                 str(inner),
                 f"{plural(len(transcripts), 'session')}, {size(directory.entries[item.name].size)}",
-                _out_of(survey, directory, inner),
+                _brought(inner, survey.layout.projects / inner.name),
                 names=(item.name, directory.name),
             )
 
 
-def _out_of(survey: Survey, outer: Directory, inner: Path) -> str:
-    """Beside the directory around it where its own path is in use, else into that directory."""
-    beside = survey.layout.projects / inner.name
-    own = [path for path in survey.by_path if inner.name in possible_names(path)]
-    return _merged(inner, beside if any(folder_exists(path) for path in own) else outer.path)
-
-
-def _merged(source: Path, target: Path) -> str:
+def _brought(source: Path, target: Path) -> str:
     """The command that brings all of a directory to its right place, and overwrites nothing."""
     if not os.path.lexists(target):
         return command_line(["mv", "-n", str(source), str(target)])
@@ -203,21 +158,19 @@ def _merged(source: Path, target: Path) -> str:
     return f"mv -n {quote(str(source))}/* {quote(str(target))}/ && {remove}"
 
 
-def _unknown(survey: Survey, directory: Directory, command: CommandLine) -> Iterator[Finding]:
-    if directory.claims:
-        return
+def _unknown(survey: Survey, directory: Directory, command: CommandLine) -> Finding:
     named = sorted(directory.named_elsewhere)
     # Any path with this name will do as OLD: nobody else claims the directory.
     fix = command("--skip-path-check", directory.name.replace("-", "/"), "NEW")
     if named:
-        fix = _merged(directory.path, survey.layout.projects / encode(named[0]))
-    yield Finding(
+        fix = _brought(directory.path, survey.layout.projects / encode(named[0]))
+    return Finding(
         "unknown-name",
         str(directory.path),
         f"{plural(len(directory.sessions), 'session')}, {size(directory.size)}",
         fix,
         tuple(f"its transcripts name {path}" for path in named),
-        names=(directory.name,),
+        (directory.name,),
     )
 
 
@@ -234,110 +187,81 @@ def _left_over(survey: Survey, directory: Directory) -> Iterator[Finding]:
         f"{plural(files, 'file')}, {size(directory.size)}" if files else "empty",
         command_line(remove),
         tuple(sorted(directory.entries))[:MOST_LINES],
-        names=(directory.name, *directory.claims),
+        (directory.name, *directory.claims),
     )
 
 
-def _index(survey: Survey, directory: Directory) -> Iterator[Finding]:
+def _index(directory: Directory) -> Iterator[Finding]:
     path = directory.path / INDEX
-    if INDEX not in directory.entries:
-        return
     names = (directory.name, str(directory.path), *directory.claims)
     try:
         document = read_document(path)
-        lines = _faults(loads(document.text), survey, directory) if document is not None else []
+        wrong = tuple(_wrong(loads(document.text), directory)) if document is not None else ()
     except (CcmoveError, NotJsonError, OSError) as error:
         look = command_line(["ls", "-l", str(path)])
         yield Finding("index", str(path), f"can't be read: {error}", look, names=names)
         return
-    if lines:
-        what = plural(len(lines), "untrue value")
+    if wrong:
         aside = command_line(["mv", "-n", str(path), f"{path}.old"])  # the client makes another
-        yield Finding("index", str(path), what, aside, tuple(lines), names=names)
+        yield Finding("index", str(path), plural(len(wrong), "untrue value"), aside, wrong, names)
 
 
-def _faults(index: object, survey: Survey, directory: Directory) -> list[str]:
+def _wrong(index: object, directory: Directory) -> Iterator[str]:
     """Entries that point nowhere or elsewhere, and paths that are gone."""
-
-    def is_stale(path: object) -> bool:
-        """A path of another directory that is gone: the index was moved without being told."""
-        is_path = isinstance(path, str) and not may_be_name_of(directory.name, path)
-        return is_path and folder_exists(str(path)) is False
-
     sessions = {item.session for item in directory.case.directory.transcripts}
-    keys = ("originalPath", "projectPath")
-    stale = [(key, get(index, key)) for key in keys if is_stale(get(index, key))]
-    lines = [f"{key} names {path}, which is gone" for key, path in stale]
     entries = get(index, "entries")
-    for entry in entries if isinstance(entries, list) else ():
-        session, path, full = (get(entry, key) for key in ("sessionId", "projectPath", "fullPath"))
-        if isinstance(session, str) and session not in sessions:
-            where = survey.places_of_sessions.get(session)
-            lines.append(
-                f"the entry of {session} belongs to {where[0]}, where its transcript is"
-                if where
-                else f"the entry of {session} points nowhere: there is no such transcript"
-            )
+    for record in (index, *(entries if isinstance(entries, list) else ())):
+        session, full = get(record, "sessionId"), get(record, "fullPath")
+        whose = f" of {session}" if isinstance(session, str) else ""
+        if whose and session not in sessions:
+            yield f"the entry{whose} points nowhere: there is no such transcript"
             continue
-        match = _FULL_PATH.fullmatch(full) if isinstance(full, str) else None
-        if match is not None and match[1] != directory.name:
-            lines.append(f"fullPath of {session} points at {match[1]}")
-        if is_stale(path):
-            lines.append(f"projectPath of {session} names {path}, which is gone")
-    return lines
+        parts = re.split(r"[\\/]", full) if isinstance(full, str) else []
+        if len(parts) > 2 and parts[-3] == "projects" and parts[-2] != directory.name:
+            yield f"fullPath{whose} points at {parts[-2]}"
+        for key in ("originalPath", "projectPath"):
+            path = get(record, key)
+            is_other = isinstance(path, str) and not may_be_name_of(directory.name, path)
+            if is_other and folder_exists(path) is False:  # it was moved without being told
+                yield f"{key}{whose} names {path}, which is gone"
 
 
 def _aliases(directory: Directory) -> Iterator[Finding]:
     path = directory.path / ALIASES
     try:
-        document = read_document(path) if ALIASES in directory.entries else None
+        document = read_document(path)
     except (CcmoveError, OSError):
         return
-    lines = [line for line in document.text.split("\n") if line] if document is not None else []
-    dead = [line for line in lines if line.startswith("/") and not os.path.isdir(line)]
+    lines = document.text.split("\n") if document is not None else []
+    dead = tuple(line for line in lines if line.startswith("/") and not os.path.isdir(line))
     if dead:
-        yield Finding(
-            "alias",
-            str(path),
-            f"{plural(len(dead), 'line')} of {len(lines)}",
-            f"${{EDITOR:-vi}} {quote(str(path))}",
-            tuple(dead),
-            names=(directory.name, str(directory.path), *directory.claims),
-        )
+        edit = f"${{EDITOR:-vi}} {quote(str(path))}"
+        names = (directory.name, str(directory.path), *directory.claims)
+        yield Finding("index", str(path), plural(len(dead), "dead line"), edit, dead, names)
 
 
-# -- copies --------------------------------------------------------------------------------------
-
-
-def _duplicates(survey: Survey) -> Iterator[Finding]:
-    for session, names in survey.places_of_sessions.items():
-        if len(names) > 1 and SESSION_ID.fullmatch(session):
-            yield from _copies(survey, session, [survey.directory_by_name[n] for n in names])
-
-
-def _copies(survey: Survey, session: str, directories: list[Directory]) -> Iterator[Finding]:
+def _copies(session: str, directories: list[Directory]) -> Iterator[Finding]:
     """The longest is the one to keep; then the one at home there; a copy is younger."""
     name = f"{session}.jsonl"
 
-    def preference(directory: Directory) -> tuple[int, bool, bool, int]:
+    def preference(directory: Directory) -> tuple[int, bool, int]:
         entry = directory.entries[name]
-        exists = any(survey.by_path[path].exists for path in directory.claims)
-        is_home = directory.case.owner_of.get(session) is not None
-        return (-entry.size, not is_home, not exists, entry.newest)
+        return (-entry.size, not directory.case.owner_of.get(session), entry.newest)
 
     best, *others = sorted(directories, key=preference)
     for other in others:
         one, two = best.path / name, other.path / name
-        is_part = _is_start_of(two, other.entries[name].size, one)
-        same = is_part and best.entries[name].size == other.entries[name].size
+        sizes = [d.entries[name].size for d in (best, other)]
+        is_part = _is_start_of(two, sizes[1], one)
+        same = "the same bytes" if sizes[0] == sizes[1] else "one goes on"
         drop = ["rm", "-i", str(two)] if is_part else ["ls", "-l", str(one), str(two)]
         yield Finding(
             "duplicate-session",
             session,
-            "the same bytes" if same else "one goes on" if is_part else "different conversations",
+            same if is_part else "different conversations",
             command_line(drop),
-            tuple(f"{d.path / name}: {size(d.entries[name].size)}" for d in (best, other)),
-            names=(best.name, other.name, str(one), str(two)),
+            (f"{one}: {size(sizes[0])}", f"{two}: {size(sizes[1])}"),
+            (best.name, other.name, str(one), str(two)),
         )
 
 

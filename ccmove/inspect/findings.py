@@ -17,7 +17,7 @@ class Kind:
     fails: bool = True  # whether `ccmove verify` fails because of it
 
 
-KINDS = {
+KINDS = {  # the most pressing first
     "interrupted-run": Kind(
         "A run of ccmove was interrupted",
         "The state is half moved until the run is taken back; nothing is lost.",
@@ -56,8 +56,8 @@ KINDS = {
     ),
     "unknown-name": Kind(
         "Directories that belong to no known path",
-        "No path that is known has this name, so Claude Code never looks there. Another tool may "
-        "have named it wrongly, its path may be gone, or $CLAUDE_CODE_PROJECT_DIR_NAME made it.",
+        "Claude Code never looks there. Another tool may have named it wrongly, its path may be "
+        "gone, or $CLAUDE_CODE_PROJECT_DIR_NAME made it.",
         fails=False,
     ),
     "shared-directory": Kind(
@@ -68,22 +68,15 @@ KINDS = {
     ),
     "nested-directory": Kind(
         "A project directory inside a project directory",
-        "Another tool moved one into the other. Claude Code does not look that deep: these "
-        "conversations are invisible.",
+        "Claude Code does not look that deep: these conversations are invisible.",
     ),
     "duplicate-session": Kind(
         "The same session in two directories",
         "Claude Code can't tell which of the two `--resume` means.",
     ),
     "index": Kind(
-        "Indexes that are not true",
-        "Entries of sessions-index.json point nowhere or at another directory. Claude Code up to "
-        "2.1.23 opens sessions by them; newer ones do not read the file.",
-    ),
-    "alias": Kind(
-        "Aliases that point nowhere",
-        "A line of .session-aliases names a project directory that does not exist: sessions with "
-        "this folder added are missing in the list of conversations.",
+        "Indexes and aliases that are not true",
+        "They point nowhere or at another directory, so conversations are missing in lists.",
     ),
     "leftover-directory": Kind(
         "Empty and left-over directories",
@@ -97,13 +90,12 @@ KINDS = {
     ),
     "damaged-backup": Kind(
         "Backups that can't be restored",
-        "Something was changed in them. The saved files may still be of use: look at them before "
-        "you remove the backup.",
+        "Something was changed in them. The saved files may still be of use.",
         fails=False,
     ),
 }
 
-
+STATED, SAME_REPOSITORY, ALIKE = range(3)  # what says so: the state itself, git, or little
 CONFIDENCES = ("certain", "likely", "possible")
 
 
@@ -112,30 +104,18 @@ class Candidate:
     """A folder that a lost project may be now, with the evidence for and against it."""
 
     path: str
-    stated: list[str] = field(default_factory=list)  # the state itself says so
-    same_repository: list[str] = field(default_factory=list)  # which may also be another clone
-    looks_alike: list[str] = field(default_factory=list)
-    has_its_files: bool = False
+    level: int = ALIKE
+    evidence: list[str] = field(default_factory=list)
     against: list[str] = field(default_factory=list)
 
     @property
-    def evidence(self) -> list[str]:
-        return [*self.stated, *self.same_repository, *self.looks_alike]
-
-    @property
     def confidence(self) -> str:
-        level = 0 if self.stated else 1 if self.same_repository or self.has_its_files else 2
-        return CONFIDENCES[min(2, level + bool(self.against))]
+        return CONFIDENCES[min(ALIKE, self.level + bool(self.against))]
 
     @property
     def settles(self) -> bool:
         """Whether its evidence, if no other folder has the like, leaves no doubt."""
-        return bool(self.stated or self.same_repository) and not self.against
-
-    @property
-    def rank(self) -> tuple[int, bool, int, str]:
-        level = CONFIDENCES.index(self.confidence)
-        return (level, bool(self.against), -len(self.evidence), self.path)
+        return self.level < ALIKE and not self.against
 
 
 @dataclass(frozen=True)
@@ -157,9 +137,9 @@ class Finding:
     what: str
     command: str  # fixes it
     details: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # other names it can be asked for by
     candidates: tuple[Candidate, ...] = ()
     choices: tuple[Choice, ...] = ()
-    names: tuple[str, ...] = ()  # other names it can be asked for by
     along: str | None = None  # the lost project whose move fixes this one as well
 
     @property

@@ -1,9 +1,8 @@
-"""Where did a project go whose folder is gone? Candidates with their evidence, best first.
+"""Projects whose folder is gone: what is kept for them, and where they may be now.
 
-The state itself may say where a project went: a move of ours, or its conversations are kept for
-another path. The same repository, by remote or root commit, may also be another clone. Anything
-else only looks alike: the name, the files that conversations name, a folder beside the old place
-that Claude Code does not know yet.
+The state itself may say where one went: a move of ours, or its conversations are kept for another
+path. The same repository, by remote or root commit, may also be another clone. Anything else only
+looks alike: the name, or a folder beside the old place that Claude Code does not know yet.
 
 A deleted project is not a moved one. A folder that had a life of its own while the project was
 still in use, or was cloned afterwards, is another one, whatever they have in common.
@@ -15,211 +14,177 @@ import difflib
 import os
 import re
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
-from pathlib import Path
 
 from ccmove.claude.git import identity
-from ccmove.claude.naming import uncut
-from ccmove.claude.reading import open_regular
-from ccmove.errors import CcmoveError
-from ccmove.inspect.findings import Candidate
-from ccmove.inspect.survey import Project, Survey, Tick, ancestors, folders_in, folders_named
-from ccmove.rewrite.history import encoded
+from ccmove.inspect.findings import (
+    ALIKE,
+    SAME_REPOSITORY,
+    STATED,
+    Candidate,
+    Choice,
+    CommandLine,
+    Finding,
+)
+from ccmove.inspect.survey import Project, Survey, Tick, ancestors, folders_in
 from ccmove.rewrite.pathmap import tail_below
+from ccmove.text import plural, readable_size
 
 MOST_CANDIDATES = 5
 MOST_FOLDERS = 20_000  # of one walk
 SEARCH_DEPTH = 6
 NEAR_DEPTH = 2
 MOST_ASKED = 200  # checkouts of which git is asked
-MOST_TRANSCRIPTS = 6
-MOST_READ = 512 << 10  # of either end of a transcript
-MOST_FILES = 30
-ENOUGH_FILES = 3
 COMMON = 20  # a name that so many folders have says nothing
-ALIKE = 0.6  # of two names, by difflib
+SIMILAR = 0.6  # two names, by difflib
+DRIVES = ("/Volumes", "/media", "/mnt", "/run/media")
 _SKIPPED = frozenset(
     ("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build", "vendor")
 )
-_ROOT_COMMIT = re.compile(rb"\[[^\s\[\]\"\\]{1,100} \(root-commit\) ([0-9a-f]{7,40})\] ")
+PLACES = {
+    "memory": "memory file",
+    "prompts": "prompt",
+    "config": "config entry",
+    "values": "value in the config file",
+    "repository": "link of a repository",
+    "plugins": "plugin",
+    "jobs": "background job",
+    "index": "index",
+    "aliases": "list of aliases",
+}
 
-Homes = dict[str, tuple[Candidate, ...]]
-
-
-# -- the search ----------------------------------------------------------------------------------
-
-
-class _Found(dict[str, Candidate]):
-    """Folders with the evidence for them, as it is found."""
-
-    def __missing__(self, path: str) -> Candidate:
-        self[path] = Candidate(path)
-        return self[path]
+Sign = tuple[str, int, str]  # a folder, how much that says, and what
 
 
 class Finder:
-    """Looks for lost projects; the folders are walked through once for all of them."""
+    """Looks for lost projects; with `roots=None` only where the state says that they are."""
 
-    def __init__(self, survey: Survey, roots: Iterable[str] = ()) -> None:
+    def __init__(self, survey: Survey, roots: Iterable[str] | None, tick: Tick | None) -> None:
         self.survey = survey
-        self._roots = [os.path.realpath(root) for root in roots]
+        self.searches = roots is not None
+        self.lost = [project for project in survey.projects if _is_lost(project)]
+        self.homes: dict[str, tuple[Candidate, ...]] = {}  # of each lost project, best first
+        self.along: dict[str, str] = {}  # the lost project that a nested one moves with
         self.cut_short: list[str] = []  # roots with more folders than we look at
-        self.folders: dict[str, bool] = {}  # those that were looked at: is it a checkout?
-        self.by_name: dict[str, list[str]] = defaultdict(list)
-        self._walked: set[tuple[str, int]] = set()
-        self._listings: dict[str, list[str]] = {}
-        self._siblings = cache(folders_in)
-        self._identity = cache(identity)
-        self._unknown_in = cache(self._unknown_folders)
-        known = [project.path or "" for project in survey.projects if project.exists]
-        self._in_use = {folder for path in known for folder in ancestors(path)}
-        self._repositories: dict[str, list[str]] = defaultdict(list)  # by the path of each clone
+        self._folders: dict[str, bool] = {}  # those that were looked at: is it a checkout?
+        self._by_name: dict[str, list[str]] = defaultdict(list)
+        self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
+        self._repositories: dict[str, set[str]] = defaultdict(set)  # of the path of each clone
+        self._walk, self._identity = cache(self._look_below), cache(identity)
+        self._new_in = cache(self._new_folders)
         for repository, paths in survey.lists.repositories.items():
             for path in paths:
-                self._repositories[path].append(repository)
-        self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
-
-    def find(self, lost: Iterable[Project], tick: Tick | None = None) -> Homes:
-        """For each lost project its candidates, best first; nested ones move with their parent."""
-        wanted = sorted(lost, key=lambda project: project.path or "")
-        for root in self._roots:
-            self._walk(root, SEARCH_DEPTH)
-        for project in wanted:
-            near = nearest_folder(project.path or "/")
-            self._gone_from[near].add(_first_gone(near, project.path or ""))
-            for base, least in ((near, 1), (os.path.dirname(near), 2)):
-                if base.count("/") >= least and base != "/":
-                    self._walk(base, NEAR_DEPTH)
-        found: Homes = {}
-        for number, project in enumerate(wanted):
+                self._repositories[path].add(repository)
+        known = [project.path or "" for project in survey.projects if project.exists]
+        self._in_use = {folder for path in known for folder in ancestors(path)}
+        for root in roots or ():
+            self._walk(os.path.realpath(root), SEARCH_DEPTH)
+        for project in self.lost if self.searches else ():
+            near, gone = _nearest_folder(project.path or "")
+            self._gone_from[near].add(gone)
+            if near != "/":
+                self._walk(near, NEAR_DEPTH)
+            if near.count("/") > 2:
+                self._walk(os.path.dirname(near), NEAR_DEPTH)
+        for number, project in enumerate(self.lost):  # by path: those around come before
             if tick:
-                tick(number, len(wanted))
-            found[project.path or ""] = self._candidates(project, project.path or "", found)
-        return found
+                tick(number, len(self.lost))
+            self.homes[project.path or ""] = self._candidates(project, project.path or "")
 
-    def _walk(self, root: str, depth: int) -> None:
+    def _look_below(self, root: str, depth: int) -> None:
         """Bounded in depth and number, on one disk; what is inside a repository is a part of it."""
-        if (root, depth) in self._walked:
-            return
-        self._walked.add((root, depth))
         waiting = [(root, 0)]
         for number, (folder, level) in enumerate(waiting):
             if number >= MOST_FOLDERS:
                 self.cut_short.append(root)
                 return
             is_checkout = os.path.lexists(os.path.join(folder, ".git"))
-            if folder not in self.folders:
-                self.folders[folder] = is_checkout
-                self.by_name[os.path.basename(folder).lower()].append(folder)
+            if folder not in self._folders:
+                self._folders[folder] = is_checkout
+                self._by_name[os.path.basename(folder).lower()].append(folder)
             if level < depth and not (level and is_checkout):
-                below = [path for path in self._siblings(folder) if _is_entered(path)]
-                waiting += [(path, level + 1) for path in below]
+                waiting += [(path, level + 1) for path in folders_in(folder) if _is_entered(path)]
 
-    def _candidates(self, project: Project, path: str, found: Homes) -> tuple[Candidate, ...]:
-        signs = _Found()
-        for new, how in self.survey.former.get(path, {}).items():
-            signs[new].stated.append(how)
-        if not self._with_parent(path, found, signs):
-            conversations = _conversations(self.survey, project, path)
-            self._same_repository(path, conversations, signs)
-            self._same_name(path, signs)
-            self._beside(path, conversations, signs)
+    def _new_folders(self, near: str) -> list[str]:
+        """Those that Claude Code does not know."""
+        return [f for f in folders_in(near) if f not in self._in_use and _is_entered(f)]
+
+    def _candidates(self, project: Project, path: str) -> tuple[Candidate, ...]:
+        found: dict[str, Candidate] = {}
+        for new, level, sign in self._signs(path):
+            candidate = found.setdefault(new, Candidate(new))
+            candidate.level = min(level, candidate.level)
+            candidate.evidence.append(sign)
         home = str(self.survey.layout.home)
         candidates = [
             candidate
-            for new, candidate in signs.items()
+            for new, candidate in found.items()
             if tail_below(home, new) is None and new not in ("/", path)
-            if candidate.settles or not self._is_other_repository(path, new)
+            if candidate.level < ALIKE or not self._is_other_repository(path, new)
         ]
         for candidate in candidates:
-            candidate.against += self._against(project, path, candidate.path)
-        return tuple(sorted(candidates, key=lambda c: c.rank)[:MOST_CANDIDATES])
+            if candidate.path not in self.survey.former.get(path, {}):
+                candidate.against += self._against(project, path, candidate.path)
+        candidates.sort(key=lambda c: (c.confidence, bool(c.against), -len(c.evidence), c.path))
+        return tuple(candidates[:MOST_CANDIDATES])
 
-    def _with_parent(self, path: str, found: Homes, signs: _Found) -> bool:
-        """Whether the lost project that this one was in may be where this one is in it, too."""
-        for parent in list(ancestors(path))[1:]:
-            for best in found.get(parent, ())[:1]:
-                new = best.path + path[len(parent) :]
-                if os.path.isdir(new):
-                    sign = f"it lies in {parent}, which may be {best.path} now"
-                    (signs[new].stated if best.settles else signs[new].looks_alike).append(sign)
-                    return True
-        return False
+    def _signs(self, path: str) -> Iterator[Sign]:
+        stated = self.survey.former.get(path, {})
+        yield from ((new, STATED, how) for new, how in stated.items())
+        around = next((p for p in list(ancestors(path))[1:] if self.homes.get(p)), None)
+        if around is not None and not stated:
+            best = self.homes[around][0]
+            new = best.path + path[len(around) :]
+            if os.path.isdir(new) or best.settles:
+                self.along[path] = around
+            if os.path.isdir(new):
+                level = STATED if best.settles else ALIKE
+                yield new, level, f"it lies in {around}, which may be {best.path} now"
+                return
+        if self.searches:
+            yield from self._same_repository(path)
+            yield from self._looks_alike(path)
 
-    # -- the same repository ---------------------------------------------------------------------
-
-    def _same_repository(self, path: str, texts: list[bytes], signs: _Found) -> None:
+    def _same_repository(self, path: str) -> Iterator[Sign]:
         remotes = {name.lower(): name for name in self._repositories[path]}
-        roots = {commit.decode() for text in texts for commit in _ROOT_COMMIT.findall(text)}
-        for name in remotes.values():  # the lost folder's first commit was that of any other clone
-            for clone in self.survey.lists.repositories[name]:
-                roots |= self._identity(clone).roots
-        if not remotes and not roots:
-            return
-        checkouts = [folder for folder, is_checkout in self.folders.items() if is_checkout]
-        for folder in checkouts[:MOST_ASKED]:
+        clones = {c for name in remotes.values() for c in self.survey.lists.repositories[name]}
+        roots = {commit for clone in clones for commit in self._identity(clone).roots}
+        checkouts = [folder for folder, is_checkout in self._folders.items() if is_checkout]
+        for folder in checkouts[:MOST_ASKED] if remotes else ():
             is_ = self._identity(folder)
             for remote in sorted(is_.remotes & set(remotes)):
-                signs[folder].same_repository.append(f"the same remote, {remotes[remote]}")
-            if any(commit.startswith(tuple(roots)) for commit in is_.roots):
-                signs[folder].same_repository.append("the same root commit")
+                yield folder, SAME_REPOSITORY, f"the same remote, {remotes[remote]}"
+            if is_.roots & roots:
+                yield folder, SAME_REPOSITORY, "the same root commit"
 
     def _is_other_repository(self, path: str, new: str) -> bool:
         """Whether both have known remotes, and none in common: else that would settle it."""
-        is_known = bool(self._repositories[path] and self.folders.get(new))
+        is_known = bool(self._repositories[path] and self._folders.get(new))
         return is_known and bool(self._identity(new).remotes)
 
-    # -- what looks alike ------------------------------------------------------------------------
-
-    def _same_name(self, path: str, signs: _Found) -> None:
-        name = os.path.basename(path)
-        same = self.by_name.get(name.lower(), ())
+    def _looks_alike(self, path: str) -> Iterator[Sign]:
+        """The same name anywhere; and new folders where the project, or one above it, was."""
+        same = self._by_name.get(os.path.basename(path).lower(), ())
         for folder in same if len(same) <= COMMON else ():
-            is_same = os.path.basename(folder) == name
-            sign = "the same folder name" if is_same else "the same name but for case"
-            signs[folder].looks_alike.append(sign)
-        for new in folders_named(uncut(path), self._listings):
-            signs[new].looks_alike.append("Claude Code keeps both under one name")
-
-    def _beside(self, path: str, texts: list[bytes], signs: _Found) -> None:
-        """Folders where the project, or one above it, was, if Claude Code does not know them."""
-        near = nearest_folder(path)
-        gone = _first_gone(near, path)
+            yield folder, ALIKE, "the same folder name"
+        near, gone = _nearest_folder(path)
         tail = path[len(gone) :]
-        beside = self._unknown_in(near)
-        unknown = [folder + tail for folder in beside if not tail or os.path.isdir(folder + tail)]
-        files = _files_named(texts, path) if unknown or signs else []
-        for new in dict.fromkeys([*unknown, *signs]):
-            there = sum(os.path.lexists(os.path.join(new, file)) for file in files)
-            if there:
-                sign = f"has {there} of {len(files)} files that its conversations name"
-                signs[new].looks_alike.append(sign)
-                signs[new].has_its_files = there >= ENOUGH_FILES and 2 * there > len(files)
-        for new in unknown:
-            folder = new.removesuffix(tail)
-            if _are_alike(os.path.basename(gone), os.path.basename(folder)):
-                signs[new].looks_alike.append("a similar name in the same place")
+        new = [f for f in self._new_in(near) if not tail or os.path.isdir(f + tail)]
+        for folder in new:
+            if _are_similar(os.path.basename(gone), os.path.basename(folder)):
+                yield folder + tail, ALIKE, "a similar name in the same place"
             elif tail:
-                signs[new].looks_alike.append(f"{tail[1:]} is in {folder}")
-        if len(unknown) == 1 and len(self._gone_from[near]) == 1:
-            signs[unknown[0]].looks_alike.append(
-                "the only folder there that Claude Code does not know"
-            )
-
-    def _unknown_folders(self, near: str) -> list[str]:
-        return [f for f in self._siblings(near) if f not in self._in_use and _is_entered(f)]
-
-    # -- against ---------------------------------------------------------------------------------
+                yield folder + tail, ALIKE, f"{tail[1:]} is in {folder}"
+        if len(new) == 1 and len(self._gone_from[near]) == 1:
+            yield new[0] + tail, ALIKE, "the only folder there that Claude Code does not know"
 
     def _against(self, project: Project, path: str, new: str) -> Iterator[str]:
         """Signs that the folder led a life of its own while the project was in use."""
-        last = project.last_used
-        if new in self.survey.former.get(path, {}):
-            return
         known = self.survey.by_path.get(new)
         first = known.first_used if known is not None else None
+        last = project.last_used
         if last is None:
             if first is not None:
                 yield "it has conversations of its own, and nothing tells when the other was in use"
@@ -230,16 +195,86 @@ class Finder:
         elif _cloned_at(new) > last:
             yield "it was cloned after the project was last used"
 
+    # -- what is said about it ---------------------------------------------------------------------
 
-def nearest_folder(path: str) -> str:
-    """The deepest folder above `path` that exists."""
-    return next((folder for folder in ancestors(path) if os.path.isdir(folder)), "/")
+    def findings(self, command: CommandLine) -> Iterator[Finding]:
+        """One for each lost project."""
+        claimed = Counter(c.path for found in self.homes.values() for c in found if c.settles)
+        for project in self.lost:
+            path = project.path or ""
+            candidates, parent = self.homes[path], self.along.get(path)
+            living = None if any(c.settles for c in candidates) else self._living_around(path)
+            if living and living not in [c.path for c in candidates]:
+                candidates += (Candidate(living, evidence=["it was a part of it"]),)
+            new = candidates[0].path if candidates else "NEW"
+            yield Finding(
+                "removed-subfolder" if living else self._kind(project),
+                path,
+                describe(project),
+                command("doctor", "--fix", parent) if parent else command(path, new),
+                _not_connected(path),
+                project.directories,
+                candidates,
+                () if parent else tuple(_choices(path, candidates, claimed)),
+                parent,
+            )
+
+    def _kind(self, project: Project) -> str:
+        if project.sessions or "memory" in project.kept:
+            return "orphan"
+        return "moved-entries" if project.path in self.survey.former else "stale-entries"
+
+    def _living_around(self, path: str) -> str | None:
+        """The checkout or project in use in which the path was; the home folder is neither."""
+        home = str(self.survey.layout.home)
+        for folder in list(ancestors(path))[1:]:
+            if tail_below(home, folder) is not None:
+                return None
+            known = self.survey.by_path.get(folder)
+            is_used = known is not None and known.exists and known.sessions
+            if is_used or os.path.lexists(os.path.join(folder, ".git")):
+                return folder
+        return None
 
 
-def _first_gone(near: str, path: str) -> str:
-    """The folder in `near` that `path` was, or was in."""
+def _is_lost(project: Project) -> bool:
+    """Its folder is gone, and more is left of it than an empty directory."""
+    left = project.sessions or set(project.kept) - {"index", "aliases"}
+    return project.is_missing and bool(left)
+
+
+def describe(project: Project) -> str:
+    """What is kept of a project, in words."""
+    parts = [plural(project.sessions, "session")] if project.sessions else []
+    parts += [readable_size(project.size)] if project.size else []
+    parts += [plural(n, PLACES[place]) for place, n in project.kept.items() if place in PLACES]
+    return ", ".join(parts) or "nothing but its name"
+
+
+def _choices(
+    path: str, candidates: tuple[Candidate, ...], claimed: Counter[str]
+) -> Iterator[Choice]:
+    """Sure is a folder that alone has evidence which settles it, and for no other project."""
+    settling = [candidate for candidate in candidates if candidate.settles]
+    best = [c for c in settling if c.level == STATED] or settling
+    for candidate in candidates:
+        sure = best == [candidate] and (claimed[candidate.path] == 1 or candidate.level == STATED)
+        label = f"it is {candidate.path} now ({candidate.confidence})"
+        yield Choice(label, move=(path, candidate.path), sure=sure)
+
+
+def _not_connected(path: str) -> tuple[str, ...]:
+    """A drive that is not connected is not a deleted folder."""
+    near, _ = _nearest_folder(path)
+    is_drive = near in DRIVES or os.path.dirname(near) in ("/media", "/run/media")
+    return (f"nothing is left of it below {near}: is a drive not connected?",) if is_drive else ()
+
+
+def _nearest_folder(path: str) -> tuple[str, str]:
+    """The deepest folder above `path` that exists, and what is gone from it."""
+    near = next((folder for folder in ancestors(path) if os.path.isdir(folder)), "/")
     end = path.find("/", len(near.rstrip("/")) + 1)
-    return path[:end] if end > 0 else path
+    return near, path[:end] if end > 0 else path
 
 
 def _is_entered(path: str) -> bool:
@@ -247,73 +282,22 @@ def _is_entered(path: str) -> bool:
     return not name.startswith(".") and name not in _SKIPPED and not os.path.ismount(path)
 
 
-def _are_alike(one: str, other: str) -> bool:
+def _are_similar(one: str, other: str) -> bool:
     words, others = (set(re.findall(r"[^\W\d_]{3,}", name.lower())) for name in (one, other))
     ratio = difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
-    return bool(words & others) or ratio >= ALIKE
+    return bool(words & others) or ratio >= SIMILAR
 
 
 def _moved_at(path: str, new: str) -> int:
     """The latest moment, in ns, at which the folder, or one above it, can have been renamed."""
-    moments = [0]
-    for folder in ancestors(new):
-        if tail_below(path, folder) is not None:
-            break
-        try:
-            moments.append(os.stat(folder).st_ctime_ns)  # a rename is never later
-        except OSError:
-            continue
-    return max(moments)
+    own = [folder for folder in ancestors(new) if tail_below(path, folder) is None]
+    return max((os.stat(f).st_ctime_ns for f in own if os.path.exists(f)), default=0)
 
 
 def _cloned_at(folder: str) -> int:
     """When git made its directory there, in ns: some of what is in it is never written again."""
     git = os.path.join(folder, ".git")
     try:
-        names = os.listdir(git) if os.path.isdir(git) else []
-        return min(os.lstat(os.path.join(git, name)).st_mtime_ns for name in names)
+        return min(os.lstat(os.path.join(git, name)).st_mtime_ns for name in os.listdir(git))
     except (OSError, ValueError):
         return 0
-
-
-# -- conversations -------------------------------------------------------------------------------
-
-
-def _conversations(survey: Survey, project: Project, path: str) -> list[bytes]:
-    """Both ends of the newest transcripts."""
-    newest = [
-        (directory.entries[item.name].newest, directory.path / item.name)
-        for directory in map(survey.directory_by_name.__getitem__, project.directories)
-        for item in directory.items_of(path)
-        if item.is_transcript
-    ]
-    transcripts = [file for _, file in sorted(newest, reverse=True)[:MOST_TRANSCRIPTS]]
-    return [block for file in transcripts for block in _both_ends(file)]
-
-
-def _both_ends(transcript: Path) -> list[bytes]:
-    try:
-        fd = open_regular(transcript)
-    except (CcmoveError, OSError):
-        return []  # the survey has named it as a problem
-    if fd is None:
-        return []
-    try:
-        size = os.fstat(fd).st_size
-        tail = os.pread(fd, MOST_READ, max(MOST_READ, size - MOST_READ))
-        return [os.pread(fd, MOST_READ, 0), tail]
-    finally:
-        os.close(fd)
-
-
-def _files_named(texts: list[bytes], path: str) -> list[str]:
-    """Some files below `path` that the conversations name, relative to it."""
-    start = re.escape(encoded(path)[1:-1] + b"/")
-    found: dict[str, None] = {}
-    for text in texts:
-        for match in re.finditer(start + rb'([^"\\\s:*?<>|()\x00-\x1f]{1,300})', text):
-            name = match[1].decode("utf-8", "replace").rstrip("/.,;'`")
-            is_own = not name.startswith((".git/", "node_modules/", ".."))
-            if name and "\ufffd" not in name and is_own:
-                found[name] = None
-    return list(found)[:MOST_FILES]

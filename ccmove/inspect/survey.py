@@ -10,20 +10,20 @@ import os
 import re
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.lists import Lists, Problem, read_lists
+from ccmove.claude.lists import read_lists
 from ccmove.claude.live import live_sessions
 from ccmove.claude.naming import LONGEST_NAME, may_be_name_of, uncut
-from ccmove.claude.ownership import Case, Evidence, Ledger
+from ccmove.claude.ownership import Case, Evidence
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, Item, State
-from ccmove.errors import CcmoveError, NothingKnownError
+from ccmove.errors import NothingKnownError
 from ccmove.rewrite.pathmap import PathMap, tail_below
-from ccmove.run.backups import all_backups, read_ledger
+from ccmove.run.backups import Backup, all_backups, ledger_of
 
 Tick = Callable[[int, int], None]  # done, in all
 
@@ -76,9 +76,10 @@ class Directory:
     def size(self) -> int:
         return sum(entry.size for entry in self.entries.values())
 
-    def items_of(self, path: str) -> Iterator[Item]:
+    def items_of(self, path: str | None) -> Iterator[Item]:
         """What of the directory is this path's."""
-        return self.case.items_of(path) if self.case.claims else iter(self.case.directory.items)
+        everything = iter(self.case.directory.items)
+        return self.case.items_of(path) if self.case.claims and path else everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,33 +100,9 @@ class Project:
         return self.exists is False
 
 
-@dataclass(frozen=True)
-class Survey:
-    """What one look found."""
-
-    layout: Layout
-    projects: tuple[Project, ...]
-    directories: tuple[Directory, ...]
-    lists: Lists
-    former: dict[str, dict[str, str]]  # gone path -> {where it is now: how that is known}
-    problems: tuple[Problem, ...] = ()
-
-    @cached_property
-    def by_path(self) -> dict[str, Project]:
-        return {project.path: project for project in self.projects if project.path is not None}
-
-    @cached_property
-    def directory_by_name(self) -> dict[str, Directory]:
-        return {directory.name: directory for directory in self.directories}
-
-    @cached_property
-    def places_of_sessions(self) -> dict[str, list[str]]:
-        """The names of the directories that hold a transcript of each session."""
-        places: dict[str, list[str]] = defaultdict(list)
-        for directory in self.directories:
-            for item in directory.sessions:
-                places[item.session].append(directory.name)
-        return dict(places)
+def is_session(item: Item) -> bool:
+    """A conversation of its own; `agent-*.jsonl` beside it is a part of one."""
+    return item.is_transcript and not item.name.startswith("agent-")
 
 
 def look(layout: Layout, tick: Tick | None = None) -> Survey:
@@ -135,146 +112,125 @@ def look(layout: Layout, tick: Tick | None = None) -> Survey:
             f"{layout.config_dir} does not exist: Claude Code has kept nothing there",
             "name the right one with --config-dir DIR",
         )
-    return _Surveyor(layout).survey(tick)
+    return Survey(layout, tick)
 
 
-def is_session(item: Item) -> bool:
-    """A conversation of its own; `agent-*.jsonl` beside it is a part of one."""
-    return item.is_transcript and not item.name.startswith("agent-")
+class Survey:
+    """What one look found."""
 
-
-class _Surveyor:
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, tick: Tick | None) -> None:
         self.layout = layout
-        self.state = State(layout)
-        self.lists = read_lists(self.state)
-        self.problems = list(self.lists.problems)
-        self.ledger = Ledger()
-        self.own_moves: list[tuple[str, str]] = []
-        with self._problems_of(layout.backups):
-            self.ledger = read_ledger(layout)
-            self.own_moves = list(_own_moves(layout))
+        self._state = State(layout)
+        self.lists = read_lists(self._state)
+        self.problems = self.lists.problems
+        self.backups: list[Backup] = []  # oldest first
+        with self.lists.problems_of(layout.backups):
+            self.backups = all_backups(layout)
         named = self.lists.named
         listed = [(path, "the config file") for path in named if "config" in named[path]]
-        self.evidence = Evidence(layout, self.ledger, PathMap(()), listed, named)
-        self.folders: dict[str, list[str]] = {}
-
-    @contextlib.contextmanager
-    def _problems_of(self, path: Path) -> Iterator[None]:
-        try:
-            yield
-        except (CcmoveError, OSError) as error:
-            self.problems.append(Problem.of(path, error))
-
-    def survey(self, tick: Tick | None) -> Survey:
-        directories = tuple(self._directories(tick))
-        former = self._former(directories)
-        self._count_values(former)
-        for session in live_sessions(self.layout, list(self.lists.named)):
-            if session.folder in self.lists.named:
+        self._evidence = Evidence(layout, ledger_of(self.backups), PathMap(()), listed, named)
+        self.directories = list(self._read_directories(tick))
+        # gone path -> {where it is now: how that is known}
+        self.former: dict[str, dict[str, str]] = defaultdict(dict)
+        self._find_former()
+        self._count_values()
+        for session in live_sessions(layout, list(named)):
+            if session.folder in named:
                 self.lists.add(session.folder, "running")
-        projects = tuple(self._projects(directories))
-        problems = tuple(self.problems)
-        return Survey(self.layout, projects, directories, self.lists, former, problems)
+        self.projects = list(self._find_projects())
+        self.by_path = {project.path: project for project in self.projects if project.path}
+        self.directory_by_name = {directory.name: directory for directory in self.directories}
+        # The names of the directories that hold a transcript of each session.
+        self.places_of_sessions: dict[str, list[str]] = defaultdict(list)
+        for directory in self.directories:
+            for item in directory.sessions:
+                self.places_of_sessions[item.session].append(directory.name)
 
-    def _directories(self, tick: Tick | None) -> Iterator[Directory]:
+    def _read_directories(self, tick: Tick | None) -> Iterator[Directory]:
         names: tuple[str, ...] = ()
-        with self._problems_of(self.layout.projects):
-            names = self.state.directory_names
+        with self.lists.problems_of(self.layout.projects):
+            names = self._state.directory_names
+        seen: dict[str, list[str]] = {}
         for number, name in enumerate(names):
             if tick:
                 tick(number, len(names))
             path = self.layout.projects / name
-            with self._problems_of(path):
+            with self.lists.problems_of(path):
                 if not DOWNLOADS.fullmatch(name):
-                    content = self.state.directory(name)
+                    content = self._state.directory(name)
                     entries = {item.name: measured(path / item.name) for item in content.items}
-                    case = Case(self.evidence, content)
-                    yield Directory(case, entries, case.ranked or self._by_name(name))
+                    case = Case(self._evidence, content)
+                    # Nobody claims it: the one existing folder of this name would find it.
+                    found = case.ranked or tuple(folders_named(name, seen))
+                    yield Directory(case, entries, found if case.ranked or len(found) == 1 else ())
 
-    def _by_name(self, name: str) -> tuple[str, ...]:
-        """Nobody claims it: the one existing folder that has this name would find it."""
-        found = folders_named(name, self.folders)
-        return tuple(found) if len(found) == 1 else ()
-
-    def _former(self, directories: Iterable[Directory]) -> dict[str, dict[str, str]]:
+    def _find_former(self) -> None:
         """Where gone paths are now, told by our own moves and by sessions that are elsewhere.
 
         A single session can be taken elsewhere by the client's own `/cd`. So where the project
         still has sessions of its own, one that is elsewhere says nothing about the rest.
         """
-        former: dict[str, dict[str, str]] = defaultdict(dict)
-        for old, new in self.own_moves:
-            self._add_former(former, old, new, "ccmove moved it there")
-        at_home = {owner for d in directories for owner in d.case.owner_of.values()}
-        for directory in directories:
+        for backup in self.backups:
+            if backup.manifest is not None and backup.manifest.kind == "move" and backup.stands:
+                moves = [(move.path, move.new_path) for move in backup.manifest.projects]
+                for old, new in [*backup.manifest.moves, *moves]:
+                    self._add_former(old, new, "ccmove moved it there")
+        at_home = {owner for d in self.directories for owner in d.case.owner_of.values()}
+        for directory in self.directories:
             if len(directory.claims) == 1:
                 for old in directory.named_elsewhere - at_home:
                     how = "its conversations are kept for that path now"
-                    self._add_former(former, old, directory.claims[0], how)
-        return dict(former)
+                    self._add_former(old, directory.claims[0], how)
 
-    def _add_former(self, former: dict[str, dict[str, str]], old: str, new: str, how: str) -> None:
+    def _add_former(self, old: str, new: str, how: str) -> None:
         nested = tail_below(old, new) is not None or tail_below(new, old) is not None
-        exists = self.evidence.exists
+        exists = self._evidence.exists
         if not nested and exists(old) is False and exists(new):
-            former[old].setdefault(new, how)
+            self.former[old].setdefault(new, how)
 
-    def _count_values(self, former: dict[str, dict[str, str]]) -> None:
+    def _count_values(self) -> None:
         """A path inside an entry counts for the gone project it is in; others we can't judge."""
-        known = {*self.lists.named, *former}
-        gone = {path for path in known if self.evidence.exists(path) is False}
+        known = {*self.lists.named, *self.former}
+        gone = {path for path in known if self._evidence.exists(path) is False}
         for value in self.lists.values:
             root = next((path for path in ancestors(value) if path in gone), None)
             if root is not None:
                 self.lists.add(root, "values")
 
-    def _projects(self, directories: Iterable[Directory]) -> Iterator[Project]:
+    def _find_projects(self) -> Iterator[Project]:
         holding: dict[str, list[Directory]] = defaultdict(list)
-        for directory in directories:
+        for directory in self.directories:
             for path in directory.claims:
                 holding[path].append(directory)
         for path in sorted({*holding, *self.lists.named}):
-            parts = [(d, list(d.items_of(path))) for d in holding[path]]
-            yield self._project(path, parts)
-        for directory in directories:
+            yield self._project(path, holding[path])
+        for directory in self.directories:
             if not directory.claims and any(e.files for e in directory.entries.values()):
-                yield self._project(None, [(directory, list(directory.case.directory.items))])
+                yield self._project(None, [directory])
 
-    def _project(self, path: str | None, parts: list[tuple[Directory, list[Item]]]) -> Project:
-        kept: dict[str, int] = defaultdict(int)
+    def _project(self, path: str | None, directories: list[Directory]) -> Project:
+        kept: Counter[str] = Counter()
         times, size = [], 0
-        for directory, items in parts:
-            for item in items:
+        for directory in directories:
+            for item in directory.items_of(path):
                 entry = directory.entries[item.name]
                 size += entry.size
                 if is_session(item):
                     times.append(entry.newest)
                 elif item.name in _BESIDE_SESSIONS:
                     kept[_BESIDE_SESSIONS[item.name]] += entry.files
-        listed = self.lists.named.get(path, Counter()) if path is not None else Counter()
-        kept.update(listed)
-        prompt = self.state.prompts[path][1] if path is not None and "prompts" in listed else 0
-        last = max([*times, prompt])
+        kept.update(self.lists.named.get(path or "", {}))
+        prompt = self._state.prompts[path][1] if path and "prompts" in kept else 0
         return Project(
             path,
-            self.evidence.exists(path) if path is not None else None,
-            tuple(sorted(directory.name for directory, _ in parts)),
+            self._evidence.exists(path) if path is not None else None,
+            tuple(sorted(directory.name for directory in directories)),
             len(times),
             size,
             min(times, default=None),
-            last or None,
+            max([*times, prompt]) or None,
             {place: number for place, number in kept.items() if number},
         )
-
-
-def _own_moves(layout: Layout) -> Iterator[tuple[str, str]]:
-    backups = all_backups(layout)
-    standing = {backup.id: backup.stands for backup in backups}
-    for manifest in (backup.manifest for backup in backups if backup.manifest is not None):
-        if manifest.kind == "move" and standing[manifest.id]:
-            yield from manifest.moves
-            yield from ((move.path, move.new_path) for move in manifest.projects)
 
 
 # -- the disk -----------------------------------------------------------------------------------
@@ -306,7 +262,7 @@ def folders_named(name: str, seen: dict[str, list[str]]) -> list[str]:
                 found.append(path)
             elif name.startswith(encoded + "-"):
                 waiting.append(path)
-    return sorted(found)
+    return found
 
 
 def folders_in(base: str) -> list[str]:

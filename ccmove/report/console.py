@@ -12,6 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
@@ -45,26 +46,17 @@ STYLES = {
 PROGRAMS = frozenset(("ccmove", "git", "mv", "ls", "mkdir", "chmod", "df"))
 
 
+@dataclass
 class Printer:
     """Where output goes, and how much of it there is."""
 
-    def __init__(
-        self,
-        quiet: bool = False,
-        verbose: bool = False,
-        as_json: bool = False,
-        config_dir: str | None = None,
-        out: IO[str] | None = None,
-        err: IO[str] | None = None,
-        console: rich.console.Console | None = None,  # another terminal, such as a picture
-    ) -> None:
-        self.quiet = quiet
-        self.verbose = verbose
-        self.as_json = as_json
-        self.config_dir = config_dir
-        self.out = out or sys.stdout or _nowhere()
-        self.err = err or sys.stderr or _nowhere()
-        self.console = console
+    quiet: bool = False
+    verbose: bool = False
+    as_json: bool = False
+    config_dir: str | None = None
+    out: IO[str] = field(default_factory=lambda: sys.stdout or _nowhere())
+    err: IO[str] = field(default_factory=lambda: sys.stderr or _nowhere())
+    console: rich.console.Console | None = None  # another terminal, such as a picture
 
     @property
     def terminal(self) -> bool:
@@ -120,9 +112,7 @@ class Printer:
 
     def on_stderr(self) -> Printer:
         """The same for messages that are not the result."""
-        return Printer(
-            self.quiet, self.verbose, False, self.config_dir, self.err, self.err, self.console
-        )
+        return replace(self, as_json=False, out=self.err)
 
 
 def _nowhere() -> IO[str]:
@@ -216,23 +206,22 @@ class Progress:
         self._counts = counts  # things, not bytes
         self._began = time.monotonic()
         self._bar: rich.progress.Progress | None = None
-        self._task: rich.progress.TaskID | None = None
-        self._what = ""
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """`done` of `total` are through; nothing is drawn before the delay is over."""
         if not self._shown or time.monotonic() - self._began < self.DELAY:
             return
         if self._bar is None:
-            self._bar, self._task = _bar(self._out, self._counts), None
+            self._bar = _bar(self._out, self._counts)
             self._bar.start()
-        done = min(done, total)  # a file may grow while it is worked on
-        if what != self._what or self._task is None:
-            if self._task is not None:
-                self._bar.remove_task(self._task)
-            label = WORK.get(what, what)
-            self._task, self._what = self._bar.add_task(label, total=total, completed=done), what
-        self._bar.update(self._task, completed=done, total=total)
+        label = WORK.get(what, what)
+        task = next((task for task in self._bar.tasks if task.description == label), None)
+        for other in self._bar.tasks:
+            if other is not task:
+                self._bar.remove_task(other.id)
+        number = task.id if task else self._bar.add_task(label)
+        # A file may grow while it is worked on.
+        self._bar.update(number, completed=min(done, total), total=total)
 
     def of(self, what: str) -> Callable[[int, int], None]:
         """Where the work on `what` says how far it is."""

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ccmove.plan.model import Plan, ProjectMove, Write
 from ccmove.report.console import Line, Piece, Printer, show_failure, with_command
-from ccmove.report.result import Result, counts
+from ccmove.report.result import Result
 from ccmove.rewrite.compare import Difference, compare
 from ccmove.rewrite.jsonspan import Pointer
 from ccmove.text import plural, printable
@@ -52,7 +52,7 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
     yield from _summary(result, plan, detailed)
     if detailed:
         yield from _directories(result, plan, printer)
-        yield from _differences(result, plan, printer)
+        yield from _differences(plan, printer)
         yield from _left_alone(plan)
     if printer.verbose and plan.notes:
         yield from ([], [("title", "Why each directory is taken or left")])
@@ -97,9 +97,9 @@ def more(hidden: int, indent: str = "  ", what: str = "") -> Iterable[Line]:
 
 
 def _heading(result: Result, printer: Printer) -> Iterator[Line]:
-    verb = {"planned": "Would move", "moved": "Moved", "restored": "Moved back"}[result.status]
-    if result.undoes and result.status == "planned":
-        verb = "Would move back"
+    verb = "Would move" if result.status == "planned" else "Moved"
+    if result.plan is not None and result.plan.kind == "restore":
+        verb += " back"
     moves = first(result.moves, MOST_MOVES, printer)
     for old, new in moves:
         yield [("title", f"{verb}  "), ("path", printable(old))]
@@ -116,7 +116,7 @@ def _summary(result: Result, plan: Plan, detailed: bool) -> Iterator[Line]:
 
 def _amounts(result: Result, plan: Plan, detailed: bool) -> Iterator[tuple[str, Line]]:
     """How many of what, and where."""
-    number = counts(result)
+    number = result.counts()
     for _, new in plan.folders:
         yield "1 folder", [("", "renamed to "), ("path", printable(new))]
     if plan.projects:
@@ -168,18 +168,19 @@ def _directories(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]
     yield from more(len(plan.projects) - len(shown))
 
 
-def _differences(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
+def _differences(plan: Plan, printer: Printer) -> Iterator[Line]:
     if not (plan.writes or plan.history):
         return
     yield from ([], [("title", "Differences")])
     for change in sorted(plan.writes, key=lambda change: PLACES.index(change.place)):
         yield from _file(change, printer)
     if plan.history is not None:
-        yield _file_line(plan.history.path, plural(result.prompts, "line"))
-        shown = first(result.rewrites, MOST_PATHS, printer)
-        for before, after, number in shown:
+        scan = plan.history.scan
+        yield _file_line(plan.history.path, plural(scan.lines, "line"))
+        shown = first(list(scan.counts.items()), MOST_PATHS, printer)
+        for (before, after), number in shown:
             yield from _pair([("", "project")], plural(number, "line"), before, after)
-        yield from more(len(result.rewrites) - len(shown), "    ", " paths")
+        yield from more(len(scan.counts) - len(shown), "    ", " paths")
 
 
 def _file(change: Write, printer: Printer) -> Iterator[Line]:
@@ -190,7 +191,9 @@ def _file(change: Write, printer: Printer) -> Iterator[Line]:
         groups.setdefault(key, []).append(row)
     total = sum(map(len, groups.values()))
     yield _file_line(change.path, plural(total, "value"))
-    shown = first(list(groups.values()), MOST_DIFFERENCES, printer)
+    # What is about the whole file first, then what stands for many: the list may be cut.
+    ordered = sorted(groups.values(), key=lambda group: (len(group[0].pointer), -len(group)))
+    shown = first(ordered, MOST_DIFFERENCES, printer)
     for group in shown:
         amount = plural(len(group), "value") if len(group) > 1 else ""
         yield from _pair(_label(group), amount, group[0].before, group[0].after)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.lists import Problem
-from ccmove.errors import CcmoveError
 from ccmove.inspect.findings import Choice, Finding
 from ccmove.inspect.survey import Project
-from ccmove.plan.model import Plan
+from ccmove.plan.model import Operation, Plan, ProjectMove, Write, WriteHistory
 from ccmove.rewrite.compare import compare
+from ccmove.rewrite.pathmap import PathMap
 
 SCHEMA = 1
 Moves = tuple[tuple[str, str], ...]
-Rewrite = tuple[str, str, int]  # before, after, number of lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +34,22 @@ class Result:
     exit_code: int = 0
     settled: str | None = None
 
-    @property
-    def undoes(self) -> bool:
-        return self.plan is not None and self.plan.kind == "restore"
-
-    @property
-    def prompts(self) -> int:
-        """How many lines of the history change."""
-        return self.plan.history.scan.lines if self.plan and self.plan.history else 0
-
-    @property
-    def rewrites(self) -> list[Rewrite]:
-        """The paths that change in the history, with their number of lines."""
-        counts = self.plan.history.scan.counts if self.plan and self.plan.history else {}
-        return [(before, after, number) for (before, after), number in counts.items()]
+    def counts(self) -> dict[str, int]:
+        """How many values change, by place."""
+        found = {"transcripts": 0, "history": 0, "index": 0, "config": 0, "other": 0}
+        for operation in self.plan.operations if self.plan else ():
+            if isinstance(operation, Write):
+                found[operation.place] += len(compare(operation.before, operation.after))
+            elif isinstance(operation, WriteHistory):
+                found["history"] += operation.scan.lines
+        for move in self.plan.projects if self.plan else ():
+            found["transcripts"] += move.transcripts
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """The object of contract version 1."""
         old, new = self.moves[0] if self.moves else (None, None)
-        plan = self.plan
+        plan = self.plan or Plan("move", PathMap(()))
         return {
             "schema": SCHEMA,
             "status": self.status,
@@ -61,14 +58,11 @@ class Result:
             "moves": [{"old": one, "new": other} for one, other in self.moves],
             "config_dir": str(self.layout.config_dir) if self.layout else None,
             "backup": self.backup,
-            "projects": _projects(plan),
-            "counts": counts(self),
-            "changes": _changes(self),
-            "left_alone": [
-                {"file": item.file, "what": item.what, "hint": item.hint}
-                for item in (plan.left_alone if plan else ())
-            ],
-            "warnings": [*self.warnings, *(plan.warnings if plan else ())],
+            "projects": [_project(move) for move in plan.projects],
+            "counts": self.counts(),
+            "changes": [row for operation in plan.operations for row in _changes(operation)],
+            "left_alone": [asdict(item) for item in plan.left_alone],
+            "warnings": [*self.warnings, *plan.warnings],
             "settled": self.settled,
             "error": self.error,
             "hint": "\n".join(": ".join(filter(None, hint)) for hint in self.hints) or None,
@@ -76,75 +70,32 @@ class Result:
         }
 
 
-def _projects(plan: Plan | None) -> list[dict[str, Any]]:
-    return [
-        {
-            "from": move.path,
-            "to": move.new_path,
-            "kind": move.kind,
-            "transcripts": move.transcripts,
-            "bytes": move.size,
-            "from_directory": move.source,
-            "to_directory": move.target,
-        }
-        for move in (plan.projects if plan else ())
-    ]
-
-
-def counts(result: Result) -> dict[str, int]:
-    """How many values change, by place."""
-    found = {"transcripts": 0, "history": result.prompts, "index": 0, "config": 0, "other": 0}
-    if result.plan is None:
-        return found
-    found["transcripts"] = sum(move.transcripts for move in result.plan.projects)
-    for change in result.plan.writes:
-        found[change.place] += len(compare(change.before, change.after))
-    return found
-
-
-def _changes(result: Result) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for change in result.plan.writes if result.plan else ():
-        for row in compare(change.before, change.after):
-            place = {"file": str(change.path), "pointer": row.place}
-            rows.append({**place, "before": row.before, "after": row.after})
-    if result.plan is not None and result.plan.history is not None:
-        rows.append(_history_row(result, str(result.plan.history.path)))
-    return rows
-
-
-def _history_row(result: Result, file: str) -> dict[str, Any]:
-    """One row for the whole history: its count, and the paths."""
-    rewrites = result.rewrites
+def _project(move: ProjectMove) -> dict[str, Any]:
     return {
-        "file": file,
-        "pointer": "/project",
-        "before": rewrites[0][0] if rewrites else None,
-        "after": rewrites[0][1] if rewrites else None,
-        "count": result.prompts,
-        "paths": [
-            {"before": before, "after": after, "count": number}
-            for before, after, number in rewrites
-        ],
+        "from": move.path,
+        "to": move.new_path,
+        "kind": move.kind,
+        "transcripts": move.transcripts,
+        "bytes": move.size,
+        "from_directory": move.source,
+        "to_directory": move.target,
     }
 
 
-def failure(
-    error: CcmoveError,
-    hints: tuple[tuple[str, str], ...],
-    layout: Layout | None = None,
-    moves: Moves = (),
-) -> Result:
-    """The result of a run that ended with this error; its hints come in words."""
-    return Result(
-        error.status,
-        layout,
-        moves,
-        error=error.message,
-        hints=hints,
-        details=error.details,
-        exit_code=error.exit_code,
-    )
+def _changes(operation: Operation) -> Iterator[dict[str, Any]]:
+    """Every value of a document; one row for the whole history, with its count and the paths."""
+    if isinstance(operation, Write):
+        for row in compare(operation.before, operation.after):
+            place = {"file": str(operation.path), "pointer": row.place}
+            yield {**place, "before": row.before, "after": row.after}
+    elif isinstance(operation, WriteHistory):
+        paths = [
+            {"before": before, "after": after, "count": number}
+            for (before, after), number in operation.scan.counts.items()
+        ]
+        first = paths[0] if paths else {"before": None, "after": None}
+        place = {"file": str(operation.path), "pointer": "/project"}
+        yield {**place, **first, "count": operation.scan.lines, "paths": paths}
 
 
 # -- list, verify, doctor --fix --------------------------------------------------------------------

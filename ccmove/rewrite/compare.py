@@ -9,10 +9,10 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ccmove.rewrite.index import key_of
 from ccmove.rewrite.jsonspan import NotJsonError, Part, Pointer, show
 from ccmove.text import plural, readable_size
 
-Segment = tuple[int, int, int, int]  # one[i:j], other[k:m]
 _Parts = Sequence[tuple[str | int, Part]]
 
 
@@ -101,7 +101,8 @@ def _has_wandered(ours: list[tuple[str, Part]], theirs: list[tuple[str, Part]]) 
 
 def _items(a: Part, b: Part, at: Pointer) -> Iterator[Difference]:
     ours, theirs = list(enumerate(a.items())), list(enumerate(b.items()))
-    for i, j, k, m in _segments([_name(p) for _, p in ours], [_name(p) for _, p in theirs]):
+    names, others = ([key_of(p.text, p.node) for _, p in items] for items in (ours, theirs))
+    for i, j, k, m in _segments(names, others):
         both = min(j - i, m - k)
         for (x, one), (_, other) in zip(ours[i : i + both], theirs[k : k + both], strict=True):
             yield from _differences(one, other, (*at, x))
@@ -114,44 +115,31 @@ def _alone(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Difference]:
     yield from (Difference((*at, token), None, _shown(part)) for token, part in theirs)
 
 
-def _name(item: Part) -> str:
-    """An item of a list is known by its session, else by its text."""
-    value = item.node.value
-    session = value.get("sessionId") if isinstance(value, dict) else None
-    return session if isinstance(session, str) else item.raw
-
-
 def _shown(part: Part) -> object:
     """A string as it reads, anything else as it is spelled."""
     return part.node.value if isinstance(part.node.value, str) else part.raw
 
 
-def _segments(one: list[str], other: list[str]) -> list[Segment]:
-    """one[i:j] and other[k:m] that belong together: a name that both have, or what lies between.
-
-    Where the names that both have stand in the same order that takes no search.
-    """
-    have, theirs = set(one), set(other)
-    common = [name for name in one if name in theirs]
-    if common != [name for name in other if name in have]:
-        matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
-        return [(i, j, k, m) for _, i, j, k, m in matcher.get_opcodes()]
-    segments = []
-    i = k = 0
-    for name in common:
-        j, m = one.index(name, i), other.index(name, k)
-        segments += [(i, j, k, m), (j, j + 1, m, m + 1)]
-        i, k = j + 1, m + 1
-    return [*segments, (i, len(one), k, len(other))]
+def _segments(one: list[str], other: list[str]) -> list[tuple[int, int, int, int]]:
+    """one[i:j] and other[k:m] that belong together: what both have, or what lies between."""
+    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    return [(i, j, k, m) for _, i, j, k, m in matcher.get_opcodes()]
 
 
 def _lines(one: str, other: str) -> Iterator[Difference]:
     if one and other.startswith(one):
         yield _named("end of the file", None, other[len(one) :].strip("\n"))
         return
-    before, after = one.split("\n"), other.split("\n")
+    for i, k, old, new in changed_lines(one.split("\n"), other.split("\n")):
+        yield _named(f"line {(k if old is None else i) + 1}", old, new)
+
+
+def changed_lines(
+    before: list[str], after: list[str]
+) -> Iterator[tuple[int, int, str | None, str | None]]:
+    """(number before, number after, before, after) of the lines that differ, side by side."""
     for i, j, k, m in _segments(before, after):
         for number in range(max(j - i, m - k) if before[i:j] != after[k:m] else 0):
             old = before[i + number] if i + number < j else None
             new = after[k + number] if k + number < m else None
-            yield _named(f"line {(i if old is not None else k) + number + 1}", old, new)
+            yield i + number, k + number, old, new

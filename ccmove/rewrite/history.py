@@ -19,14 +19,11 @@ from ccmove.rewrite.jsonspan import NotJsonError, loads, parse, quote
 from ccmove.rewrite.pathmap import PathMap
 
 BLOCK = 512 << 10  # half or four times as much measured no faster
-PIECE = 2  # blocks that are written at once
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 Tick = Callable[[int], None]
 
-_PLAIN = re.compile(rb"[ !#-\[\]-~]*")  # printable ASCII that JSON.stringify never escapes
 _ESCAPE = re.compile(rb"\\[/u]")
-_PLAIN_ESCAPE = re.compile(rb"\\(?:/|u00[2-7])")  # the only escapes in which plain text is spelled
 # How a line ends that the client wrote. In valid JSON this is the last member but one of the
 # outermost object: the quote follows a comma or brace, and the line ends with the brace.
 _USUAL_END = re.compile(rb'[,{]"project":("[^"\\]*")(?:,"sessionId":"[^"\\]*")?\}\r?\Z')
@@ -65,10 +62,7 @@ class Scan:
     @property
     def counts(self) -> dict[tuple[str, str], int]:
         """How many lines each old path has, with the new one."""
-        counts: Counter[tuple[str, str]] = Counter()
-        for place, number in Counter(self.which).items():
-            counts[self.swaps[place].move] += number
-        return dict(counts)
+        return dict(Counter(self.swaps[place].move for place in self.which))
 
     def add(self, start: int, swap: Swap) -> None:
         """The value that begins here moves."""
@@ -92,14 +86,10 @@ class Scan:
             swap = self.swaps[place]
             yield start, start + len(swap.old), swap.new
 
-    def grown_by(self) -> int:
-        """How many bytes larger the file is after the move."""
-        numbers = Counter(self.which).items()
-        return sum(n * (len(self.swaps[i].new) - len(self.swaps[i].old)) for i, n in numbers)
-
-    def new_size(self, start: int = 0) -> int:
-        """How many bytes the part from `start` on has after the move."""
-        return self.size - start + self.grown_by()
+    def new_size(self) -> int:
+        """How many bytes the file has after the move."""
+        growth = [len(swap.new) - len(swap.old) for swap in self.swaps]
+        return self.size + sum(growth[place] for place in self.which)
 
 
 def encoded(path: str) -> bytes:
@@ -125,127 +115,108 @@ def scan(
     found = Scan(start)
     needles = (*paths.needles(), *(watch.needles() if watch is not None else ()))
     swaps: dict[bytes, Swap | None] = {}  # by the spelling
-    for offset, value in project_values(read, size, needles, found, tick):
+    for value in project_values(read, size, needles, found, tick):
         if value.raw not in swaps:
             after = paths.map(value.path)
-            swaps[value.raw] = None if after is None else swap_of(value, after)
+            swaps[value.raw] = None if after is None else value.swapped(after)
             if after is None and watch is not None and watch.covers(value.path):
                 found.watched.add(value.path)
         swap = swaps[value.raw]
         if swap is not None:
-            found.add(offset + value.start, swap)
+            found.add(value.start, swap)
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The `project` of a line: line[start:start + len(raw)] is its JSON text."""
+    """The `project` of a line, whose JSON text `raw` begins at `start` in the file."""
 
     line: bytes
     start: int
     raw: bytes
     path: str
 
-
-def swap_of(value: Value, after: str) -> Swap:
-    return Swap(value.raw, encoded(after), (value.path, after))
+    def swapped(self, after: str) -> Swap:
+        return Swap(self.raw, encoded(after), (self.path, after))
 
 
 def project_values(
     read: Read, size: int, needles: Iterable[str], found: Scan, tick: Tick | None = None
-) -> Iterator[tuple[int, Value]]:
-    """The `project` of every line that may hold a needle, with where the line begins.
+) -> Iterator[Value]:
+    """The `project` of every line that may hold a needle.
 
     It goes on from `found.size` and counts there what can't be read.
     """
     signs = [encoded(needle)[1:-1] for needle in needles]
+    patterns = [_ESCAPE, *map(_beginning_with, signs)]
     begin = found.size
-    for block, first, last in blocks(read, size, found):
-        for start, end in _lines_with(block, first, last, signs):
-            line = block[start:end]
+    for block in blocks(read, size, found):
+        for start, line in _lines_with(block, patterns):
             try:
-                value = _project(line)
+                value = _project(line, found.size + start)
             except (NotJsonError, UnicodeDecodeError):
                 found.unreadable += any(sign in line for sign in signs)
                 continue
             if value is not None:
-                yield found.size + start, value
+                yield value
         if tick:
-            tick(found.size + last - begin)
+            tick(found.size + len(block) - begin)
 
 
-def blocks(read: Read, size: int, found: Scan) -> Iterator[tuple[bytes, int, int]]:
-    """(block, first, last): whole lines block[first:last] from `found.size` on, which follows.
-
-    Lines that are too long are passed over, and counted.
-    """
-    inside_long_line = False
+def blocks(read: Read, size: int, found: Scan) -> Iterator[bytes]:
+    """Whole lines from `found.size` on, which follows; lines that are too long are only counted."""
+    in_long_line = False
     while found.size < size:
-        block, end = _whole_lines(read, found.size, size)
-        if not end:
+        block = _whole_lines(read, found.size, size)
+        if not block:
             return  # the file has shrunk meanwhile; whoever compares sizes will notice
-        first = (block.find(b"\n", 0, end) + 1 or end) if inside_long_line else 0
-        ends_line = block[end - 1 : end] == b"\n" or found.size + end >= size
-        found.too_long += not ends_line and not inside_long_line
-        inside_long_line = not ends_line
-        yield block, first if ends_line else end, end
-        found.size += end
+        is_whole = block.endswith(b"\n") or found.size + len(block) >= size
+        if in_long_line:
+            rest = block.find(b"\n") + 1 or len(block)
+            block, found.size = block[rest:], found.size + rest
+        elif not is_whole:
+            found.too_long += 1
+        if is_whole:
+            yield block
+        found.size += len(block)
+        in_long_line = not is_whole
 
 
-def _whole_lines(read: Read, position: int, size: int) -> tuple[bytes, int]:
-    """A block and where in it the last whole line ends; a part of a line when that is too long.
-
-    What follows is read again with the next block, which takes less than a copy without it.
-    """
+def _whole_lines(read: Read, position: int, size: int) -> bytes:
+    """A block that ends where a line does; a part of a line when that is too long."""
     length = min(BLOCK, LONGEST_LINE)
     while True:
         block = read(position, min(length, size - position))
-        newline = block.rfind(b"\n")
         if position + len(block) >= size:
-            return block, len(block)
-        if newline >= 0:
-            return block, newline + 1
+            return block
+        if b"\n" in block:
+            return block[: block.rfind(b"\n") + 1]
         if len(block) < length or length == LONGEST_LINE:
-            return block, len(block)
+            return block
         length = min(2 * length, LONGEST_LINE)
 
 
-def _lines_with(
-    block: bytes, first: int, last: int, signs: list[bytes]
-) -> Iterator[tuple[int, int]]:
-    """Start and end of every line in which a path may begin with one of the signs."""
-    plain = all(_PLAIN.fullmatch(sign) for sign in signs)
-    escape = _PLAIN_ESCAPE if plain else _ESCAPE
-    spots = [spot for sign in signs for spot in _value_starts(block, sign, first, last)]
-    if block.find(b"\\", first, last) >= 0:
-        spots += [match.start() for match in escape.finditer(block, first, last)]
-    end = first
-    for spot in sorted(spots):
-        if spot >= end:
-            start = block.rfind(b"\n", first, spot) + 1 or first
-            end = block.find(b"\n", spot, last)
-            end = last if end < 0 else end
-            yield start, end
-
-
-def _value_starts(block: bytes, sign: bytes, first: int, last: int) -> Iterator[int]:
-    """Where a string may begin with the sign: not in `/code/app-docker`, nor inside a prompt.
+def _beginning_with(sign: bytes) -> re.Pattern[bytes]:
+    """A string that may begin with the sign: not in `/code/app-docker`, nor inside a prompt.
 
     The string may be torn off behind it. Of a Windows path the sign is the last component
     alone, which may stand anywhere.
     """
     is_whole = sign.startswith(b"/")
-    if is_whole:
-        sign = b'"' + sign
-    at = block.find(sign, first, last)
-    while at >= 0:
-        end = at + len(sign)
-        if not is_whole or block[end : end + 1] in b'"/\\\n':
-            yield at
-        at = block.find(sign, end, last)
+    return re.compile(b'"%b(?=["/\\\\\n]|\\Z)' % re.escape(sign) if is_whole else re.escape(sign))
 
 
-def _project(line: bytes) -> Value | None:
+def _lines_with(block: bytes, patterns: list[re.Pattern[bytes]]) -> Iterator[tuple[int, bytes]]:
+    """Every line in which one of the patterns is found, and where it begins."""
+    end = 0
+    for spot in sorted(match.start() for one in patterns for match in one.finditer(block)):
+        if spot >= end:
+            start = block.rfind(b"\n", 0, spot) + 1
+            end = block.find(b"\n", spot) + 1 or len(block) + 1
+            yield start, block[start : end - 1]
+
+
+def _project(line: bytes, start: int) -> Value | None:
     """The `project` of a line if it is a string; raises on what is no JSON text."""
     text = line.decode()
     if text.startswith("\ufeff"):  # a file may begin with one, but this is a line
@@ -253,20 +224,17 @@ def _project(line: bytes) -> Value | None:
     usual = _USUAL_END.match(line, line.rfind(b'"project":') - 1)
     if usual is not None:
         loads(text)  # it must be JSON
-        return Value(line, usual.start(1), usual[1], usual[1][1:-1].decode())
+        return Value(line, start + usual.start(1), usual[1], usual[1][1:-1].decode())
     item = parse(text, lambda pointer: not pointer).get("project")
     if item is None or not isinstance(item.value, str):
         return None
-    raw = text[item.start : item.end].encode()
-    return Value(line, len(text[: item.start].encode()), raw, item.value)
+    before, raw = text[: item.start].encode(), text[item.start : item.end].encode()
+    return Value(line, start + len(before), raw, item.value)
 
 
 def paths_in(read: Read, size: int, paths: PathMap) -> dict[str, int]:
     """Every path that the map covers and a history names, with how many lines name it."""
-    counts: Counter[str] = Counter()
-    for (before, _), number in scan(read, size, paths).counts.items():
-        counts[before] += number
-    return dict(counts)
+    return {before: n for (before, _), n in scan(read, size, paths).counts.items()}
 
 
 # -- writing it ------------------------------------------------------------------------------------
@@ -277,7 +245,7 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
     position = start
     first = 0
     while position < found.size:
-        end = min(position + PIECE * BLOCK, found.size)
+        end = min(position + 2 * BLOCK, found.size)
         last = bisect_left(found.starts, end, first)
         if last > first:
             end = max(end, next(found.spans(last - 1, last))[1])
@@ -289,12 +257,3 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
             done = ends
         yield b"".join([*pieces, block[done - position :]])
         first, position = last, end
-
-
-def rewrite(data: bytes, paths: PathMap) -> bytes:
-    """The whole of a history in memory, rewritten; for small files and for tests."""
-
-    def read(offset: int, length: int) -> bytes:
-        return data[offset : offset + length]
-
-    return b"".join(rewritten(read, scan(read, len(data), paths)))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ccmove.rewrite.history import Read, Scan, Swap, blocks, project_values, swap_of
+from ccmove.rewrite.history import Read, Scan, Swap, blocks, project_values
 from ccmove.rewrite.pathmap import PathMap
 
 DIGEST = 8  # bytes for each line
@@ -51,13 +51,12 @@ def _digests(read: Read, scan: Scan, start: int) -> Iterator[bytes]:
     position = Scan(start)
     spans = scan.spans()
     begins, ends, raw = next(spans, (scan.size, 0, b""))
-    for block, _, last in blocks(read, scan.size, position):
-        while begins < position.size + last:
+    for block in blocks(read, scan.size, position):
+        while begins < position.size + len(block):
             at = begins - position.size
-            start = block.rfind(b"\n", 0, at) + 1
-            end = block.find(b"\n", at, last)
-            rest = block[ends - position.size : last if end < 0 else end]
-            yield _digest(block[start:at] + raw + rest)
+            end = block.find(b"\n", at)
+            rest = block[ends - position.size : len(block) if end < 0 else end]
+            yield _digest(block[block.rfind(b"\n", 0, at) + 1 : at] + raw + rest)
             begins, ends, raw = next(spans, (scan.size, 0, b""))
 
 
@@ -155,37 +154,34 @@ def lines_back(changed: Changed, read: Read, size: int, back: PathMap) -> Scan:
     A line that the run wrote gets its old value; one that came since is mapped by `back`.
     """
     swaps = _swaps_back(changed)
-    written = _Written(changed)
+    place_of, later = _written(changed)
     needles = [*back.needles()]
     needles += [s.move[0] for s in swaps if not any(n in s.move[0] for n in needles)]
     found = Scan()
-    for offset, value in project_values(read, size, needles, found):
-        place = written.place_of(value.line)
+    for value in project_values(read, size, needles, found):
+        digest = _digest(value.line)
+        place = place_of.get(digest)
+        if later.get(digest):
+            place_of[digest] = later[digest].popleft()
         new = back.map(value.path) if place is None else None
         if place is not None and swaps[place].old == value.raw:
-            found.add(offset + value.start, swaps[place])
+            found.add(value.start, swaps[place])
         elif new is not None:
-            found.add(offset + value.start, swap_of(value, new))
+            found.add(value.start, value.swapped(new))
     return found
 
 
-class _Written:
-    """The lines that a run wrote: by their digest, which swap each had."""
+def _written(changed: Changed) -> tuple[dict[bytes, int], dict[bytes, deque[int]]]:
+    """By the digest of each line that the run wrote its swap, and those of others like it.
 
-    def __init__(self, changed: Changed) -> None:
-        self._place: dict[bytes, int] = {}
-        self._next: dict[bytes, deque[int]] = defaultdict(deque)  # the few that are the same
-        for number, place in enumerate(changed.which):
-            digest = changed.lines[number * DIGEST : (number + 1) * DIGEST]
-            if digest in self._place:
-                self._next[digest].append(place)
-            else:
-                self._place[digest] = place
-
-    def place_of(self, line: bytes) -> int | None:
-        """The swap of a line; lines that are the same have theirs in the order of the file."""
-        digest = _digest(line)
-        place = self._place.get(digest)
-        if self._next.get(digest):
-            self._place[digest] = self._next[digest].popleft()
-        return place
+    Lines that are the same, few, have theirs in the order of the file.
+    """
+    place_of: dict[bytes, int] = {}
+    later: dict[bytes, deque[int]] = defaultdict(deque)
+    for number, place in enumerate(changed.which):
+        digest = changed.lines[number * DIGEST : (number + 1) * DIGEST]
+        if digest in place_of:
+            later[digest].append(place)
+        else:
+            place_of[digest] = place
+    return place_of, later

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, parse_at, quote
 from ccmove.rewrite.pathmap import NameMap, PathMap
@@ -40,21 +39,20 @@ def rewritten(text: str, paths: PathMap, names: NameMap) -> str:
     root = _parse(text)
     splices = member_splices(text, root, dict.fromkeys(OWNERS, paths.map))
     entries = root.get("entries")
-    if entries is not None and entries.opened == "[":
-        wanted = {"projectPath": paths.map, "fullPath": names.map}
-        for entry in entries.items:
-            splices += entry_splices(text, entry, wanted)
+    for entry in entries.items if entries is not None and entries.opened == "[" else ():
+        splices += entry_splices(text, entry, paths.map, names.map)
     return apply(text, splices)
 
 
 def entry_rewritten(raw: str, paths: PathMap, names: NameMap) -> str:
     """One entry with its paths moved."""
-    wanted = {"projectPath": paths.map, "fullPath": names.map}
-    return apply(raw, entry_splices(raw, parse(raw, lambda _: False), wanted))
+    entry = parse(raw, lambda _: False)
+    return apply(raw, entry_splices(raw, entry, paths.map, names.map))
 
 
-def entry_splices(text: str, entry: Node, wanted: Mapping[str, Mapper]) -> list[Splice]:
-    """The members of one entry that have a mapper; it is opened only when one may change."""
+def entry_splices(text: str, entry: Node, path: Mapper, full_path: Mapper) -> list[Splice]:
+    """The paths of one entry; it is opened only when one may change, since there are thousands."""
+    wanted = {"projectPath": path, "fullPath": full_path}
     if isinstance(entry.value, dict):
         strings = [(entry.value.get(key), mapper) for key, mapper in wanted.items()]
         if all(mapper(s) is None for s, mapper in strings if isinstance(s, str)):
@@ -65,40 +63,16 @@ def entry_splices(text: str, entry: Node, wanted: Mapping[str, Mapper]) -> list[
 
 def member_splices(text: str, node: Node, wanted: Mapping[str, Mapper]) -> list[Splice]:
     """The members of one object that have a mapper and change."""
-    splices = []
-    for key, mapper in wanted.items():
-        item = node.get(key)
-        new = moved(text, item, mapper)
-        if item is not None and new is not None:
-            splices.append(set_string(item, new))
-    return splices
-
-
-def paths_in(text: str) -> frozenset[str]:
-    """The project paths that an index names; none when it is no index."""
-    try:
-        root = _parse(text)
-    except NotJsonError:
-        return frozenset()
-    found = [item.value for key, item in root.members() if key.value in OWNERS]
-    entries = root.get("entries")
-    listed = entries.items if entries is not None and entries.opened == "[" else []
-    found += [_project_path(entry) for entry in listed]
-    return frozenset(path for path in found if isinstance(path, str))
-
-
-def _project_path(entry: Node) -> Any:
-    return entry.value.get("projectPath") if isinstance(entry.value, dict) else None
+    found = [(node.get(key), mapper) for key, mapper in wanted.items()]
+    news = [(item, moved(text, item, mapper)) for item, mapper in found if item is not None]
+    return [set_string(item, new) for item, new in news if new is not None]
 
 
 def sessions_of(text: str, paths: set[str]) -> set[str]:
     """The sessions that the index says are of one of these paths."""
-    listed = entry_list(_parse(text)).items
-    return {
-        key_of(text, entry)
-        for entry in listed
-        if isinstance(path := _project_path(entry), str) and path in paths
-    }
+    listed = [entry for entry in entry_list(_parse(text)).items if isinstance(entry.value, dict)]
+    named = [(key_of(text, entry), entry.value.get("projectPath")) for entry in listed]
+    return {key for key, path in named if isinstance(path, str) and path in paths}
 
 
 def owned_by(text: str, gone: set[str], owner: str) -> str:

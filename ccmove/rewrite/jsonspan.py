@@ -23,10 +23,9 @@ Pointer = tuple[str | int, ...]
 Descend = Callable[[Pointer], bool]  # whether to open the object or list at the pointer
 
 _BLANK = re.compile(r"[ \t\n\r]*")
-_COMMA = re.compile(r"[ \t\n\r]*,[ \t\n\r]*")
-_COLON = re.compile(r"[ \t\n\r]*:[ \t\n\r]*")
 _CLOSER = {"{": "}", "[": "]"}
 _BOM = "\ufeff"
+_LONE = re.compile("[\ud800-\udfff]")
 DEEPEST = 100  # of a value that recursion can't deal with, so much is one
 
 
@@ -65,22 +64,17 @@ class Node:
 
     def get(self, key: str) -> Node | None:
         """The member that counts: of repeated keys the last, as the client reads it."""
-        for number in reversed(range(len(self.keys))):
-            if self.keys[number].value == key:
-                return self.items[number]
-        return None
+        return {name.value: item for name, item in self.members()}.get(key)
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
 def parse(text: str, descend: Descend | None = None) -> Node:
-    """The one value that `text` is; NotJsonError when it is anything else.
-
-    Without `descend` everything is opened.
-    """
-    root = parse_at(text, _beginning(text), descend)
-    _refuse_more(text, root.end)
+    """The one value that `text` is, opened where `descend` says so, or everywhere; NotJsonError."""
+    root = parse_at(text, _blank(text, len(_BOM) if text.startswith(_BOM) else 0), descend)
+    if (end := _blank(text, root.end)) != len(text):
+        raise _unexpected(end)
     return root
 
 
@@ -98,27 +92,18 @@ def parse_at(text: str, start: int, descend: Descend | None = None) -> Node:
 
 def loads(text: str) -> Any:
     """The value of `text`, with numbers as they are spelled; NotJsonError when there is none."""
-    try:
-        value, end = _scan(text, _beginning(text))
-    except StopIteration as error:
-        raise _unexpected(error.value) from None
-    except json.JSONDecodeError as error:
-        raise NotJsonError(str(error)) from None
-    except RecursionError:
-        return _shallow(text, parse(text))
-    _refuse_more(text, end)
-    return value
+    return _plain(text, parse(text, lambda _: False))
 
 
-def _shallow(text: str, node: Node, depth: int = 0) -> Any:
-    """The value of an opened node; what lies too deep in it stays as it is spelled."""
+def _plain(text: str, node: Node, depth: int = 0) -> Any:
+    """The value of a node; of one that had to be opened, what lies too deep is as it is spelled."""
     if not node.opened:
         return node.value
     if depth == DEEPEST:
         return Spelled(text[node.start : node.end])
     if node.opened == "[":
-        return [_shallow(text, item, depth + 1) for item in node.items]
-    return {key.value: _shallow(text, item, depth + 1) for key, item in node.members()}
+        return [_plain(text, item, depth + 1) for item in node.items]
+    return {key.value: _plain(text, item, depth + 1) for key, item in node.members()}
 
 
 def canonical(text: str) -> str:
@@ -131,12 +116,10 @@ def canonical(text: str) -> str:
 
 def _tree(text: str, start: int, descend: Descend | None) -> Node:
     """Walks down and up again with a list of the nodes that are still being read."""
-    reading: list[tuple[Node, Pointer]] = []
     pointer: Pointer = ()
     root = _value(text, start, pointer, descend)
+    reading = [(root, pointer)] if root.end < 0 else []
     position = start + 1
-    if root.end < 0:
-        reading.append((root, pointer))
     while reading:
         parent, above = reading[-1]
         at = _next_item(text, parent, position)
@@ -169,36 +152,25 @@ def _value(text: str, at: int, pointer: Pointer, descend: Descend | None) -> Nod
 
 def _next_item(text: str, parent: Node, position: int) -> int | None:
     """Where the next item begins (its key is read on the way), or None when there is none."""
-    comma = _COMMA.match(text, position) if parent.items else None
-    at = comma.end() if comma is not None else _blank(text, position)
-    if comma is None:
-        if text[at] == _CLOSER[parent.opened]:
-            parent.end = at + 1
-            return None
-        if parent.items:
-            raise _unexpected(at)
-    return at if parent.opened == "[" else _read_key(text, parent, at)
-
-
-def _read_key(text: str, parent: Node, at: int) -> int:
-    """Adds the key at `at` to its object; returns where its value begins."""
+    at = _blank(text, position)
+    if text[at] == _CLOSER[parent.opened]:
+        parent.end = at + 1
+        return None
+    if parent.items:
+        at = _after(text, at, ",")
+    if parent.opened == "[":
+        return at
     if text[at] != '"':
         raise _unexpected(at)
     key, end = scanstring(text, at + 1)
     parent.keys.append(Node(at, end, key))
-    colon = _COLON.match(text, end)
-    if colon is None:
-        raise _unexpected(_blank(text, end))
-    return colon.end()
+    return _after(text, _blank(text, end), ":")
 
 
-def _beginning(text: str) -> int:
-    return _blank(text, len(_BOM) if text.startswith(_BOM) else 0)
-
-
-def _refuse_more(text: str, end: int) -> None:
-    if end != len(text) and _blank(text, end) != len(text):
-        raise _unexpected(_blank(text, end))
+def _after(text: str, at: int, sign: str) -> int:
+    if text[at] != sign:
+        raise _unexpected(at)
+    return _blank(text, at + 1)
 
 
 def _blank(text: str, position: int) -> int:
@@ -219,35 +191,12 @@ _decoder = json.JSONDecoder(parse_int=Spelled, parse_float=Spelled, parse_consta
 _scan = _decoder.scan_once  # type: ignore[attr-defined]  # not in typeshed
 
 
-# -- pointers and writing --------------------------------------------------------------------------
-
-
-def find(node: Node, pointer: Pointer) -> Node | None:
-    """The node at `pointer`, or None; only opened nodes can be looked into."""
-    for token in pointer:
-        found: Node | None = None
-        if isinstance(token, str):
-            found = node.get(token)
-        elif node.opened == "[" and 0 <= token < len(node.items):
-            found = node.items[token]
-        if found is None:
-            return None
-        node = found
-    return node
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def show(pointer: Pointer) -> str:
     """The pointer as RFC 6901 writes it."""
     return "".join("/" + str(t).replace("~", "~0").replace("/", "~1") for t in pointer)
-
-
-_LONE = re.compile("[\ud800-\udfff]")
-
-
-def unquote(raw: str) -> str:
-    """The string that the JSON string `raw` is."""
-    value: str = scanstring(raw, 1)[0]
-    return value
 
 
 def quote(value: str) -> str:
@@ -283,15 +232,15 @@ class Part:
         return self.raw == other.raw or canonical(self.raw) == canonical(other.raw)
 
     def opened(self) -> Node:
-        return self.node if self.node.opened else parse_at(self.text, self.node.start, _is_top)
+        return (
+            self.node
+            if self.node.opened
+            else parse_at(self.text, self.node.start, lambda at: not at)
+        )
 
     def items(self) -> list[Part]:
         return [Part(self.text, item) for item in self.opened().items]
 
     def members(self) -> dict[str, Part]:
-        """The members that count, by name."""
+        """Those that count, by name."""
         return {key.value: Part(self.text, item) for key, item in self.opened().members()}
-
-
-def _is_top(at: Pointer) -> bool:
-    return not at

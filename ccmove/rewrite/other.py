@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from ccmove.rewrite import splice as make
+from ccmove.rewrite.compare import changed_lines
 from ccmove.rewrite.jsonspan import Pointer, parse
 from ccmove.rewrite.pathmap import NameMap, PathMap
 
@@ -35,13 +35,7 @@ def desktop(text: str, paths: PathMap, _: NameMap) -> str:
 
 
 def _where(text: str, mapper: make.Mapper, wanted: Callable[[Pointer], bool]) -> list[make.Splice]:
-    """The strings that the mapper changes and whose place is wanted."""
-    splices = []
-    for spot in make.walk(parse(text)):
-        new = make.moved(text, spot.node, mapper)
-        if new is not None and wanted(spot.pointer):
-            splices.append(make.set_string(spot.node, new))
-    return splices
+    return make.string_splices(text, parse(text), mapper, lambda spot: wanted(spot.pointer))
 
 
 # -- files of the project itself -------------------------------------------------------------------
@@ -50,15 +44,13 @@ def _where(text: str, mapper: make.Mapper, wanted: Callable[[Pointer], bool]) ->
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules such as `Read(//old/**)`."""
     mapper: make.Mapper = lambda value: map_inside(value, paths)  # noqa: E731
-    splices = []
-    for spot in make.walk(parse(text)):
-        names = make.new_names(text, spot.node, mapper)
-        splices += [make.rename_key(spot.node, place, name) for place, name in names.items()]
-        new = make.moved(text, spot.node, mapper)
-        # A hook's command with arguments only looks like a path that has blanks in it.
-        if new is not None and not (spot.token == "command" and " " in spot.node.value):
-            splices.append(make.set_string(spot.node, new))
-    return make.apply(text, splices)
+    return make.apply(text, make.string_splices(text, parse(text), mapper, _is_no_command))
+
+
+def _is_no_command(spot: make.Spot) -> bool:
+    """A hook's command with arguments only looks like a path that has blanks in it."""
+    value = spot.node.value
+    return not (spot.token == "command" and isinstance(value, str) and " " in value)
 
 
 _RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)
@@ -132,7 +124,9 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
     lines = now.split("\n")
     lost: list[str] = []
     missing: list[str] = []
-    for number, old, new in _changed_lines(before.split("\n"), after.split("\n")):
+    for _, number, old, new in reversed([*changed_lines(before.split("\n"), after.split("\n"))]):
+        if not (old or new or "").strip():
+            continue
         is_there = new is not None and new in lines
         place = number if lines[number : number + 1] == [new] else len(lines) - 1
         while is_there and lines[place] != new:
@@ -144,14 +138,3 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
         elif old is not None and old not in lines:
             lost.append(f"line {number + 1}")
     return appended("\n".join(lines), "\n".join(missing)), lost
-
-
-def _changed_lines(had: list[str], left: list[str]) -> Iterator[tuple[int, str | None, str | None]]:
-    """(number, before, after) of the lines that the run changed, the last ones first."""
-    matcher = difflib.SequenceMatcher(None, had, left, autojunk=False)
-    for tag, i, j, k, m in reversed(matcher.get_opcodes()):
-        for number in reversed(range(max(j - i, m - k) if tag != "equal" else 0)):
-            old = had[i + number] if i + number < j else None
-            new = left[k + number] if k + number < m else None
-            if (old or new or "").strip():
-                yield k + number, old, new

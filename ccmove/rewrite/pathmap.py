@@ -41,19 +41,14 @@ class PathMap:
     def __init__(self, moves: tuple[Move, ...], kept: frozenset[str] = frozenset()) -> None:
         self.moves = moves
         self.kept = kept
-        # Most paths are other projects': one look at their beginning must do.
-        plain = not any(is_windows(old) for old, _ in moves)
-        self._starts = tuple(old for old, _ in moves) if plain else ("",)
 
     def map(self, path: str) -> str | None:
         """Where `path` is after the moves, or None when they do not concern it."""
-        if not path.startswith(self._starts):
-            return None
         concerned = [move for move in self.moves if _concerns(move, path)]
         if not concerned:
             return None
         old, new = max(concerned, key=lambda move: len(move[0]))
-        if any(len(kept) > len(old) and _is_in(path, kept) for kept in self.kept):
+        if any(len(kept) > len(old) and tail_below(path, kept) is not None for kept in self.kept):
             return None
         return _join(path, old, new)
 
@@ -74,8 +69,7 @@ class PathMap:
         return any(_needle(old) in text and self._names(text, old, new) for old, new in self.moves)
 
     def _names(self, text: str, old: str, new: str) -> bool:
-        staying = [kept for kept in self.kept if tail_below(kept, old)]
-        staying += [new] if tail_below(new, old) else []
+        staying = [path for path in (*self.kept, new) if tail_below(path, old)]
         return any(
             not any(_whole_path(path).match(text, found.start()) for path in staying)
             for found in _whole_path(old).finditer(text)
@@ -85,51 +79,18 @@ class PathMap:
 def _concerns(move: Move, path: str) -> bool:
     """Whether `path` lies in OLD; what lies in a NEW below that OLD is in place already."""
     old, new = move
-    return _is_in(path, old) and not (_is_in(path, new) and bool(tail_below(new, old)))
-
-
-def _is_in(path: str, parent: str) -> bool:
-    return tail_below(path, parent) is not None
+    in_place = tail_below(new, old) and tail_below(path, new) is not None
+    return tail_below(path, old) is not None and not in_place
 
 
 def tail_below(path: str, parent: str) -> str | None:
     """What of `path` follows `parent`: "" when they are the same, None when it is not below."""
-    separators = "/"
+    head, tail = path[: len(parent)], path[len(parent) :]
     if is_windows(parent):
-        separators = "\\/"
-        same = _windows_key(path[: len(parent)]) == _windows_key(parent)
+        is_below = _windows_key(head) == _windows_key(parent) and tail[:1] in ("", "/", "\\")
     else:
-        same = path.startswith(parent)
-    tail = path[len(parent) :]
-    return tail if same and (not tail or tail[0] in separators) else None
-
-
-def _windows_key(path: str) -> str:
-    """The drive letter and the separators vary, the rest is compared as it is spelled."""
-    same = path.replace("/", "\\")
-    # Only of ASCII: upper() makes an I of a dotless i, and of that a drive that it is not.
-    return same[:1].upper() + same[1:] if same[:1].isascii() else same
-
-
-def _join(path: str, old: str, new: str) -> str:
-    """`path` below `new`, in the separators and the drive-letter case that it is written with."""
-    tail = path[len(old) :]
-    if not is_windows(new):
-        return new + (tail.replace("\\", "/") if is_windows(old) else tail)
-    if not is_windows(old):
-        return new + tail.replace("/", "\\")
-    if "/" in path and "\\" not in path:
-        new = new.replace("\\", "/")
-    elif "\\" in path and "/" not in path:
-        new = new.replace("/", "\\")
-    if new[:1].upper() == path[:1].upper():
-        new = path[:1] + new[1:]
-    return new + tail
-
-
-def _needle(old: str) -> str:
-    """On Windows drive letter and separators vary; only the last component is sure to be there."""
-    return _SEPARATORS.split(old)[-1] if is_windows(old) else old
+        is_below = head == parent and tail[:1] in ("", "/")
+    return tail if is_below else None
 
 
 # -- paths inside a longer text --------------------------------------------------------------------
@@ -148,13 +109,41 @@ _ENDS = r"(?![\w+@~-]|\.[\w-])"
 
 @lru_cache
 def _whole_path(path: str) -> re.Pattern[str]:
-    if not is_windows(path):
-        return re.compile(_BEGINS + re.escape(path) + _ENDS)
+    return re.compile(_BEGINS + (_windows_pattern if is_windows(path) else re.escape)(path) + _ENDS)
+
+
+# -- Windows: the drive letter's case and the separators vary --------------------------------------
+
+
+def _windows_key(path: str) -> str:
+    same = path.replace("/", "\\")
+    # Only of ASCII: upper() makes an I of a dotless i, and of that a drive that it is not.
+    return same[:1].upper() + same[1:] if same[:1].isascii() else same
+
+
+def _windows_pattern(path: str) -> str:
     drive, *parts = _SEPARATORS.split(path)
-    if drive:
-        drive = f"[{drive[0].upper()}{drive[0].lower()}]:"
-    # Inside JSON text a backslash is written twice.
-    return re.compile(_BEGINS + r"[\\/]+".join([drive, *map(re.escape, parts)]) + _ENDS)
+    drive = drive and f"[{drive[0].upper()}{drive[0].lower()}]:"
+    return r"[\\/]+".join([drive, *map(re.escape, parts)])  # in JSON a backslash is written twice
+
+
+def _needle(old: str) -> str:
+    """On Windows only the last component is sure to be there as it is spelled."""
+    return _SEPARATORS.split(old)[-1] if is_windows(old) else old
+
+
+def _join(path: str, old: str, new: str) -> str:
+    """`path` below `new`, in the separators and the drive-letter case that it is written with."""
+    tail = path[len(old) :]
+    if not is_windows(new):
+        return new + (tail.replace("\\", "/") if is_windows(old) else tail)
+    if not is_windows(old):
+        return new + tail.replace("/", "\\")
+    if "\\" not in path:
+        new = new.replace("\\", "/")
+    elif "/" not in path:
+        new = new.replace("/", "\\")
+    return (path[:1] + new[1:] if new[:1].upper() == path[:1].upper() else new) + tail
 
 
 # -- directories of the state ----------------------------------------------------------------------

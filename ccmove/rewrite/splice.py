@@ -80,12 +80,7 @@ def set_raw(node: Node, raw: str) -> Splice:
 
 def set_string(node: Node, value: str) -> Splice:
     """A string in the place of a value or key, spelled as the client does."""
-    return Splice(node.start, node.end, quote(value))
-
-
-def rename_key(parent: Node, place: int, name: str) -> Splice:
-    """Another name for the member number `place`."""
-    return set_string(parent.keys[place], name)
+    return set_raw(node, quote(value))
 
 
 def add_items(text: str, parent: Node, items: Iterable[tuple[str, str]]) -> list[Splice]:
@@ -157,15 +152,17 @@ def walk(root: Node) -> Iterator[Spot]:
         waiting += [Spot(item, spot, token) for token, item in reversed(below.items())]
 
 
-def string_splices(text: str, node: Node, mapper: Mapper) -> list[Splice]:
-    """Every string value below an opened node that the mapper changes, and keys likewise."""
-    splices = []
+def string_splices(
+    text: str, node: Node, mapper: Mapper, wanted: Callable[[Spot], bool] = lambda _: True
+) -> list[Splice]:
+    """Every string below an opened node that the mapper changes, and the keys of its objects."""
+    splices: list[Splice] = []
     for spot in walk(node):
         names = new_names(text, spot.node, mapper)
-        splices += [rename_key(spot.node, place, name) for place, name in names.items()]
         new = moved(text, spot.node, mapper)
-        if new is not None:
-            splices.append(set_string(spot.node, new))
+        if (names or new is not None) and wanted(spot):
+            splices += [set_string(spot.node.keys[place], name) for place, name in names.items()]
+            splices += [set_string(spot.node, new)] if new is not None else []
     return splices
 
 

@@ -8,28 +8,18 @@ Only splices of `now`: every other byte stays.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ccmove.rewrite import config, index
+from ccmove.rewrite import config, index, jsonspan
 from ccmove.rewrite import splice as make
-from ccmove.rewrite.jsonspan import (
-    Node,
-    NotJsonError,
-    Part,
-    Pointer,
-    canonical,
-    parse_at,
-    quote,
-    show,
-)
+from ccmove.rewrite.jsonspan import DEEPEST, Node, NotJsonError, Part, Pointer, canonical
 from ccmove.rewrite.other import without_lines
 from ccmove.rewrite.splice import Mapper, Splice
 
 EVERYTHING = "it is no longer valid JSON: everything in it"
 ORDERED = "args"  # a list in which the order counts
-DEEPEST = 100  # what lies deeper is one value
 
 
 def taken_out(
@@ -72,7 +62,7 @@ class _Taking:
         if self.form == "json":
             self.follow(theirs)
         elif self.form == "config" and repos is not None:
-            opened = parse_at(self.now, repos.node.start)
+            opened = jsonspan.parse_at(self.now, repos.node.start)
             self.since += config.repo_splices(self.now, opened, self.came_back)
         # In a swap what was taken out already looks as if it had yet to be.
         is_done = self.was_back and not self.undo and not self.lost
@@ -81,30 +71,25 @@ class _Taking:
     def applied(self, since: list[Splice], node: Node | None = None) -> str:
         """The text, or one node of it, with all that was found; not what lies in what goes."""
         kept: list[Splice] = []
-        for splice in sorted(
-            [*self.undo, *since], key=lambda s: (s.start, s.end > s.start, -s.end)
-        ):
+        order = lambda s: (s.start, s.end > s.start, -s.end)  # noqa: E731
+        for splice in sorted([*self.undo, *since], key=order):
             if not kept or splice.start >= kept[-1].end:
                 kept.append(splice)
-        return (
-            make.apply(self.now, kept) if node is None else make.apply_inside(self.now, node, kept)
-        )
+        return make.apply_inside(self.now, node, kept) if node else make.apply(self.now, kept)
 
     def came_back(self, string: str) -> str | None:
         """Where a string that came since belongs; None when it is not one, or stays."""
-        new = self.back(string)
-        if new is None or quote(string) in self.before or quote(string) in self.after:
-            return None
-        return new
+        new, quoted = self.back(string), jsonspan.quote(string)
+        return None if new is None or quoted in self.before or quoted in self.after else new
 
     def follow(self, value: Part) -> None:
         """Strings that came since to something that goes back follow it."""
-        opened = parse_at(self.now, value.node.start)
+        opened = jsonspan.parse_at(self.now, value.node.start)
         self.since += make.string_splices(self.now, opened, self.came_back)
 
     def lose(self, *at: str | int) -> None:
         """This stays, and is named."""
-        self.lost.append(show(at))
+        self.lost.append(jsonspan.show(at))
 
     # -- values ------------------------------------------------------------------------------------
 
@@ -166,8 +151,7 @@ class _Taking:
             if key in left and key in had:
                 self.merge(left[key], had[key], entry, ("entries", key))
             elif key not in left and key not in had:
-                wanted = dict.fromkeys(("projectPath", "fullPath"), self.back)
-                self.since += index.entry_splices(self.now, entry.node, wanted)
+                self.since += index.entry_splices(self.now, entry.node, self.back, self.back)
         del self.lost[named:]
 
 
@@ -226,12 +210,12 @@ class _Members:
         self.taking.undo += make.remove_items(self.opened, numbers)
 
     def _links(self) -> dict[str, str]:
-        """Names that the run changed: old -> new; of several that became one, the first object."""
+        """Names that the run changed: old -> new; where several became one there is no way back."""
         targets = {name: self.taking.renamed(name) for name in self.had}
+        coming = Counter(targets.values())
         links: dict[str, str] = {}
-        for old in sorted(self.had, key=lambda name: self.had[name].kind != "{"):
-            new = targets[old]
-            if new is None or new == old or new not in self.left or new in links.values():
+        for old, new in targets.items():
+            if new is None or new == old or new not in self.left or coming[new] > 1:
                 continue
             stays = old in self.left and old not in targets.values()
             is_settled = new in self.had and targets[new] is None
@@ -245,7 +229,9 @@ class _Members:
         elif new not in self.have:
             self.taking.lose(*self.at, new)
         elif old in self.have and old not in self.left:
-            self._unite(old, self._taken_from(new, old))
+            value = self._taken_from(new, old)
+            self._unite(old, value)
+            self._keep_rest(old, new, value)
         else:
             base, ours, theirs = self.left[new], self.had[old], self.have[new]
             self.taking.merge(base, ours, theirs, (*self.at, old))
@@ -294,6 +280,21 @@ class _Members:
         both = config.united(mine.raw, raw) if mine.kind == "{" else mine.raw
         self.taking.undo.append(make.set_raw(mine.node, both))
         self.taking.lose(*self.at, name)
+
+    def _keep_rest(self, old: str, new: str, value: str) -> None:
+        """What `new` got since and `old` has with another value stays where it is."""
+        mine, made = self.have[old], self.left[new]
+        if not mine.kind == made.kind == value[:1] == "{":
+            return
+        taken, known = mine.members(), made.members()
+        rest = [
+            f"{jsonspan.quote(name)}: {part.raw}"
+            for name, part in Part.whole(value).members().items()
+            if name in taken and name not in known and not part.is_same(taken[name])
+        ]
+        if rest:
+            self.gone.discard(new)
+            self.taking.undo.append(make.set_raw(self.have[new].node, f"{{{', '.join(rest)}}}"))
 
     def _bring(self, name: str, value: Part) -> None:
         """A member that the run took out, or made part of another, comes back."""

@@ -63,9 +63,10 @@ def _id(seconds: float, suffix: str) -> str:
 
 def write_manifest(manifest: Manifest, layout: Layout) -> None:
     """Into the directory of the run under way."""
-    path = layout.run / "manifest.json"
-    disk.remove_file(path, flushed=False)
-    disk.write_new(path, [json.dumps(to_json(manifest, layout, layout.run)).encode()])
+    fresh = layout.run / "manifest.json.new"
+    disk.remove_file(fresh, flushed=False)
+    disk.write_new(fresh, [json.dumps(to_json(manifest, layout, layout.run)).encode()])
+    disk.replace(fresh, layout.run / "manifest.json")
 
 
 def read_manifest(identifier: str, layout: Layout) -> Manifest:

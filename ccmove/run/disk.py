@@ -247,6 +247,12 @@ def _set_mode(name: str, parent: int, mode: int) -> None:
         os.close(fd)
 
 
+def set_mode(path: Path, mode: int) -> None:
+    """Give a directory that was made again the mode of the one it takes the place of."""
+    with directory(path.parent) as parent:
+        _set_mode(path.name, parent, mode)
+
+
 def ensure_directory(path: Path) -> None:
     """A directory of ours, 0700; it may be there already."""
     with contextlib.suppress(FileExistsError):

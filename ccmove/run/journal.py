@@ -103,34 +103,30 @@ def remove_unwritten(layout: Layout) -> None:
 
 
 def read_journal(layout: Layout) -> Journal | None:
-    """The unfinished run, None when there is none; UnsettledError when it can't be read."""
+    """The unfinished run, None when there is none; UnsettledError when it can't be read.
+
+    A journal that is gone or damaged is no loss: the run's own directory has the same manifest
+    from the commit point on and, before that, the names of what was staged.
+    """
     problem = None
-    for path in (layout.journal, layout.run / "begun.json"):
-        manifest = _read_own_manifest(layout) if path != layout.journal else None
-        if manifest is not None:
-            return Journal(manifest.id, staged_files(layout, manifest), manifest)
+    for path in (layout.journal, layout.run / "manifest.json", layout.run / "begun.json"):
         document = read_document(path, LARGEST_MANIFEST)
-        if document is not None:
-            try:
-                return _journal(json.loads(document.data), layout)
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                problem = problem or error
+        if document is None:
+            continue
+        try:
+            record = json.loads(document.data)
+            if path.name != "manifest.json":
+                return _journal(record, layout)
+            manifest = from_json(record, layout, layout.run)
+            return Journal(manifest.id, staged_files(layout, manifest), manifest)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            problem = problem or f"{path} can't be trusted: {error}"
+            if path.name == "manifest.json":
+                break  # from here on something may have been changed: not to be taken for less
     if problem is not None:
-        raise UnsettledError(
-            f"{layout.journal} can't be trusted: {problem}",
-            look_at(layout.own),
-            run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it"),
-        )
+        keep = run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it")
+        raise UnsettledError(problem, look_at(layout.own), keep)
     return Journal("", ()) if is_there(layout.run) else None
-
-
-def _read_own_manifest(layout: Layout) -> Manifest | None:
-    """From the run's directory, for a journal that is gone or damaged."""
-    document = read_document(layout.run / "manifest.json", LARGEST_MANIFEST)
-    try:
-        return from_json(json.loads(document.data), layout, layout.run) if document else None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None  # it was being written: then nothing had been changed
 
 
 def _journal(record: dict[str, object], layout: Layout) -> Journal:

@@ -124,6 +124,14 @@ class ClientLocks:
             del self._held[path]
 
 
+def remove_stale(paths: Iterable[Path]) -> None:
+    """Remove locks that a dead run of ours, or anybody, has left."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            if _is_stale(path):
+                disk.remove_directory(path, flushed=False)
+
+
 def _is_stale(path: Path) -> bool:
     try:
         return time.time() - os.lstat(path).st_mtime > STALE_AFTER

@@ -183,6 +183,9 @@ class Policy:
         may = self._is_folder if is_folder else self._may_move
         for path in (operation.path, operation.target):
             _refuse(may(path), path, "is nothing that a run moves")
+        for name in (str(entry[0]) for entry in operation.holds.entries):
+            fits = ".." not in PurePath(name).parts and not os.path.isabs(name)
+            _refuse(fits, name, "is not a name")
 
     def _inside(self, path: Path) -> tuple[str, ...]:
         """The parts of a path below the state, none when it is outside."""

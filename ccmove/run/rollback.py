@@ -36,11 +36,12 @@ from ccmove.run.journal import (
     staged_file,
     was_interrupted,
 )
-from ccmove.run.locks import ClientLocks
+from ccmove.run.locks import ClientLocks, remove_stale
 from ccmove.run.manifest import ID_PATTERN, Manifest, Recorded, Wrote, WroteHistory, sha256
 from ccmove.run.takeback import document_back, history_back
 
 RECOVER = run("ccmove", "recover", text="fix that, then")
+RECORDS = ("manifest.json", "manifest.json.new", "begun.json")  # of a run, beside its directories
 SET_ASIDE = run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it")
 
 
@@ -58,7 +59,11 @@ def roll_back(layout: Layout) -> str | None:
             return None if finished else _done(journal.id)
         rollback = Rollback(layout, journal.manifest)
         rollback.refuse_missing()
-        with ClientLocks(client_locks(layout, journal.manifest)):
+        locks = client_locks(layout, journal.manifest)
+        if not rollback.begun:
+            remove_stale(locks)
+            locks = []  # nothing of the client's is touched
+        with ClientLocks(locks):
             rollback.run()
         _sweep(layout, journal)
     except OSError as error:
@@ -88,6 +93,7 @@ class Rollback:
     def __init__(self, layout: Layout, manifest: Manifest) -> None:
         self.layout = layout
         self.manifest = manifest
+        self.begun = self._begun()
         self.stayed: list[str] = []  # what came later and was left as it is, in words
 
     def refuse_missing(self) -> None:
@@ -123,8 +129,25 @@ class Rollback:
     def run(self) -> None:
         for name in ("aside", "parked"):  # what was there goes back the way it came
             disk.ensure_directory(self.layout.run / name)
-        for operation in reversed(self.manifest.operations):
+        for operation in reversed(self.begun):
             self._undo(operation)
+
+    def _begun(self) -> list[Recorded]:
+        """The operations up to the first that certainly was not done: none behind it was, either.
+
+        That is one whose staged file is there, or that sets something aside which is not there.
+        """
+        operations = self.manifest.operations
+        passing = {op.path for op in operations if isinstance(op, Rename)}
+        for number, op in enumerate(operations):
+            is_to_come = False
+            if isinstance(op, (Wrote, WroteHistory)):
+                is_to_come = self._is_staged(op)
+            elif isinstance(op, Rename) and op.target.is_relative_to(self.layout.own):
+                is_to_come = op.target not in passing and not is_there(op.target)
+            if is_to_come:
+                return list(operations[:number])
+        return list(operations)
 
     def _undo(self, operation: Recorded) -> None:
         match operation:
@@ -137,8 +160,6 @@ class Rollback:
             case Rmdir():
                 if not is_there(operation.path):
                     disk.make_directory(operation.path, operation.mode)
-            case _ if self._is_staged(operation):
-                pass  # it was not done: whatever the file holds is not ours
             case WroteHistory():
                 self._put_history_back(operation)
             case Wrote(before=None):
@@ -161,13 +182,13 @@ class Rollback:
 
     def _is_done(self, path: Path, target: Path, noted: Holds) -> bool:
         """Of a rename whose target is there. In our own directories nobody else makes anything."""
-        if target.is_relative_to(self.layout.own) or not noted.is_directory:
+        if target.is_relative_to(self.layout.own):
             return True
-        if is_there(path) and (path.is_relative_to(self.layout.own) or not noted.entries):
+        if is_there(path) and path.is_relative_to(self.layout.own):
             return False
-        if not noted.entries:
-            return True
-        return holds(target, noted) and not holds(path, noted)
+        if noted.is_directory and noted.entries:
+            return holds(target, noted) and not holds(path, noted)
+        return not noted.is_directory or not is_there(path)
 
     def _merge_back(self, target: Path, path: Path) -> None:
         """The old name was used again since: everything goes back beside what is there.
@@ -189,6 +210,7 @@ class Rollback:
                 self._merge_back(target / name, path / name)
             else:
                 disk.rename_new(target / name, path / name)
+        disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
         self._remove_if_empty(target)
 
     def _remove_if_empty(self, path: Path) -> None:
@@ -379,10 +401,10 @@ def _remove_run(layout: Layout, journal: Journal) -> None:
     empty = [part for part in ("files", "staged", "aside", "parked") if is_there(layout.run / part)]
     if all(_is_empty_directory(layout.run / part) for part in empty) and set(
         names_in(layout.run)
-    ) <= {*empty, "manifest.json", "begun.json"}:
+    ) <= {*empty, *RECORDS}:
         for part in empty:
             disk.remove_directory(layout.run / part, flushed=False)
-        for name in ("manifest.json", "begun.json"):
+        for name in RECORDS:
             disk.remove_file(layout.run / name, flushed=False)
         disk.remove_directory(layout.run)
     else:

@@ -40,13 +40,14 @@ class Job:
     input: str = ""
     sabotage: Sequence[str] = field(default=())
     hook: Sequence[str] = field(default=())
+    cwd: Path | None = None
 
     def run(self, strace: Sequence[str] = ()) -> Ended:
         """Run it in a forked child; with options for strace, under strace."""
         request = {
             "args": list(self.args),
             "input": self.input,
-            "cwd": str(self.state.code),
+            "cwd": str(self.cwd or self.state.code),
             "env": clean_environment(self.state),
             "strace": list(strace),
             "sabotage": list(self.sabotage),

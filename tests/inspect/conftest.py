@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,10 +12,30 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.run import run_ccmove
+from tests.crash.fork import Job
+from tests.support.run import Completed
 from tests.support.state import StateBuilder
 
 LONG_AGO = 1_500_000_000
+
+
+def run_ccmove(
+    *args: str | os.PathLike[str], state: StateBuilder, cwd: Path | None = None, answers: str = ""
+) -> Completed:
+    """Like that of `tests.support.run`, but Python is started only once for all of them."""
+    words = [os.fspath(arg) for arg in args]
+    ended = Job(state, words, answers, cwd=cwd or state.home).run()
+    assert "Traceback" not in ended.err, ended.err
+    return Completed(ended.exit, ended.out, ended.err)
+
+
+def interrupted_move(state: StateBuilder, old: str, new: str) -> str:
+    """A move that was killed before it renamed anything; the ID of its run."""
+    words = [str(state.code / old), str(state.code / new)]
+    ended = Job(state, ["--skip-path-check", *words], sabotage=["die_at=40"]).run()
+    assert ended.exit == -signal.SIGKILL, ended
+    journal = json.loads((state.config_dir / "ccmove" / "journal.json").read_text())
+    return str(journal["id"])
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def test_an_unknown_shell_is_wrong_usage(state: StateBuilder) -> None:
     assert run_ccmove("completion", "tcsh", state=state).exit == 2
     done = run_ccmove("completion", state=state, env={"SHELL": "/bin/tcsh"})
     assert done.exit == 2
-    assert "name bash, zsh or fish" in done.err
+    assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in done.err
 
 
 def test_the_users_own_shell_is_the_default(state: StateBuilder) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.inspect.conftest import Examine, make_repo
-from tests.support.run import Completed, run_ccmove
+from tests.inspect.conftest import Examine, interrupted_move, make_repo, run_ccmove
+from tests.support.run import Completed
 from tests.support.state import StateBuilder, encoded_name
 from tests.support.tree import diff, snapshot
 
@@ -17,7 +17,7 @@ OURS = (".claude/ccmove",)
 
 
 def fix(state: StateBuilder, *options: str, answers: str = "") -> Completed:
-    return run_ccmove("doctor", "--fix", *options, state=state, input=answers)
+    return run_ccmove("doctor", "--fix", *options, state=state, answers=answers)
 
 
 def moved_repo(state: StateBuilder, old: str, new: str) -> None:
@@ -185,15 +185,11 @@ def test_yes_leaves_a_clone_that_was_in_use_at_the_same_time(state: StateBuilder
 
 def test_an_interrupted_run_is_taken_back_first(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
-    own = state.config_dir / "ccmove"
-    (own / "backups").mkdir(mode=0o700, parents=True)
-    (own / "journal.json").write_text(
-        '{"schema":1,"id":"20261116T004112Z-3f9c","mark":1,"locks":[],"staged":[],"manifest":null}'
-    )
+    identifier = interrupted_move(state, "old", "new")
     done = fix(state, "--yes", "--json").json()
-    assert "20261116T004112Z-3f9c" in done["recovered"]
+    assert identifier in done["recovered"]
     assert done["status"] == "moved"
-    assert not (own / "journal.json").exists()
+    assert not (state.config_dir / "ccmove" / "journal.json").exists()
 
 
 def test_a_running_session_is_a_reason_to_refuse(state: StateBuilder) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.run import run_ccmove, run_child
+from tests.inspect.conftest import run_ccmove
+from tests.support.run import run_child
 from tests.support.state import StateBuilder, encoded_name
 
 PROJECTS = 2_000
@@ -127,7 +128,7 @@ def test_two_thousand_projects_are_all_looked_at(state: StateBuilder) -> None:
     fill(state, PROJECTS)
     assert len(list(state.projects.glob("*/*.jsonl"))) == TRANSCRIPTS
     listed, examined, verified = (
-        run_ccmove(command, "--json", state=state, timeout=240).json()
+        run_ccmove(command, "--json", state=state).json()
         for command in ("list", "doctor", "verify")
     )
     assert len(listed["projects"]) == len(verified["paths"]) == PROJECTS

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from ccmove.inspect.survey import Entry, measured
-from tests.support.run import ccmove_command, clean_environment, run_ccmove
+from tests.inspect.conftest import run_ccmove
+from tests.support.run import ccmove_command, clean_environment
 from tests.support.state import StateBuilder, encoded_name
 
 

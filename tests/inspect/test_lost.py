@@ -10,7 +10,7 @@ import pytest
 
 from ccmove.claude.git import Identity, identity
 from tests.inspect.conftest import Candidate, Examine, git, make_repo
-from tests.support.state import ProjectHandle, StateBuilder
+from tests.support.state import StateBuilder
 
 
 @pytest.fixture
@@ -32,15 +32,6 @@ def homes(examine: Examine) -> Examine:
 
 def named(candidates: list[Candidate]) -> list[tuple[str, str]]:
     return [(Path(candidate.path).name, candidate.confidence) for candidate in candidates]
-
-
-def say(handle: ProjectHandle, text: str) -> None:
-    """Append a record with this text to the first conversation, dated as it was before."""
-    transcript = handle.transcripts[0]
-    before = transcript.stat()
-    with transcript.open("a") as file:
-        file.write('{"type":"user","message":{"content":"' + text + '"}}\n')
-    os.utime(transcript, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 # -- renamed where it was -----------------------------------------------------------------------
@@ -67,22 +58,6 @@ def test_of_several_new_folders_one_with_a_similar_name_is_found(
     (candidate,) = homes()
     assert candidate.path == str(state.code / "bistro-menu")
     assert candidate.evidence == ["a similar name in the same place"]
-
-
-def test_files_named_in_conversations_lead_to_a_renamed_folder(
-    state: StateBuilder, homes: Examine
-) -> None:
-    handle = state.project("old")
-    say(handle, f"see {state.code}/old/recipes/soup.md and {state.code}/old/prices.csv")
-    new = state.code / "something-else"
-    (new / "recipes").mkdir(parents=True)
-    (state.code / "another").mkdir()
-    for name in ("menu.txt", "prices.csv", "recipes/soup.md"):
-        (new / name).write_text("x")
-    (candidate,) = homes()
-    assert candidate.path == str(new)
-    assert candidate.evidence == ["has 3 of 3 files that its conversations name"]
-    assert candidate.confidence == "likely"
 
 
 def test_a_renamed_parent_is_found_and_what_is_in_it(state: StateBuilder, examine: Examine) -> None:
@@ -113,14 +88,6 @@ def test_a_folder_of_the_same_name_is_no_more_than_possible(
     state.project("archive", make_folder=True)
     (state.code / "archive" / "app").mkdir(parents=True)
     assert named(homes()) == [("app", "possible")]
-
-
-def test_a_folder_that_claude_code_gives_the_same_name_is_a_candidate(
-    state: StateBuilder, homes: Examine
-) -> None:
-    state.project("my_app")
-    (state.code / "my-app").mkdir()
-    assert "Claude Code keeps both under one name" in homes()[0].evidence
 
 
 # -- the same repository ------------------------------------------------------------------------
@@ -165,17 +132,6 @@ def test_the_root_commit_of_another_clone_is_evidence(state: StateBuilder, homes
     state.write_config(data)
     found = {Path(c.path).name: c for c in homes()}
     assert "the same root commit" in found["new"].evidence
-
-
-def test_a_root_commit_named_in_a_conversation_is_evidence(
-    state: StateBuilder, homes: Examine
-) -> None:
-    handle = state.project("old")
-    new = make_repo(state.code / "new", commit=True)
-    say(handle, f"[main (root-commit) {git(new, 'rev-parse', '--short=7', 'HEAD')}] begin")
-    (candidate,) = homes()
-    assert candidate.evidence[0] == "the same root commit"
-    assert candidate.confidence == "likely"
 
 
 def test_no_hook_and_no_filter_runs_while_git_is_asked(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.run import run_ccmove
+from tests.inspect.conftest import run_ccmove
 from tests.support.state import ProjectHandle, StateBuilder
 
 IN_THE_STATE: dict[str, Callable[[StateBuilder], object]] = {

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.inspect.conftest import make_repo
-from tests.support.run import run_ccmove, run_child
+from tests.inspect.conftest import make_repo, run_ccmove
+from tests.support.run import run_child
 from tests.support.state import StateBuilder
 from tests.support.tree import diff, snapshot
 

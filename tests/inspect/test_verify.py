@@ -11,7 +11,7 @@ import pytest
 from ccmove.claude.layout import find_layout
 from ccmove.cli.verify import verify
 from ccmove.inspect.findings import CommandLine
-from tests.support.run import run_ccmove
+from tests.inspect.conftest import run_ccmove
 from tests.support.state import StateBuilder, encoded_name
 
 

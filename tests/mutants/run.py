@@ -19,14 +19,23 @@ from pathlib import Path
 HERE = Path(__file__).parent
 # The quickest tests that are about the module: what survives them survives.
 TESTS = {
-    "encoding": ["tests/unit/test_encoding.py", "tests/rewrite/test_paths.py"],
+    "encoding": ["tests/claude/test_naming.py", "tests/rewrite/test_paths.py"],
     "pathmap": ["tests/rewrite/test_pathmap.py", "tests/rewrite/test_paths.py"],
     "jsonspan": ["tests/rewrite/test_jsonspan.py", "tests/rewrite/test_jsonspan_properties.py"],
+    "splice": ["tests/rewrite/test_splice.py", "tests/rewrite/test_documents.py"],
+    "other": ["tests/rewrite/test_documents.py"],
+    "index": ["tests/rewrite/test_documents.py"],
     "planner": ["tests/unit/test_planner.py"],
     "journal": ["tests/unit/test_journal.py"],
     "backup": ["tests/unit/test_backup.py"],
 }
+PACKAGES = {"encoding": "claude", "planner": "plan", "journal": "run", "backup": "run"}
+FILES = {"encoding": "naming", "backup": "backups"}  # where the module is named otherwise
 PYTEST = ["-p", "tests.mutants.plugin", "-p", "no:cacheprovider"]
+
+
+def source_of(module: str) -> Path:
+    return Path("ccmove", PACKAGES.get(module, "rewrite"), f"{FILES.get(module, module)}.py")
 
 
 def try_module(module: str) -> None:
@@ -41,7 +50,7 @@ def try_module(module: str) -> None:
     config().timeout_constant, config().timeout_multiplier = 5.0, 1.0
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # an endless loop may fill memory
     shutil.rmtree("mutants", ignore_errors=True)
-    config().only_mutate = [f"ccmove/{module}.py"]
+    config().only_mutate = [str(source_of(module))]
     config().pytest_add_cli_args = PYTEST
     config().pytest_add_cli_args_test_selection = TESTS[module]
     cli(["run", "--max-children", "1"], standalone_mode=False)
@@ -53,7 +62,7 @@ def outcome(module: str) -> bool:
     from mutmut.mutation.diff_apply import get_diff_for_mutant
     from mutmut.stats import status_by_exit_code
 
-    data = SourceFileMutationData(path=Path(f"ccmove/{module}.py"))
+    data = SourceFileMutationData(path=source_of(module))
     data.load()
     reasons = explained(module)
     unused = set(reasons)
@@ -76,7 +85,7 @@ def outcome(module: str) -> bool:
 
 def try_by_hand(module: str) -> bool:
     """Try what mutmut leaves out, each in a copy of the sources; whether all were killed."""
-    source = Path(f"ccmove/{module}.py")
+    source = source_of(module)
     copy = Path("mutants") / source
     entries = tomllib.loads((HERE / "by_hand.toml").read_text()).get(module, [])
     killed, total = 0, 0

@@ -403,14 +403,14 @@ def restore_undone_already(stage: Stage) -> Arguments:
 @situation
 def restore_saved_file_is_missing(stage: Stage) -> Arguments:
     identifier = stage.moved()
-    (stage.backups / identifier / "files" / "0").unlink()
+    (stage.backups / identifier / "files" / "0.before").unlink()
     return ["restore"]
 
 
 @situation
 def restore_saved_file_was_changed(stage: Stage) -> Arguments:
     identifier = stage.moved()
-    (stage.backups / identifier / "files" / "0").write_text("{}")
+    (stage.backups / identifier / "files" / "0.before").write_text("{}")
     return ["restore"]
 
 

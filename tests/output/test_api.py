@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import ccmove
-from ccmove import CcmoveError, RefusedError, apply, find_state, plan_move, restore
+from ccmove.api import CcmoveError, RefusedError, apply, find_state, plan_move, restore
 from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
 
@@ -51,8 +50,3 @@ def test_a_state_elsewhere_is_named_by_its_directory(known: StateBuilder) -> Non
     with pytest.raises(CcmoveError) as nothing:
         plan_move(old, new, config_dir=str(known.root / "other"))
     assert nothing.value.exit_code == 3
-
-
-def test_everything_that_is_exported_is_there() -> None:
-    for name in ccmove.__all__:
-        assert getattr(ccmove, name) is not None

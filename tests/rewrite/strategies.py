@@ -7,6 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from ccmove.rewrite import history
+from ccmove.rewrite.jsonspan import Node
+from ccmove.rewrite.pathmap import PathMap
 from tests.support.oddlines import stringify
 
 OLD = "/code/app"
@@ -77,3 +80,23 @@ def spellings(draw: st.DrawFn, values: st.SearchStrategy[str] = TEXTS) -> str:
 
 LEAVES = st.one_of(spellings(), NUMBERS, st.sampled_from(["true", "false", "null"]))
 DOCUMENTS = json_texts(LEAVES, spellings())
+
+
+def node_at(node: Node, *pointer: str | int) -> Node:
+    """The node that a pointer leads to."""
+    for token in pointer:
+        found = node.get(token) if isinstance(token, str) else node.items[token]
+        assert found is not None, pointer
+        node = found
+    return node
+
+
+def reader(data: bytes) -> history.Read:
+    """Reads a file that is in memory."""
+    return lambda offset, length: data[offset : offset + length]
+
+
+def moved_bytes(data: bytes, paths: PathMap) -> bytes:
+    """The whole of a history, rewritten."""
+    read = reader(data)
+    return b"".join(history.rewritten(read, history.scan(read, len(data), paths)))

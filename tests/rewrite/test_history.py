@@ -10,6 +10,7 @@ import pytest
 
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap
+from tests.rewrite.strategies import moved_bytes, reader
 from tests.support.history_oracle import moved_history
 from tests.support.oddlines import kind_names, odd_line, stringify
 from tests.support.state import StateBuilder
@@ -26,9 +27,7 @@ def line(project: str, display: str = "fix it") -> bytes:
 
 
 def scan(data: bytes, paths: PathMap = PATHS, start: int = 0) -> history.Scan:
-    return history.scan(
-        lambda offset, length: data[offset : offset + length], len(data), paths, start
-    )
+    return history.scan(reader(data), len(data), paths, start)
 
 
 class TestOddLines:
@@ -38,13 +37,13 @@ class TestOddLines:
         odd = odd_line(number, OLD, SESSION)
         if not newline and isinstance(odd.pieces[-1], bytes):
             odd = odd.without_newline()
-        assert history.rewrite(odd.raw, PATHS) == odd.expected(OLD, NEW)
+        assert moved_bytes(odd.raw, PATHS) == odd.expected(OLD, NEW)
 
     def test_all_of_them_in_one_file(self, state: StateBuilder) -> None:
         odd = state.odd_history(OLD, 3 * len(KINDS) + 1)
         expected = b"".join(one.expected(OLD, NEW) for one in odd)
         data = state.history.read_bytes()
-        assert history.rewrite(data, PATHS) == expected
+        assert moved_bytes(data, PATHS) == expected
         assert scan(data).lines == sum(one.raw != one.expected(OLD, NEW) for one in odd)
 
     @pytest.mark.parametrize("rest", [b"]", b"] x", b"],", b"],[1"])
@@ -52,7 +51,7 @@ class TestOddLines:
         usual, torn = line(OLD), line(OLD)[:-1] + rest + b"\n"
         for data in (torn, usual + torn, torn + usual, usual + torn + usual):
             moved = data.replace(usual, line(NEW))
-            assert history.rewrite(data, PATHS) == moved
+            assert moved_bytes(data, PATHS) == moved
             assert scan(data).unreadable == 1
 
     @pytest.mark.parametrize(
@@ -68,20 +67,20 @@ class TestOddLines:
         ],
     )
     def test_a_path_that_is_not_the_project_stays(self, raw: bytes) -> None:
-        assert history.rewrite(raw, PATHS) == raw
+        assert moved_bytes(raw, PATHS) == raw
 
     def test_only_the_last_of_repeated_keys_changes(self) -> None:
         raw = b'{"project":"%s","x":1,"project" : "%s"}'
         data = raw % (OLD.encode(), OLD.encode())
-        assert history.rewrite(data, PATHS) == raw % (OLD.encode(), NEW.encode())
+        assert moved_bytes(data, PATHS) == raw % (OLD.encode(), NEW.encode())
 
     def test_a_deeply_nested_line_is_a_line_like_any_other(self) -> None:
         deep = b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b',"project":"%s"}\n'
-        assert history.rewrite(deep % OLD.encode(), PATHS) == deep % NEW.encode()
+        assert moved_bytes(deep % OLD.encode(), PATHS) == deep % NEW.encode()
 
     def test_a_number_of_ten_thousand_digits_is_only_a_number(self) -> None:
         long = b'{"x":' + b"9" * 10_000 + b',"project":"%s"}\n'
-        assert history.rewrite(long % OLD.encode(), PATHS) == long % NEW.encode()
+        assert moved_bytes(long % OLD.encode(), PATHS) == long % NEW.encode()
 
 
 class TestTheClientsOwnForm:
@@ -107,13 +106,13 @@ class TestTheClientsOwnForm:
         texts = ["".join(t) for n in range(6) for t in itertools.product('\\u"0z', repeat=n)]
         start = f"{OLD}/" if name == "project" else ""
         data = b"".join(self.line(**{name: start + text}) for text in texts)
-        assert history.rewrite(data, PATHS) == moved_history(data, PATHS.map)
+        assert moved_bytes(data, PATHS) == moved_history(data, PATHS.map)
 
     @pytest.mark.parametrize("name", MEMBERS)
     @pytest.mark.parametrize("text", ["\udcff", "caf\udcc3", "\x1f", "\t", "\\x", '"', "\\ud83"])
     def test_what_is_no_text_leaves_the_line_as_it_is(self, name: str, text: str) -> None:
         spoiled = self.line(**{name: f"{OLD}/{text}"})
-        assert history.rewrite(spoiled + self.line(), PATHS) == spoiled + self.line(project=NEW)
+        assert moved_bytes(spoiled + self.line(), PATHS) == spoiled + self.line(project=NEW)
         assert scan(spoiled).unreadable == 1
 
     @pytest.mark.parametrize(
@@ -121,29 +120,29 @@ class TestTheClientsOwnForm:
     )
     def test_any_text_may_stand_there(self, text: str) -> None:
         moved = self.line(display=text, project=NEW)
-        assert history.rewrite(self.line(display=text), PATHS) == moved
+        assert moved_bytes(self.line(display=text), PATHS) == moved
 
     @pytest.mark.parametrize("number", ["01", "+1", "1.", "", "0x1", "1 2", "-"])
     def test_what_is_no_number_leaves_the_line_as_it_is(self, number: str) -> None:
         spoiled = self.line().replace(b"1780000061003", number.encode())
-        assert history.rewrite(spoiled, PATHS) == spoiled
+        assert moved_bytes(spoiled, PATHS) == spoiled
 
     def test_whatever_stands_for_pastes_is_read_as_json_is(self) -> None:
         pieces = ('"1":{"id":1}', f'"2":{{"id":2,"project":"{OLD}"}}', ",", "{", "}", '"id"', "0")
         rows = ["".join(row) for n in range(5) for row in itertools.product(pieces, repeat=n)]
         data = b"".join(self.line(pastes=pastes) for pastes in rows)
-        assert history.rewrite(data, PATHS) == moved_history(data, PATHS.map)
+        assert moved_bytes(data, PATHS) == moved_history(data, PATHS.map)
 
     @pytest.mark.parametrize("number", ["01", "+1", "", "1 2", "-", '"1"'])
     def test_a_paste_has_a_number(self, number: str) -> None:
         data = self.line(pastes=f'"1":{{"id":{number},"type":"text"}}')
-        assert history.rewrite(data, PATHS) == moved_history(data, PATHS.map)
+        assert moved_bytes(data, PATHS) == moved_history(data, PATHS.map)
 
     def test_length_makes_no_difference(self) -> None:
         for length in (300, (64 << 10) - 1, 64 << 10, 3 * history.BLOCK):
             display = "x" * (length - len(self.line(display="")) + 1)
             long = self.line(display=display)
-            assert history.rewrite(long, PATHS) == self.line(display=display, project=NEW)
+            assert moved_bytes(long, PATHS) == self.line(display=display, project=NEW)
 
     def test_many_escapes_need_no_memory_to_speak_of(self) -> None:
         """For each of them the pattern would remember a way back."""
@@ -161,25 +160,25 @@ class TestWhichPaths:
     def test_a_path_with_characters_that_json_escapes(self) -> None:
         old, new = '/code/a"b\\c\td\u00e9\U0001f680', "/code/x\ny"
         paths = PathMap(((old, new),))
-        assert history.rewrite(line(old) + line(old + "/z"), paths) == line(new) + line(new + "/z")
+        assert moved_bytes(line(old) + line(old + "/z"), paths) == line(new) + line(new + "/z")
         escaped = json.dumps({"project": old}).encode()
-        assert history.rewrite(escaped, paths) == b'{"project": ' + stringify(new) + b"}"
+        assert moved_bytes(escaped, paths) == b'{"project": ' + stringify(new) + b"}"
 
     def test_windows_paths_in_either_spelling(self) -> None:
         paths = PathMap(((r"C:\Users\me\app", r"C:\Users\me\new"),))
         data = line(r"C:\Users\me\app") + line("c:/Users/me/app/x") + line(r"C:\Users\me\app2")
         expected = line(r"C:\Users\me\new") + line("c:/Users/me/new/x") + line(r"C:\Users\me\app2")
-        assert history.rewrite(data, paths) == expected
+        assert moved_bytes(data, paths) == expected
 
     def test_several_moves_at_the_same_moment(self) -> None:
         swap = PathMap((("/a", "/b"), ("/b", "/a")))
-        assert history.rewrite(line("/a") + line("/b/x"), swap) == line("/b") + line("/a/x")
+        assert moved_bytes(line("/a") + line("/b/x"), swap) == line("/b") + line("/a/x")
 
     def test_a_project_that_moved_down_is_not_moved_into_itself(self) -> None:
         paths = PathMap((("/a", "/a/main"),))
-        once = history.rewrite(line("/a") + line("/a/x") + line("/a/main"), paths)
+        once = moved_bytes(line("/a") + line("/a/x") + line("/a/main"), paths)
         assert once == line("/a/main") + line("/a/main/x") + line("/a/main")
-        assert history.rewrite(once, paths) == once
+        assert moved_bytes(once, paths) == once
 
 
 class TestScan:
@@ -189,7 +188,7 @@ class TestScan:
         assert found.lines == 4
         assert found.counts == {(OLD, NEW): 3, (OLD + "/x", NEW + "/x"): 1}
         assert found.size == len(data)
-        assert found.grown_by() == len(history.rewrite(data, PATHS)) - len(data)
+        assert found.new_size() - len(data) == len(moved_bytes(data, PATHS)) - len(data)
 
     def test_it_counts_lines_that_name_the_path_and_cannot_be_read(self) -> None:
         torn = line(OLD)[:-3] + b"\n"

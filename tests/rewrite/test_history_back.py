@@ -13,17 +13,13 @@ from hypothesis import strategies as st
 from ccmove.rewrite import history, history_back
 from ccmove.rewrite.history_back import Changed, changed, from_json, lines_back, spans_back, to_json
 from ccmove.rewrite.pathmap import PathMap
-from tests.rewrite.strategies import NEW, OLD
+from tests.rewrite.strategies import NEW, OLD, reader
 from tests.rewrite.test_history_properties import BLOCKS, HISTORIES, MOVES
 from tests.support.history_oracle import moved_line
 from tests.support.oddlines import stringify
 
 MOVE = PathMap(((OLD, NEW),))
 BOTH = PathMap((("/a", "/c"), ("/b", "/c")))
-
-
-def reader(data: bytes) -> history.Read:
-    return lambda offset, length: data[offset : offset + length]
 
 
 def moved(data: bytes, paths: PathMap = MOVE) -> tuple[bytes, Changed]:

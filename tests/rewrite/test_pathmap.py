@@ -8,6 +8,7 @@ import string
 import pytest
 
 from ccmove.rewrite.pathmap import (
+    NameMap,
     PathMap,
     client_spelling,
     is_named_in,
@@ -38,22 +39,11 @@ def test_a_path_in_the_move_is_mapped(path: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/code/app-docker",
-        "/code/app2",
-        "/code/app.bak",
-        "/code/app old/x",
-        "/code/app\\x",
-        "/code",
-        "/code/ap",
-        "/CODE/app",
-        "code/app",
-        "/srv/code/app",
-        " /code/app",
-        "--flag=/code/app",
-        "",
-        "/",
+        "/code/app-docker", "/code/app2", "/code/app.bak", "/code/app old/x", "/code/app\\x",
+        "/code", "/code/ap", "/CODE/app", "code/app", "/srv/code/app", " /code/app",
+        "--flag=/code/app", "", "/",
     ],
-)
+)  # fmt: skip
 def test_a_path_that_only_looks_alike_is_not_mapped(path: str) -> None:
     assert APP.map(path) is None
     assert not APP.covers(path)
@@ -251,22 +241,12 @@ class TestNamedIn:
     @pytest.mark.parametrize(
         "text",
         [
-            "/code/app",
-            "see /code/app.",
-            "see /code/app, please",
-            "--flag=/code/app/x",
-            "-I/code/app/include",
-            "-o/code/app",
-            r"a line\n/code/app",
-            r"a line\r/code/app",
-            r"a tab\t/code/app",
-            "PATH=/bin:/code/app/bin",
-            "Read(//code/app/**)",
-            "file:///code/app/x",
-            '"/code/app"',
-            "/code/app-docker and /code/app",
+            "/code/app", "see /code/app.", "see /code/app, please", "--flag=/code/app/x",
+            "-I/code/app/include", "-o/code/app", r"a line\n/code/app", r"a line\r/code/app",
+            r"a tab\t/code/app", "PATH=/bin:/code/app/bin", "Read(//code/app/**)",
+            "file:///code/app/x", '"/code/app"', "/code/app-docker and /code/app",
         ],
-    )
+    )  # fmt: skip
     def test_a_whole_path_is_seen(self, text: str) -> None:
         assert is_named_in(text, "/code/app")
         assert APP.is_named_in(text)
@@ -274,23 +254,11 @@ class TestNamedIn:
     @pytest.mark.parametrize(
         "text",
         [
-            "/code/app-docker",
-            "/code/app_2",
-            "/code/app.bak",
-            "/code/apples",
-            "/code/appé",
-            "/code/app~",
-            "/code/app+x",
-            "/code/app@2",
-            "/code/app.-x",
-            "/srv/code/app",
-            "/srv/x-/code/app",
-            "~/code/app",
-            "../code/app",
-            "code/app",
-            "",
+            "/code/app-docker", "/code/app_2", "/code/app.bak", "/code/apples", "/code/appé",
+            "/code/app~", "/code/app+x", "/code/app@2", "/code/app.-x", "/srv/code/app",
+            "/srv/x-/code/app", "~/code/app", "../code/app", "code/app", "",
         ],
-    )
+    )  # fmt: skip
     def test_a_part_of_another_path_is_not(self, text: str) -> None:
         assert not is_named_in(text, "/code/app")
         assert not APP.is_named_in(text)
@@ -324,3 +292,47 @@ class TestNamedIn:
         kept = PathMap((("/code/app", "/new"),), frozenset({"/code/app/web"}))
         assert not kept.is_named_in("--dir=/code/app/web")
         assert kept.is_named_in("--dir=/code/app/website")
+
+
+class TestNameMap:
+    NAMES = NameMap((("-my-app", "-new-app"),), PathMap((("/my-app", "/new-app"),)))
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/home/.claude/projects/-my-app/x.jsonl",
+            "/home/.claude/projects/-my-app",
+            r"C:\me\.claude\projects\-my-app\x.jsonl",
+            "/srv/projects/projects/-my-app/x",
+            "/my-app/.claude/projects/other/x",
+            "/my-app/.claude/projects/-my-app/x",
+        ],
+    )
+    def test_the_name_of_the_directory_is_replaced(self, path: str) -> None:
+        assert self.NAMES.map(path) == path.replace("my-app", "new-app")
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/home/.claude/projects/-my-app-docker/x",
+            "/home/.claude/other/-my-app/x",
+            "/home/myprojects/-my-app/x",
+            "-my-app",
+            "/projects/",
+        ],
+    )
+    def test_another_name_stays(self, path: str) -> None:
+        assert self.NAMES.map(path) is None
+
+    def test_two_names_are_swapped(self) -> None:
+        names = NameMap((("-a", "-b"), ("-b", "-a")))
+        assert names.map("/c/projects/-a/x") == "/c/projects/-b/x"
+        assert names.map("/c/projects/-b/x") == "/c/projects/-a/x"
+
+    def test_a_session_can_leave_its_directory_alone(self) -> None:
+        names = NameMap((), sessions={("-a", "s1"): "-b"})
+        assert names.map("/c/projects/-a/s1.jsonl") == "/c/projects/-b/s1.jsonl"
+        assert names.map("/c/projects/-a/s1/subagents/x") == "/c/projects/-b/s1/subagents/x"
+        assert names.map(r"C:\c\projects\-a\s1\subagents") == r"C:\c\projects\-b\s1\subagents"
+        assert names.map("/c/projects/-a/s2.jsonl") is None
+        assert names.map("/c/projects/-a") is None

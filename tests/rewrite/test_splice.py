@@ -7,14 +7,13 @@ import json
 import pytest
 
 from ccmove.rewrite import splice as make
-from ccmove.rewrite.jsonspan import Node, Pointer, find, parse
+from ccmove.rewrite.jsonspan import Node, Pointer, parse
 from ccmove.rewrite.splice import Splice, apply
+from tests.rewrite.strategies import node_at as at
 
 
 def node_at(text: str, *pointer: str | int) -> Node:
-    found = find(parse(text), pointer)
-    assert found is not None
-    return found
+    return at(parse(text), *pointer)
 
 
 def set_at(text: str, pointer: Pointer, value: str) -> Splice:
@@ -24,7 +23,7 @@ def set_at(text: str, pointer: Pointer, value: str) -> Splice:
 def rename(text: str, pointer: Pointer, name: str) -> Splice:
     parent = node_at(text, *pointer[:-1])
     number = [key.value for key in parent.keys].index(pointer[-1])
-    return make.rename_key(parent, number, name)
+    return make.set_string(parent.keys[number], name)
 
 
 def add(text: str, pointer: Pointer, *items: tuple[str, str]) -> list[Splice]:

@@ -95,9 +95,12 @@ class TestConfig:
         assert projects(before, life, native=True) == ({"/n": kept, "/o": before["/o"]}, [])
 
     def test_two_that_became_one_are_two_again(self) -> None:
+        """What came since can't be told apart: it stays where it is, and that is named."""
         before = {"/a": {"l": [1], "p": "/a"}, "/b": {"l": [2], "p": "/b"}}
-        found = projects(before, lambda p: p["/c"].update(since=1), BOTH)
-        assert found == ({"/a": {"l": [1], "p": "/a", "since": 1}, "/b": before["/b"]}, [])
+        found, named = projects(before, lambda p: p["/c"].update(since=1), BOTH)
+        assert {name: found[name] for name in before} == before
+        assert found["/c"]["since"] == 1
+        assert named == ["/projects/~1c"]
 
     @pytest.mark.parametrize("values", [({"v": 1}, {"v": 2}), ({}, {}), ({"p": "/a"}, {})])
     def test_a_swap_with_paths_that_came_since(self, values: tuple[Any, Any]) -> None:
