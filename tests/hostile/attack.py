@@ -93,7 +93,7 @@ class Target:
         names = [path.name for path in self.state.home.rglob("*")]
         ours = [n for n in names if ".ccmove-" in n or n.endswith(".lock") or "journal" in n]
         assert ours == []
-        assert not (self.own / "work").exists()
+        assert not (self.own / "run").exists()
 
 
 def _is_ignored(line: str, names: Iterable[str]) -> bool:

@@ -97,10 +97,9 @@ def test_the_sweep_sees_what_following_links_would_do(deep: Target) -> None:
 
 TEMPORARY: dict[str, Callable[[Target], Path]] = {
     "history.jsonl.lock": lambda t: t.state.config_dir,
-    "history.jsonl.lock.ccmove-": lambda t: t.state.config_dir,
     ".claude.json.lock": lambda t: t.state.home,
     "journal.json.new": lambda t: t.own,
-    "work": lambda t: t.own,
+    "run": lambda t: t.own,
     ".ccmove-": lambda t: t.handle.directory,
 }
 

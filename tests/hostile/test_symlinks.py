@@ -61,7 +61,7 @@ MOVE_PATHS: dict[str, Where] = {
     "our lock": lambda t: t.own / "lock",
     "the journal": lambda t: t.own / "journal.json",
     "the journal to be": lambda t: t.own / "journal.json.new",
-    "the work directory": lambda t: t.own / "work",
+    "the directory of a run": lambda t: t.own / "run",
     "the client's history lock": lambda t: t.state.config_dir / "history.jsonl.lock",
     "the client's config lock": lambda t: t.state.home / ".claude.json.lock",
 }
@@ -102,7 +102,7 @@ BACKUP_PATHS: dict[str, Where] = {
     "the backup": lambda t: next((t.own / "backups").iterdir()),
     "its manifest": lambda t: next((t.own / "backups").glob("*/manifest.json")),
     "its files": lambda t: next((t.own / "backups").glob("*/files")),
-    "a saved file": lambda t: next((t.own / "backups").glob("*/files/0")),
+    "a saved file": lambda t: next((t.own / "backups").glob("*/files/0.before")),
     "projects": lambda t: t.state.projects,
     "the moved directory": lambda t: t.target,
     "the moved index": lambda t: t.target / "sessions-index.json",
@@ -166,8 +166,7 @@ def test_pruning_does_not_follow_links_inside_a_backup(target: Target) -> None:
     assert target.move().exit == 0
     (target.outside / "precious").write_text("precious")
     backup = BACKUP_PATHS["the backup"](target)
-    (backup / "displaced").mkdir()
-    (backup / "displaced" / "0").symlink_to(target.outside)
+    (backup / "files" / "link").symlink_to(target.outside)
     target.remember()
     assert target.run("backups", "--prune", "--keep", "0").exit == 0
     target.outside_is_untouched()

@@ -147,7 +147,7 @@ def test_what_loses_a_conflict_stays_in_the_backup(bench: Bench, choice: str) ->
     expected.write(state.config_file, stringify(config, 2))
     moved = bench.ok("--on-conflict", choice, old.path, new.path)
     bench.expect(expected)
-    backup = state.config_dir / "ccmove" / "backups" / moved["backup"] / "displaced"
+    backup = state.config_dir / "ccmove" / "backups" / moved["backup"] / "aside"
     lost = [p.read_bytes() for p in backup.iterdir() if p.is_file()]
     assert lost == [contents[choice == "keep-old"]]
 
