@@ -1,0 +1,89 @@
+"""IDs in the order of the runs, whatever the clock says."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from ccmove.claude.layout import Layout
+from ccmove.errors import RefusedError
+from ccmove.run import backups as backup
+from tests.support.hints import hint_of
+
+NOON = 1_794_830_400  # 2026-11-16T12:00:00Z
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    home = Path(os.path.realpath(tmp_path))
+    (home / ".claude" / "ccmove" / "backups").mkdir(parents=True)
+    return Layout(home / ".claude", home / ".claude.json", home)
+
+
+class TestIds:
+    """The clock is set by the test, and what is random is not."""
+
+    @pytest.fixture(autouse=True)
+    def clock(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(time, "time", lambda: NOON + 0.5)
+        monkeypatch.setattr(os, "urandom", lambda n: b"\x3f\x9c\x01\x02\x03"[:n])
+
+    def made(self, layout: Layout, *names: str) -> str:
+        for name in names:
+            (layout.backups / name).mkdir()
+        return backup.new_id(layout)
+
+    def test_the_first_is_the_time_and_something_random(self, layout: Layout) -> None:
+        assert self.made(layout) == "20261116T120000Z-3f9c"
+
+    def test_it_is_so_after_older_ones(self, layout: Layout) -> None:
+        assert self.made(layout, "20261116T115959Z-ffff", "20261116T120000Z-3f9b") == (
+            "20261116T120000Z-3f9c"
+        )
+
+    @pytest.mark.parametrize(
+        ("newest", "following"),
+        [
+            ("20261116T120000Z-3f9c", "20261116T120000Z-3f9d"),
+            ("20261116T120000Z-fffe", "20261116T120000Z-ffff"),
+            ("20261116T120000Z-ffff", "20261116T120001Z-0000"),
+            ("20300708T091011Z-000a", "20300708T091011Z-000b"),
+            ("20300708T091011Z-0fff", "20300708T091011Z-1000"),
+            ("20300708T091011Z-ffff", "20300708T091012Z-0000"),
+            ("20301231T235959Z-ffff", "20310101T000000Z-0000"),
+            ("20300230T000000Z-ffff", "20300302T000001Z-0000"),
+        ],
+    )
+    def test_it_comes_right_after_one_from_the_future(
+        self, layout: Layout, newest: str, following: str
+    ) -> None:
+        assert self.made(layout, "20200101T000000Z-0000", newest) == following
+
+    def test_after_the_last_of_all_there_is_none(self, layout: Layout) -> None:
+        with pytest.raises(RefusedError) as caught:
+            self.made(layout, "99991231T235959Z-ffff")
+        last = layout.backups / "99991231T235959Z-ffff"
+        assert str(caught.value) == f"no later backup than {last} can be made"
+        assert hint_of(caught.value) == "its date can't be right: move it out of the way"
+
+    def test_other_names_do_not_count(self, layout: Layout) -> None:
+        assert self.made(layout, "20301316T120000Z-0000", "notes", "20300101T000000Z-000") == (
+            "20261116T120000Z-3f9c"
+        )
+        (layout.backups / "20260101T000000Z-0000").mkdir()
+        (layout.backups / "20250101T000000Z-0000").mkdir()
+        assert backup.backup_ids(layout) == ["20250101T000000Z-0000", "20260101T000000Z-0000"]
+
+    def test_a_run_that_was_set_aside_counts_as_well(self, layout: Layout) -> None:
+        (layout.unfinished / "20300708T091011Z-000a").mkdir(parents=True)
+        assert backup.new_id(layout) == "20300708T091011Z-000b"
+
+
+
+def test_ids_differ_by_chance(layout: Layout) -> None:
+    assert len({backup.new_id(layout)[-4:] for _ in range(40)}) > 30
+    assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{4}", backup.new_id(layout))
