@@ -1,4 +1,4 @@
-"""Manifests, journals and lists of edits: refused cleanly, or confined to what a run may touch.
+"""Manifests and journals: refused cleanly, or confined to what a run may touch.
 
 Most inputs are changes of a real manifest, signed again: the checksum is no secret.
 """
@@ -17,15 +17,12 @@ from typing import Any
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Document, Fingerprint
 from ccmove.errors import RefusedError, UnsettledError
-from ccmove.rewrite import jsonspan, rewriter
-from ccmove.rewrite import splice as edits
-from ccmove.rewrite.splice import Edit
+from ccmove.plan.model import FolderHolds, Rename
 from ccmove.run import backups as backup
-from ccmove.run import journal, manifest, reversal
+from ccmove.run import journal, manifest
 from ccmove.run.journal import Journal
-from ccmove.run.manifest import Content, Manifest, SavedFile
-from fuzz.source import Source, blank, document, leaf, spelled, text
-from fuzz.spans import NAMES, containers, reference
+from ccmove.run.manifest import Content, Manifest, Wrote, WroteHistory
+from fuzz.source import Source, document, text
 
 LONGEST_INPUT = 64
 HOME = "/nonexistent/home"
@@ -35,19 +32,21 @@ SAMPLE = (Path(__file__).parent / "samples" / "manifest.json").read_text()
 ID: str = json.loads(SAMPLE)["id"]
 OTHER_ID = "20200101T000000Z-0000"
 
-READERS: tuple[Any, ...] = (backup, journal, manifest)
+READERS: tuple[Any, ...] = (backup, journal)
+RUN = Path(f"{STATE}/ccmove/run")
 
 Place = tuple[str | int, ...]
 ODD: tuple[Any, ...] = (
     None, True, -1, 0, 1.5, 10**30, float("inf"), "", "x", ".", "..", "\0", [], {}, [[]], ["x"],
     [["/etc", "/srv"]], [["", "/"]], [["x", "."]], [["/", STATE]], {"a": 1}, 0o100644, 1 << 63,
     ID, OTHER_ID, ID + "\n", "move", "restore", "rename", "mkdir", "rmdir", "merge", "split",
-    "index", "history", "config", "other", "files/0", "files/0.json", "files/../0",
+    "index", "history", "config", "other", "same", "Wrote", "WroteHistory", "Rename", "Mkdir",
+    "Rmdir", "Holds", "FolderHolds", "Content",
     "0" * 64, "\ud800",
 )  # fmt: skip
 PIECES = (
-    "$C", "$CONFIG", STATE, HOME, "projects", "ccmove", "work", "backups", ID, OTHER_ID,
-    "displaced", "..", ".", "", "settings.json", "history.jsonl", "sessions-index.json",
+    "$C", "$CONFIG", "$RUN", "~", STATE, HOME, "projects", "ccmove", "run", "backups", ID,
+    OTHER_ID, "aside", "parked", "files", "0.before", "..", ".", "", "settings.json", "history.jsonl", "sessions-index.json",
     ".session-aliases",
     "memory", "jobs", "state.json", "plugins", "installed_plugins.json", ".mcp.json", ".claude",
     "settings.local.json", "1.jsonl", "journal.json", "lock", "/etc", "/srv", "x", "\0", "\ud800",
@@ -55,8 +54,8 @@ PIECES = (
     f".ccmove-{ID}-0", ".config/Claude/claude-code-sessions", "local_1.json", "/nonexistent/code",
 )  # fmt: skip
 USUAL = (
-    "$CONFIG", "$C/history.jsonl", "$C/projects/-a", "$C/projects/-a/1.jsonl", "$C/ccmove/work/0",
-    f"$C/ccmove/backups/{ID}/displaced/0", "$C/projects/-a/sessions-index.json",
+    "$CONFIG", "$C/history.jsonl", "$C/projects/-a", "$C/projects/-a/1.jsonl", "$RUN/aside/0",
+    "$RUN/parked/0", f"$C/ccmove/backups/{ID}/aside/0", "$C/projects/-a/sessions-index.json",
     "$C/projects/-a/memory/MEMORY.md", "$C/projects/-a/.session-aliases", "$C/jobs/1/state.json",
     "$C/plugins/installed_plugins.json", "$C/settings.json", "$C/ccmove/journal.json",
     "/nonexistent/code/new", "/nonexistent/code/my-app/.mcp.json", "/nonexistent/code/other",
@@ -69,7 +68,7 @@ USUAL = (
 def check(data: bytes) -> None:
     """One way of looking at it, chosen by the first byte."""
     source = Source(data)
-    ways = (_changed_manifest, _changed_manifest, _any_bytes, _changed_journal, _changed_edits)
+    ways = (_changed_manifest, _changed_manifest, _any_bytes, _changed_journal)
     source.pick(ways)(source)
 
 
@@ -77,15 +76,16 @@ def check(data: bytes) -> None:
 
 
 @contextmanager
-def _on_disk(data: bytes, saved: bytes = b"") -> Iterator[None]:
-    """What is read is this. By hand, since `mock` takes longer than all the rest."""
+def _on_disk(data: bytes) -> Iterator[None]:
+    """What is read is this; of the run under way only the journal is there."""
 
-    def read(path: Path, _largest: int = 0) -> Document:
-        found = data if path.suffix == ".json" else saved
-        return Document(path, found, Fingerprint(0, 0, 0, 0))
+    def read(path: Path, _largest: int = 0) -> Document | None:
+        if path.parent == RUN:
+            return None
+        return Document(path, data, Fingerprint(0, 0, 0, 0))
 
     before = [module.read_document for module in READERS]
-    for module in READERS:
+    for module in READERS:  # by hand, since `mock` takes longer than all the rest
         module.read_document = read
     try:
         yield
@@ -102,7 +102,7 @@ def _read_manifest(data: bytes, identifier: str) -> None:
             _check_words(error)
             return
     assert found.id == identifier
-    _check_manifest(found)
+    _check_manifest(found, LAYOUT.backups / identifier)
 
 
 def _read_journal(data: bytes) -> None:
@@ -140,12 +140,12 @@ def sign(record: Any) -> Any:
 
 
 def _sample(source: Source) -> dict[str, Any]:
-    """The real manifest, mostly with one step and one file alone, which is far sooner read."""
+    """The real manifest, mostly with one operation alone, which is far sooner read."""
     record: dict[str, Any] = json.loads(SAMPLE)
     chosen = source.byte()
     if chosen != 255:
-        for name, number in (("steps", chosen), ("inodes", chosen), ("files", chosen >> 2)):
-            record[name] = [record[name][number % 4]]
+        rows = record["operations"]
+        record["operations"] = [rows[chosen % len(rows)]]
     return record
 
 
@@ -159,14 +159,28 @@ def _changed_manifest(source: Source) -> None:
 
 
 def _changed_journal(source: Source) -> None:
-    record: Any = {"schema": 1, "id": ID, "mark": 7, "locks": ["$C/history.jsonl.lock"]}
+    record: Any = {"schema": manifest.SCHEMA, "id": ID, "manifest": None}
     staged = f"{_path(source)}/.ccmove-{ID}-1" if source.below(4) else _path(source)
-    record |= {"staged": [f"$C/.ccmove-{ID}-0", staged], "manifest": None}
+    record["staged"] = [f"$C/.ccmove-{ID}-0", staged]
     if source.yes():
         record["manifest"] = sign(_changed(source, _sample(source)))
+        record["staged"] = _staged(record["manifest"])
     if source.yes():
         record = _changed(source, record)
     _read_journal(json.dumps(record).encode())
+
+
+def _staged(record: Any) -> list[str]:
+    """What a run would have staged for these operations, as far as they can be read."""
+    rows = record.get("operations") if isinstance(record, dict) else None
+    found = []
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, dict) and isinstance(row.get("number"), int):
+            path = str(row.get("path"))
+            parent = "~" if path == "$CONFIG" else os.path.dirname(path)
+            parent = parent if row.get("before") else "$RUN/staged"
+            found.append(f"{parent}/.ccmove-{ID}-{row['number']}")
+    return found
 
 
 # -- changing --------------------------------------------------------------------------------------
@@ -224,49 +238,63 @@ def _path(source: Source) -> str:
 # -- what may be in a manifest that is believed ----------------------------------------------------
 
 _ANY_ID = r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}"
-_DISPLACED = rf"ccmove/backups/{_ANY_ID}/displaced/.+"
-MOVABLE = re.compile(rf"projects/.+|ccmove/work/.+|{_DISPLACED}", re.DOTALL)
+KEPT = rf"ccmove/(?:run|backups/{_ANY_ID})/(?:aside|parked)/.+"
+MOVABLE = re.compile(rf"projects/.+|{KEPT}", re.DOTALL)
 REWRITABLE = {
-    "config": re.compile(_DISPLACED, re.DOTALL),
-    "history": re.compile(r"history\.jsonl"),
-    "index": re.compile(rf"projects/[^/]+/sessions-index\.json|{_DISPLACED}", re.DOTALL),
+    "config": re.compile(r"(?!)"),
+    "index": re.compile(rf"projects/[^/]+/sessions-index\.json|{KEPT}", re.DOTALL),
     "other": re.compile(
         rf"projects/[^/]+/\.session-aliases|projects/[^/]+/memory/.+|jobs/[^/]+/state\.json"
-        rf"|plugins/installed_plugins\.json|{_DISPLACED}",
+        rf"|plugins/installed_plugins\.json|{KEPT}",
         re.DOTALL,
     ),
 }
-OWN_FOLDER = re.compile(rf"{STATE}/(?!(?:projects|ccmove)(?:/|$)).+", re.DOTALL)
+OURS = re.compile(rf"{STATE}/(?:projects|ccmove)(?:/.*)?", re.DOTALL)
 PROJECT_FILE = re.compile(r"(.*)/(?:\.claude/settings(?:\.local)?\.json|\.mcp\.json)", re.DOTALL)
 DESKTOP_FILE = re.compile(
     rf"{HOME}/\.config/Claude/claude-code-sessions/(?:.*/)?local_[^/]*\.json", re.DOTALL
 )
 
 
-def _check_manifest(found: Manifest) -> None:
-    """Every value has its kind, every path is one that a run may touch, and all can be written."""
-    named = {path for pair in (*found.moves, *found.folders) for path in pair}
-    for step in found.steps:
-        assert (step.target is not None) == (step.kind == "rename")
-        for path in (step.path, step.target):
-            assert path is None or _may_move(_spelled(path), named), path
-        assert step.kind == "rename" or str(step.path) not in named
-    for file in found.files:
-        for path in (file.path, file.ends):
-            assert _may_rewrite(_spelled(path), file.place, named), (path, file.place)
-        assert (file.saved is None) == (file.before is None)
-        for name in (file.saved, file.edits):
-            assert name is None or re.fullmatch(r"files/[0-9]+(\.json)?", name)
-        assert file.edits is None or file.edits_sha256 is not None
+def _check_manifest(found: Manifest, run: Path) -> None:
+    """Every path is one that a run may touch, and all of it can be written again."""
+    folders = {_spelled(path) for pair in found.folders for path in pair}
+    places = {_spelled(path) for path in found.places}
+    assert not any(OURS.fullmatch(path) or path == "/" for path in folders | places)
+    for operation in found.operations:
+        match operation:
+            case Rename(holds=FolderHolds()):
+                for path in (operation.path, operation.target):
+                    assert _is_folder(_spelled(path), folders), path
+            case Rename():
+                assert all(map(_may_move, (operation.path, operation.target)))
+            case Wrote():
+                for path in (operation.path, operation.ends):
+                    assert _may_rewrite(_spelled(path), operation.place, places), path
+                _check_contents(operation.before, operation.after)
+            case WroteHistory():
+                assert operation.path == LAYOUT.history
+                _check_contents(operation.before, operation.after)
+            case _:
+                assert _may_move(operation.path), operation
+                assert 0 <= operation.mode <= 0o7777
+    for path in found.only_copies:
+        assert re.fullmatch(KEPT, _inside(path), re.DOTALL), path
     for project in found.projects:
         for name in (project.source, project.target, *project.entries):
             assert name not in ("", ".", "..")
             assert "/" not in name
-    assert all(type(number) is int and number >= 0 for number in found.inodes)
-    assert len(found.inodes) == len(found.steps)
-    again = json.loads(json.dumps(manifest.to_json(found, LAYOUT)))
-    assert manifest.from_json(again, LAYOUT) == found
+    again = json.loads(json.dumps(manifest.to_json(found, LAYOUT, run)))
+    assert manifest.from_json(again, LAYOUT, run) == found
     found.paths.map(STATE)
+
+
+def _check_contents(*contents: Content | None) -> None:
+    for content in contents:
+        if content is not None:
+            assert re.fullmatch("[0-9a-f]{64}", content.sha256)
+            assert content.size >= 0
+            assert 0 <= content.mode <= 0o7777
 
 
 def _spelled(path: Path) -> str:
@@ -279,155 +307,37 @@ def _spelled(path: Path) -> str:
     return spelled
 
 
-def _may_move(path: str, named: set[str]) -> bool:
-    if path.startswith(f"{STATE}/") and MOVABLE.fullmatch(path.removeprefix(f"{STATE}/")):
-        return True
+def _inside(path: Path) -> str:
+    """Below the state; nothing when it is not."""
+    spelled = _spelled(path)
+    return spelled.removeprefix(f"{STATE}/") if spelled.startswith(f"{STATE}/") else ""
+
+
+def _may_move(path: Path) -> bool:
+    return bool(MOVABLE.fullmatch(_inside(path)))
+
+
+def _is_folder(path: str, folders: set[str]) -> bool:
     parent, _, name = path.rpartition("/")
-    parents = {str(Path(one).parent) for one in named}
-    return path in named or (name.startswith(".ccmove-parked-") and (parent or "/") in parents)
+    parents = {os.path.dirname(one) for one in folders}
+    return path in folders or (name.startswith(".ccmove-parked-") and (parent or "/") in parents)
 
 
-def _may_rewrite(path: str, place: str, named: set[str]) -> bool:
+def _may_rewrite(path: str, place: str, places: set[str]) -> bool:
     if path == f"{HOME}/.claude.json":
         return place == "config"
-    if path.startswith(f"{STATE}/"):
-        if REWRITABLE[place].fullmatch(path.removeprefix(f"{STATE}/")):
-            return True
-        named = {one for one in named if OWN_FOLDER.fullmatch(str(Path(one)))}
+    if REWRITABLE[place].fullmatch(_inside(Path(path))):
+        return True
     inside = PROJECT_FILE.fullmatch(path)
-    is_projects = inside is not None and any(
-        f"{inside[1]}/".startswith(f"{Path(one)}/".replace("//", "/")) for one in named
-    )
+    is_projects = inside is not None and any(f"{inside[1]}/".startswith(f"{p}/") for p in places)
     return place == "other" and (is_projects or bool(DESKTOP_FILE.fullmatch(path)))
 
 
 def _check_journal(found: Journal) -> None:
     assert manifest.ID_PATTERN.fullmatch(found.id)
-    assert 0 <= found.mark < 10**9
-    assert set(found.locks) <= set(LAYOUT.client_locks)
     for path in found.staged:
         assert re.fullmatch(rf"\.ccmove-{found.id}-[0-9]+", os.path.basename(_spelled(path)))
     if found.manifest is not None:
         assert found.manifest.id == found.id
-        _check_manifest(found.manifest)
-
-
-# -- lists of edits --------------------------------------------------------------------------------
-
-TAILS = ("", ",", " ,")
-REPLACED = (
-    "a",
-    "x",
-    '"x"',
-    '"a"',
-    "/code/app",
-    "/src/new-app",
-    "0",
-    "1",
-    "true",
-    "[",
-    "",
-    '"b":',
-    "\ud83d",
-)
-ODD_IN_EDITS: tuple[Any, ...] = (
-    None, 1, -1, -2, 10**20, True, "", "{", "1, 2", '"\ud83d"', "]", '"x"', "7", "do", "key", "set",
-    [], [[]], [-1], ["a", None], ["entries", 10**20], ",", "1", ":", ',"b":1,"a":', '"a":', ", 1",
-    "\n",
-)  # fmt: skip
-
-
-def _changed_edits(source: Source) -> None:
-    """Edits that are believed can be undone in any document, and leave it a document."""
-    current = document(source, NAMES)
-    rows = [_edit(source, current) for _ in range(1 + source.below(4))]
-    lines = [[source.below(4), text(source), text(source)] for _ in range(source.below(3))]
-    record: Any = {"edits": rows, "lines": lines, "appended": text(source)}
-    saved = after = current.encode("utf-8", "surrogateescape")
-    if source.below(4) == 1:  # as for an index whose entries change alike
-        record["replaced"] = [[source.pick(REPLACED), source.pick(REPLACED)]]
-        record["edits"] = record["edits"][: source.below(2)]
-        texts = [one.encode("utf-8", "surrogatepass") for one in record["replaced"][0]]
-        after = after.replace(*texts)
-        current = after.decode("utf-8", "surrogateescape") if source.yes() else current
-    if source.below(8) == 1:
-        record = _changed(source, record)
-    data = json.dumps(record).encode()
-    path = Path(f"{STATE}/plugins/installed_plugins.json")
-    contents = Content("0" * 64, 0), Content(hashlib.sha256(after).hexdigest(), 0)
-    digest = hashlib.sha256(data).hexdigest()
-    file = SavedFile(path, path, "other", "files/0", *contents, "files/0.json", digest)
-    with _on_disk(data, saved):
-        try:
-            found = manifest.read_edits(Manifest(ID, "move", "", ()), file, LAYOUT)
-        except RefusedError as error:
-            _check_words(error)
-            return
-    _check_edits(found, current)
-
-
-def _check_edits(found: tuple[list[Edit], list[manifest.Line], str], current: str) -> None:
-    try:
-        reference(current)
-    except ValueError:
-        return  # no document before, so there is nothing to keep
-    known = reversal.Recorded(*found)
-    for one in (known, known.opposite()):
-        back, _ = edits.undo(current, one.edits)
-        after = edits.apply(current, back)
-        reference(after)
-        after.encode("utf-8", "surrogateescape")
-        rewriter.change_lines(current, one.lines).encode("utf-8", "surrogateescape")
-    known.appended.encode("utf-8", "surrogateescape")
-
-
-def _edit(source: Source, current: str) -> list[Any]:
-    """One edit as a run would have written it, or with something odd in it."""
-    kind = source.pick(("set", "key", "add", "remove"))
-    pointer, before, after = _aimed(source, kind, current)
-    row: list[Any] = [
-        kind,
-        pointer,
-        before if kind != "add" else None,
-        after if kind != "remove" else None,
-    ]
-    anchor = "x" if source.below(8) == 1 else None
-    row += [anchor, source.below(4) if kind in ("key", "remove") else -1]
-    row += [_lead(source, pointer[-1]), source.pick(TAILS)] if kind == "remove" else ["", ""]
-    if source.below(4) == 1:
-        row[source.below(len(row))] = json.loads(json.dumps(source.pick(ODD_IN_EDITS)))
-    return row
-
-
-def _aimed(source: Source, kind: str, current: str) -> tuple[list[str | int], str, str]:
-    """Pointer, before and after; mostly of something that is in the document now."""
-    pointer = [_token(source) for _ in range(1 + source.below(3))]
-    before, after = _json(source), _json(source)
-    opened = [(n, p) for n, p in containers(jsonspan.parse(current)) if n.items]
-    if opened and source.below(4):
-        node, above = source.pick(opened)
-        number = source.below(len(node.items))
-        pointer = [*above, node.keys[number].value if node.keys else number]
-        after = current[node.items[number].start : node.items[number].end]
-    if kind == "key":
-        after = json.dumps(str(pointer[-1]))
-        pointer[-1] = source.pick(NAMES)
-        before = spelled(source, str(pointer[-1]))
-    if kind == "remove":
-        pointer[-1] = _token(source)
-    return pointer, before, after
-
-
-def _token(source: Source) -> str | int:
-    return source.pick(NAMES[:5]) if source.below(3) else source.below(3)
-
-
-def _lead(source: Source, token: str | int) -> str:
-    comma = f"{blank(source)},{blank(source)}"
-    if isinstance(token, int):
-        return comma
-    return f"{comma}{spelled(source, token)}{blank(source)}:{blank(source)}"
-
-
-def _json(source: Source) -> str:
-    return leaf(source) if source.yes() else document(source, NAMES, depth=3)
+        assert len(found.staged) == len(found.manifest.written)
+        _check_manifest(found.manifest, RUN)

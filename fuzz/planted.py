@@ -42,14 +42,10 @@ def _without_comma(parent: jsonspan.Node, gone: Iterable[int]) -> list[splice.Sp
 _read = manifest.Spelling.read
 
 
-def _with_dots(self: manifest.Spelling, text: object) -> Path:
+def _with_dots(self: manifest.Spelling, text: str) -> Path:
     """Without the look for `..` in what begins with `$C/`."""
-    spelled = str(text)
-    return self.state / spelled[3:] if spelled.startswith("$C/") else _read(self, text)
-
-
-def _any_place(self: manifest.Spelling, text: object, _place: str) -> Path:
-    return self.read(text)
+    state = dict(self.places)["$C"]
+    return state / text[3:] if text.startswith("$C/") else _read(self, text)
 
 
 BUGS: dict[str, dict[str, Bug]] = {
@@ -69,12 +65,12 @@ BUGS: dict[str, dict[str, Bug]] = {
     "manifests": {
         "a path may lead up again": lambda patch: patch(manifest.Spelling, "read", _with_dots),
         "any file may be rewritten": lambda patch: patch(
-            manifest.Spelling, "read_rewritten", _any_place
+            manifest.Policy, "_may_rewrite", lambda *_: True
         ),
-        "a name may be a path": lambda patch: patch(manifest, "_name", manifest._text),
-        "an edit may hold anything": lambda patch: patch(
-            manifest, "_json_text", lambda *_, **__: None
+        "anything may be renamed": lambda patch: patch(
+            manifest.Policy, "_may_move", lambda *_: True
         ),
+        "a name may be a path": lambda patch: patch(manifest, "_check_names", lambda _: None),
     },
     "paths": {
         "part of a name counts": lambda patch: patch(pathmap, "tail_below", _prefix),
