@@ -25,9 +25,9 @@ TESTS = {
     "splice": ["tests/rewrite/test_splice.py", "tests/rewrite/test_documents.py"],
     "other": ["tests/rewrite/test_documents.py"],
     "index": ["tests/rewrite/test_documents.py"],
-    "planner": ["tests/unit/test_planner.py"],
-    "journal": ["tests/unit/test_journal.py"],
-    "backup": ["tests/unit/test_backup.py"],
+    "planner": ["tests/shapes"],
+    "journal": ["tests/hostile/test_data_not_orders.py"],
+    "backup": ["tests/run/test_ids.py", "tests/e2e/test_backups.py"],
 }
 PACKAGES = {"encoding": "claude", "planner": "plan", "journal": "run", "backup": "run"}
 FILES = {"encoding": "naming", "backup": "backups"}  # where the module is named otherwise
