@@ -145,9 +145,11 @@ def test_root_does_not_touch_the_state_of_another_user(target: Target, command: 
 
 @needs_root
 def test_root_may_look_at_the_state_of_another_user(target: Target) -> None:
+    """But a preview refuses what the move would refuse (law 8)."""
     give_away(target.state.home)
     target.remember()
-    assert target.move("--dry-run").exit == 0
+    assert target.move("--dry-run").exit == 4
+    assert target.run("list").exit == 0
     assert target.run("backups").exit == 0
     target.nothing_changed(ignore=())
 

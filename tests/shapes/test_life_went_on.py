@@ -191,7 +191,8 @@ def test_an_old_directory_that_exists_again_is_united_with_what_comes_back(
     bench.ok(old.path, new)
     came = state.project("old", sessions=1, index=True, memory={"MEMORY.md": "y\n", "z.md": "z\n"})
     found = {p.name for p in directory_of(state, new).iterdir()}
-    bench.restore()
+    report = bench.restore(warned=True)
+    assert any(str(state.config_file) in warning for warning in report["warnings"])
     assert not directory_of(state, new).exists()
     assert {p.name for p in old.directory.iterdir()} == {
         *found,
@@ -211,7 +212,7 @@ def test_that_too_can_be_undone(bench: Bench, old: ProjectHandle, new: Path) -> 
     bench.ok(old.path, new)
     state.project("old", sessions=1, index=True, memory={"MEMORY.md": "y\n"})
     before = bench.tree()
-    undone = bench.restore()
+    undone = bench.restore(warned=True)  # what OLD has by now is named
     bench.restore(undone["backup"])
     bench.expect(before)
 
