@@ -108,13 +108,12 @@ def _answer(call: Call, parse: Callable[[list[str]], Asked]) -> Answer:
         asked = parse(call.argv)
         call.printer = Printer(**asked.options)
         call.config_dir = call.printer.config_dir
-        try:
-            return asked.work(call)
-        finally:
-            for bar in call.bars:
-                bar.close()
+        return asked.work(call)
     except (Exception, KeyboardInterrupt) as error:
         return call.failure(_reason(call, error)), show_result
+    finally:
+        for bar in call.bars:
+            bar.close()
 
 
 def _reason(call: Call, error: BaseException) -> CcmoveError:
