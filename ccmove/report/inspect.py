@@ -40,7 +40,7 @@ def show_list(listing: Listing, printer: Printer) -> None:
             ("bold" if project.is_missing else "", _cells(project, size, _ago, ", "))
             for project in listing.projects
         ]
-        printer.table(HEADINGS, rows, numbers=HEADINGS[:2], wrapped=HEADINGS[4:])
+        printer.table(HEADINGS, rows, wrapped=HEADINGS[4:])
     if not printer.quiet:
         printer.on_stderr().lines(_remarks(listing))
 
@@ -128,8 +128,7 @@ def show_backups(backups: list[Backup], printer: Printer) -> None:
     """Every backup, newest first."""
     if backups and printer.terminal and not (printer.as_json or printer.quiet):
         rows = [("" if row.stands else "dim", _backup_cells(row)) for row in backups]
-        headings = ("ID", "KIND", "SIZE", "", "MOVE")
-        printer.table(headings, rows, numbers=("SIZE",), wrapped=("MOVE",))
+        printer.table(("ID", "KIND", "SIZE", "", "MOVE"), rows, wrapped=("MOVE",))
         return
     lines = [line for row in backups for line in _backup_lines(row)]
     printer.answer(
