@@ -24,7 +24,7 @@ from ccmove.cli.resolve import (
     refuse_live,
     resolve_pair,
 )
-from ccmove.errors import Hint, NothingKnownError, UsageError, run
+from ccmove.errors import NothingKnownError, UsageError, run
 from ccmove.plan import worktrees
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import plan_move
@@ -75,20 +75,16 @@ def move_command(
     if from_file:
         pairs = read_pairs(_read_text(from_file), from_file)
     elif old is None or new is None:
-        raise UsageError("two paths are needed: OLD and NEW", _one_word(context, old))
+        # Perhaps the single word is a command, misspelled.
+        names = context.find_root().command.to_info_dict(context)["commands"]
+        meant = difflib.get_close_matches(old or "", names, n=1)
+        hint = run("ccmove", meant[0], text="did you mean") if meant else USUAL
+        raise UsageError("two paths are needed: OLD and NEW", hint)
     else:
         pairs = [resolve_pair(old, new)]
     call.moves = tuple(pair.real for pair in pairs)
     full = options.pop("verify") == "full"
     return move(call.find_layout(), pairs, call.progress(), full=full, **options), show_result
-
-
-def _one_word(context: click.Context, word: str | None) -> Hint:
-    """What to type instead of a single word: perhaps it is a command, misspelled."""
-    app = context.find_root().command
-    names = app.list_commands(context) if isinstance(app, click.Group) else []
-    meant = difflib.get_close_matches(word or "", names, n=1)
-    return run("ccmove", meant[0], text="did you mean") if meant else USUAL
 
 
 def _read_text(name: str) -> str:
