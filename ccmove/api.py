@@ -15,13 +15,12 @@ when a decision or another process is in the way, `NothingKnownError` when there
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.cli import move as moving
 from ccmove.cli import restore as restoring
-from ccmove.cli.move import MoveOptions
 from ccmove.cli.resolve import Pair, resolve_pair
 from ccmove.errors import CcmoveError, NothingKnownError, RefusedError
 from ccmove.report.result import Result
@@ -36,7 +35,7 @@ class Move:
 
     state: Layout
     pair: Pair
-    options: MoveOptions
+    options: dict[str, Any]
     preview: Result
 
 
@@ -46,15 +45,14 @@ def find_state(config_dir: str | None = None) -> Layout:
 
 
 def plan_move(old: str, new: str, *, config_dir: str | None = None, **options: Any) -> Move:
-    """Look at what a move from `old` to `new` would change; `options` are those of MoveOptions."""
-    state, pair, chosen = find_state(config_dir), resolve_pair(old, new), MoveOptions(**options)
-    preview = moving.move(state, [pair], replace(chosen, dry_run=True))
-    return Move(state, pair, chosen, preview)
+    """Look at what a move would change; options as on the command line, such as `only=True`."""
+    state, pair = find_state(config_dir), resolve_pair(old, new)
+    return Move(state, pair, options, moving.move(state, [pair], dry_run=True, **options))
 
 
 def apply(move: Move) -> Result:
     """Do it, or leave everything as it was. The state is looked at again, under the locks."""
-    return moving.move(move.state, [move.pair], replace(move.options, dry_run=False))
+    return moving.move(move.state, [move.pair], **move.options)
 
 
 def restore(

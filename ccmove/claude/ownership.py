@@ -137,10 +137,10 @@ class Evidence:
         self._lower = PathMap(tuple((old.lower(), new.lower()) for old, new in paths.moves))
         self._listed = self._by_name(listed)
         for name, owners in ledger.owners.items():
-            self._listed[self._fold(name)] += [(path, "an earlier move") for path in sorted(owners)]
+            self._listed[self.fold(name)] += [(path, "an earlier move") for path in sorted(owners)]
         self._others = self._by_name((path, "a list") for path in others)
         olds = [spelled for old, _ in paths.moves for spelled in _spellings(old)]
-        self._passes = sieve(*map(self._fold, olds))
+        self._passes = sieve(*map(self.fold, olds))
         self._asked = self._by_name((old, "its name, which nobody else claims") for old in olds)
         self.exists = cache(folder_exists)
 
@@ -148,13 +148,13 @@ class Evidence:
         """By each name that some client gives the path; a long name's unknown suffix is none."""
         found: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for path, evidence in listed:
-            for name in {self._fold(name) for name in possible_names(path)}:
+            for name in {self.fold(name) for name in possible_names(path)}:
                 found[name].append((path, evidence))
         return found
 
     def may_concern(self, name: str) -> bool:
         """A first sieve by the name alone, never a proof."""
-        return self._passes(self._fold(name))
+        return self._passes(self.fold(name))
 
     def fits(self, name: str, path: str) -> bool:
         """Whether some client may have kept `path` under `name`."""
@@ -169,16 +169,13 @@ class Evidence:
         """
         return self._folds and not self.paths.covers(path) and self._lower.covers(path.lower())
 
-    def is_same_name(self, one: str, other: str) -> bool:
-        return self._fold(one) == self._fold(other)
-
     def claims(self, directory: ProjectDirectory, owners: Iterable[str]) -> dict[str, str]:
         """Paths with a claim on the directory, each with its evidence.
 
         Beside the owners of transcripts a path that is only listed counts if it is asked about or
         its folder exists: stale entries are common, and they keep nothing in the directory.
         """
-        name = self._fold(directory.name)
+        name = self.fold(directory.name)
         claims = dict.fromkeys(owners, BY_TRANSCRIPTS)
         index = [path for path in sorted(directory.index_paths) if self.fits(directory.name, path)]
         listed = [*self._listed.get(name, ()), *((path, "its index") for path in index)]
@@ -194,7 +191,7 @@ class Evidence:
             claims.update(living or left)
         return claims
 
-    def _fold(self, name: str) -> str:
+    def fold(self, name: str) -> str:
         return name.lower() if self._folds else name
 
 
@@ -242,9 +239,6 @@ class Case:
         new = self.paths.map(path)
         return encode(new) if new is not None else self.directory.name
 
-    def stays(self, path: str) -> bool:
-        return self.evidence.is_same_name(self.target(path), self.directory.name)
-
     @cached_property
     def along(self) -> list[str]:
         """Paths whose folder is gone and whose sessions move together with the only other
@@ -255,8 +249,8 @@ class Case:
 
     def stays_together(self) -> bool:
         """Whether everyone who has a claim is in one directory after the move, too."""
-        name, *others = [self.target(path) for path in self.claims if path not in self.along]
-        return all(self.evidence.is_same_name(name, other) for other in others)
+        targets = {self.target(path) for path in self.claims if path not in self.along}
+        return len(set(map(self.evidence.fold, targets))) == 1
 
     def share(self, path: str) -> Share:
         """What is this path's; a path without others beside it has everything."""
@@ -290,31 +284,31 @@ def _judge(case: Case, findings: Findings) -> None:
         findings.notes.extend(
             f"{name}: also the sessions of {path}, whose folder is gone" for path in case.along
         )
-        findings.portions.extend(_portions(case))
-        findings.left_alone.extend(_left_behind(case))
+        shares = [case.share(path) for path in case.moving]
+        if case.stays_together():
+            target = case.target(case.moving[0])
+            findings.portions.append(Portion(case.directory, target, tuple(shares), True))
+        else:
+            findings.portions.extend(_parts(case, shares))
+            findings.left_alone.extend(_left_behind(case, {share.new_path for share in shares}))
 
 
-def _portions(case: Case) -> Iterator[Portion]:
-    if case.stays_together():
-        shares = tuple(case.share(path) for path in case.moving)
-        yield Portion(case.directory, case.target(case.moving[0]), shares, True)
-        return
-    heirs = [*case.staying, *(case.paths.map(p) for p in case.moving if case.stays(p))]
+def _parts(case: Case, shares: list[Share]) -> Iterator[Portion]:
+    fold = case.evidence.fold
+    here = [s.new_path for s in shares if fold(case.target(s.path)) == fold(case.directory.name)]
+    heirs = [*case.staying, *here]
     heir = heirs[0] if len(heirs) == 1 else None
-    for target in dict.fromkeys(case.target(path) for path in case.moving):
-        shares = tuple(case.share(path) for path in case.moving if case.target(path) == target)
-        yield Portion(case.directory, target, shares, False, heir)
+    for target in dict.fromkeys(case.target(share.path) for share in shares):
+        going = tuple(share for share in shares if case.target(share.path) == target)
+        yield Portion(case.directory, target, going, False, heir)
 
 
-def _left_behind(case: Case) -> Iterator[LeftAlone]:
+def _left_behind(case: Case, new_paths: set[str]) -> Iterator[LeftAlone]:
     """What stays in a directory that is shared, and how to bring it along where that is likely."""
-    if case.stays_together():
-        return
     others = ", ".join(case.staying) or "several paths of this move"
     for entry in case.unowned():
         what = f"in a directory shared with {others}; nothing says whose it is"
         yield LeftAlone(str(case.directory.path / entry), what)
-    new_paths = list({share.new_path for portion in _portions(case) for share in portion.shares})
     for path in case.staying:
         if case.claims[path] == BY_TRANSCRIPTS and not os.path.lexists(path):
             number = sum(owner == path for owner in case.owner_of.values())

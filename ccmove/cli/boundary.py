@@ -48,7 +48,7 @@ class Call:
     config_dir: str | None = None
     layout: Layout | None = None
     moves: Moves = ()
-    bars: list[Progress] = field(default_factory=list)
+    bar: Progress | None = None
 
     def find_layout(self) -> Layout:
         """Where Claude Code keeps its state, for this call."""
@@ -57,8 +57,8 @@ class Call:
 
     def progress(self, *, counts: bool = False) -> Progress:
         """Where long work says how far it is; it is off the screen again at the end."""
-        self.bars.append(Progress(self.printer, counts=counts))
-        return self.bars[-1]
+        self.bar = Progress(self.printer, counts=counts)
+        return self.bar
 
     def failure(self, error: CcmoveError) -> Result:
         """The result of a run that ended with this error."""
@@ -108,13 +108,12 @@ def _answer(call: Call, parse: Callable[[list[str]], Asked]) -> Answer:
         asked = parse(call.argv)
         call.printer = Printer(**asked.options)
         call.config_dir = call.printer.config_dir
-        try:
-            return asked.work(call)
-        finally:
-            for bar in call.bars:
-                bar.close()
+        return asked.work(call)
     except (Exception, KeyboardInterrupt) as error:
         return call.failure(_reason(call, error)), show_result
+    finally:
+        if call.bar is not None:
+            call.bar.close()
 
 
 def _reason(call: Call, error: BaseException) -> CcmoveError:
@@ -161,24 +160,19 @@ def _print(call: Call, result: Any, show: Show) -> int:
             show(result, call.printer)
             call.printer.out.flush()
     except OSError as error:
-        words, command = call.in_words(run("ccmove", "backups", text="the run itself was done"))
-        not_written = _not_written(error, f"; {words}: {command}" if done else "")
-        return code or not_written
+        _give_up_on(sys.stdout)
+        if isinstance(error, BrokenPipeError):  # who reads a pipe may stop at any time
+            return code
+        message = f"the output could not be written: {error.strerror}"
+        if done:  # and stays done
+            hint = run("ccmove", "backups", text="the run itself was done")
+            message += f"; {': '.join(call.in_words(hint))}"
+        try:
+            call.printer.err.write(f"ccmove: {printable(message)}\n")
+        except OSError:
+            _give_up_on(sys.stderr)  # nobody can be told; the exit code still says it
+        return code or (0 if done else 1)
     return code
-
-
-def _not_written(error: OSError, more: str = "") -> int:
-    """The answer could not be written; what was done stays done."""
-    _give_up_on(sys.stdout)
-    if isinstance(error, BrokenPipeError):  # who reads a pipe may stop at any time
-        return 0
-    try:
-        if sys.stderr is not None:
-            message = f"the output could not be written: {error.strerror}{more}"
-            sys.stderr.write(f"ccmove: {printable(message)}\n")
-    except OSError:
-        _give_up_on(sys.stderr)  # nobody can be told; the exit code still says it
-    return 0 if more else 1
 
 
 def _give_up_on(stream: TextIO | None) -> None:

@@ -47,14 +47,10 @@ def known_projects(context: click.Context, _: click.Parameter | None, incomplete
         # A name with control characters would be acted on by the terminal; it has to be typed.
         fitting = [path for path in known if _fits(path, wanted) and printable(path) == path]
         rows = sorted((folder_exists(path) is not False, path) for path in fitting)
+        tilde, words = incomplete.startswith("~/"), ("folder gone", "folder exists")
         if rows:
-            return [_item(path, exists, incomplete) for exists, path in rows]
+            return [CompletionItem(p, help=words[exists], tilde=tilde) for exists, p in rows]
     return folders(context, _, incomplete)
-
-
-def _item(path: str, exists: bool, incomplete: str) -> CompletionItem[str]:
-    shown = "folder exists" if exists else "folder gone"
-    return CompletionItem(path, help=shown, tilde=incomplete.startswith("~/"))
 
 
 def _layout(context: click.Context) -> Layout:

@@ -22,8 +22,8 @@ from ccmove.cli.verify import unknown
 from ccmove.errors import RefusedError, UsageError
 from ccmove.inspect.checks import PRUNE_AFTER_DAYS, PRUNE_KEEP, examine
 from ccmove.inspect.findings import Choice, CommandLine, Examination, Finding
-from ccmove.inspect.survey import Tick, look
-from ccmove.plan.model import Request
+from ccmove.inspect.survey import look
+from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import plan_move
 from ccmove.report.console import Printer, Progress
 from ccmove.report.inspect import show_examination, show_question, show_repair
@@ -34,18 +34,8 @@ from ccmove.run.backups import read_ledger
 from ccmove.text import printable
 
 Choose = Callable[[Finding], Choice | None]
+Examine = Callable[[], Examination]
 Chosen = tuple[tuple[Finding, Choice], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """What to examine: all of it or these things, and where to look for lost folders."""
-
-    command: CommandLine
-    subjects: tuple[str, ...] = ()
-    roots: tuple[str, ...] = ()
-    tick: Tick | None = None
-    search_tick: Tick | None = None
 
 
 @click.command(name="doctor")
@@ -72,63 +62,44 @@ def doctor_command(
     fixing, only_certain = options.pop("fix"), options.pop("yes")
     if not fixing and (only_certain or any(options.values())):
         raise UsageError("--yes, --dry-run and --allow-live go with --fix")
-    layout, bar = call.find_layout(), call.progress(counts=True)
-    wanted = Search(
+    layout, bar, command = (
+        call.find_layout(),
+        call.progress(counts=True),
         CommandLine(call.config_dir),
-        subject,
-        search,
-        bar.of("looking at projects"),
-        bar.of("looking for lost folders"),
     )
+
+    def doctor() -> Examination:
+        survey = look(layout, bar.of("looking at projects"))
+        found = examine(survey, command, search, bar.of("looking for lost folders"))
+        return _about(found, subject)
+
     if not fixing:
-        return doctor(layout, wanted), show_examination
-    choose = only_sure if only_certain else Asker(call.printer, bar)
-    return fix(layout, wanted, choose, **options), show_repair
+        return doctor(), show_examination
+    choose = (lambda finding: finding.sure) if only_certain else Asker(call.printer, bar)
+    return fix(layout, doctor, choose, command, **options), show_repair
 
 
-def doctor(layout: Layout, search: Search) -> Examination:
-    """Everything that is wrong, or what is wrong with the subjects."""
-    survey = look(layout, search.tick)
-    found = examine(survey, search.command, search.roots, search.search_tick)
-    if not search.subjects:
-        return found
-    for typed in search.subjects:
-        if not _is_known(typed, found):
-            raise unknown(typed, survey, "doctor")
-    subjects = {name for typed in search.subjects for name in _spellings(typed)}
-    return replace(found, findings=tuple(f for f in found.findings if _is_about(f, subjects)))
-
-
-def _spellings(typed: str) -> tuple[str, ...]:
-    """A name as it was typed, and the path that it may be."""
-    return (typed, os.path.abspath(typed), os.path.realpath(typed))
-
-
-def _is_known(typed: str, found: Examination) -> bool:
-    """A finding is about it, or it is a project, a directory or a session without fault."""
-    survey, spellings = found.survey, _spellings(typed)
-    names = {*survey.directory_by_name, *survey.places_of_sessions}
+def _about(found: Examination, subjects: tuple[str, ...]) -> Examination:
+    """What is wrong with these: a path and all below it, a name, a session; each must be known."""
+    survey = found.survey
+    names = {*survey.by_path, *survey.directory_by_name, *survey.places_of_sessions}
     names |= {str(directory.path) for directory in survey.directories}
-    return (
-        any(_is_about(finding, spellings) for finding in found.findings)
-        or not names.isdisjoint(spellings)
-        or any(tail_below(p, s) is not None for p in survey.by_path for s in spellings)
-    )
+    about: set[int] = set()
+    for typed in subjects:
+        spellings = {typed, os.path.abspath(typed), os.path.realpath(typed)}
+        concerned = [f for f in found.findings if _is_one(spellings, (f.subject, *f.names))]
+        if not concerned and not _is_one(spellings, names):
+            raise unknown(typed, survey, "doctor")
+        about |= {id(finding) for finding in concerned}
+    kept = tuple(finding for finding in found.findings if id(finding) in about)
+    return replace(found, findings=kept) if subjects else found
 
 
-def _is_about(finding: Finding, subjects: Iterable[str]) -> bool:
-    named = (finding.subject, *finding.names)
-    return any(
-        subject in named or tail_below(finding.subject, subject) is not None for subject in subjects
-    )
+def _is_one(spellings: Iterable[str], names: Iterable[str]) -> bool:
+    return any(tail_below(name, spelling) is not None for spelling in spellings for name in names)
 
 
 # -- asking --------------------------------------------------------------------------------------
-
-
-def only_sure(finding: Finding) -> Choice | None:
-    """What `--yes` takes: the choice that the evidence leaves no doubt about."""
-    return finding.sure
 
 
 @dataclass
@@ -166,52 +137,36 @@ class Asker:
 
 def fix(
     layout: Layout,
-    search: Search,
+    doctor: Examine,
     choose: Choose,
+    command: CommandLine,
     *,
     dry_run: bool = False,
     allow_live: bool = False,
-    progress: transaction.Progress | None = None,
 ) -> Repair:
     """Ask for each finding that has a choice, then make all chosen moves in one transaction."""
-    examination = doctor(layout, search)
-    recovered = None
-    if not dry_run and _wants_recovery(examination, choose):
+    examination, recovered = doctor(), None
+    interrupted = [f for f in examination.findings if f.kind == "interrupted-run" and f.choices]
+    if not dry_run and any(choose(finding) is not None for finding in interrupted):
         recovered = recover(layout).settled
-        examination = doctor(layout, search)
-    asked = [(f, choose(f)) for f in examination.findings if f.choices and not _is_recovery(f)]
-    chosen = tuple((finding, choice) for finding, choice in asked if choice is not None)
+        examination = doctor()
+    asked = [f for f in examination.findings if f.choices and f.kind != "interrupted-run"]
+    chosen = tuple((f, choice) for f in asked if (choice := choose(f)) is not None)
     notes = [*examination.notes]
     try:
-        result = _move(layout, chosen, dry_run, allow_live, progress)
+        result = _move(layout, chosen, dry_run, allow_live)
     except RefusedError:
-        possible = _possible(layout, chosen, search.command, notes)
+        possible = _possible(layout, chosen, command, notes)
         if possible == chosen:
             raise
         chosen = possible
-        result = _move(layout, chosen, dry_run, allow_live, progress)
+        result = _move(layout, chosen, dry_run, allow_live)
     pruned = 0
     if not dry_run and any(choice.action == "prune" for _, choice in chosen):
         pruned = len(prune_backups(layout, PRUNE_KEEP, PRUNE_AFTER_DAYS * 86400.0))
-    return Repair(
-        layout,
-        chosen,
-        _left(examination, chosen),
-        result,
-        recovered,
-        pruned,
-        tuple(notes),
-        search.command("doctor"),
-    )
-
-
-def _is_recovery(finding: Finding) -> bool:
-    return finding.kind == "interrupted-run"
-
-
-def _wants_recovery(examination: Examination, choose: Choose) -> bool:
-    found = [f for f in examination.findings if _is_recovery(f) and f.choices]
-    return any(choose(finding) is not None for finding in found)
+    left = _left(examination, chosen)
+    look_again = command("doctor")
+    return Repair(layout, chosen, left, result, recovered, pruned, tuple(notes), look_again)
 
 
 def _left(examination: Examination, chosen: Chosen) -> tuple[Finding, ...]:
@@ -229,27 +184,21 @@ def _moves(chosen: Chosen) -> tuple[tuple[str, str], ...]:
     return tuple(choice.move for _, choice in chosen if choice.move is not None)
 
 
-def _move(
-    layout: Layout,
-    chosen: Chosen,
-    dry_run: bool,
-    allow_live: bool,
-    progress: transaction.Progress | None,
-) -> Result | None:
+def _move(layout: Layout, chosen: Chosen, dry_run: bool, allow_live: bool) -> Result | None:
     moves = _moves(chosen)
     if not moves:
         return None
     check_pairs([Pair(old, new, old) for old, new in moves], move_folder=False, skip=False)
     if dry_run:
-        plan = plan_move(layout, Request(moves), read_ledger(layout))
-        return Result("planned", layout, moves, plan)
+        return Result("planned", layout, moves, _plan(layout, moves))
     if not allow_live:
         refuse_live(layout, [path for move in moves for path in move])
-    outcome = transaction.run_plan(
-        layout, lambda: plan_move(layout, Request(moves), read_ledger(layout)), progress=progress
-    )
-    settled = outcome.rolled_back
-    return Result("moved", layout, moves, outcome.plan, outcome.identifier, settled=settled)
+    done = transaction.run_plan(layout, lambda: _plan(layout, moves))
+    return Result("moved", layout, moves, done.plan, done.identifier, settled=done.rolled_back)
+
+
+def _plan(layout: Layout, moves: tuple[tuple[str, str], ...]) -> Plan:
+    return plan_move(layout, Request(moves), read_ledger(layout))
 
 
 def _possible(layout: Layout, chosen: Chosen, command: CommandLine, notes: list[str]) -> Chosen:
@@ -258,7 +207,7 @@ def _possible(layout: Layout, chosen: Chosen, command: CommandLine, notes: list[
     for finding, choice in chosen:
         try:
             if choice.move is not None:
-                plan_move(layout, Request((choice.move,)), read_ledger(layout))
+                _plan(layout, (choice.move,))
         except RefusedError as error:
             notes.append(f"{error.message}: {command(*choice.move or ())}")
         else:

@@ -74,7 +74,6 @@ def split_options(
     shared: list[tuple[str, str]] = []
     for param in command.get_params(ctx):
         record = param.get_help_record(ctx)
-        if record is not None and param.param_type_name == "option":
-            is_shared = param.name in common or "--help" in param.opts
-            (shared if is_shared else own).append(record)
+        if record is not None:
+            (shared if param.name in common | {"help"} else own).append(record)
     return own, shared

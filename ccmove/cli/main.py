@@ -41,20 +41,15 @@ class Commands(click.Group):
     def _first_word(self, args: list[str]) -> int | None:
         """Where the first word stands that is neither an option nor the value of one."""
         options = [param for command in self.commands.values() for param in command.params]
-        with_value = {
-            name
-            for option in options
-            if isinstance(option, click.Option) and not option.is_flag
-            for name in option.opts
-        }
-        position = 0
-        while position < len(args):
-            word = args[position]
+        flags = {name for o in options if getattr(o, "is_flag", False) for name in o.opts}
+        with_value = {name for option in options for name in option.opts} - flags
+        is_value = False
+        for position, word in enumerate(args):
             if word == "--":
                 return None
-            if not word.startswith("-") or word == "-":
+            if not is_value and (not word.startswith("-") or word == "-"):
                 return position
-            position += 2 if word in with_value else 1
+            is_value = not is_value and word in with_value
         return None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:

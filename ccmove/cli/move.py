@@ -6,7 +6,7 @@ import difflib
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -24,31 +24,16 @@ from ccmove.cli.resolve import (
     refuse_live,
     resolve_pair,
 )
-from ccmove.errors import Hint, NothingKnownError, UsageError, run
+from ccmove.errors import NothingKnownError, UsageError, run
 from ccmove.plan import worktrees
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import plan_move
 from ccmove.report.move import show_result
-from ccmove.report.result import Result
+from ccmove.report.result import Moves, Result
 from ccmove.run import transaction
 from ccmove.run.backups import read_ledger
 from ccmove.run.journal import read_journal
 from ccmove.run.preflight import preflight
-
-
-@dataclass(frozen=True, slots=True)
-class MoveOptions:
-    """The options of a move, as the command line gives them."""
-
-    dry_run: bool = False
-    only: bool = False
-    on_conflict: str = "refuse"
-    project_files: bool = False
-    desktop: bool = False
-    move_folder: bool = False
-    allow_live: bool = False
-    skip_path_check: bool = False
-    full: bool = False
 
 
 @click.command(name="move")
@@ -90,20 +75,16 @@ def move_command(
     if from_file:
         pairs = read_pairs(_read_text(from_file), from_file)
     elif old is None or new is None:
-        raise UsageError("two paths are needed: OLD and NEW", _one_word(context, old))
+        # Perhaps the single word is a command, misspelled.
+        names = context.find_root().command.to_info_dict(context)["commands"]
+        meant = difflib.get_close_matches(old or "", names, n=1)
+        hint = run("ccmove", meant[0], text="did you mean") if meant else USUAL
+        raise UsageError("two paths are needed: OLD and NEW", hint)
     else:
         pairs = [resolve_pair(old, new)]
     call.moves = tuple(pair.real for pair in pairs)
-    chosen = MoveOptions(full=options.pop("verify") == "full", **options)
-    return move(call.find_layout(), pairs, chosen, call.progress()), show_result
-
-
-def _one_word(context: click.Context, word: str | None) -> Hint:
-    """What to type instead of a single word: perhaps it is a command, misspelled."""
-    app = context.find_root().command
-    names = app.list_commands(context) if isinstance(app, click.Group) else []
-    meant = difflib.get_close_matches(word or "", names, n=1)
-    return run("ccmove", meant[0], text="did you mean") if meant else USUAL
+    full = options.pop("verify") == "full"
+    return move(call.find_layout(), pairs, call.progress(), full=full, **options), show_result
 
 
 def _read_text(name: str) -> str:
@@ -136,59 +117,60 @@ def read_pairs(text: str, source: str) -> list[Pair]:
 def move(
     layout: Layout,
     pairs: list[Pair],
-    options: MoveOptions,
     progress: transaction.Progress | None = None,
+    *,
+    dry_run: bool = False,
+    allow_live: bool = False,
+    skip_path_check: bool = False,
+    full: bool = False,
+    **wanted: Any,
 ) -> Result:
-    """Move the state of every pair in one transaction, or only plan it."""
-    check_pairs(pairs, move_folder=options.move_folder, skip=options.skip_path_check)
+    """Move the state of every pair in one transaction, or only plan it; `wanted` as in Request."""
+    check_pairs(pairs, move_folder=wanted.get("move_folder", False), skip=skip_path_check)
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
             f"{layout.config_dir} does not exist: Claude Code has kept nothing there",
             run("ccmove", "--config-dir", "DIR", "OLD", "NEW"),
         )
-    only_warn = options.allow_live or options.dry_run
     named = [path for pair in pairs for path in (*pair.real, *pair.typed)]
-    warnings = refuse_live(layout, named, only_warn=only_warn)
-    request = Request(
-        known_moves(layout, pairs),
-        options.only,
-        options.on_conflict,
-        options.project_files,
-        options.desktop,
-        options.move_folder,
-        tuple(pair.folders for pair in pairs),
-    )
+    warnings = refuse_live(layout, named, only_warn=allow_live or dry_run)
+    folders = tuple(pair.folders for pair in pairs)
+    request = Request(known_moves(layout, pairs), folders=folders, **wanted)
+
+    def tick(done: int) -> None:  # the look at the history is the long part of planning
+        if progress is not None:
+            progress("reading", done, size_of(layout.history))
 
     def make_plan() -> Plan:
-        return _planned(layout, request, progress)
+        plan = plan_move(layout, request, read_ledger(layout), tick)
+        if not (plan.projects or plan.writes or plan.history):  # a folder alone is not Claude's
+            raise nothing_known(layout, request.moves)
+        return plan
 
-    if options.dry_run:
+    result = carry_out(
+        "moved", layout, request.moves, make_plan, dry_run=dry_run, full=full, progress=progress
+    )
+    return replace(result, warnings=(*warnings, *result.warnings))
+
+
+def carry_out(
+    status: str,
+    layout: Layout,
+    moves: Moves,
+    make_plan: Callable[[], Plan],
+    *,
+    dry_run: bool,
+    full: bool,
+    progress: transaction.Progress | None,
+) -> Result:
+    """Run what is planned, or only look whether it would be refused."""
+    if dry_run:
         plan = make_plan()
         preflight(layout, plan)
-        if read_journal(layout) is not None:
-            warnings.append("an earlier run was interrupted: ccmove recover")
-        return Result("planned", layout, request.moves, plan, warnings=tuple(warnings))
-    outcome = transaction.run_plan(layout, make_plan, full=options.full, progress=progress)
+        earlier = read_journal(layout) and "an earlier run was interrupted: ccmove recover"
+        return Result("planned", layout, moves, plan, warnings=(earlier,) if earlier else ())
+    done = transaction.run_plan(layout, make_plan, full=full, progress=progress)
+    repaired = tuple(worktrees.repair(done.plan))
     return Result(
-        "moved",
-        layout,
-        request.moves,
-        outcome.plan,
-        outcome.identifier,
-        (*warnings, *worktrees.repair(outcome.plan)),
-        settled=outcome.rolled_back,
+        status, layout, moves, done.plan, done.identifier, repaired, settled=done.rolled_back
     )
-
-
-def _planned(layout: Layout, request: Request, progress: transaction.Progress | None) -> Plan:
-    tick = _reading(layout, progress) if progress is not None else None
-    plan = plan_move(layout, request, read_ledger(layout), tick)
-    if not (plan.projects or plan.writes or plan.history):  # a folder alone is not Claude's
-        raise nothing_known(layout, request.moves)
-    return plan
-
-
-def _reading(layout: Layout, progress: transaction.Progress) -> Callable[[int], None]:
-    """The look at the history is the long part of planning."""
-    total = size_of(layout.history)
-    return lambda done: progress("reading", done, total)

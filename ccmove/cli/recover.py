@@ -24,12 +24,11 @@ from ccmove.run.signals import termination_as_interrupt
 @shared.common
 def recover_command(call: Call, set_aside: bool) -> Answer:
     """Settle a run that was interrupted."""
-    layout = call.find_layout()
-    return (set_run_aside(layout) if set_aside else recover(layout)), show_result
+    return recover(call.find_layout(), set_aside=set_aside), show_result
 
 
-def recover(layout: Layout) -> Result:
-    """Roll back an interrupted run."""
+def recover(layout: Layout, *, set_aside: bool = False) -> Result:
+    """Roll back an interrupted run, or keep it with all that belongs to it."""
     if not is_there(layout.own):
         return Result("recovered", layout)
     refuse_foreign_state(layout)
@@ -37,15 +36,7 @@ def recover(layout: Layout) -> Result:
     if not was_interrupted(layout):  # known without a lock, so also where none can be made
         return Result("recovered", layout)
     with own_lock(layout), termination_as_interrupt():
+        if set_aside:
+            settled = f"the interrupted run {rollback.set_aside(layout)} was set aside"
+            return Result("recovered", layout, settled=settled)
         return Result("recovered", layout, settled=rollback.roll_back(layout))
-
-
-def set_run_aside(layout: Layout) -> Result:
-    """Keep an interrupted run with all that belongs to it."""
-    refuse_foreign_state(layout)
-    refuse_links_of_ours(layout)
-    if not was_interrupted(layout):
-        return Result("recovered", layout)
-    with own_lock(layout):
-        kept = rollback.set_aside(layout)
-    return Result("recovered", layout, settled=f"the interrupted run {kept} was set aside")

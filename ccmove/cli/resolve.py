@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.live import LiveSession, live_sessions
+from ccmove.claude.live import live_sessions
 from ccmove.claude.state import State
 from ccmove.errors import NothingKnownError, RefusedError, UsageError, again, look_at, run
 from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
@@ -45,44 +45,28 @@ def resolve_pair(old: str, new: str) -> Pair:
         if not path.strip() or "\0" in path:
             # An unset variable in a script; as a path it would mean the current folder.
             raise UsageError(f"{name} is no path: {path!r}", USUAL)
-    typed = _absolute(old)
-    real_old, real_new = _real(old), _real(new)
-    if real_old == real_new and typed != _absolute(new):
-        real_old = _real_parent(old)  # OLD was left behind as a link to NEW
-    return Pair(real_old, real_new, typed)
-
-
-def _absolute(path: str) -> str:
-    return path if is_windows(path) else os.path.abspath(path)
-
-
-def _real(path: str) -> str:
-    return path.rstrip("\\/") if is_windows(path) else os.path.realpath(path)
-
-
-def _real_parent(path: str) -> str:
-    parent, name = os.path.split(os.path.abspath(path))
-    return os.path.join(os.path.realpath(parent), name)
+    typed, typed_new = (p if is_windows(p) else os.path.abspath(p) for p in (old, new))
+    real, real_new = (p.rstrip("\\/") if is_windows(p) else os.path.realpath(p) for p in (old, new))
+    if real == real_new and typed != typed_new:  # OLD was left behind as a link to NEW
+        real = os.path.join(os.path.realpath(os.path.dirname(typed)), os.path.basename(typed))
+    return Pair(real, real_new, typed)
 
 
 # -- may they be moved -----------------------------------------------------------------
 
 
-def check_pairs(pairs: Iterable[Pair], *, move_folder: bool, skip: bool) -> None:
+def check_pairs(pairs: list[Pair], *, move_folder: bool, skip: bool) -> None:
     """RefusedError for what can't be meant; `skip` lifts the questions about existence."""
-    known = list(pairs)
-    olds = [pair.old for pair in known]
-    spelled = [pair.real[0] for pair in known]
-    if len(set(spelled)) != len(spelled):
-        twice = next(old for old in spelled if spelled.count(old) > 1)
-        raise UsageError(f"{twice} is to be moved twice", "leave one of the two lines out")
-    targets = {pair.new for pair in known}
-    for pair in known:
+    olds = [pair.real[0] for pair in pairs]
+    for old in olds:
+        if olds.count(old) > 1:
+            raise UsageError(f"{old} is to be moved twice", "leave one of the two lines out")
+    for pair in pairs:
         _check_shape(pair, move_folder)
         if move_folder:
-            _check_folder(pair, set(olds))
+            _check_folder(pair, {other.old for other in pairs})
         elif not skip:
-            _check_existence(pair, targets)
+            _check_existence(pair, {other.new for other in pairs})
 
 
 def _check_shape(pair: Pair, move_folder: bool) -> None:
@@ -120,7 +104,9 @@ def _check_folder(pair: Pair, olds: set[str]) -> None:
 
 
 def _check_existence(pair: Pair, targets: set[str]) -> None:
-    old_exists = os.path.lexists(pair.old) and not _is_left_behind(pair, targets)
+    # OLD may be there as a link to NEW, as NEW in another case, or as the end of another move.
+    is_left_behind = pair.old in targets or _same_folder(pair)
+    old_exists = os.path.lexists(pair.old) and not is_left_behind
     new_exists = os.path.isdir(pair.new)
     if not new_exists and os.path.lexists(pair.new):
         raise RefusedError(f"{pair.new} is not a folder", look_at(pair.new))
@@ -143,11 +129,6 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
         )
 
 
-def _is_left_behind(pair: Pair, targets: set[str]) -> bool:
-    """OLD is there, but as a link to NEW, as NEW in another case, or as the end of another move."""
-    return pair.old in targets or _same_folder(pair)
-
-
 def _same_folder(pair: Pair) -> bool:
     try:
         return os.path.samefile(pair.old, pair.new)
@@ -161,24 +142,22 @@ def _same_folder(pair: Pair) -> bool:
 def refuse_live(layout: Layout, folders: list[str], *, only_warn: bool = False) -> list[str]:
     """Refuse while a client runs in one of these folders, or only say so."""
     sessions = live_sessions(layout, folders)
-    lines = [_describe(session) for session in sessions]
+    lines = [
+        f"Claude Code is running in {session.folder} (pid {session.pid}"
+        f"{f', session {session.session}' if session.session else ''})"
+        for session in sessions
+    ]
     if not sessions or only_warn:
         return lines
+    hints = [
+        again("leave it (/exit), then"),
+        again("if it must go on meanwhile", ["--allow-live"]),
+    ]
     if any(session.is_ancestor for session in sessions):
         hints = [again("leave Claude Code (/exit), then run in a terminal")]
-    else:
-        hints = [
-            again("leave it (/exit), then"),
-            again("if it must go on meanwhile", ["--allow-live"]),
-        ]
     inside = ", and ccmove was started from inside that session"
-    reason = f"{lines[0]}{inside}" if sessions[0].is_ancestor else lines[0]
+    reason = lines[0] + (inside if sessions[0].is_ancestor else "")
     raise RefusedError(reason, *hints, details=lines[1:])
-
-
-def _describe(session: LiveSession) -> str:
-    named = f", session {session.session}" if session.session else ""
-    return f"Claude Code is running in {session.folder} (pid {session.pid}{named})"
 
 
 # -- is anything known -----------------------------------------------------------------

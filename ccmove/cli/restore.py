@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import click
 
@@ -10,16 +11,15 @@ from ccmove.claude.layout import Layout
 from ccmove.cli import options as shared
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import backups as known_backups
+from ccmove.cli.move import carry_out
 from ccmove.cli.recover import recover
 from ccmove.cli.resolve import refuse_live
 from ccmove.errors import NothingKnownError, RefusedError, UsageError, run
-from ccmove.plan import worktrees
 from ccmove.plan.model import Plan
 from ccmove.report.move import show_result
-from ccmove.report.result import Moves, Result
+from ccmove.report.result import Result
 from ccmove.run import backups, transaction
 from ccmove.run.manifest import ID_PATTERN, Manifest
-from ccmove.run.preflight import preflight
 from ccmove.run.restore import plan_restore
 from ccmove.text import command_line
 
@@ -55,8 +55,8 @@ def restore(
     progress: transaction.Progress | None = None,
 ) -> Result:
     """Undo a move or a restore; without an ID the newest move that still stands."""
-    if not dry_run:
-        recover(layout)  # an interrupted run comes first: it may be the newest of all
+    # An interrupted run comes first: it may be the newest of all.
+    settled = None if dry_run else recover(layout).settled
     manifest = _find(layout, identifier)
     if not allow_live and not dry_run:
         refuse_live(layout, [path for move in manifest.moves for path in move])
@@ -65,28 +65,19 @@ def restore(
     def make_plan() -> Plan:
         return plan_restore(layout, _find(layout, manifest.id))
 
-    if dry_run:
-        plan = make_plan()
-        preflight(layout, plan)
-        return Result("planned", layout, moves, plan)
-    outcome = transaction.run_plan(layout, make_plan, full=full, progress=progress)
-    return Result(
-        "restored",
-        layout,
-        moves,
-        outcome.plan,
-        outcome.identifier,
-        (*_folders_to_rename(outcome.plan, moves), *worktrees.repair(outcome.plan)),
-        settled=outcome.rolled_back,
+    result = carry_out(
+        "restored", layout, moves, make_plan, dry_run=dry_run, full=full, progress=progress
     )
-
-
-def _folders_to_rename(plan: Plan, moves: Moves) -> tuple[str, ...]:
-    """The state is at the old path again; its folder is the user's to rename."""
-    return tuple(
+    # The state is at the old path again; its folder is the user's to rename.
+    to_rename = [
         f"the folder is still {now}; to rename it too: {command_line(['mv', now, then])}"
         for now, then in moves
-        if not plan.folders and os.path.isdir(now) and not os.path.lexists(then)
+        if not (dry_run or (result.plan and result.plan.folders))
+        and os.path.isdir(now)
+        and not os.path.lexists(then)
+    ]
+    return replace(
+        result, warnings=(*to_rename, *result.warnings), settled=settled or result.settled
     )
 
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from ccmove.errors import in_words, run
 from ccmove.text import printable
@@ -43,6 +43,7 @@ STYLES = {
     "path.removed": "red",
     "path.added": "green",
 }
+NUMBERS = ("SESSIONS", "SIZE")  # headings of columns
 PROGRAMS = frozenset(("ccmove", "git", "mv", "ls", "mkdir", "chmod", "df"))
 
 
@@ -84,21 +85,16 @@ class Printer:
         self,
         headings: Sequence[str],
         rows: Iterable[tuple[str, Sequence[str]]],
-        *,
-        numbers: Sequence[str] = (),
-        wrapped: Sequence[str] = (),
+        wrapped: Sequence[str],
     ) -> None:
         """Rows of a style and its cells, for a terminal."""
         from rich import table, text
 
         made = table.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for heading in headings:
-            made.add_column(
-                heading,
-                justify="right" if heading in numbers else "left",
-                no_wrap=heading not in wrapped,
-                overflow="fold",
-            )
+            side: Literal["left", "right"] = "right" if heading in NUMBERS else "left"
+            whole = heading not in wrapped
+            made.add_column(heading, justify=side, no_wrap=whole, overflow="fold")
         for style, cells in rows:  # as Text, so that brackets in a name are no markup
             made.add_row(*(text.Text(at_home(cell)) for cell in cells), style=style)
         (self.console or _console(self.out)).print(made)
@@ -214,14 +210,12 @@ class Progress:
         if self._bar is None:
             self._bar = _bar(self._out, self._counts)
             self._bar.start()
-        label = WORK.get(what, what)
-        task = next((task for task in self._bar.tasks if task.description == label), None)
-        for other in self._bar.tasks:
-            if other is not task:
-                self._bar.remove_task(other.id)
-        number = task.id if task else self._bar.add_task(label)
+            self._bar.add_task("")
+        task, label = self._bar.tasks[0], WORK.get(what, what)
+        if task.description != label:
+            self._bar.reset(task.id, description=label)
         # A file may grow while it is worked on.
-        self._bar.update(number, completed=min(done, total), total=total)
+        self._bar.update(task.id, completed=min(done, total), total=total)
 
     def of(self, what: str) -> Callable[[int, int], None]:
         """Where the work on `what` says how far it is."""
@@ -237,13 +231,11 @@ class Progress:
 def _bar(out: IO[str], counts: bool) -> rich.progress.Progress:
     from rich import progress
 
-    columns = [progress.TextColumn("{task.description}"), progress.BarColumn(bar_width=16)]
-    if counts:
-        columns.append(progress.MofNCompleteColumn())
-    else:
-        columns += [
-            progress.DownloadColumn(),
-            progress.TransferSpeedColumn(),
-            progress.TimeRemainingColumn(compact=True),
-        ]
-    return progress.Progress(*columns, console=_console(out), transient=True)
+    rate = progress.TransferSpeedColumn(), progress.TimeRemainingColumn(compact=True)
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(bar_width=16),
+        *([progress.MofNCompleteColumn()] if counts else [progress.DownloadColumn(), *rate]),
+        console=_console(out),
+        transient=True,
+    )

@@ -36,10 +36,11 @@ def show_list(listing: Listing, printer: Printer) -> None:
     if not printer.terminal:
         printer.lines(_columns(listing.projects))
     elif listing.projects:
-        cells = [_cells(project, size, _ago, ", ") for project in listing.projects]
-        styles = ["bold" if project.is_missing else "" for project in listing.projects]
-        rows = zip(styles, cells, strict=True)
-        printer.table(HEADINGS, rows, numbers=HEADINGS[:2], wrapped=HEADINGS[4:])
+        rows = [
+            ("bold" if project.is_missing else "", _cells(project, size, _ago, ", "))
+            for project in listing.projects
+        ]
+        printer.table(HEADINGS, rows, wrapped=HEADINGS[4:])
     if not printer.quiet:
         printer.on_stderr().lines(_remarks(listing))
 
@@ -55,12 +56,14 @@ def _remarks(listing: Listing) -> Iterator[Line]:
 
 def _columns(projects: tuple[Project, ...]) -> Iterator[Line]:
     """No column but the last, the path, has a blank in it."""
-    rows = [("SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH")]
+    rows: list[tuple[str, ...]] = [
+        ("SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH")
+    ]
     rows += [_cells(project, str, _iso, ",") for project in projects]
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    for row in rows:
-        cells = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
-        yield [("", "  ".join([*cells, row[5]]))]
+    *widths, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+    for *cells, path in rows:
+        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+        yield [("", "  ".join([*padded, path]))]
 
 
 def _cells(
@@ -68,7 +71,7 @@ def _cells(
     amount: Callable[[int], str],
     date: Callable[[int | None], str | None],
     comma: str,
-) -> tuple[str, str, str, str, str, str]:
+) -> tuple[str, ...]:
     unknown = f"? {', '.join(project.directories)}"
     return (
         str(project.sessions),
@@ -99,18 +102,18 @@ def _iso(moment: int | None) -> str | None:
 def _listing_record(listing: Listing) -> dict[str, Any]:
     projects = [
         {
-            "path": project.path,
-            "exists": project.exists,
-            "sessions": project.sessions,
+            **_values(project, "path", "exists", "sessions", "directories", "kept"),
             "bytes": project.size,
             "last_used": _iso(project.last_used),
-            "directories": list(project.directories),
-            "kept": project.kept,
         }
         for project in listing.projects
     ]
     warnings = [f"{problem.file}: {problem.what}" for problem in listing.problems]
     return _record("listed", listing.layout, projects=projects, warnings=warnings)
+
+
+def _values(thing: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}
 
 
 def _record(status: str, layout: Any, **values: Any) -> dict[str, Any]:
@@ -125,8 +128,7 @@ def show_backups(backups: list[Backup], printer: Printer) -> None:
     """Every backup, newest first."""
     if backups and printer.terminal and not (printer.as_json or printer.quiet):
         rows = [("" if row.stands else "dim", _backup_cells(row)) for row in backups]
-        headings = ("ID", "KIND", "SIZE", "", "MOVE")
-        printer.table(headings, rows, numbers=("SIZE",), wrapped=("MOVE",))
+        printer.table(("ID", "KIND", "SIZE", "", "MOVE"), rows, wrapped=("MOVE",))
         return
     lines = [line for row in backups for line in _backup_lines(row)]
     printer.answer(
@@ -138,21 +140,21 @@ def show_backups(backups: list[Backup], printer: Printer) -> None:
 def _backup_record(row: Backup) -> dict[str, Any]:
     return {
         "id": row.identifier,
-        "kind": row.kind,
         "moves": [{"old": old, "new": new} for old, new in row.moves],
-        "undoes": row.undoes,
-        "stands": row.stands,
+        **_values(row, "kind", "undoes", "stands", "only_copy"),
         "bytes": row.size,
-        "only_copy": row.only_copy,
         "error": row.problem,
     }
 
 
+def _moves(row: Backup) -> list[str]:
+    return [f"{printable(old)} -> {printable(new)}" for old, new in row.moves]
+
+
 def _backup_cells(row: Backup) -> tuple[str, ...]:
-    moves = "\n".join(f"{printable(old)} -> {printable(new)}" for old, new in row.moves)
     state = "damaged" if row.problem else "" if row.stands else "undone"
     state = "only copy" if row.only_copy else row.kind if row.kind == "unfinished" else state
-    what = moves if row.problem is None else printable(row.problem)
+    what = "\n".join(_moves(row)) if row.problem is None else printable(row.problem)
     return (row.identifier, row.kind, size(row.size), state, what)
 
 
@@ -161,8 +163,7 @@ def _backup_lines(row: Backup) -> Iterator[Line]:
     undone += "  (the only copy of something is in it)" if row.only_copy else ""
     about = f"{row.kind}  {size(row.size)}{undone}" if row.problem is None else row.problem
     yield [("", f"{row.identifier}  {printable(about)}")]
-    for old, new in row.moves:
-        yield [("", f"  {printable(old)} -> {printable(new)}")]
+    yield from ([("", f"  {move}")] for move in _moves(row))
 
 
 # -- doctor --------------------------------------------------------------------------------------
@@ -187,8 +188,7 @@ def show_examination(examination: Examination, printer: Printer) -> None:
 def _examination_lines(examination: Examination, printer: Printer) -> Iterator[Line]:
     survey, findings = examination.survey, examination.findings
     yield from _finding_lines(findings, printer)
-    for note in examination.notes:
-        yield [("note", "Note: "), ("", printable(note))]
+    yield from _notes(examination.notes)
     sessions = sum(project.sessions for project in survey.projects)
     seen = f" Looked at {plural(len(survey.projects), 'project')}, {plural(sessions, 'session')}."
     if not findings:
@@ -197,6 +197,10 @@ def _examination_lines(examination: Examination, printer: Printer) -> Iterator[L
     yield [("title", f"{plural(len(findings), 'finding')}."), ("", seen)]
     if any(finding.choices for finding in findings):
         yield [("", "To be asked about each: "), ("command", examination.fix)]
+
+
+def _notes(notes: Iterable[str]) -> Iterator[Line]:
+    yield from ([("note", "Note: "), ("", printable(note))] for note in notes)
 
 
 def _finding_lines(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
@@ -235,16 +239,14 @@ def about(finding: Finding) -> Iterator[Line]:
 
 def finding_record(finding: Finding) -> dict[str, Any]:
     """One finding for scripts."""
-    names = ("path", "confidence", "evidence", "against")
     return {
-        "kind": finding.kind,
-        "subject": finding.subject,
-        "what": finding.what,
+        **_values(finding, "kind", "subject", "what", "command", "details"),
         "means": KINDS[finding.kind].means,
-        "command": finding.command,
-        "details": list(finding.details),
         "goes_along_with": finding.along,
-        "candidates": [{name: getattr(c, name) for name in names} for c in finding.candidates],
+        "candidates": [
+            _values(candidate, "path", "confidence", "evidence", "against")
+            for candidate in finding.candidates
+        ],
         "unambiguous": finding.sure is not None,
     }
 
@@ -288,8 +290,7 @@ def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
         yield [("", f"      {printable(choice.label)}")]
     if repair.pruned:
         yield [("", f"{plural(repair.pruned, 'backup')} removed.")]
-    for note in repair.notes:
-        yield [("note", "Note: "), ("", printable(note))]
+    yield from _notes(repair.notes)
     if repair.left:
         number = plural(len(repair.left), "finding")
         yield [("title", f"{number} left."), ("", " See: "), ("command", repair.look)]
@@ -326,6 +327,6 @@ def _verification_lines(checked: Verification, printer: Printer) -> Iterator[Lin
     projects = plural(len(checked.paths), "project")
     if checked.failures:
         number = plural(len(checked.failures), "inconsistency")
-        yield [("bad", f"{number}"), ("", f" in {projects}.")]
+        yield [("bad", number), ("", f" in {projects}.")]
     else:
         yield [("good", "Consistent: "), ("", f"{projects} checked.")]

@@ -101,7 +101,7 @@ def _has_wandered(ours: list[tuple[str, Part]], theirs: list[tuple[str, Part]]) 
 
 def _items(a: Part, b: Part, at: Pointer) -> Iterator[Difference]:
     ours, theirs = list(enumerate(a.items())), list(enumerate(b.items()))
-    names, others = ([key_of(p.text, p.node) for _, p in items] for items in (ours, theirs))
+    names, others = ([key_of(p) for _, p in items] for items in (ours, theirs))
     for i, j, k, m in _segments(names, others):
         both = min(j - i, m - k)
         for (x, one), (_, other) in zip(ours[i : i + both], theirs[k : k + both], strict=True):

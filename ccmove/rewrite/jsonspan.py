@@ -242,5 +242,6 @@ class Part:
         return [Part(self.text, item) for item in self.opened().items]
 
     def members(self) -> dict[str, Part]:
-        """Those that count, by name."""
-        return {key.value: Part(self.text, item) for key, item in self.opened().members()}
+        """Those that count, by name; what is no object has none."""
+        node = self.opened() if self.kind == "{" else self.node
+        return {key.value: Part(self.text, item) for key, item in node.members()}

@@ -58,7 +58,7 @@ class _Taking:
 
     def result(self, base: Part, ours: Part, theirs: Part) -> tuple[str, list[str]]:
         self.merge(base, ours, theirs, ())
-        repos = theirs.members().get(config.REPOS) if theirs.kind == "{" else None
+        repos = theirs.members().get(config.REPOS)
         if self.form == "json":
             self.follow(theirs)
         elif self.form == "config" and repos is not None:
@@ -141,7 +141,7 @@ class _Taking:
     def _merge_entries(self, base: Part, ours: Part, theirs: Part) -> None:
         """Entries of an index by their sessions; what the client made of one is no loss."""
         left, had, have = _entries(base), _entries(ours), _entries(theirs)
-        keys = [index.key_of(self.now, item.node) for item in theirs.items()]
+        keys = [index.key_of(item) for item in theirs.items()]
         gone = [n for n, key in enumerate(keys) if key in left and key not in had]
         missing = [(key, had[key].raw) for key in had if key not in left and key not in have]
         self.undo += make.remove_items(theirs.opened(), gone)
@@ -151,12 +151,12 @@ class _Taking:
             if key in left and key in had:
                 self.merge(left[key], had[key], entry, ("entries", key))
             elif key not in left and key not in had:
-                self.since += index.entry_splices(self.now, entry.node, self.back, self.back)
+                self.since += index.entry_splices(entry, self.back, self.back)
         del self.lost[named:]
 
 
 def _entries(listed: Part) -> dict[str, Part]:
-    return {index.key_of(listed.text, item.node): item for item in listed.items()}
+    return {index.key_of(item): item for item in listed.items()}
 
 
 def _changed_items(

@@ -33,7 +33,7 @@ def decode(kind: Any, value: object, read_path: ReadPath) -> Any:
         return value
     if kind is int and type(value) is int and abs(value) < LARGEST_NUMBER:
         return value
-    if kind is str and isinstance(value, str) and "\0" not in value:
+    if kind is str and isinstance(value, str):
         return value
     raise ValueError(f"{value!r} is not {getattr(kind, '__name__', kind)}")
 

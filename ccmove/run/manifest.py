@@ -288,7 +288,7 @@ def _check(manifest: Manifest, policy: Policy) -> None:
         checked_id(manifest.undoes)
     _refuse(manifest.kind in ("move", "restore"), manifest.kind, "is no kind of run")
     for moved in (path for pair in manifest.moves for path in pair):
-        _refuse(not is_root(moved), moved, "can't be moved")
+        _refuse(not is_root(moved) and "\0" not in moved, moved, "can't be moved")
     for folder in (*(f for pair in manifest.folders for f in pair), *manifest.places):
         inside = policy.layout.own in (folder, *folder.parents)
         inside = inside or policy.layout.projects in (folder, *folder.parents)
@@ -306,7 +306,8 @@ def _check_names(projects: Iterable[ProjectMove]) -> None:
     for move in projects:
         _refuse(move.kind in ("rename", "merge", "same", "split"), move.kind, "is no kind of move")
         for name in (move.source, move.target, *move.entries):
-            _refuse("/" not in name and name not in ("", ".", ".."), name, "is not a name")
+            fits = not {"/", "\0"} & set(name) and name not in ("", ".", "..")
+            _refuse(fits, name, "is not a name")
 
 
 def checked_id(text: object) -> str:

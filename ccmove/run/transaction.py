@@ -313,6 +313,8 @@ class Work:
         for name in ("staged", "parked"):
             if is_there(layout.run / name):
                 disk.remove_directory(layout.run / name, flushed=False)
+        for directory in (layout.run / "files", layout.run):
+            disk.flush(directory)
         # With this the run is done: nothing that fails afterwards may say otherwise. A journal that
         # is still there is swept up by the next command, which sees the backup.
         with contextlib.suppress(OSError):

@@ -136,7 +136,7 @@ class Linter:
         self._unflushed_data.discard(path)
         self._unflushed_entries.discard(path)
         self._unflushed_own.discard(path)
-        if path.startswith(self._own("backups/")) and path.endswith("/manifest.json"):
+        if path == self._own("run/manifest.json.new"):
             self._has_manifest = True
         if path == self._own():
             self._has_begun = self._renamed_journal

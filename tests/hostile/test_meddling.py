@@ -6,7 +6,6 @@ The moment is looked for before and after every single system call of ccmove's o
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from dataclasses import replace

@@ -89,98 +89,59 @@ def paths(stage: Stage, *options: str) -> Arguments:
     return [*options, str(stage.old), str(stage.new)]
 
 
-# -- the command line ---------------------------------------------------------------------------
+# -- the command line: nothing is planted, this alone is typed -------------------------------------
+
+TYPED = {
+    "usage_unknown_option": ["--dryrun", "OLD", "NEW"],
+    "usage_one_path": ["OLD"],
+    "usage_misspelled_command": ["restor"],
+    "usage_three_paths": ["OLD", "NEW", "third"],
+    "usage_empty_path": ["", "NEW"],
+    "usage_unknown_choice": ["--verify", "twice", "OLD", "NEW"],
+    "usage_option_without_value": ["restore", "--config-dir"],
+    "usage_list_and_paths": ["--from-file", "moves.txt", "OLD", "NEW"],
+    "usage_not_an_id": ["restore", "yesterday"],
+    "usage_prune_what": ["backups", "--prune"],
+    "usage_keep_without_prune": ["backups", "--keep", "3"],
+    "usage_negative_keep": ["backups", "--prune", "--keep", "-1"],
+    "usage_not_an_age": ["backups", "--prune", "--older-than", "long"],
+    "paths_neither_there": ["OLD", "NEW"],
+    "paths_the_same": ["OLD", "OLD/"],
+    "paths_root": ["/", "NEW"],
+    "nothing_to_undo": ["restore"],
+    "nothing_with_that_id": ["restore", "20200101T000000Z-0000"],
+}
+LISTED = {  # lines of a file that is given to --from-file
+    "usage_list_without_tab": "# moves\nOLD NEW\n",
+    "usage_list_is_empty": "# nothing here\n",
+    "usage_list_moves_twice": "OLD\tNEW\nOLD\tNEW2\n",
+}
 
 
-@situation
-def usage_unknown_option(stage: Stage) -> Arguments:
-    return paths(stage, "--dryrun")
+def filled_in(stage: Stage, text: str) -> str:
+    return text.replace("OLD", str(stage.old)).replace("NEW", str(stage.new))
 
 
-@situation
-def usage_one_path(stage: Stage) -> Arguments:
-    return [str(stage.old)]
+def typed(words: Arguments) -> Situation:
+    return lambda stage: [filled_in(stage, word) for word in words]
 
 
-@situation
-def usage_misspelled_command(_: Stage) -> Arguments:
-    return ["restor"]
+def listed(text: str) -> Situation:
+    def write(stage: Stage) -> Arguments:
+        file = stage.state.root / "moves.txt"
+        file.write_text(filled_in(stage, text))
+        return ["--from-file", str(file)]
+
+    return write
 
 
-@situation
-def usage_three_paths(stage: Stage) -> Arguments:
-    return [*paths(stage), "third"]
-
-
-@situation
-def usage_empty_path(stage: Stage) -> Arguments:
-    return ["", str(stage.new)]
-
-
-@situation
-def usage_unknown_choice(stage: Stage) -> Arguments:
-    return paths(stage, "--verify", "twice")
-
-
-@situation
-def usage_option_without_value(_: Stage) -> Arguments:
-    return ["restore", "--config-dir"]
-
-
-@situation
-def usage_list_and_paths(stage: Stage) -> Arguments:
-    return paths(stage, "--from-file", "moves.txt")
-
-
-def list_file(stage: Stage, text: str) -> Arguments:
-    file = stage.state.root / "moves.txt"
-    file.write_text(text)
-    return ["--from-file", str(file)]
-
-
-@situation
-def usage_list_without_tab(stage: Stage) -> Arguments:
-    return list_file(stage, f"# moves\n{stage.old} {stage.new}\n")
-
-
-@situation
-def usage_list_is_empty(stage: Stage) -> Arguments:
-    return list_file(stage, "# nothing here\n")
-
-
-@situation
-def usage_list_moves_twice(stage: Stage) -> Arguments:
-    return list_file(stage, f"{stage.old}\t{stage.new}\n{stage.old}\t{stage.new}2\n")
+SITUATIONS.update({name: typed(words) for name, words in TYPED.items()})
+SITUATIONS.update({name: listed(text) for name, text in LISTED.items()})
 
 
 @situation
 def usage_list_is_missing(stage: Stage) -> Arguments:
     return ["--from-file", str(stage.state.root / "moves.txt")]
-
-
-@situation
-def usage_not_an_id(_: Stage) -> Arguments:
-    return ["restore", "yesterday"]
-
-
-@situation
-def usage_prune_what(_: Stage) -> Arguments:
-    return ["backups", "--prune"]
-
-
-@situation
-def usage_keep_without_prune(_: Stage) -> Arguments:
-    return ["backups", "--keep", "3"]
-
-
-@situation
-def usage_negative_keep(_: Stage) -> Arguments:
-    return ["backups", "--prune", "--keep", "-1"]
-
-
-@situation
-def usage_not_an_age(_: Stage) -> Arguments:
-    return ["backups", "--prune", "--older-than", "long"]
 
 
 # -- the paths ----------------------------------------------------------------------------------
@@ -197,21 +158,6 @@ def paths_both_there(stage: Stage) -> Arguments:
     stage.old.mkdir()
     stage.new.mkdir()
     return paths(stage)
-
-
-@situation
-def paths_neither_there(stage: Stage) -> Arguments:
-    return paths(stage)
-
-
-@situation
-def paths_the_same(stage: Stage) -> Arguments:
-    return [str(stage.old), f"{stage.old}/"]
-
-
-@situation
-def paths_root(stage: Stage) -> Arguments:
-    return ["/", str(stage.new)]
 
 
 @situation
@@ -271,16 +217,6 @@ def nothing_left_to_move(stage: Stage) -> Arguments:
 def nothing_no_config_dir(stage: Stage) -> Arguments:
     stage.new.mkdir()
     return paths(stage, "--config-dir", str(stage.state.root / "nowhere"))
-
-
-@situation
-def nothing_to_undo(_: Stage) -> Arguments:
-    return ["restore"]
-
-
-@situation
-def nothing_with_that_id(_: Stage) -> Arguments:
-    return ["restore", "20200101T000000Z-0000"]
 
 
 @situation

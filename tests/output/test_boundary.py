@@ -40,11 +40,11 @@ def shell(
     )
 
 
-def test_output_that_nobody_reads_any_more_is_no_error(known: StateBuilder) -> None:
-    line = 'ccmove -n "$@" | true; echo "${PIPESTATUS[0]}"'
+@pytest.mark.parametrize("command", ['-n "$@"', "--help"])
+def test_output_that_nobody_reads_any_more_is_no_error(known: StateBuilder, command: str) -> None:
+    line = f'ccmove {command} | true; echo "${{PIPESTATUS[0]}}"'
     done = shell(known, line, *arguments(known))
-    assert done.stdout == "0\n"
-    assert done.stderr == ""
+    assert (done.stdout, done.stderr) == ("0\n", "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -66,8 +66,8 @@ def test_output_that_can_not_be_written_is_said_and_what_was_done_stays_done(
 def test_an_answer_that_can_not_be_written_is_a_failure(known: StateBuilder, command: str) -> None:
     done = shell(known, f"ccmove {command} > /dev/full")
     assert done.returncode in (1, 2)
-    assert "Traceback" not in done.stderr
-    assert "Exception ignored" not in done.stderr
+    told = "ccmove: the output could not be written: No space left on device\n"
+    assert done.stderr == told
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -165,24 +165,3 @@ def test_the_program_can_be_run_as_a_module_and_by_its_name(state: StateBuilder)
     for command in (ccmove_command("--version"), [os.fspath(by_name), "--version"]):
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout.startswith("ccmove ")
-
-
-def test_help_that_nobody_reads_to_its_end_is_no_failure() -> None:
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(
-        [sys.executable, "-m", "ccmove", "--help"], stdout=write, stderr=subprocess.PIPE
-    )
-    os.close(write)
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_help_that_can_not_be_written_is_a_failure_of_one_line() -> None:
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "ccmove", "--help"], stdout=full, stderr=subprocess.PIPE
-        )
-    assert done.returncode == 1
-    assert done.stderr.decode().splitlines() == [
-        "ccmove: the output could not be written: No space left on device"
-    ]

@@ -9,6 +9,7 @@ import pytest
 from tests.output.golden import check_golden, normalised, transcript
 from tests.output.inprocess import Run, run
 from tests.output.situations import SITUATIONS, Stage, stage
+from tests.support.run import Completed
 from tests.support.tree import Entry, Tree, snapshot
 
 __all__ = ["run", "stage"]  # fixtures
@@ -24,47 +25,34 @@ STATUS = {1: "failed", 2: "failed", 3: "nothing", 4: "refused", 5: "failed", 130
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_a_failure_is_told_as_the_golden_file_has_it(name: str, stage: Stage, run: Run) -> None:
-    arguments = SITUATIONS[name](stage)
-    done = run(*arguments)
-    assert done.exit in STATUS
-    check_golden(f"failure/{name}", transcript(arguments, done, stage.state))
-
-
-@pytest.mark.parametrize("name", SITUATIONS)
-def test_a_failure_ends_with_something_to_do_and_names_what_it_is_about(
+def test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing(
     name: str, stage: Stage, run: Run
 ) -> None:
-    lines = run(*SITUATIONS[name](stage)).err.splitlines()
+    arguments = SITUATIONS[name](stage)
+    before = snapshot(stage.state.root)
+    told = run(*arguments)
+    assert told.exit in STATUS
+    check_golden(f"failure/{name}", transcript(arguments, told, stage.state))
+    assert changed(before, snapshot(stage.state.root)) == []
+    ends_with_something_to_do(name, told.err.splitlines())
+    says_the_same_as_json(told, run("--json", *arguments), stage)
+
+
+def ends_with_something_to_do(name: str, lines: list[str]) -> None:
+    """And names what it is about."""
     assert lines[0].startswith("ccmove: ")
     assert lines[-1].startswith("  -> ")
     if not name.startswith(("usage_", "paths_root", "failed_bug", "failed_interrupted")):
         assert "/" in lines[0] or "Z-" in lines[0] or "files exist" in lines[0], lines[0]
 
 
-@pytest.mark.parametrize("name", SITUATIONS)
-def test_a_failure_is_one_json_object_with_the_same_words(
-    name: str, stage: Stage, run: Run
-) -> None:
-    arguments = SITUATIONS[name](stage)
-    told = run(*arguments)
-    done = run("--json", *arguments)
-    assert done.exit == told.exit
-    assert done.err == ""
+def says_the_same_as_json(told: Completed, done: Completed, stage: Stage) -> None:
+    assert (done.exit, done.err) == (told.exit, "")
     record = json.loads(done.out)
-    assert record["schema"] == 1
-    assert record["status"] == STATUS[done.exit]
+    assert (record["schema"], record["status"]) == (1, STATUS[done.exit])
     first = normalised(told.err, stage.state).splitlines()[0]
     assert normalised(f"ccmove: {record['error']}", stage.state) == first
     assert record["changes"] == []
-
-
-@pytest.mark.parametrize("name", EACH)
-def test_a_refused_or_failed_run_changes_nothing(name: str, stage: Stage, run: Run) -> None:
-    arguments = SITUATIONS[name](stage)
-    before = snapshot(stage.state.root)
-    run(*arguments)
-    assert changed(before, snapshot(stage.state.root)) == []
 
 
 def changed(before: Tree, after: Tree) -> list[str]:
