@@ -21,7 +21,7 @@ from ccmove.plan.model import FolderHolds, Rename
 from ccmove.run import backups as backup
 from ccmove.run import journal, manifest
 from ccmove.run.journal import Journal
-from ccmove.run.manifest import Content, Manifest, Wrote, WroteHistory
+from ccmove.run.manifest import Content, Manifest, Recorded, Wrote, WroteHistory
 from fuzz.source import Source, document, text
 
 LONGEST_INPUT = 64
@@ -46,8 +46,8 @@ ODD: tuple[Any, ...] = (
 )  # fmt: skip
 PIECES = (
     "$C", "$CONFIG", "$RUN", "~", STATE, HOME, "projects", "ccmove", "run", "backups", ID,
-    OTHER_ID, "aside", "parked", "files", "0.before", "..", ".", "", "settings.json", "history.jsonl", "sessions-index.json",
-    ".session-aliases",
+    OTHER_ID, "aside", "parked", "files", "0.before", "..", ".", "", "settings.json",
+    "history.jsonl", "sessions-index.json", ".session-aliases",
     "memory", "jobs", "state.json", "plugins", "installed_plugins.json", ".mcp.json", ".claude",
     "settings.local.json", "1.jsonl", "journal.json", "lock", "/etc", "/srv", "x", "\0", "\ud800",
     "\udcff", "/nonexistent/code/my-app", "/nonexistent/code/new", ".ccmove-parked-0",
@@ -262,22 +262,7 @@ def _check_manifest(found: Manifest, run: Path) -> None:
     places = {_spelled(path) for path in found.places}
     assert not any(OURS.fullmatch(path) or path == "/" for path in folders | places)
     for operation in found.operations:
-        match operation:
-            case Rename(holds=FolderHolds()):
-                for path in (operation.path, operation.target):
-                    assert _is_folder(_spelled(path), folders), path
-            case Rename():
-                assert all(map(_may_move, (operation.path, operation.target)))
-            case Wrote():
-                for path in (operation.path, operation.ends):
-                    assert _may_rewrite(_spelled(path), operation.place, places), path
-                _check_contents(operation.before, operation.after)
-            case WroteHistory():
-                assert operation.path == LAYOUT.history
-                _check_contents(operation.before, operation.after)
-            case _:
-                assert _may_move(operation.path), operation
-                assert 0 <= operation.mode <= 0o7777
+        _check_operation(operation, folders, places)
     for path in found.only_copies:
         assert re.fullmatch(KEPT, _inside(path), re.DOTALL), path
     for project in found.projects:
@@ -287,6 +272,25 @@ def _check_manifest(found: Manifest, run: Path) -> None:
     again = json.loads(json.dumps(manifest.to_json(found, LAYOUT, run)))
     assert manifest.from_json(again, LAYOUT, run) == found
     found.paths.map(STATE)
+
+
+def _check_operation(operation: Recorded, folders: set[str], places: set[str]) -> None:
+    match operation:
+        case Rename(holds=FolderHolds()):
+            for path in (operation.path, operation.target):
+                assert _is_folder(_spelled(path), folders), path
+        case Rename():
+            assert all(map(_may_move, (operation.path, operation.target)))
+        case Wrote():
+            for path in (operation.path, operation.ends):
+                assert _may_rewrite(_spelled(path), operation.place, places), path
+            _check_contents(operation.before, operation.after)
+        case WroteHistory():
+            assert operation.path == LAYOUT.history
+            _check_contents(operation.before, operation.after)
+        case _:
+            assert _may_move(operation.path), operation
+            assert 0 <= operation.mode <= 0o7777
 
 
 def _check_contents(*contents: Content | None) -> None:

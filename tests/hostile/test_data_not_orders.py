@@ -342,10 +342,7 @@ TRAPS: dict[str, Change] = {
     **{f"rename from {what}": rename(path, "$C/projects/x") for what, path in OUTSIDE.items()},
     **{f"make {what}": also("Mkdir", path=path, mode=0o700) for what, path in OUTSIDE.items()},
     **{f"remove {what}": also("Rmdir", path=path, mode=0o700) for what, path in OUTSIDE.items()},
-    **{
-        f"rewrite as other {what}": as_file(path, "other")
-        for what, path in OUTSIDE.items()
-    },
+    **{f"rewrite as other {what}": as_file(path, "other") for what, path in OUTSIDE.items()},
     **{
         f"rewrite as history {what}": change_row("WroteHistory", path=path)
         for what, path in OUTSIDE.items()
@@ -388,9 +385,7 @@ TRAPS: dict[str, Change] = {
     ),
     "a file of the moved folder": folders(as_file("/etc/x/passwd", "other"), ("/etc/x", "/etc/y")),
     "the moved folder as file": folders(as_file("/etc/x", "other"), ("/etc/x", "/etc/y")),
-    "a settings file as index": folders(
-        as_file("/etc/x/.mcp.json", "index"), ("/etc/x", "/etc/y")
-    ),
+    "a settings file as index": folders(as_file("/etc/x/.mcp.json", "index"), ("/etc/x", "/etc/y")),
     "a settings file of no folder": as_file("/etc/x/.mcp.json", "other"),
 }
 

@@ -83,7 +83,6 @@ class TestIds:
         assert backup.new_id(layout) == "20300708T091011Z-000b"
 
 
-
 def test_ids_differ_by_chance(layout: Layout) -> None:
     assert len({backup.new_id(layout)[-4:] for _ in range(40)}) > 30
     assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{4}", backup.new_id(layout))

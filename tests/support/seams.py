@@ -77,7 +77,7 @@ def unfinished(state: StateBuilder) -> list[str]:
     return sorted(path.name for path in (own(state) / "unfinished").glob("*"))
 
 
-# -- manifests and journals -------------------------------------------------------------------------
+# -- manifests and journals ------------------------------------------------------------------------
 
 SCHEMA = 2
 
@@ -108,7 +108,7 @@ def saved(backup: Path, number: int, which: str) -> Path:
     return backup / "files" / f"{number}.{which}"
 
 
-# -- inside ccmove ----------------------------------------------------------------------------------
+# -- inside ccmove ---------------------------------------------------------------------------------
 
 MODULES = {
     "disk": "ccmove.run.disk",
