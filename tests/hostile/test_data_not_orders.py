@@ -424,7 +424,7 @@ def test_a_manifest_that_is_too_large_is_refused_without_reading_it(moved: Targe
     assert moved.run("backups").exit == 0
 
 
-# -- what changed in the history --------------------------------------------------------------------
+# -- what changed in the history -----------------------------------------------------------------
 
 HISTORIES: dict[str, object] = {
     "no object": [],

@@ -42,7 +42,6 @@ def test_the_next_run_after_a_crash_loses_nothing(proven: Record) -> None:
     assert tally.ends == {"exit 0": tally.tried}
 
 
-@pytest.mark.xfail(strict=True, reason="law 1: what is parked is deleted by the next run")
 def test_the_next_run_loses_nothing_either_when_the_journal_is_gone(proven: Record) -> None:
     tally = then_another_run("journal gone")
     proven("killed, journal gone, then another run (swap)", tally)

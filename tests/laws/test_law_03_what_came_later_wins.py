@@ -14,7 +14,6 @@ from tests.shapes.bench import Bench, directory_of
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-@pytest.mark.xfail(strict=True, reason="law 3: a file that we made is deleted with what was added")
 def test_a_note_added_to_a_file_that_the_run_made_stays_is_live_and_is_named(
     proven: Record,
 ) -> None:
@@ -61,12 +60,12 @@ def lost(why: str) -> pytest.MarkDecorator:
 
 
 SINCE = [
-    pytest.param("move", "notes added", marks=lost("exit 5: MEMORY.md exists")),
+    ("move", "notes added"),
     ("move", "sessions added"),
-    pytest.param("move", "config written twice", marks=lost("OLD's settings don't come back")),
+    ("move", "config written twice"),
     pytest.param("restore", "notes added", marks=lost("new notes end in a backup")),
     pytest.param("restore", "sessions added", marks=lost("new sessions end in a backup")),
-    pytest.param("restore", "config written twice", marks=lost("settings don't come back")),
+    ("restore", "config written twice"),
 ]
 
 

@@ -25,7 +25,6 @@ def another_repository(folder: Path, since: str = "") -> None:
 @pytest.mark.crash
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.xfail(strict=True, reason="law 4: the files of two repositories are mixed")
 @pytest.mark.parametrize("command", ["move", "restore"])
 def test_another_repository_in_the_old_place_stops_the_recovery(
     command: str, proven: Record
@@ -81,7 +80,6 @@ def test_a_new_file_in_our_folder_is_no_reason_to_stop(command: str, proven: Rec
     proven(f"killed, a new file in the folder: {command} (folder)", tally)
 
 
-@pytest.mark.xfail(strict=True, reason="law 4: undoing renames the folder of a stranger")
 def test_undoing_never_renames_a_strangers_folder(bench: Bench) -> None:
     """The folder was renamed once more by hand, and another repository has its name now."""
     state = bench.state

@@ -68,7 +68,6 @@ def test_it_blocks_every_run_and_keeps_everything(blocked: World) -> None:
     assert seams.under_way(blocked.state)
 
 
-@pytest.mark.xfail(strict=True, reason="law 5: a hint says what to do by hand, not --set-aside")
 def test_no_hint_tells_anybody_to_do_something_of_ours_by_hand(blocked: World) -> None:
     for args in (["recover"], ["doctor"], ["backups"], ["restore"], ["verify"]):
         ended = run(blocked, *args)
@@ -77,10 +76,6 @@ def test_no_hint_tells_anybody_to_do_something_of_ours_by_hand(blocked: World) -
     assert "ccmove recover --set-aside" in run(blocked, "recover").err
 
 
-NO_SET_ASIDE = pytest.mark.xfail(strict=True, reason="law 5: there is no recover --set-aside")
-
-
-@NO_SET_ASIDE
 def test_set_aside_it_blocks_nobody_and_is_shown_and_never_pruned(blocked: World) -> None:
     there, found = lines(blocked.state.home), sessions(blocked)
     ended = run(blocked, "recover", "--set-aside")
@@ -97,7 +92,6 @@ def test_set_aside_it_blocks_nobody_and_is_shown_and_never_pruned(blocked: World
     assert sessions(blocked) == found
 
 
-@NO_SET_ASIDE
 def test_set_aside_it_does_not_stop_the_next_move(blocked: World) -> None:
     assert run(blocked, "recover", "--set-aside").exit == 0
     there = lines(blocked.state.home)
@@ -110,7 +104,6 @@ def test_set_aside_it_does_not_stop_the_next_move(blocked: World) -> None:
     assert lost(blocked, there) == []
 
 
-@NO_SET_ASIDE
 def test_there_is_nothing_to_set_aside_when_no_run_was_interrupted(tmp_path: Path) -> None:
     with world_bench("move") as bench:
         bench.reset()
@@ -120,7 +113,6 @@ def test_there_is_nothing_to_set_aside_when_no_run_was_interrupted(tmp_path: Pat
         assert not seams.own(bench.state).exists()
 
 
-@pytest.mark.xfail(strict=True, reason="law 5: without its journal no run is seen as unfinished")
 @pytest.mark.parametrize(("scenario", "command"), [("swap", "move"), ("merge", "restore")])
 def test_a_run_is_rolled_back_although_its_journal_is_gone(
     scenario: str, command: str, proven: Record
@@ -130,7 +122,6 @@ def test_a_run_is_rolled_back_although_its_journal_is_gone(
     proven(f"killed, journal gone: {command} ({scenario})", tally)
 
 
-@pytest.mark.xfail(strict=True, reason="law 5: the journal holds full paths")
 @pytest.mark.parametrize(("scenario", "command"), [("folder", "move"), ("split", "restore")])
 def test_a_home_that_is_at_another_path_by_now_is_rolled_back(
     scenario: str, command: str, proven: Record

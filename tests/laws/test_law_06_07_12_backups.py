@@ -29,10 +29,8 @@ def _new_home(state: StateBuilder) -> None:
 
 
 NEW_HOME = Scenario("new home", _new_home, ("--project-files", "/Users/me", ".."))
-UNREADABLE = pytest.mark.xfail(strict=True, reason="law 6: a run's own manifest is refused later")
 
 
-@UNREADABLE
 def test_a_home_that_moved_with_project_files_can_be_undone_or_is_refused(bench: Bench) -> None:
     _new_home(bench.state)
     before = bench.tree()
@@ -43,7 +41,6 @@ def test_a_home_that_moved_with_project_files_can_be_undone_or_is_refused(bench:
     bench.expect(before)
 
 
-@UNREADABLE
 @pytest.mark.crash
 @pytest.mark.slow
 def test_and_its_crash_can_be_rolled_back(proven: Record) -> None:
@@ -72,10 +69,6 @@ def copies(state: StateBuilder) -> int:
     return sum(text in file.read_bytes() for file in state.home.rglob("*") if file.is_file())
 
 
-ONLY_COPY = pytest.mark.xfail(strict=True, reason="law 7: pruning deletes the only copy")
-
-
-@ONLY_COPY
 def test_pruning_keeps_a_backup_with_the_only_copy_unless_it_is_named(
     with_a_loser: tuple[Bench, str],
 ) -> None:
@@ -89,7 +82,6 @@ def test_pruning_keeps_a_backup_with_the_only_copy_unless_it_is_named(
     assert copies(bench.state) == 0
 
 
-@ONLY_COPY
 def test_the_list_of_backups_says_which_one_holds_the_only_copy(
     with_a_loser: tuple[Bench, str],
 ) -> None:
@@ -134,7 +126,6 @@ def test_putting_back_writes_fresh_bytes(scenario: str) -> None:
             assert shared_inodes(bench.state) == [], job.args
 
 
-@pytest.mark.xfail(strict=True, reason="law 12: exit 4, the backup counts as damaged")
 def test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup(bench: Bench) -> None:
     """The client had the history open: its line lands in the file that we only linked."""
     state = bench.state

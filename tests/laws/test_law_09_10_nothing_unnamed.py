@@ -22,7 +22,6 @@ def assert_moved_or_named(bench: Bench, transcript: Path, *args: str | Path) -> 
         assert transcript.parent.name in said or transcript.stem in said, done
 
 
-@pytest.mark.xfail(strict=True, reason="law 9: a cwd beyond the first 64 kB is not seen")
 def test_a_nested_session_with_a_big_first_prompt_is_moved_or_named(bench: Bench) -> None:
     state = bench.state
     state.project("old")
@@ -36,7 +35,6 @@ def test_a_nested_session_with_a_big_first_prompt_is_moved_or_named(bench: Bench
     assert_moved_or_named(bench, file, state.code / "old", state.code / "new")
 
 
-@pytest.mark.xfail(strict=True, reason="law 9: sessions begun under another spelling stay behind")
 @pytest.mark.parametrize("moved_by_hand", [True, False])
 def test_sessions_begun_under_a_former_name_are_moved_or_named(
     bench: Bench, moved_by_hand: bool
@@ -91,7 +89,6 @@ def two_moves(bench: Bench) -> tuple[Bench, str, str]:
     return bench, runs[0], runs[1]
 
 
-@pytest.mark.xfail(strict=True, reason="law 10: undoes another project's older move")
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_newest_backup_that_cant_be_read_stops_restore(
     damage: str, two_moves: tuple[Bench, str, str]

@@ -52,7 +52,6 @@ def without_nanoseconds(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.limits
 @needs_root
-@pytest.mark.xfail(strict=True, reason="law 11: our locks are known by the mtime's nanoseconds")
 def test_locks_are_released_where_times_have_no_nanoseconds(without_nanoseconds: Path) -> None:
     state = StateBuilder(without_nanoseconds / "state")
     bench = Bench(state)
@@ -79,7 +78,6 @@ def with_locks_left(bench: CrashBench) -> World:
 
 @pytest.mark.crash
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="law 11: a left lock is known by its mtime alone")
 def test_a_recovery_releases_what_a_crash_has_left_once_it_is_stale(proven: Record) -> None:
     with world_bench("move") as bench:
 

@@ -26,10 +26,6 @@ OLD_ENTRY = {
 Entry = dict[str, Any]
 
 
-def wanted(rule: str) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(strict=True, reason=f"three-way rules: {rule}")
-
-
 @pytest.fixture
 def old(state: StateBuilder) -> str:
     entry = json.loads(json.dumps(OLD_ENTRY))
@@ -102,7 +98,6 @@ def test_values_go_back_one_by_one_where_they_are_still_what_the_run_wrote(
     assert now == expected
 
 
-@wanted("ordered lists are one value, theirs wins, named")
 def test_an_ordered_list_that_was_changed_since_is_theirs_and_named(
     bench: Bench, old: str, new: str
 ) -> None:
@@ -214,7 +209,6 @@ def test_a_line_of_ours_that_was_changed_stays(bench: Bench, old: str, merged: s
 # -- the history --------------------------------------------------------------------------------
 
 
-@wanted("two OLDs in one NEW have no inverse: only the pairs count")
 def test_two_olds_in_one_new_go_back_each_to_its_own(bench: Bench) -> None:
     state = bench.state
     for name in ("one", "two"):
@@ -249,7 +243,6 @@ def test_an_undo_is_undone_with_what_came_in_between(bench: Bench, old: str, new
     assert set(prompts(state).values()) == {new}
 
 
-@wanted("redo after a prune: the config file stays behind, with a wrong reason")
 def test_an_undo_is_undone_although_the_older_backup_was_pruned(
     bench: Bench, old: str, new: str
 ) -> None:

@@ -65,7 +65,6 @@ def test_each_value_goes_back_where_it_is_still_the_moves(bench: Bench, indent: 
     assert set(found["githubRepoPaths"]["a/b"]) == {"/fresh", f"{state.code}/old/x", "/srv"}
 
 
-@pytest.mark.xfail(strict=True, reason="the old code maps every path of NEW back, also its own")
 def test_a_repository_that_was_at_the_new_path_before_stays_listed_there(bench: Bench) -> None:
     state = bench.state
     old, new = state.project("old", repo="a/b").path, str(state.code / "new")
