@@ -382,6 +382,8 @@ def _is_empty_directory(path: Path) -> bool:
 def _sweep(layout: Layout, journal: Journal) -> None:
     """Remove what the run left of its own; the journal last."""
     for path in journal.staged:
+        if not is_there(path.parent) and path.parent != layout.run / "staged":
+            raise _missing(f"{path.parent} is gone")  # it may come back, with our file in it
         disk.remove_file(path)
         disk.remove_file(path.with_name(f"{path.name}-back"))
     if is_there(layout.run):

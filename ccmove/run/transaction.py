@@ -41,7 +41,7 @@ from ccmove.run.journal import (
 )
 from ccmove.run.locks import ClientLocks, own_lock
 from ccmove.run.manifest import Manifest, Recorded
-from ccmove.run.preflight import preflight, refuse_foreign_state
+from ccmove.run.preflight import preflight, refuse_foreign_state, refuse_links_of_ours
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
 from ccmove.run.stage import Staged, StagedDocument, StagedHistory
@@ -76,6 +76,7 @@ def run_plan(
         return plan
 
     refuse_foreign_state(layout)
+    refuse_links_of_ours(layout)
     plan = None if was_interrupted(layout) else planned()
     if plan is not None and not plan.changes_anything:
         return Outcome(plan, None)
