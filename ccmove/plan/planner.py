@@ -168,9 +168,8 @@ def fresh_pairs(
     Only what is added to those later may be pointed at OLD again when the move is undone.
     """
     moving = {old: new for old in known if (new := paths.map(old)) is not None}
-    for old, new in paths.moves:
-        if all(tail_below(path, new) is None for path in own):
-            moving[old] = new
+    empty = [new for _, new in paths.moves if all(tail_below(path, new) is None for path in own)]
+    moving.update({old: new for old, new in paths.moves if new in empty})
     coming = Counter(moving.values())  # where two come together there is no way back
     had = set(own)
     return tuple((o, n) for o, n in sorted(moving.items()) if n not in had and coming[n] == 1)
