@@ -316,11 +316,9 @@ class Work:
                 disk.remove_directory(layout.run / name, flushed=False)
         for directory in (layout.run / "files", layout.run):
             disk.flush(directory)
-        # With this the run is done: nothing that fails afterwards may say otherwise. A journal that
-        # is still there is swept up by the next command, which sees the backup.
+        disk.remove_file(layout.journal)
+        # With this the run is done: a flush that fails afterwards may not say otherwise.
         with contextlib.suppress(OSError):
             disk.rename_new(layout.run, layout.backups / self.identifier)
         if not is_there(layout.backups / self.identifier):
             raise CcmoveError(f"{layout.run} could not be renamed to a backup")
-        with contextlib.suppress(OSError):
-            disk.remove_file(layout.journal)
