@@ -19,8 +19,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
 	@echo "make demo         the whole cycle on a made-up state in a temporary directory"
-	@echo "make test         the tests (PYTEST_ARGS=..., JOBS=0 for one process)"
-	@echo "make test-all     those too that try every point and combination"
+	@echo "make test         tests without the client, sweeps as a sample (PYTEST_ARGS=..., JOBS=0 for one process)"
+	@echo "make test-all     everything: every point and combination, and the client"
 	@echo "make check        ruff and mypy"
 	@echo "make format       let ruff mend what it can"
 	@echo "make test-client  tests against the real client (CLIENT=version for one version)"
@@ -48,10 +48,10 @@ demo: $(READY)
 
 # One by one: some tests take a minute, and nobody should wait for one worker with a row of them.
 test: $(READY)
-	$(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 -m "not exhaustive" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 -m "not exhaustive and not client" $(PYTEST_ARGS)
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 $(PYTEST_ARGS)
+	CCMOVE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 $(PYTEST_ARGS)
 
 check: $(READY)
 	$(BIN)/ruff check .

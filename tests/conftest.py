@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 
 from tests.crash.figures import pytest_terminal_summary  # noqa: F401 - the points that were tried
+from tests.crash.sample import told
 from tests.support import home_guard
 from tests.support.state import StateBuilder
 
@@ -65,6 +66,10 @@ def real_home_stays_as_it_is() -> Iterator[None]:
 def state(tmp_path: Path) -> StateBuilder:
     """Claude Code state without any project yet."""
     return StateBuilder(tmp_path)
+
+
+def pytest_report_header() -> str:
+    return told()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

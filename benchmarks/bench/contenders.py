@@ -24,7 +24,6 @@ class Contender:
     argv: Argv
     changes_state: bool = False
     judge: Judge | None = None
-    prints_seconds: bool = False  # it takes the time itself, of a part of its work
     most_rounds: int | None = None  # no goal depends on it, and it is slow: not in every round
 
 
@@ -84,24 +83,6 @@ JQ = Contender(
     most_rounds=3,
 )
 
-JSON_LOAD = (
-    "import json, sys, time\n"
-    "started = time.perf_counter()\n"
-    "with open(sys.argv[1], encoding='utf-8') as file: json.load(file)\n"
-    "print(time.perf_counter() - started)"
-)
-
-
-def json_load(programs: Path, file: str) -> Contender:
-    """The time of json.load alone, without that of starting Python."""
-
-    def argv(places: Places, made: Path) -> list[str]:
-        path = made / file.format(name=encoded(str(places.old)))
-        return [str(programs / "python"), "-c", JSON_LOAD, str(path)]
-
-    return Contender("json.load", argv, prints_seconds=True)
-
-
 # -- tools that move the whole state -----------------------------------------------------------
 
 
@@ -114,11 +95,6 @@ def tool(
         return [str(program), *before, str(places.old), str(places.new), *after]
 
     return Contender(name, argv, changes_state=True, judge=judge_state, most_rounds=most)
-
-
-def plain(name: str, *argv: str) -> Contender:
-    """A command that is the same whatever the state."""
-    return Contender(name, lambda _places, _made: list(argv))
 
 
 def is_available(program: str) -> bool:

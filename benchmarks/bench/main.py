@@ -14,7 +14,7 @@ from bench import report
 from bench.contenders import Contender, is_available, tool
 from bench.install import REPOSITORY, InstallError, install, install_ccmove, version_of
 from bench.rounds import Bench, Results, say
-from bench.scenarios import FULL, QUICK, Programs, Scale, groups
+from bench.scenarios import FULL, GROWING, QUICK, TYPICAL, Programs, Scale, groups
 
 # (package, what stands before OLD NEW, what after): each told that the folder has moved already.
 OTHER_TOOLS = (
@@ -36,7 +36,7 @@ def main() -> None:
     scale = QUICK if options.quick else FULL
     root = Path(tempfile.mkdtemp(prefix="ccmove-bench-", dir=options.dir)).resolve()
     try:
-        fleet = _fleet(root, options.source, others=not options.quick)
+        fleet = _fleet(root, options.source, leave_out=("claude-repath",) if options.quick else ())
         bench = Bench(root / "data", settle=not options.quick)
         for group in groups(scale, fleet.programs):
             if options.only in group.name:
@@ -72,7 +72,7 @@ def _options() -> argparse.Namespace:
 # -- who takes part --------------------------------------------------------------------------------
 
 
-def _fleet(root: Path, source: Path, *, others: bool) -> Fleet:
+def _fleet(root: Path, source: Path, *, leave_out: tuple[str, ...]) -> Fleet:
     say("installing ccmove")
     programs = install_ccmove(root / "ccmove", source)
     versions = {"ccmove": version_of(programs, "ccmove")}
@@ -80,7 +80,7 @@ def _fleet(root: Path, source: Path, *, others: bool) -> Fleet:
         versions[command] = _first_line(command) if is_available(command) else "not available"
     found: list[Contender] = []
     for package, before, after in OTHER_TOOLS:
-        if not others:
+        if package in leave_out:
             versions[package] = "left out"
             continue
         say(f"installing {package}")
@@ -120,7 +120,7 @@ def _whole(results: Results, scale: Scale, fleet: Fleet, heading: str) -> str:
         report.outcome_table(results, fleet.versions),
     ]
     measured = {group for group, _, _ in results}
-    scaling = ("start", "transcripts", "other projects", "config file", "index")
+    scaling = (TYPICAL, *GROWING)
     parts += [report.scaling_table(results, group) for group in scaling if group in measured]
     return "\n\n".join(parts)
 

@@ -106,8 +106,6 @@ class Bench:
             tally.note = f"failed: {_last_line(run.output)}"
             tally.runs.clear()
             return
-        if case.contender.prints_seconds:
-            run = Run(float(run.output), run.peak, run.exit, b"")
         if case.contender.judge and not tally.runs:
             tally.note = apart(case.contender.judge, self.places, made, truth)
         tally.runs.append(run)

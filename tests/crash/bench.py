@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +14,7 @@ from tests.crash.calls import TRACE_MUTATING, Point, points
 from tests.crash.fork import Ended, Job
 from tests.crash.scenarios import SCENARIOS, Scenario
 from tests.crash.verdict import Verdict, expected_after, judge
+from tests.support import seams
 from tests.support.state import StateBuilder
 from tests.support.tree import Tree, snapshot
 
@@ -71,6 +74,13 @@ class Bench:
     def judge(self, before: Tree) -> Verdict:
         """Is the tree now exactly as before the command, or exactly as after it?"""
         return judge(before, expected_after(self.reference, before), snapshot(self.live))
+
+
+def age_locks(state: StateBuilder) -> None:
+    """Locks of the client that a killed run has left are stale after a while: nobody waits here."""
+    for lock in (state.home / name for name in seams.CLIENT_LOCKS):
+        if lock.exists():
+            os.utime(lock, (time.time() - 60,) * 2)
 
 
 def must(job: Job) -> Ended:

@@ -84,6 +84,10 @@ class Point:
     number: int
     where: str
 
+    @property
+    def renames(self) -> bool:
+        return self.name.startswith("rename")
+
     def inject(self, what: str) -> list[str]:
         """Options with which strace does `what` at this point, recording calls of this name."""
         return [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tests.crash.bench import Bench, points_of
+from tests.crash.bench import Bench, age_locks, points_of
 from tests.crash.calls import Point, parse
 from tests.crash.fork import Ended
 from tests.crash.interruptions import interruptions
+from tests.crash.sample import CLOSE, sampled
 from tests.support.tree import Tree
 
 KILL = "signal=KILL"
@@ -41,10 +42,15 @@ class Tally:
         return f"{len(self.bad)} bad of {self.tried}:\n" + "\n".join(self.bad[:10])
 
 
-def sweep(points: Iterable[Point], try_one: Callable[[Point], tuple[str, list[str]]]) -> Tally:
-    """Try every point; `try_one` says how it ended and what was wrong."""
+def sweep(
+    points: Sequence[Point],
+    try_one: Callable[[Point], tuple[str, list[str]]],
+    *,
+    close: int = CLOSE,
+) -> Tally:
+    """Try every point, or a sample; `try_one` says how it ended and what was wrong."""
     tally = Tally()
-    for point in points:
+    for point in sampled(points, close=close):
         end, problems = try_one(point)
         tally.add(f"{point.name} {point.number}: {point.where}", end, problems)
     return tally
@@ -104,6 +110,7 @@ def break_off(bench: Bench, kind: str) -> Tree:
     before = bench.reset()
     ended = bench.job().run(point.inject(KILL))
     assert not not_killed_there(ended, point), ended
+    age_locks(bench.state)
     return before
 
 
@@ -140,6 +147,7 @@ def fail_recovery(bench: Bench, kind: str, point: Point, error: str) -> tuple[st
 
 def settled(bench: Bench, before: Tree) -> tuple[str, list[str]]:
     """`recover` ends well, and the tree is exactly as before or exactly as after."""
+    age_locks(bench.state)
     recovered = bench.recovery.run()
     verdict = bench.judge(before)
     problems = list(verdict.problems)

@@ -1,4 +1,4 @@
-"""A client that writes during 200 moves to and fro loses nothing and gets nothing twice."""
+"""A client that writes during many moves to and fro loses nothing and gets nothing twice."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ import pytest
 
 from tests.crash.bench import must
 from tests.crash.fork import ROOT, Job
+from tests.crash.sample import EXHAUSTIVE
 from tests.crash.scenarios import SCENARIOS
 from tests.support.run import clean_environment
 from tests.support.state import StateBuilder
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(600)]
 
-MOVES = 200
+MOVES = 200 if EXHAUSTIVE else 30
 
 
 @dataclass
@@ -101,7 +102,7 @@ def test_control_without_the_clients_locks_lines_are_lost(in_memory: Path) -> No
     SCENARIOS["folder"].build(state)
     old, new = str(state.code / "app"), str(state.code / "neu")
     with writer(state, old, new) as writing:
-        for number in range(MOVES // 4):
+        for number in range(50):
             pair = (old, new) if number % 2 == 0 else (new, old)
             Job(state, ["--skip-path-check", *pair], sabotage=["without_client_locks"]).run()
     assert odd_counts(state, writing) != []

@@ -9,11 +9,14 @@ import pytest
 from tests.crash.bench import Bench
 from tests.crash.calls import reading_points
 from tests.crash.conftest import Record
+from tests.crash.sample import at_least
 from tests.crash.sweep import ERRORS, fail, fail_from_there_on, interrupt, is_output, sweep
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
 # Every error at every call of these; the other shapes get the one that is never expected.
+# In a sample: how close to a rename; the way back is the same whatever the error is.
+CLOSE = {error: 1 if error == "EIO" else -1 for error in ERRORS}
 IN_FULL = ("move", "merge")
 FAILURES = [(scenario, error) for scenario in IN_FULL for error in ERRORS]
 FAILURES += [(scenario, "EIO") for scenario in ("split", "swap", "folder")]
@@ -25,9 +28,9 @@ def test_a_call_that_fails_is_reported_and_the_exit_code_tells_the_truth(
     scenario: str, error: str, command: str, in_memory: Path, proven: Record
 ) -> None:
     bench = Bench(in_memory, scenario, command)
-    tally = sweep(bench.points, lambda point: fail(bench, point, error))
+    tally = sweep(bench.points, lambda point: fail(bench, point, error), close=CLOSE[error])
     proven(f"failed with {error}: {command} ({scenario})", tally)
-    assert tally.ends["exit 1, before"] > 50
+    assert tally.ends["exit 1, before"] > at_least(50)
 
 
 def test_a_call_that_changes_nothing_may_fail_as_well(in_memory: Path, proven: Record) -> None:
@@ -36,7 +39,7 @@ def test_a_call_that_changes_nothing_may_fail_as_well(in_memory: Path, proven: R
     every = reading_points(bench.job().run(["-y"]).trace)
     # There are very many: every third, and all of the last ones, when the move is done.
     points = [*every[:-30:3], *every[-30:]]
-    tally = sweep(points, lambda point: fail(bench, point, "EIO"))
+    tally = sweep(points, lambda point: fail(bench, point, "EIO"), close=0)
     proven("failed with EIO: a third of the calls that only read, move (folder)", tally)
 
 
@@ -45,9 +48,9 @@ def test_a_disk_that_stays_bad_leaves_what_recover_can_settle(
     command: str, in_memory: Path, proven: Record
 ) -> None:
     bench = Bench(in_memory, "merge", command)
-    tally = sweep(bench.points, lambda point: fail_from_there_on(bench, point, "EROFS"))
+    tally = sweep(bench.points, lambda point: fail_from_there_on(bench, point, "EROFS"), close=0)
     proven(f"failed with EROFS from there on: {command} (merge)", tally)
-    assert tally.ends["exit 5, before"] > 50
+    assert tally.ends["exit 5, before"] > at_least(50)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +61,9 @@ def test_asked_to_end_at_any_call_it_takes_everything_back_or_is_done(
 ) -> None:
     bench = Bench(in_memory, "merge", command)
     points = [point for point in bench.points if not is_output(point)]
-    tally = sweep(points, lambda point: interrupt(bench, point, signal))
+    tally = sweep(points, lambda point: interrupt(bench, point, signal), close=0)
     proven(f"interrupted by SIG{signal}: {command} (merge)", tally)
-    assert tally.ends["exit 130, before"] > 50
+    assert tally.ends["exit 130, before"] > at_least(50)
     assert tally.ends["exit 0, after"] > 0
 
 

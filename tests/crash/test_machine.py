@@ -19,7 +19,9 @@ from hypothesis.stateful import (
 )
 
 from tests.crash import places
+from tests.crash.bench import age_locks
 from tests.crash.fork import Ended, Job
+from tests.crash.sample import EXHAUSTIVE
 from tests.crash.sweep import KILLED, REFUSED
 from tests.support.state import StateBuilder, encoded_name
 from tests.support.tree import Tree, diff, snapshot
@@ -139,6 +141,7 @@ class Life(RuleBasedStateMachine):
         assert ended.exit in (KILLED, DONE, NOTHING_KNOWN, REFUSED), ended
         if ended.exit == KILLED:
             self.interrupted = True
+            age_locks(self.state)
         elif ended.exit == DONE:
             self.interrupted = False
         self.before_move = None
@@ -196,7 +199,7 @@ class Life(RuleBasedStateMachine):
 
 def test_nothing_is_ever_lost_or_doubled() -> None:
     settings = hypothesis.settings(
-        max_examples=40,
+        max_examples=40 if EXHAUSTIVE else 8,
         stateful_step_count=15,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
@@ -212,7 +215,7 @@ class CarelessLife(Life):
 
 def deaths_of_one_move(machine: type[Life]) -> None:
     """One move that dies at each of its calls in turn, and is recovered from."""
-    for death in range(1, 121):
+    for death in range(1, 121, 1 if EXHAUSTIVE else 7):
         life = machine()
         try:
             life.a_prompt("app")

@@ -13,18 +13,16 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
-import os
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.crash import places
-from tests.crash.bench import Bench
+from tests.crash.bench import Bench, age_locks
 from tests.crash.calls import OPENING, Point
 from tests.crash.fork import Ended, Job
 from tests.crash.scenarios import Scenario
@@ -223,19 +221,12 @@ def killed(bench: Bench, point: Point) -> tuple[World, list[str]]:
     return World(bench), not_killed_there(ended, point)
 
 
-def age_locks(world: World) -> None:
-    """Locks of the client that a killed run has left are stale after a while."""
-    for lock in (world.state.home / name for name in seams.CLIENT_LOCKS):
-        if lock.exists():
-            os.utime(lock, (time.time() - 60,) * 2)
-
-
 def trial(bench: Bench, point: Point, changes: Sequence[str]) -> Outcome:
     """Kill, change the world, recover, judge."""
     world, problems = killed(bench, point)
     for name in changes:
         CHANGES[name](world)
-    age_locks(world)
+    age_locks(world.state)
     there, folders = lines(world.state.home), sorted(world.state.code.rglob("*"))
     ended = Job(world.state, ["recover"]).run()
     problems += plain(ended)
@@ -255,14 +246,14 @@ def trial(bench: Bench, point: Point, changes: Sequence[str]) -> Outcome:
 
 
 def try_all(bench: Bench, *changes: str) -> Tally:
-    """A trial at every lasting point; ending with 5 without need is bad, too."""
+    """A trial at every lasting point, or a sample; ending with 5 without need is bad, too."""
 
     def try_one(point: Point) -> tuple[str, list[str]]:
         outcome = trial(bench, point, changes)
         needless = [f"without need: {outcome.ended}"] if outcome.needless else []
         return f"exit {outcome.ended.exit}", [*needless, *outcome.problems]
 
-    return sweep(lasting(bench.points), try_one)
+    return sweep(lasting(bench.points), try_one, close=0)
 
 
 # -- what must be so ------------------------------------------------------------------------

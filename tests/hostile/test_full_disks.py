@@ -15,6 +15,7 @@ from tests.crash.bench import Bench, must
 from tests.crash.conftest import Record, proven
 from tests.crash.fork import Ended, Job
 from tests.crash.interruptions import KINDS
+from tests.crash.sample import at_least
 from tests.crash.sweep import FAILED, REFUSED, UNSETTLED, Tally, break_off, settled, truthful
 from tests.hostile import hooks
 from tests.hostile.gaps import gaps_of, plain, sweep
@@ -77,7 +78,12 @@ def full_from_each_change_on(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "command"),
-    [("fill", "move"), ("exhaust", "move"), ("fill 4096", "restore"), ("exhaust 1", "restore")],
+    [
+        ("fill", "move"),
+        pytest.param("exhaust", "move", marks=pytest.mark.exhaustive),
+        pytest.param("fill 4096", "restore", marks=pytest.mark.exhaustive),
+        ("exhaust 1", "restore"),
+    ],
 )
 def test_full_from_any_call_on_it_is_as_before_or_as_after(
     disk: Path, what: str, command: str, proven: Record
@@ -85,15 +91,15 @@ def test_full_from_any_call_on_it_is_as_before_or_as_after(
     bench = Bench(disk, "merge", command)
     tally = full_from_each_change_on(bench, what, every=1 if command == "move" else 2)
     proven(f"a full disk ({what}): {command} (merge)", tally)
-    assert tally.ends["exit 1, before"] > 5
-    assert tally.ends["exit 0, after"] > 5  # once all is staged, no more room is needed
+    assert tally.ends["exit 1, before"] > at_least(5)
+    assert tally.ends["exit 0, after"] > at_least(5)  # once all is staged, no more room is needed
 
 
 @pytest.mark.slow
 def test_the_sweep_sees_what_a_full_disk_can_do(disk: Path) -> None:
     """The control: without a journal nobody takes back what was done."""
     tally = full_from_each_change_on(Bench(disk, "merge"), "fill", ["without_journal"], every=4)
-    assert len(tally.bad) > 2
+    assert len(tally.bad) > at_least(2)
 
 
 @pytest.mark.parametrize("what", USE_UP)

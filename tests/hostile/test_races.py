@@ -68,6 +68,7 @@ SWAPS = [
 ]
 
 
+@pytest.mark.exhaustive  # `make test` has the one below
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("command", "swapped"), SWAPS)
@@ -87,6 +88,7 @@ def test_the_project_directory_swapped_for_a_link_around_any_use(deep: Target) -
     judge(*swept(deep, path, deep.old, deep.new))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_sweep_sees_what_following_links_would_do(deep: Target) -> None:

@@ -23,7 +23,7 @@ def then_another_run(*changes: str) -> Tally:
             world, problems = killed(bench, point)
             for name in changes:
                 CHANGES[name](world)
-            age_locks(world)
+            age_locks(world.state)
             world.state.add_session("x", text=world.mark("session"))
             (world.state.code / "x2").mkdir()
             there = lines(world.state.home)

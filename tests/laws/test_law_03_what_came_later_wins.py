@@ -28,7 +28,7 @@ def test_a_note_added_to_a_file_that_the_run_made_stays_is_live_and_is_named(
             text = world.mark("note")
             with file.open("a") as memory:
                 memory.write(f"- {text}\n")
-            age_locks(world)
+            age_locks(world.state)
             ended = Job(world.state, ["recover"]).run()
             if ended.exit != 0 or not is_live(world, text, "note"):
                 problems.append(f"not live: {ended}")

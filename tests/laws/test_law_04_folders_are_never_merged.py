@@ -40,7 +40,7 @@ def test_another_repository_in_the_old_place_stops_the_recovery(
                 return "both there", problems
             another_repository(free[0], world.mark("repository"))
             world.came.clear()
-            age_locks(world)
+            age_locks(world.state)
             before = users(snapshot(world.state.home))
             ended = Job(world.state, ["recover"]).run()
             if ended.exit == 0:  # the folder had not been renamed yet, or the run was finished
@@ -71,7 +71,7 @@ def test_a_new_file_in_our_folder_is_no_reason_to_stop(command: str, proven: Rec
             for name in world.places:
                 if (folder := world.state.code / name).exists():
                     (folder / "else.txt").write_text(world.mark("folder"))
-            age_locks(world)
+            age_locks(world.state)
             ended = Job(world.state, ["recover"]).run()
             wrong = unsettled(world) if ended.exit == 0 else [f"{ended}"]
             return f"exit {ended.exit}", problems + wrong

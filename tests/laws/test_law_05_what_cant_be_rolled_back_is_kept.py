@@ -42,7 +42,7 @@ def blocked(folder_bench: Bench) -> World:
         old, new = (world.state.code / name for name in world.places)
         if seams.under_way(world.state) and new.exists() and not old.exists():
             another_repository(old)
-            age_locks(world)
+            age_locks(world.state)
             if run(world, "recover").exit == 5:
                 assert not problems
                 return world

@@ -83,7 +83,7 @@ def test_a_recovery_releases_what_a_crash_has_left_once_it_is_stale(proven: Reco
 
         def try_one(point: Point) -> tuple[str, list[str]]:
             world, problems = killed(bench, point)
-            age_locks(world)
+            age_locks(world.state)
             ended = Job(world.state, ["recover"]).run()
             problems += [f"left: {lock}" for lock in locks(world.state)]
             return f"exit {ended.exit}", problems
@@ -97,7 +97,7 @@ def test_a_lock_that_the_client_took_over_since_is_waited_for(tmp_path: Path) ->
     """Ours was stale, the client made its own in its place: that one is not ours to remove."""
     with world_bench("move") as bench:
         world = with_locks_left(bench)
-        age_locks(world)
+        age_locks(world.state)
         (lock, *_) = (world.state.home / name for name in seams.CLIENT_LOCKS)
         lock.rmdir()
         lock.mkdir()
