@@ -25,10 +25,8 @@ def _plain(state: StateBuilder) -> None:
 
 
 PLAIN = Scenario("plain", _plain, ("app", "neu"))
-BY_INODE = pytest.mark.xfail(strict=True, reason="law 2: steps are recognised by their inodes")
 
 
-@BY_INODE
 @pytest.mark.parametrize(
     ("scenario", "command"),
     [("move", "move"), ("split", "move"), ("swap", "move"), ("folder", "restore")],
@@ -39,14 +37,12 @@ def test_a_home_that_was_copied_is_rolled_back(scenario: str, command: str, prov
     proven(f"killed, home copied: {command} ({scenario})", tally)
 
 
-@pytest.mark.xfail(strict=True, reason="laws 2 and 5: inodes, and full paths in the journal")
 def test_a_home_that_came_to_another_disk_is_rolled_back(proven: Record) -> None:
     with world_bench("folder") as bench:
         tally = try_all(bench, "home on another file system")
     proven("killed, home on another disk: move (folder)", tally)
 
 
-@BY_INODE
 def test_a_config_file_that_the_client_wrote_once_since_is_seen_as_replaced(
     proven: Record,
 ) -> None:
@@ -56,7 +52,6 @@ def test_a_config_file_that_the_client_wrote_once_since_is_seen_as_replaced(
     proven("killed, config written once: move (plain)", tally)
 
 
-@BY_INODE
 def test_a_config_file_that_has_our_inode_again_is_not_ours(proven: Record) -> None:
     """The client writes twice, and the second file gets the inode number that ours had."""
     with world_bench(PLAIN, on_disk=True) as bench:
@@ -66,7 +61,7 @@ def test_a_config_file_that_has_our_inode_again_is_not_ours(proven: Record) -> N
 
 @pytest.mark.parametrize(
     "changes",
-    [("sessions added",), pytest.param(("home copied", "sessions added"), marks=BY_INODE)],
+    [("sessions added",), ("home copied", "sessions added")],
     ids=", ".join,
 )
 def test_a_directory_that_is_made_again_is_merged_with_what_comes_back(

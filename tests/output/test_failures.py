@@ -14,17 +14,10 @@ from tests.support.tree import Entry, Tree, snapshot
 
 __all__ = ["run", "stage"]  # fixtures
 
-CORE_FAULT = "nothing was changed yet, but rolling back asks for the same lock: exit 5, not 4"
-EACH = [
-    pytest.param(name, marks=pytest.mark.xfail(reason=CORE_FAULT))
-    if name == "refused_client_lock"
-    else name
-    for name in SITUATIONS
-]
 STATUS = {1: "failed", 2: "failed", 3: "nothing", 4: "refused", 5: "failed", 130: "failed"}
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", SITUATIONS)
 def test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing(
     name: str, stage: Stage, run: Run
 ) -> None:
