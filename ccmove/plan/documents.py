@@ -1,14 +1,15 @@
 """The other places that know a project's path and are rewritten with it.
 
-To teach ccmove a new file: a function in `rewrite/other.py` that makes its new text, and a row
-here that says where the file is. Saving, staging, verifying, undoing and recovering follow.
+To teach ccmove a new file: a function in `rewrite/other.py` that makes its new text, and a row in
+PLACES that says where the file is. Saving, staging, verifying, undoing and rolling back follow.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePath
 
 from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
@@ -24,18 +25,31 @@ Folder = tuple[str, str, Path]  # old path, new path, where it is now
 Row = tuple[Path, Rewrite]
 
 
-def _plugins(layout: Layout) -> Iterator[Row]:
-    yield layout.plugins, other.plugins
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Files of one kind inside the state. A plan looks for them by the pattern, and only what fits
+    it is believed when a backup says that a run has rewritten it."""
+
+    pattern: str  # below the config directory; `*` stands for one whole name
+    rewrite: Rewrite
+    is_busy: Callable[[Layout], bool] = lambda _: False  # someone would undo the change
+
+    def files(self, layout: Layout) -> list[Path]:
+        """Where such files may be; no link is followed on the way."""
+        found = [layout.config_dir]
+        for part in PurePath(self.pattern).parts:
+            found = [p / name for p in found for name in (names_in(p) if part == "*" else [part])]
+        return found
+
+    def covers(self, inside: tuple[str, ...]) -> bool:
+        """Whether a file is one of them, by the parts of its path below the config directory."""
+        parts = PurePath(self.pattern).parts
+        same = [part in ("*", name) for part, name in zip(parts, inside, strict=False)]
+        return len(parts) == len(inside) and all(same)
 
 
-def _jobs(layout: Layout) -> Iterator[Row]:
-    if not daemon_is_running(layout):
-        for path in job_files(layout):
-            yield path, other.job
-
-
-# The places inside the state, each with the function that finds them and makes their new text.
-PLACES: list[Callable[[Layout], Iterator[Row]]] = [_plugins, _jobs]
+JOBS = Place("jobs/*/state.json", other.job, is_busy=daemon_is_running)
+PLACES = [Place("plugins/installed_plugins.json", other.plugins), JOBS]
 
 
 def other_documents(
@@ -65,7 +79,8 @@ def other_documents(
 
 def _rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterator[Row]:
     for place in PLACES:
-        yield from place(layout)
+        if not place.is_busy(layout):
+            yield from ((path, place.rewrite) for path in place.files(layout))
     if request.project_files:
         for _, _, folder in folders:
             for name in PROJECT_FILES:
@@ -78,10 +93,6 @@ def _rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterat
             )
         for path in desktop_files(layout):
             yield path, other.desktop
-
-
-def job_files(layout: Layout) -> list[Path]:
-    return [layout.jobs / name / "state.json" for name in names_in(layout.jobs)]
 
 
 def desktop_files(layout: Layout) -> list[Path]:

@@ -13,7 +13,7 @@ from ccmove.claude.naming import possible_names
 from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import ALIASES, INDEX, State
 from ccmove.errors import CcmoveError
-from ccmove.plan.documents import Folder, desktop_files, job_files
+from ccmove.plan.documents import JOBS, Folder, desktop_files
 from ccmove.plan.model import LeftAlone, Request
 from ccmove.plan.tree import ends_of
 from ccmove.plan.worktrees import repair_command
@@ -90,7 +90,7 @@ class Search:
 
     def _daemon_files(self) -> Iterator[LeftAlone]:
         layout = self.state.layout
-        files = [layout.config_dir / "daemon" / "roster.json", *job_files(layout)]
+        files = [layout.config_dir / "daemon" / "roster.json", *JOBS.files(layout)]
         running = daemon_is_running(layout)
         hint = f"stop the daemon, then: {self._again()}" if running else ""
         for path in files:

@@ -58,7 +58,8 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     written = [write.path for write in writes]
     placer.rename_folders(((Path(old), Path(new)) for old, new in folders), written)
 
-    own = own_paths(state, paths, prompts.scan.watched if prompts is not None else ())
+    watched = prompts.scan.watched if prompts is not None else ()
+    own = own_paths(state, paths, (*state.config_paths, *watched))
     moved = placer.tree.moved()
     operations: list[Operation] = [
         replace(write, ends=ends_of(write.path, moved)) for write in writes
@@ -146,9 +147,9 @@ def _known(
 # -- what NEW had before ---------------------------------------------------------------------
 
 
-def own_paths(state: State, paths: PathMap, prompts: Iterable[str]) -> tuple[str, ...]:
+def own_paths(state: State, paths: PathMap, listed: Iterable[str]) -> tuple[str, ...]:
     """Known paths at or below a NEW: what is added to those later is not OLD's."""
-    known = {*state.config_paths, *prompts}
+    known = set(listed)
     for name in state.directory_names:
         for _, new in paths.moves:
             if sieve(new)(name):
@@ -160,14 +161,15 @@ def own_paths(state: State, paths: PathMap, prompts: Iterable[str]) -> tuple[str
 
 
 def fresh_pairs(
-    paths: PathMap, known: Iterable[str], own: Iterable[str]
+    paths: PathMap, known: Iterable[str], own: tuple[str, ...]
 ) -> tuple[tuple[str, str], ...]:
     """Known paths that move to where nothing was known before, each with its new place.
 
     Only what is added to those later may be pointed at OLD again when the move is undone.
     """
     moving = {old: new for old in known if (new := paths.map(old)) is not None}
-    moving.update(paths.moves)
+    empty = [new for _, new in paths.moves if all(tail_below(path, new) is None for path in own)]
+    moving.update({old: new for old, new in paths.moves if new in empty})
     coming = Counter(moving.values())  # where two come together there is no way back
     had = set(own)
     return tuple((o, n) for o, n in sorted(moving.items()) if n not in had and coming[n] == 1)

@@ -82,7 +82,7 @@ def write_journal(journal: Journal, layout: Layout) -> None:
     disk.remove_file(fresh, flushed=False)
     disk.write_new(fresh, [data])
     disk.replace(fresh, layout.journal)
-    if journal.manifest is None:  # until there is a manifest, what is staged is known from here
+    if not is_there(layout.run):  # until there is a manifest, what is staged is known from here
         disk.make_directory(layout.run, flushed=False)
         disk.write_new(layout.run / "begun.json", [data])
 

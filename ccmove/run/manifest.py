@@ -18,6 +18,7 @@ from typing import Any
 
 from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.state import ALIASES, INDEX, MEMORY
+from ccmove.plan.documents import PLACES
 from ccmove.plan.model import PARKED, FolderHolds, Mkdir, ProjectMove, Rename, Rmdir
 from ccmove.rewrite.pathmap import PathMap, is_root
 from ccmove.run.decode import decode, encode
@@ -229,8 +230,7 @@ class Policy:
 
     def _is_other(self, path: Path, inside: tuple[str, ...]) -> bool:
         """One of the files beside index, history and config."""
-        is_job = len(inside) == 3 and inside[::2] == ("jobs", "state.json")
-        if is_job or path == self.layout.plugins:
+        if any(place.covers(inside) for place in PLACES):
             return True
         if path.is_relative_to(self.layout.desktop_sessions):
             return path.match("local_*.json")

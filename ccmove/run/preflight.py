@@ -59,6 +59,9 @@ def refuse_links(layout: Layout, plan: Plan) -> None:
         refuse_link(path)
         if os.path.lexists(path) and not path.is_dir():
             raise RefusedError(f"{path} is not a directory", look_at(path))
+    for operation in plan.operations:
+        if isinstance(operation, (Rename, Mkdir, Rmdir)) and operation.path.parent.is_dir():
+            _refuse_read_only(operation.path.parent)
     for write in plan.writes:
         refuse_link(write.path)
 
@@ -90,14 +93,19 @@ def _refuse_foreign_file(path: Path) -> None:
         raise RefusedError(f"{path} belongs to another user (uid {found.st_uid})", look_at(path))
     if not stat.S_ISREG(found.st_mode):
         raise RefusedError(f"{path} is not a regular file", look_at(path))
-    if not os.access(path.parent, os.W_OK):
-        if os.statvfs(path.parent).f_flag & os.ST_RDONLY:
-            raise RefusedError(
-                f"{path.parent} is on a read-only file system",
-                run("df", path.parent, text="see which"),
-                again("make it writable, then run it again"),
-            )
-        raise RefusedError(f"{path.parent} can't be written to", look_at(path.parent))
+    _refuse_read_only(path.parent)
+
+
+def _refuse_read_only(directory: Path) -> None:
+    if os.access(directory, os.W_OK):
+        return
+    if os.statvfs(directory).f_flag & os.ST_RDONLY:
+        raise RefusedError(
+            f"{directory} is on a read-only file system",
+            run("df", directory, text="see which"),
+            again("make it writable, then run it again"),
+        )
+    raise RefusedError(f"{directory} can't be written to", look_at(directory))
 
 
 def _refuse_full_disks(layout: Layout, plan: Plan) -> None:

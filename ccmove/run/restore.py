@@ -111,7 +111,11 @@ def _own_paths(layout: Layout, manifest: Manifest) -> tuple[str, ...]:
             prompts = history.paths_in(reader(fd), os.fstat(fd).st_size, olds)
         finally:
             os.close(fd)
-    return own_paths(State(layout), paths, prompts)
+    state = State(layout)
+    try:
+        return own_paths(state, paths, (*prompts, *state.config_paths))
+    except RefusedError:  # the config file is not valid JSON: it stays as it is, and is named
+        return own_paths(state, paths, prompts)
 
 
 class Undoing:

@@ -35,6 +35,7 @@ from ccmove.run.journal import (
     remove_unwritten,
     staged_file,
     was_interrupted,
+    write_journal,
 )
 from ccmove.run.locks import ClientLocks, remove_stale
 from ccmove.run.manifest import ID_PATTERN, Manifest, Recorded, Wrote, WroteHistory, sha256
@@ -52,11 +53,9 @@ def roll_back(layout: Layout) -> str | None:
         journal = read_journal(layout)
         if journal is None:
             return None
-        if journal.manifest is None or is_there(layout.backups / journal.id):
-            # Nothing was changed yet; or all was, and only the journal was left to remove.
-            finished = journal.manifest is not None
+        if journal.manifest is None:  # nothing was changed yet
             _sweep(layout, journal)
-            return None if finished else _done(journal.id)
+            return _done(journal.id)
         rollback = Rollback(layout, journal.manifest)
         rollback.refuse_missing()
         locks = client_locks(layout, journal.manifest)
@@ -380,8 +379,16 @@ def _is_empty_directory(path: Path) -> bool:
 
 
 def _sweep(layout: Layout, journal: Journal) -> None:
-    """Remove what the run left of its own; the journal last."""
+    """Remove what the run left of its own; the journal last.
+
+    First it says that nothing is left to undo: a staged file that is gone means nothing then.
+    """
+    if journal.manifest is not None and is_there(layout.run):
+        write_journal(Journal(journal.id, journal.staged), layout)
+        disk.remove_file(layout.run / "manifest.json")
     for path in journal.staged:
+        if not is_there(path.parent) and path.parent != layout.run / "staged":
+            raise _missing(f"{path.parent} is gone")  # it may come back, with our file in it
         disk.remove_file(path)
         disk.remove_file(path.with_name(f"{path.name}-back"))
     if is_there(layout.run):

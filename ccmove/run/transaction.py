@@ -41,7 +41,7 @@ from ccmove.run.journal import (
 )
 from ccmove.run.locks import ClientLocks, own_lock
 from ccmove.run.manifest import Manifest, Recorded
-from ccmove.run.preflight import preflight, refuse_foreign_state
+from ccmove.run.preflight import preflight, refuse_foreign_state, refuse_links_of_ours
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
 from ccmove.run.stage import Staged, StagedDocument, StagedHistory
@@ -76,6 +76,7 @@ def run_plan(
         return plan
 
     refuse_foreign_state(layout)
+    refuse_links_of_ours(layout)
     plan = None if was_interrupted(layout) else planned()
     if plan is not None and not plan.changes_anything:
         return Outcome(plan, None)
@@ -315,11 +316,9 @@ class Work:
                 disk.remove_directory(layout.run / name, flushed=False)
         for directory in (layout.run / "files", layout.run):
             disk.flush(directory)
-        # With this the run is done: nothing that fails afterwards may say otherwise. A journal that
-        # is still there is swept up by the next command, which sees the backup.
+        disk.remove_file(layout.journal)
+        # With this the run is done: a flush that fails afterwards may not say otherwise.
         with contextlib.suppress(OSError):
             disk.rename_new(layout.run, layout.backups / self.identifier)
         if not is_there(layout.backups / self.identifier):
             raise CcmoveError(f"{layout.run} could not be renamed to a backup")
-        with contextlib.suppress(OSError):
-            disk.remove_file(layout.journal)

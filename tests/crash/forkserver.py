@@ -46,7 +46,9 @@ def preload() -> None:
 
 def leave_the_process_table_out() -> None:
     """How many processes run on this machine would shift the count of a run's `openat` calls."""
-    sabotage.replace(seams.module("live"), "_claude_processes", lambda: iter(()))
+    live = seams.module("live")
+    sabotage.replace(live, "_claude_processes", lambda: iter(()))
+    sabotage.replace(live, "_ancestors", lambda _: iter(()))  # a shell above may end meanwhile
 
 
 def stay_on_one_core(number: int) -> None:
