@@ -103,7 +103,7 @@ class Bench:
         argv = case.contender.argv(self.places, made)
         run = timed(argv, environment(self.places), watched)
         if run.exit:
-            tally.note = f"failed: {_last_line(run.output)}"
+            tally.note = f"failed: {_last_lines(run.output)}"
             tally.runs.clear()
             return
         if case.contender.judge and not tally.runs:
@@ -123,9 +123,9 @@ class Bench:
         copy_of(self.places).unlink(missing_ok=True)
 
 
-def _last_line(output: bytes) -> str:
+def _last_lines(output: bytes) -> str:
     lines = output.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1].strip() if lines else "no message"
+    return " / ".join(line.strip() for line in lines[-3:]) if lines else "no message"
 
 
 def say(text: str) -> None:

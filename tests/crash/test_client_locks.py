@@ -60,7 +60,9 @@ def test_a_stale_lock_is_taken_over_at_once(lock: str, in_memory: Path) -> None:
 
 @pytest.mark.crash
 @pytest.mark.slow
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize(
+    "lock", [LOCKS[0], *(pytest.param(lock, marks=pytest.mark.exhaustive) for lock in LOCKS[1:])]
+)
 def test_a_lock_that_is_held_is_waited_for_and_never_removed(lock: str, in_memory: Path) -> None:
     bench = Bench(in_memory, "move")
     before = bench.reset()
