@@ -22,17 +22,17 @@ GOOD = """\
 7 fsync(5</h/.claude/ccmove/journal.json.new>) = 0
 7 renameat(4</h/.claude/ccmove>, "journal.json.new", 4</h/.claude/ccmove>, "journal.json") = 0
 7 fsync(4</h/.claude/ccmove>) = 0
-7 mkdirat(4</h/.claude/ccmove/backups>, "1", 0700) = 0
-7 linkat(4</h>, ".claude.json", 5</h/.claude/ccmove/backups/1>, "0", 0) = 0
+7 mkdirat(4</h/.claude/ccmove>, "run", 0700) = 0
+7 linkat(4</h>, ".claude.json", 5</h/.claude/ccmove/run>, "0", 0) = 0
 7 openat(4</h>, ".ccmove-ID-0", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC, 0600) = 5</h/.ccmove-ID-0>
 7 write(5</h/.ccmove-ID-0>, "{\\"projects\\": ", 400) = 400
 7 fchmod(5</h/.ccmove-ID-0>, 0644) = 0
 7 fsync(5</h/.ccmove-ID-0>) = 0
-7 openat(4</h/.claude/ccmove/backups/1>, "manifest.json", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/backups/1/manifest.json>
-7 write(5</h/.claude/ccmove/backups/1/manifest.json>, "{}", 2) = 2
-7 fsync(5</h/.claude/ccmove/backups/1/manifest.json>) = 0
-7 fsync(4</h/.claude/ccmove/backups/1>) = 0
-7 fsync(4</h/.claude/ccmove/backups>) = 0
+7 openat(4</h/.claude/ccmove/run>, "manifest.json.new", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/run/manifest.json.new>
+7 write(5</h/.claude/ccmove/run/manifest.json.new>, "{}", 2) = 2
+7 fsync(5</h/.claude/ccmove/run/manifest.json.new>) = 0
+7 fsync(4</h/.claude/ccmove/run>) = 0
+7 fsync(4</h/.claude/ccmove>) = 0
 7 openat(4</h/.claude/ccmove>, "journal.json.new", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/journal.json.new>
 7 write(5</h/.claude/ccmove/journal.json.new>, "{}", 2) = 2
 7 fsync(5</h/.claude/ccmove/journal.json.new>) = 0
@@ -44,7 +44,7 @@ GOOD = """\
 7 renameat2(4</h/.claude/projects>, "-a", 5</h/.claude/projects>, "-b", RENAME_NOREPLACE) = 0
 7 fsync(5</h/.claude/projects>) = 0
 7 rmdir("/h/.claude/history.jsonl.lock") = 0
-7 fchmodat(4</h/.claude/ccmove/backups/1>, "0", 0600) = 0
+7 fchmodat(4</h/.claude/ccmove/run>, "0", 0600) = 0
 7 unlinkat(4</h/.claude/ccmove>, "journal.json", 0) = 0
 7 fsync(4</h/.claude/ccmove>) = 0
 7 +++ exited with 0 +++
@@ -89,8 +89,7 @@ BAD = {
     "directory of the replaced file is not flushed": (without(24), FLUSHED_FIRST + "/h"),
     "directory of the rename is not flushed": (without(26), FLUSHED_FIRST + "/h/.claude/projects"),
     "the last removal is not flushed": (without(30), OWN_FIRST + "/h/.claude/ccmove"),
-    "what is saved is not flushed": (without(15), OWN_FIRST + "/h/.claude/ccmove/backups/1"),
-    "the backup's own name is not flushed": (without(16), OWN_FIRST + "/h/.claude/ccmove/backups"),
+    "what is saved is not flushed": (without(15), OWN_FIRST + "/h/.claude/ccmove/run"),
     "a backup that is removed may come back": (
         with_line('unlinkat(4</h/.claude/ccmove/backups>, "1", AT_REMOVEDIR) = 0', 28),
         OWN_FIRST + "/h/.claude/ccmove/backups",
@@ -129,7 +128,7 @@ BAD = {
         KEEPS_MODE,
     ),
     "a user's file gets another mode through its link": (
-        with_line('fchmodat(4</h/.claude/ccmove/backups/1>, "0", 0600) = 0'),
+        with_line('fchmodat(4</h/.claude/ccmove/run>, "0", 0600) = 0'),
         KEEPS_MODE,
     ),
     "a transcript is re-dated": (

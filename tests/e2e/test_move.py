@@ -295,20 +295,3 @@ def test_an_index_with_lists_where_strings_should_be_is_no_bug(state: StateBuild
     (state.code / "new").mkdir(parents=True)
     done = run_ccmove(state.code / "my-app", state.code / "new", state=state)
     assert done.exit == 0, done.err
-
-
-@pytest.mark.parametrize("links", [1, 2])
-def test_the_saved_history_is_whole_also_as_a_copy(state: StateBuilder, links: int) -> None:
-    """With two links to the history the backup may be a copy."""
-    old = state.project("my-app", prompts=40).path
-    (state.code / "new-app").mkdir()
-    if links > 1:
-        (state.root / "link").hardlink_to(state.history)
-    before = state.history.read_bytes()
-    moved = run_ccmove("--json", old, str(state.code / "new-app"), state=state)
-    assert moved.exit == 0
-    saved = state.config_dir / "ccmove" / "backups" / moved.json()["backup"]
-    assert before in [file.read_bytes() for file in saved.rglob("*") if file.is_file()]
-    assert state.history.read_bytes() == before.replace(b"/my-app", b"/new-app")
-    assert run_ccmove("restore", state=state).exit == 0
-    assert state.history.read_bytes() == before

@@ -598,7 +598,8 @@ def test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside(moved: Ta
     (moved.outside / "victim").write_bytes(b"x" * 12_345)
     (moved.own / "backups" / "20200101T000000Z-0000").symlink_to(moved.outside)
     rows = moved.run("backups", "--json").json()["backups"]
-    assert [row["bytes"] for row in rows if row["id"] == "20200101T000000Z-0000"] == [0]
+    [size] = [row["bytes"] for row in rows if row["id"] == "20200101T000000Z-0000"]
+    assert size < 1_000  # of the link itself, at most
 
 
 def test_a_backup_nested_a_thousand_directories_deep_is_listed(moved: Target) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash.bench import age_locks
 from tests.crash.fork import Job
 from tests.support import tree
 from tests.support.run import Completed, run_ccmove, run_child
@@ -259,6 +260,7 @@ def test_a_swap_that_died_half_way_is_taken_back_only_where_it_was_done(
             history.write(b'{"display":"late","project":"/third"}\n')
         was[0] = was[0].replace(b'"numStartups": 4', b'"numStartups": 17')
         was[1] += b'{"display":"late","project":"/third"}\n'
+    age_locks(state)
     assert run_ccmove("recover", state=state).exit == 0
     assert [file.read_bytes() for file in files[:2]] == was
     mine = [".claude.json", ".claude/history.jsonl"] if goes_on else []
