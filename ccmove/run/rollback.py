@@ -157,7 +157,9 @@ class Rollback:
             case Mkdir():
                 self._remove_if_empty(operation.path)
             case Rmdir():
-                if not is_there(operation.path):
+                if is_there(operation.path):
+                    disk.set_mode(operation.path, operation.mode)
+                else:
                     disk.make_directory(operation.path, operation.mode)
             case WroteHistory():
                 self._put_history_back(operation)
@@ -176,6 +178,10 @@ class Rollback:
             return  # it was not done, or is undone already
         if is_there(path):
             self._merge_back(target, path)
+        elif path.is_relative_to(self.layout.own) and _has_grown(target, noted):
+            self.stayed.append(f"{target} has something new in it and stays")
+            if noted.is_directory:
+                disk.make_directory(path)  # an empty one, as it was
         else:
             disk.rename_new(target, path)
 
@@ -330,6 +336,13 @@ def holds(path: Path, noted: Holds) -> bool:
     """Whether something of what was noted is there; names of transcripts are unique, and one may
     have grown since. Of an empty directory this can't be said."""
     return any(_has(path / name if name else path, size) for name, size in noted.entries)
+
+
+def _has_grown(path: Path, noted: Holds) -> bool:
+    """Whether something came to what a run took out of a backup: that is not to be hidden there."""
+    if noted.is_directory:
+        return not noted.entries and bool(names_in(path))
+    return os.lstat(path).st_size != noted.entries[0][1]
 
 
 def _has(path: Path, size: int) -> bool:

@@ -320,5 +320,5 @@ class Work:
         # With this the run is done: a flush that fails afterwards may not say otherwise.
         with contextlib.suppress(OSError):
             disk.rename_new(layout.run, layout.backups / self.identifier)
-        if not is_there(layout.backups / self.identifier):
+        if is_there(layout.run):
             raise CcmoveError(f"{layout.run} could not be renamed to a backup")
