@@ -47,7 +47,7 @@ class Draft:
         if after == self.document.data:
             return None
         path = self.document.path
-        place = "index" if path.name == INDEX else "other"
+        place = "index" if INDEX in (path.name, ends.name) else "other"
         before, seen = self.document.data, self.document.seen
         return Write(path, ends, place, before, after, seen, mtime_ns=self.mtime_ns)
 

@@ -169,7 +169,7 @@ def fresh_pairs(
     """
     moving = {old: new for old in known if (new := paths.map(old)) is not None}
     empty = [new for _, new in paths.moves if all(tail_below(path, new) is None for path in own)]
-    moving.update({old: new for old, new in paths.moves if new in empty})
+    moving.update({old: new for old, new in paths.moves if new in empty or not moving})
     coming = Counter(moving.values())  # where two come together there is no way back
     had = set(own)
     return tuple((o, n) for o, n in sorted(moving.items()) if n not in had and coming[n] == 1)

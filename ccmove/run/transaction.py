@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ from ccmove.run.journal import (
     write_journal,
 )
 from ccmove.run.locks import ClientLocks, own_lock
-from ccmove.run.manifest import Manifest, Recorded
+from ccmove.run.manifest import Manifest, Recorded, from_json, to_json
 from ccmove.run.preflight import preflight, refuse_foreign_state, refuse_links_of_ours
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
@@ -229,6 +230,7 @@ class Work:
         """
         layout = self.layout
         self._manifest = self._record()
+        self._refuse_unreadable(self._manifest)
         backups.write_manifest(self._manifest, layout)
         parents = [path.parent for path in self._staged_paths()]
         for directory in dict.fromkeys((*parents, layout.run / "files", layout.run, layout.own)):
@@ -237,6 +239,17 @@ class Work:
         journal = read_journal(layout)
         if journal is None or journal.manifest != self._manifest:
             raise CcmoveError(f"{layout.journal} can't be read back as it was written")
+
+    def _refuse_unreadable(self, manifest: Manifest) -> None:
+        """While nothing is changed yet: what a reader would refuse later could not be undone."""
+        try:
+            text = json.dumps(to_json(manifest, self.layout, self.layout.run))
+            if from_json(json.loads(text), self.layout, self.layout.run) == manifest:
+                return
+            problem = "it reads otherwise than it was written"
+        except ValueError as error:
+            problem = str(error)
+        raise CcmoveError(f"this run could not be undone later, so nothing was done: {problem}")
 
     def _record(self) -> Manifest:
         plan = self.plan
