@@ -7,6 +7,7 @@ that of its repository in its file `.git`. `git worktree repair` mends both.
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -78,8 +79,6 @@ def _repaired(folder: Path, paths: PathMap) -> list[str]:
 
 
 def _failures(commands: Iterable[list[str]]) -> Iterator[str]:
-    import subprocess
-
     for command in commands:
         try:
             failed = subprocess.run(command, capture_output=True, check=False).returncode != 0

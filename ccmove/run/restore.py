@@ -43,7 +43,7 @@ from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.backups import read_changed, read_saved
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory, sha256
-from ccmove.run.rollback import is_folder
+from ccmove.run.recognise import is_folder
 from ccmove.run.takeback import document_back, history_back, way_back
 
 

@@ -13,7 +13,6 @@ Nothing is deleted but what we made. What can't be rolled back is kept, and bloc
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
@@ -23,27 +22,21 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in, open_regular, read_document, reader
 from ccmove.errors import RefusedError, UnsettledError, describe, run
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
-from ccmove.plan.tree import folder_holds
 from ccmove.rewrite import history
 from ccmove.run import disk
-from ccmove.run.backups import new_id, read_saved
+from ccmove.run.backups import read_saved
 from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
-    Journal,
     client_locks,
     read_journal,
     remove_unwritten,
     staged_file,
-    was_interrupted,
-    write_journal,
 )
 from ccmove.run.locks import ClientLocks, remove_stale
-from ccmove.run.manifest import ID_PATTERN, Manifest, Recorded, Wrote, WroteHistory, sha256
+from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
+from ccmove.run.recognise import free_name, has_grown, holds, is_directory, is_folder
+from ccmove.run.sweep import RECOVER, missing, sweep
 from ccmove.run.takeback import document_back, history_back
-
-RECOVER = run("ccmove", "recover", text="fix that, then")
-RECORDS = ("manifest.json", "manifest.json.new", "begun.json")  # of a run, beside its directories
-SET_ASIDE = run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it")
 
 
 def roll_back(layout: Layout) -> str | None:
@@ -54,17 +47,17 @@ def roll_back(layout: Layout) -> str | None:
         if journal is None:
             return None
         if journal.manifest is None:  # nothing was changed yet
-            _sweep(layout, journal)
+            sweep(layout, journal)
             return _done(journal.id)
         rollback = Rollback(layout, journal.manifest)
-        rollback.refuse_missing()
+        rollback.refusemissing()
         locks = client_locks(layout, journal.manifest)
         if not rollback.begun:
             remove_stale(locks)
             locks = []  # nothing of the client's is touched
         with ClientLocks(locks):
             rollback.run()
-        _sweep(layout, journal)
+        sweep(layout, journal)
     except OSError as error:
         raise UnsettledError(
             f"an interrupted run could not be taken back: {describe(error)}", RECOVER
@@ -82,10 +75,6 @@ def _done(identifier: str, stayed: list[str] | None = None) -> str:
     return "; ".join((f"{name} was taken back", *(stayed or ())))
 
 
-def _missing(what: str) -> UnsettledError:
-    return UnsettledError(f"an interrupted run could not be taken back: {what}", RECOVER, SET_ASIDE)
-
-
 class Rollback:
     """Undoes the operations of a run in the opposite order; each may have been done or not."""
 
@@ -95,7 +84,7 @@ class Rollback:
         self.begun = self._begun()
         self.stayed: list[str] = []  # what came later and was left as it is, in words
 
-    def refuse_missing(self) -> None:
+    def refusemissing(self) -> None:
         """Before anything is touched: is all there that is needed, and used for nothing else?"""
         for operation in self.manifest.written:
             if isinstance(operation, Wrote) and operation.before is not None:
@@ -111,7 +100,7 @@ class Rollback:
                 places.setdefault(op.holds, []).extend((op.path, op.target))
         for noted, way in places.items():
             if noted.entries and not any(holds(place, noted) for place in way):
-                raise _missing(f"{way[0]} is gone, and is not at {way[-1]} either")
+                raise missing(f"{way[0]} is gone, and is not at {way[-1]} either")
 
     def _refuse_unsaved(self, wrote: Wrote) -> None:
         if self._is_staged(wrote):
@@ -119,7 +108,7 @@ class Rollback:
         try:
             read_saved(self.layout.run, wrote, "before")
         except RefusedError as error:
-            raise _missing(error.message) from error
+            raise missing(error.message) from error
 
     def _is_staged(self, wrote: Wrote | WroteHistory) -> bool:
         """Whether the write is still to be done."""
@@ -178,7 +167,7 @@ class Rollback:
             return  # it was not done, or is undone already
         if is_there(path):
             self._merge_back(target, path)
-        elif path.is_relative_to(self.layout.own) and _has_grown(target, noted):
+        elif path.is_relative_to(self.layout.own) and has_grown(target, noted):
             self.stayed.append(f"{target} has something new in it and stays")
             if noted.is_directory:
                 disk.make_directory(path)  # an empty one, as it was
@@ -201,11 +190,11 @@ class Rollback:
         A later file makes way under another name; two transcripts of one session both stay where
         they are, since the client goes by that name.
         """
-        if not (_is_directory(target) and _is_directory(path)):
+        if not (is_directory(target) and is_directory(path)):
             if path.suffix == ".jsonl":
                 self.stayed.append(f"{path} was made again meanwhile; the earlier one is {target}")
                 return
-            later = _free_name(path)
+            later = free_name(path)
             disk.rename_new(path, later)
             disk.rename_new(target, path)
             self.stayed.append(f"{path} was made again meanwhile; the later one is {later}")
@@ -242,7 +231,7 @@ class Rollback:
             first, last = way[0].path, way[-1].target
             if len(found) != 1:
                 both = "both look like" if found else "neither is"
-                raise _missing(f"{first} and {last}: {both} the folder that was renamed")
+                raise missing(f"{first} and {last}: {both} the folder that was renamed")
         for operation in reversed(folders):
             self._refuse_taken(operation, folders)
 
@@ -254,7 +243,7 @@ class Rollback:
             return
         others = [op.holds for op in folders if op.holds != operation.holds]
         if not any(isinstance(one, FolderHolds) and is_folder(path, one) for one in others):
-            raise _missing(f"{path} is used for something else, so {target} can't be renamed back")
+            raise missing(f"{path} is used for something else, so {target} can't be renamed back")
 
     def _rename_folder_back(self, rename: Rename) -> None:
         assert isinstance(rename.holds, FolderHolds)
@@ -327,129 +316,3 @@ class Rollback:
         fresh = staged.with_name(f"{staged.name}-back")
         disk.remove_file(fresh, flushed=False)
         return fresh
-
-
-# -- recognising -----------------------------------------------------------------------------------
-
-
-def holds(path: Path, noted: Holds) -> bool:
-    """Whether something of what was noted is there; names of transcripts are unique, and one may
-    have grown since. Of an empty directory this can't be said."""
-    return any(_has(path / name if name else path, size) for name, size in noted.entries)
-
-
-def _has_grown(path: Path, noted: Holds) -> bool:
-    """Whether something came to what a run took out of a backup: that is not to be hidden there."""
-    if noted.is_directory:
-        return not noted.entries and bool(names_in(path))
-    return os.lstat(path).st_size != noted.entries[0][1]
-
-
-def _has(path: Path, size: int) -> bool:
-    try:
-        found = os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return stat.S_ISREG(found.st_mode) and found.st_size >= size
-
-
-def is_folder(path: Path, noted: FolderHolds) -> bool:
-    """Whether this is the project folder that was noted.
-
-    The very one, with something left of what was in it; or, in a copied home, one with most of
-    the noted entries, each of the same kind, size and date.
-    """
-    if not _is_directory(path):
-        return False
-    found = folder_holds(path)
-    names = {entry[0] for entry in found.entries}
-    if (found.device, found.inode) == (noted.device, noted.inode):
-        return not noted.entries or any(entry[0] in names for entry in noted.entries)
-    same = len(set(found.entries) & set(noted.entries))
-    return 2 * same > len(noted.entries)
-
-
-def _free_name(path: Path) -> Path:
-    """Beside it, with the same ending: what it was read for it is still read for."""
-    number = 0
-    while is_there(free := path.with_name(f"{path.stem}.later{number or ''}{path.suffix}")):
-        number += 1
-    return free
-
-
-def _is_directory(path: Path) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
-def _is_empty_directory(path: Path) -> bool:
-    return _is_directory(path) and not names_in(path)
-
-
-# -- what is left ----------------------------------------------------------------------------------
-
-
-def _sweep(layout: Layout, journal: Journal) -> None:
-    """Remove what the run left of its own; the journal last.
-
-    First it says that nothing is left to undo: a staged file that is gone means nothing then.
-    """
-    if journal.manifest is not None and is_there(layout.run):
-        write_journal(Journal(journal.id, journal.staged), layout)
-        disk.remove_file(layout.run / "manifest.json")
-    for path in journal.staged:
-        if not is_there(path.parent) and path.parent != layout.run / "staged":
-            raise _missing(f"{path.parent} is gone")  # it may come back, with our file in it
-        disk.remove_file(path)
-        disk.remove_file(path.with_name(f"{path.name}-back"))
-    if is_there(layout.run):
-        _remove_run(layout, journal)
-    disk.remove_file(layout.journal)
-
-
-def _remove_run(layout: Layout, journal: Journal) -> None:
-    """The directory of the run; should it hold anything that is not ours, it is kept whole."""
-    saved = layout.run / "files"
-    for name in names_in(saved):
-        if name.partition(".")[0].isdigit() and name.endswith((".before", ".after", ".json")):
-            disk.remove_file(saved / name, flushed=False)
-    for name in names_in(layout.run / "staged"):
-        if name.startswith(".ccmove-"):
-            disk.remove_file(layout.run / "staged" / name, flushed=False)
-    empty = [part for part in ("files", "staged", "aside", "parked") if is_there(layout.run / part)]
-    if all(_is_empty_directory(layout.run / part) for part in empty) and set(
-        names_in(layout.run)
-    ) <= {*empty, *RECORDS}:
-        for part in empty:
-            disk.remove_directory(layout.run / part, flushed=False)
-        for name in RECORDS:
-            disk.remove_file(layout.run / name, flushed=False)
-        disk.remove_directory(layout.run)
-    else:
-        _set_aside(layout, journal.id)
-
-
-def set_aside(layout: Layout) -> str | None:
-    """Keep journal, backup and parked things of an unfinished run together; the ID they have."""
-    if not was_interrupted(layout):
-        return None
-    remove_unwritten(layout)
-    with contextlib.suppress(UnsettledError):
-        journal = read_journal(layout)
-        if journal is not None and journal.id:
-            return _set_aside(layout, journal.id)
-    return _set_aside(layout, "")
-
-
-def _set_aside(layout: Layout, identifier: str) -> str:
-    identifier = identifier if ID_PATTERN.fullmatch(identifier) else new_id(layout)
-    disk.ensure_directory(layout.unfinished)
-    kept = layout.unfinished / identifier
-    if not is_there(layout.run):
-        disk.make_directory(layout.run)
-    if is_there(layout.journal) and not is_there(layout.run / "journal.json"):
-        disk.rename_new(layout.journal, layout.run / "journal.json")
-    disk.rename_new(layout.run, kept)
-    return identifier
