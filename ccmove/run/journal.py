@@ -40,16 +40,18 @@ class Journal:
     manifest: Manifest | None = None
 
 
-def staged_name(identifier: str, number: int) -> str:
-    """The name of a staged file: only this run can have made it."""
-    return f".ccmove-{identifier}-{number}"
+def staged_path(layout: Layout, identifier: str, number: int, path: Path, is_made: bool) -> Path:
+    """Where a run stages a file that it writes: beside it, or for one that it makes, in `run`.
+
+    The name carries the ID: only this run can have made it.
+    """
+    parent = layout.run / "staged" if is_made else path.parent
+    return parent / f".ccmove-{identifier}-{number}"
 
 
 def staged_file(layout: Layout, identifier: str, wrote: Wrote | WroteHistory) -> Path:
-    """Where a run stages a file that it writes: beside it, or for one that it makes, in `run`."""
     is_made = wrote.before is None
-    parent = layout.run / "staged" if is_made else wrote.path.parent
-    return parent / staged_name(identifier, wrote.number)
+    return staged_path(layout, identifier, wrote.number, wrote.path, is_made)
 
 
 def staged_files(layout: Layout, manifest: Manifest) -> tuple[Path, ...]:

@@ -36,7 +36,7 @@ from ccmove.run.journal import (
     Journal,
     client_locks,
     read_journal,
-    staged_name,
+    staged_path,
     was_interrupted,
     write_journal,
 )
@@ -163,14 +163,14 @@ class Work:
         """Write down what will be staged, before any of it is there."""
         layout = self.layout
         for place, operation in enumerate(self.plan.operations):
+            if not isinstance(operation, (Write, WriteHistory)):
+                continue
             number = len(self.staged)
-            name = staged_name(self.identifier, number)
+            is_made = isinstance(operation, Write) and operation.before is None
+            staged = staged_path(layout, self.identifier, number, operation.path, is_made)
             if isinstance(operation, WriteHistory):
-                staged = operation.path.with_name(name)
                 self.staged[place] = StagedHistory(number, operation, staged, self.plan.paths)
-            elif isinstance(operation, Write):
-                is_made = operation.before is None
-                staged = layout.run / "staged" / name if is_made else operation.path.with_name(name)
+            else:
                 self.staged[place] = StagedDocument(number, operation, staged)
         disk.ensure_directory(layout.backups)
         write_journal(Journal(self.identifier, self._staged_paths()), layout)
