@@ -8,7 +8,8 @@ prints the list, a run does it, and a manifest is the same list with what recogn
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Annotated
 
 from ccmove.claude.ownership import LeftAlone as LeftAlone
 from ccmove.claude.reading import Fingerprint
@@ -16,6 +17,25 @@ from ccmove.rewrite.history import Scan
 from ccmove.rewrite.pathmap import PathMap
 
 PARKED = ".ccmove-parked-"  # begins the name of a project folder that steps aside for another
+
+
+def is_name(text: str) -> bool:
+    return not {"/", "\0"} & set(text) and text not in ("", ".", "..")
+
+
+def is_inside(text: str) -> bool:
+    """Whether a path leads from a directory to something in it."""
+    return ".." not in PurePath(text).parts and not PurePath(text).is_absolute()
+
+
+def is_mode(number: int) -> bool:
+    return 0 <= number <= 0o7777
+
+
+# What is read back from a backup must satisfy these.
+Name = Annotated[str, is_name]
+Mode = Annotated[int, is_mode]
+Inside = Annotated[str, is_inside]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +62,10 @@ class ProjectMove:
 
     path: str  # the project's folder before
     new_path: str
-    source: str  # names of directories under `projects`
-    target: str
-    kind: str  # rename, merge, same or split
-    entries: tuple[str, ...]  # what of the directory moves; for a rename all of it
+    source: Name  # of directories under `projects`
+    target: Name
+    kind: Annotated[str, ("rename", "merge", "same", "split").__contains__]
+    entries: tuple[Name, ...]  # what of the directory moves; for a rename all of it
     transcripts: int = 0
     size: int = 0
 
@@ -86,7 +106,7 @@ class Holds:
     """
 
     is_directory: bool
-    entries: tuple[tuple[str, int], ...]
+    entries: tuple[tuple[Inside, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +115,7 @@ class FolderHolds:
 
     device: int
     inode: int
-    entries: tuple[tuple[str, str, int, int], ...]  # name, kind, size, mtime
+    entries: tuple[tuple[Inside, str, int, int], ...]  # name, kind, size, mtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +130,7 @@ class Rename:
 @dataclass(frozen=True, slots=True)
 class Mkdir:
     path: Path
-    mode: int
+    mode: Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +138,7 @@ class Rmdir:
     """A directory that is empty by then goes; `mode` is the one it has."""
 
     path: Path
-    mode: int
+    mode: Mode
 
 
 Operation = Write | WriteHistory | Rename | Mkdir | Rmdir
