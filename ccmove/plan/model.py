@@ -14,7 +14,7 @@ from typing import Annotated
 from ccmove.claude.ownership import LeftAlone as LeftAlone
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Scan
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import PathMap, is_root
 
 PARKED = ".ccmove-parked-"  # begins the name of a project folder that steps aside for another
 
@@ -32,7 +32,12 @@ def is_mode(number: int) -> bool:
     return 0 <= number <= 0o7777
 
 
+def is_movable(path: str) -> bool:
+    return not is_root(path) and "\0" not in path
+
+
 # What is read back from a backup must satisfy these.
+Movable = Annotated[str, is_movable]
 Name = Annotated[str, is_name]
 Mode = Annotated[int, is_mode]
 Inside = Annotated[str, is_inside]
@@ -144,24 +149,35 @@ class Rmdir:
 Operation = Write | WriteHistory | Rename | Mkdir | Rmdir
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Everything that a run will change, what it leaves alone, and what it was decided from."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undertaking:
+    """What a run is about: its plan says it, and so does the manifest of what was done."""
 
-    kind: str  # move or restore
-    paths: PathMap
-    operations: tuple[Operation, ...] = ()
-    moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
+    kind: Annotated[str, ("move", "restore").__contains__]
+    moves: tuple[tuple[Movable, Movable], ...]
+    kept: tuple[str, ...] = ()  # projects below an OLD that stay where they are
     projects: tuple[ProjectMove, ...] = ()
-    folders: tuple[tuple[str, str], ...] = ()  # project folders that are renamed as well
+    folders: tuple[tuple[Path, Path], ...] = ()  # project folders that are renamed as well
     places: tuple[Path, ...] = ()  # project folders in which settings may be rewritten
     fresh: tuple[tuple[str, str], ...] = ()  # paths that move to where nothing was known before
     own: tuple[str, ...] = ()  # paths at or below a NEW that were known before
     only_copies: tuple[Path, ...] = ()  # what loses a conflict and is kept in the backup alone
+    undoes: str | None = None  # the backup that a restore undoes
+
+    @property
+    def paths(self) -> PathMap:
+        return PathMap(self.moves, frozenset(self.kept))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Undertaking):
+    """Everything that a run will change, what it leaves alone, and what it was decided from."""
+
+    operations: tuple[Operation, ...] = ()
+    moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
     left_alone: tuple[LeftAlone, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # why each directory is taken or left, for -v
-    undoes: str | None = None  # the backup that a restore undoes
 
     @property
     def writes(self) -> tuple[Write, ...]:

@@ -12,7 +12,6 @@ from ccmove.inspect.findings import Choice, Finding
 from ccmove.inspect.survey import Project
 from ccmove.plan.model import Operation, Plan, ProjectMove, Write, WriteHistory
 from ccmove.rewrite.compare import compare
-from ccmove.rewrite.pathmap import PathMap
 
 SCHEMA = 1
 Moves = tuple[tuple[str, str], ...]
@@ -49,7 +48,7 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """The object of contract version 1."""
         old, new = self.moves[0] if self.moves else (None, None)
-        plan = self.plan or Plan("move", PathMap(()))
+        plan = self.plan or Plan(kind="move", moves=())
         return {
             "schema": SCHEMA,
             "status": self.status,

@@ -18,8 +18,8 @@ from typing import Annotated, Any
 from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.state import ALIASES, INDEX, MEMORY
 from ccmove.plan.documents import PLACES
-from ccmove.plan.model import PARKED, FolderHolds, Mkdir, Mode, ProjectMove, Rename, Rmdir
-from ccmove.rewrite.pathmap import PathMap, is_root
+from ccmove.plan.model import PARKED, FolderHolds, Mkdir, Mode, Rename, Rmdir, Undertaking
+from ccmove.rewrite.pathmap import is_root
 from ccmove.run.decode import decode, encode
 
 SCHEMA = 2
@@ -31,13 +31,6 @@ ID_PATTERN = re.compile(
 Id = Annotated[str, ID_PATTERN.fullmatch]
 Hash = Annotated[str, re.compile("[0-9a-f]{64}").fullmatch]
 Count = Annotated[int, (0).__le__]
-
-
-def is_movable(path: str) -> bool:
-    return not is_root(path) and "\0" not in path
-
-
-Movable = Annotated[str, is_movable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +72,14 @@ class WroteHistory:
 Recorded = Wrote | WroteHistory | Rename | Mkdir | Rmdir
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest(Undertaking):
     """Everything that one run did."""
 
     id: Id
-    kind: Annotated[str, ("move", "restore").__contains__]
     created: str
-    moves: tuple[tuple[Movable, Movable], ...]
-    kept: tuple[str, ...]
     undoes: Id | None
     operations: tuple[Recorded, ...]
-    projects: tuple[ProjectMove, ...]
-    folders: tuple[tuple[Path, Path], ...]
-    places: tuple[Path, ...]
-    fresh: tuple[tuple[str, str], ...]
-    own: tuple[str, ...]
-    only_copies: tuple[Path, ...]
-
-    @property
-    def paths(self) -> PathMap:
-        return PathMap(self.moves, frozenset(self.kept))
 
     @property
     def written(self) -> tuple[Wrote | WroteHistory, ...]:

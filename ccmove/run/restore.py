@@ -61,12 +61,12 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
     operations += undoing.placer.tree.operations
     own = _own_paths(layout, manifest)
     plan = Plan(
-        "restore",
-        manifest.paths.reversed(),
-        tuple(operations),
+        kind="restore",
+        moves=manifest.paths.reversed().moves,
+        operations=tuple(operations),
         moved=tuple(moved.items()),
         projects=tuple(_reversed_project(move) for move in manifest.projects),
-        folders=tuple((str(new), str(old)) for old, new in undoing.folders),
+        folders=tuple((new, old) for old, new in undoing.folders),
         places=manifest.places,
         fresh=tuple((new, old) for old, new in manifest.fresh if old not in own),
         own=own,

@@ -24,13 +24,13 @@ import errno
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, again, describe, run
-from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Write, WriteHistory
+from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Undertaking, Write, WriteHistory
 from ccmove.run import backups, disk, verifier
 from ccmove.run.journal import (
     PARTS,
@@ -235,27 +235,16 @@ class Work:
             raise CcmoveError(f"{layout.journal} can't be read back as it was written")
 
     def manifest(self) -> Manifest:
+        """The plan's list of operations, with what recognises each in the place of contents."""
         plan = self.plan
-        return Manifest(
-            id=self.identifier,
-            kind=plan.kind,
-            created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            moves=plan.paths.moves,
-            kept=tuple(sorted(plan.paths.kept)),
-            undoes=plan.undoes,
-            operations=tuple(
-                operation
-                if isinstance(operation, (Rename, Mkdir, Rmdir))
-                else self.staged[place].record()
-                for place, operation in enumerate(plan.operations)
-            ),
-            projects=plan.projects,
-            folders=tuple((Path(old), Path(new)) for old, new in plan.folders),
-            places=plan.places,
-            fresh=plan.fresh,
-            own=plan.own,
-            only_copies=plan.only_copies,
+        about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
+        about["id"] = self.identifier
+        about["created"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        about["operations"] = tuple(
+            self.staged[place].record() if place in self.staged else operation
+            for place, operation in enumerate(plan.operations)
         )
+        return Manifest(**about)
 
     def client_locks(self) -> ClientLocks:
         needed = client_locks(self.layout, self.manifest())

@@ -55,7 +55,7 @@ def snapshot(
     rewritten = {write.path for write in plan.writes}
     moved = [path for path, _ in plan.moved]
     left_out = {os.fspath(path) for path in (*moved, *rewritten, *staged)}
-    folders = {Path(old) for old, _ in plan.folders}  # one rename, and not ours to walk through
+    folders = {old for old, _ in plan.folders}  # one rename, and not ours to walk through
     traces: Traces = {}
     for path in moved:
         if path not in folders | rewritten:
