@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ccmove.inspect.survey import Survey
 from ccmove.text import command_line
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """One kind of finding: its heading, and what it means for the user."""
 
     title: str

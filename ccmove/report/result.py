@@ -55,7 +55,7 @@ class Result:
             "status": self.status,
             "old": old,
             "new": new,
-            "moves": [{"old": one, "new": other} for one, other in self.moves],
+            "moves": pairs(self.moves),
             "config_dir": str(self.layout.config_dir) if self.layout else None,
             "backup": self.backup,
             "projects": [_project(move) for move in plan.projects],
@@ -68,6 +68,10 @@ class Result:
             "hint": "\n".join(": ".join(filter(None, hint)) for hint in self.hints) or None,
             "details": list(self.details),
         }
+
+
+def pairs(moves: Moves) -> list[dict[str, str]]:
+    return [{"old": old, "new": new} for old, new in moves]
 
 
 def _project(move: ProjectMove) -> dict[str, Any]:
