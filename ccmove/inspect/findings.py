@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import NamedTuple
 
 from ccmove.inspect.survey import Survey
@@ -95,8 +96,13 @@ KINDS = {  # the most pressing first
     ),
 }
 
-STATED, SAME_REPOSITORY, ALIKE = range(3)  # what says so: the state itself, git, or little
-CONFIDENCES = ("certain", "likely", "possible")
+
+class Says(IntEnum):
+    """What says where a lost project is now: the state itself, git, or a likeness."""
+
+    STATED = 0
+    SAME_REPOSITORY = 1
+    ALIKE = 2
 
 
 @dataclass(slots=True)
@@ -104,18 +110,18 @@ class Candidate:
     """A folder that a lost project may be now, with the evidence for and against it."""
 
     path: str
-    level: int = ALIKE
+    best: Says = Says.ALIKE  # of the evidence
     evidence: list[str] = field(default_factory=list)
     against: list[str] = field(default_factory=list)
 
     @property
     def confidence(self) -> str:
-        return CONFIDENCES[min(ALIKE, self.level + bool(self.against))]
+        return ("certain", "likely", "possible")[min(2, self.best + bool(self.against))]
 
     @property
     def settles(self) -> bool:
         """Whether its evidence, if no other folder has the like, leaves no doubt."""
-        return self.level < ALIKE and not self.against
+        return self.best < Says.ALIKE and not self.against
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from ccmove.claude.git import identity
-from ccmove.inspect.findings import (
-    ALIKE,
-    SAME_REPOSITORY,
-    STATED,
-    Candidate,
-    Choice,
-    CommandLine,
-    Finding,
-)
+from ccmove.inspect.findings import Candidate, Choice, CommandLine, Finding, Says
 from ccmove.inspect.survey import Project, Survey, Tick, ancestors, folders_in
 from ccmove.rewrite.pathmap import tail_below
 from ccmove.text import plural, readable_size
@@ -40,7 +32,7 @@ NEAR_DEPTH = 2
 COMMON = 20  # a name that so many folders have says nothing
 SIMILAR = 0.6  # two names, by difflib
 DRIVES = ("/Volumes", "/media", "/mnt", "/run/media")
-SKIPPED = {"node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build"}
+SKIPPED = {"node_modules", "venv", "site-packages", "target", "dist", "build", "vendor"}
 PLACES = {
     "memory": "memory file",
     "prompts": "prompt",
@@ -53,7 +45,7 @@ PLACES = {
     "aliases": "list of aliases",
 }
 
-Sign = tuple[str, int, str]  # a folder, how much that says, and what
+Sign = tuple[str, Says, str]  # a folder, how much that says, and what
 
 
 class Finder:
@@ -117,7 +109,7 @@ class Finder:
         found: dict[str, Candidate] = {}
         for new, level, sign in self._signs(path):
             candidate = found.setdefault(new, Candidate(new))
-            candidate.level = min(level, candidate.level)
+            candidate.best = min(level, candidate.best)
             candidate.evidence.append(sign)
         candidates = [candidate for candidate in found.values() if self._may_be(path, candidate)]
         for candidate in candidates:
@@ -132,11 +124,11 @@ class Finder:
         if new in ("/", path) or tail_below(str(self.survey.layout.home), new) is not None:
             return False
         is_other = self._remotes[path] and self._checkouts.get(new) and self._identity(new).remotes
-        return candidate.level < ALIKE or not is_other
+        return candidate.best < Says.ALIKE or not is_other
 
     def _signs(self, path: str) -> Iterator[Sign]:
         stated = self.survey.former.get(path, {})
-        yield from ((new, STATED, how) for new, how in stated.items())
+        yield from ((new, Says.STATED, how) for new, how in stated.items())
         around = next((p for p in list(ancestors(path))[1:] if self.homes.get(p)), None)
         if around is not None and not stated:
             best = self.homes[around][0]
@@ -144,7 +136,7 @@ class Finder:
             if os.path.isdir(new) or best.settles:
                 self.along[path] = around
             if os.path.isdir(new):
-                level = STATED if best.settles else ALIKE
+                level = Says.STATED if best.settles else Says.ALIKE
                 yield new, level, f"it lies in {around}, which may be {best.path} now"
                 return
         if self.searches:
@@ -159,25 +151,25 @@ class Finder:
         for folder in checkouts[:MOST_ASKED] if remotes else ():
             there = self._identity(folder)
             for remote in sorted(there.remotes & set(remotes)):
-                yield folder, SAME_REPOSITORY, f"the same remote, {remotes[remote]}"
+                yield folder, Says.SAME_REPOSITORY, f"the same remote, {remotes[remote]}"
             if there.roots & roots:
-                yield folder, SAME_REPOSITORY, "the same root commit"
+                yield folder, Says.SAME_REPOSITORY, "the same root commit"
 
     def _looks_alike(self, path: str) -> Iterator[Sign]:
         """The same name anywhere; and new folders where the project, or one above it, was."""
         same = self._by_name.get(os.path.basename(path).lower(), [])
         for folder in same if len(same) <= COMMON else ():
-            yield folder, ALIKE, "the same folder name"
+            yield folder, Says.ALIKE, "the same folder name"
         near, gone = _nearest_folder(path)
         tail = path[len(gone) :]
         new = [f for f in self._new_in[near] if not tail or os.path.isdir(f + tail)]
         for folder in new:
             if _are_similar(os.path.basename(gone), os.path.basename(folder)):
-                yield folder + tail, ALIKE, "a similar name in the same place"
+                yield folder + tail, Says.ALIKE, "a similar name in the same place"
             elif tail:
-                yield folder + tail, ALIKE, f"{tail[1:]} is in {folder}"
+                yield folder + tail, Says.ALIKE, f"{tail[1:]} is in {folder}"
         if len(new) == 1 and len(self._gone_from[near]) == 1:
-            yield new[0] + tail, ALIKE, "the only folder there that Claude Code does not know"
+            yield new[0] + tail, Says.ALIKE, "the only folder there that Claude Code does not know"
 
     def _against(self, path: str, new: str) -> Iterator[str]:
         """Signs that the folder led a life of its own while the project was in use."""
@@ -251,9 +243,10 @@ def _choices(
 ) -> Iterator[Choice]:
     """Sure is a folder that alone has evidence which settles it, and for no other project."""
     settling = [candidate for candidate in candidates if candidate.settles]
-    best = [c for c in settling if c.level == STATED] or settling
+    stated = [candidate for candidate in settling if candidate.best is Says.STATED]
     for candidate in candidates:
-        sure = best == [candidate] and (claimed[candidate.path] == 1 or candidate.level == STATED)
+        is_alone = (stated or settling) == [candidate]
+        sure = is_alone and (candidate in stated or claimed[candidate.path] == 1)
         label = f"it is {candidate.path} now ({candidate.confidence})"
         yield Choice(label, move=(path, candidate.path), sure=sure)
 

@@ -35,13 +35,7 @@ STYLES = {
     "bad": "bold red",
     "note": "bold magenta",
     "command": "bold cyan",
-    "removed": "red",
-    "added": "green",
-    "path": "",
-    "path.new": "bold",
-    "path.dim": "dim",
-    "path.removed": "red",
-    "path.added": "green",
+    "path": "",  # with a colour behind it, such as `path red`; never wrapped, like a command
 }
 NUMBERS = ("SESSIONS", "SIZE")  # headings of columns
 WRAPPED = ("ALSO KEPT", "PATH", "MOVE")
@@ -136,6 +130,10 @@ def at_home(text: str) -> str:
     return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
 
 
+def _rich_style(style: str) -> str:
+    return " ".join(STYLES.get(word, word) for word in style.split())
+
+
 def _paint(line: Line, console: rich.console.Console) -> None:
     """Prose is wrapped; what is there to be copied stays whole, and the terminal breaks it."""
     from rich.cells import cell_len
@@ -149,7 +147,7 @@ def _paint(line: Line, console: rich.console.Console) -> None:
         at = styles.index("command")
         _paint(line[:at], console)
         line = [("command", f"{' ' * (indent + 2)}{line[at][1]}")]
-    text = Text.assemble(*((text, STYLES.get(style, style)) for style, text in line))
+    text = Text.assemble(*((text, _rich_style(style)) for style, text in line))
     if any(style == "command" or style.startswith("path") for style, _ in line):
         console.print(text, soft_wrap=True)
     else:

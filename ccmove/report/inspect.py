@@ -201,7 +201,7 @@ def _heading(kind: str, number: str = "") -> Iterator[Line]:
 
 def _about(finding: Finding) -> Iterator[Line]:
     """What it is about, and the evidence."""
-    yield [("", "  "), ("path.new", finding.subject)]
+    yield [("", "  "), ("path bold", finding.subject)]
     yield [("", f"    {finding.what}")]
     yield from ([("dim", f"    {detail}")] for detail in finding.details[:MOST_DETAILS])
     if len(finding.details) > MOST_DETAILS:

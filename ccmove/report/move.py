@@ -114,7 +114,7 @@ def _heading(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     moves = printer.first(result.moves, MOST_MOVES)
     for old, new in moves:
         yield [("title", f"{verb}  "), ("path", old)]
-        yield [("dim", f"{'to':>{len(verb)}}  "), ("path.new", new)]
+        yield [("dim", f"{'to':>{len(verb)}}  "), ("path bold", new)]
     yield from [*more(len(result.moves) - len(moves), ""), []]
 
 
@@ -169,14 +169,14 @@ def _directories(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]
     if not plan.projects:
         return
     base = str(result.layout.projects if result.layout else "")
-    yield from ([], [("title", "Project directories"), ("dim", " in "), ("path.dim", base)])
+    yield from ([], [("title", "Project directories"), ("dim", " in "), ("path dim", base)])
     shown = printer.first(plan.projects, MOST_PROJECTS)
     for move in shown:
         verb, preposition, _ = VERBS[move.kind]
         amount = f"{plural(move.transcripts, 'session')}, {size(move.size)}"
         yield [("", f"  {verb:8}"), ("path", move.source), ("dim", f"  {amount}")]
         if preposition:
-            yield [("dim", f"  {preposition:>6}  "), ("path.new", move.target)]
+            yield [("dim", f"  {preposition:>6}  "), ("path bold", move.target)]
         else:
             yield [("dim", "          both paths have this name; what names the path changes")]
     yield from more(len(plan.projects) - len(shown))
@@ -214,7 +214,7 @@ def _file(change: Write, printer: Printer) -> Iterator[Line]:
 
 
 def _file_line(path: object, amount: str) -> Line:
-    return [("", "  "), ("path.new", str(path)), ("dim", f"  {amount}")]
+    return [("", "  "), ("path bold", str(path)), ("dim", f"  {amount}")]
 
 
 def _label(group: list[Difference]) -> Line:
@@ -239,10 +239,10 @@ def _steps(pointer: Pointer) -> Iterator[Piece]:
 def _pair(label: Line, amount: str, before: object, after: object) -> Iterator[Line]:
     """A value before and after; JSON that is spread over several lines is drawn together."""
     yield [("", "    "), *label, ("dim", f"  {amount}")]
-    for sign, style, value in (("-", "removed", before), ("+", "added", after)):
+    for sign, style, value in (("-", "red", before), ("+", "green", after)):
         if value is not None:
             text = re.sub(r"\s*\n\s*", " ", str(value))
-            yield [(style, f"      {sign} "), (f"path.{style}", text)]
+            yield [(style, f"      {sign} "), (f"path {style}", text)]
 
 
 def _left_alone(plan: Plan) -> Iterator[Line]:
