@@ -10,6 +10,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
+from ccmove.claude.layout import Layout
 from ccmove.inspect.backups import Row
 from ccmove.inspect.findings import KINDS, Examination, Finding
 from ccmove.inspect.survey import Project
@@ -24,7 +25,7 @@ MOST_DETAILS = 5
 NS = 1_000_000_000
 
 
-def _record(status: str, layout: Any, **values: Any) -> dict[str, Any]:
+def _record(status: str, layout: Layout, **values: Any) -> dict[str, Any]:
     head = {"schema": SCHEMA, "status": status, "config_dir": str(layout.config_dir)}
     return {**head, **values, "error": None}
 
@@ -156,7 +157,7 @@ def show_examination(examination: Examination, printer: Printer) -> None:
             survey.layout,
             projects=len(survey.projects),
             counts=Counter(finding.kind for finding in findings),
-            findings=_records(findings),
+            findings=[_finding(finding) for finding in findings],
             warnings=list(examination.notes),
         ),
     )
@@ -216,20 +217,18 @@ def _about(finding: Finding) -> Iterator[Line]:
             yield [("note", "      but "), ("", "; ".join(candidate.against))]
 
 
-def _records(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    return [
-        {
-            **_values(finding, "kind", "subject", "what", "command", "details"),
-            "means": KINDS[finding.kind].means,
-            "goes_along_with": finding.along,
-            "candidates": [
-                _values(candidate, "path", "confidence", "evidence", "against")
-                for candidate in finding.candidates
-            ],
-            "unambiguous": finding.sure is not None,
-        }
-        for finding in findings
+def _finding(finding: Finding) -> dict[str, Any]:
+    candidates = [
+        _values(candidate, "path", "confidence", "evidence", "against")
+        for candidate in finding.candidates
     ]
+    return {
+        **_values(finding, "kind", "subject", "what", "command", "details"),
+        "means": KINDS[finding.kind].means,
+        "goes_along_with": finding.along,
+        "candidates": candidates,
+        "unambiguous": finding.sure is not None,
+    }
 
 
 # -- doctor --fix ----------------------------------------------------------------------------------
@@ -244,16 +243,14 @@ def show_question(finding: Finding, printer: Printer, explain: bool) -> None:
 def show_repair(repair: Repair, printer: Printer) -> None:
     """What was mended and what is left; last, how to undo it."""
     result = repair.result
-    fixed = _records(finding for finding, _ in repair.chosen)
-    hows = [{"how": choice.label} for _, choice in repair.chosen]
     printer.answer(
         _repair_lines(repair, printer),
         lambda: _record(
             result.status if result else "nothing",
             repair.layout,
             **_values(repair, "backup", "recovered", "pruned"),
-            fixed=[row | how for row, how in zip(fixed, hows, strict=True)],
-            left=_records(repair.left),
+            fixed=[{**_finding(finding), "how": choice.label} for finding, choice in repair.chosen],
+            left=[_finding(finding) for finding in repair.left],
             result=result.to_json() if result else None,
             warnings=list(repair.notes),
         ),
@@ -289,8 +286,8 @@ def show_verification(checked: Verification, printer: Printer) -> None:
             "failed" if checked.failures else "verified",
             checked.layout,
             paths=list(checked.paths),
-            failures=_records(checked.failures),
-            notes=_records(checked.notes),
+            failures=[_finding(finding) for finding in checked.failures],
+            notes=[_finding(finding) for finding in checked.notes],
         ),
     )
 
