@@ -58,10 +58,10 @@ class Printer:
         """Whether a person looks at it: long lists are cut."""
         return self.console is not None or self.out.isatty()
 
-    def answer(self, lines: Iterable[Line], record: Callable[[], Any]) -> None:
+    def answer(self, lines: Iterable[Line], record: dict[str, Any]) -> None:
         """The answer in words, as one JSON object, or not at all: as it is wanted."""
         if self.as_json:
-            self.json(record())
+            self.json(record)
         elif not self.quiet:
             self.lines(lines)
 

@@ -39,38 +39,44 @@ def _values(thing: object, *names: str) -> dict[str, Any]:
 
 def show_list(listing: Listing, printer: Printer) -> None:
     """A table, or plain columns in a pipe; what is no part of the list goes to standard error."""
+    projects, problems = listing.projects, listing.problems
     if printer.as_json:
-        printer.json(_listing_record(listing))
+        warnings = [f"{problem.file}: {problem.what}" for problem in problems]
+        rows = [_project(project) for project in projects]
+        printer.json(_record("listed", listing.layout, projects=rows, warnings=warnings))
         return
     if not printer.terminal:
-        printer.lines(_columns(listing.projects))
-    elif listing.projects:
-        rows = [("bold" if p.is_missing else "", _cells(p, True)) for p in listing.projects]
-        printer.table(("SESSIONS", "SIZE", "LAST USED", "FOLDER", "ALSO KEPT", "PATH"), rows)
-    if not printer.quiet:
-        printer.on_stderr().lines(_remarks(listing))
-
-
-def _remarks(listing: Listing) -> Iterator[Line]:
-    if not listing.projects:
+        printer.lines(_columns(projects))
+    elif projects:
+        headings = ("SESSIONS", "SIZE", "LAST USED", "FOLDER", "ALSO KEPT", "PATH")
+        printer.table(headings, [("bold" if p.is_missing else "", _cells(p)) for p in projects])
+    remarks: list[Line] = []
+    if not projects:
         among = f"No such project among {plural(listing.known, 'known project')}."
-        yield [("", among if listing.known else "No projects are known.")]
-    for problem in listing.problems:
-        yield [("note", "Note: "), ("path", problem.file)]
-        yield [("", f"  {problem.what}")]
+        remarks.append([("", among if listing.known else "No projects are known.")])
+    for problem in problems:
+        remarks.append([("note", "Note: "), ("path", problem.file)])
+        remarks.append([("", f"  {problem.what}")])
+    if not printer.quiet:
+        printer.on_stderr().lines(remarks)
+
+
+def _project(project: Project) -> dict[str, Any]:
+    known = _values(project, "path", "exists", "sessions", "directories", "kept")
+    return {**known, "bytes": project.size, "last_used": _iso(project.last_used)}
 
 
 def _columns(projects: Iterable[Project]) -> Iterator[Line]:
     """No column but the last, the path, has a blank in it."""
     head = ("SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH")
-    rows = [head, *(_cells(project, False) for project in projects)]
+    rows = [head, *(_cells(project, for_people=False) for project in projects)]
     *widths, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
     for *cells, path in rows:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
         yield [("", "  ".join([*padded, path]))]
 
 
-def _cells(project: Project, for_people: bool) -> tuple[str, ...]:
+def _cells(project: Project, *, for_people: bool = True) -> tuple[str, ...]:
     last = project.last_used
     kept = [f"{place}:{number}" for place, number in project.kept.items()]
     unknown = f"? {', '.join(project.directories)}"
@@ -99,19 +105,6 @@ def _iso(moment: int | None) -> str | None:
     return f"{datetime.datetime.fromtimestamp(moment // NS, datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _listing_record(listing: Listing) -> dict[str, Any]:
-    projects = [
-        {
-            **_values(project, "path", "exists", "sessions", "directories", "kept"),
-            "bytes": project.size,
-            "last_used": _iso(project.last_used),
-        }
-        for project in listing.projects
-    ]
-    warnings = [f"{problem.file}: {problem.what}" for problem in listing.problems]
-    return _record("listed", listing.layout, projects=projects, warnings=warnings)
-
-
 # -- backups -------------------------------------------------------------------------------------
 
 
@@ -123,10 +116,8 @@ def show_backups(rows: list[Row], printer: Printer) -> None:
         return
     lines = [line for row in rows for line in _backup_lines(row)]
     records = [{**asdict(row), "moves": pairs(row.moves)} for row in rows]
-    printer.answer(
-        lines or [[("", "No backups: nothing was moved yet.")]],
-        lambda: {"schema": SCHEMA, "backups": records},
-    )
+    none = [[("", "No backups: nothing was moved yet.")]]
+    printer.answer(lines or none, {"schema": SCHEMA, "backups": records})
 
 
 def _backup_cells(row: Row) -> tuple[str, ...]:
@@ -149,32 +140,23 @@ def _backup_lines(row: Row) -> Iterator[Line]:
 
 def show_examination(examination: Examination, printer: Printer) -> None:
     """Every finding with what it means and what to type; last, how to mend them all."""
-    survey, findings = examination.survey, examination.findings
-    printer.answer(
-        _examination_lines(examination, printer),
-        lambda: _record(
-            "examined",
-            survey.layout,
-            projects=len(survey.projects),
-            counts=Counter(finding.kind for finding in findings),
-            findings=[_finding(finding) for finding in findings],
-            warnings=list(examination.notes),
-        ),
-    )
-
-
-def _examination_lines(examination: Examination, printer: Printer) -> Iterator[Line]:
-    survey, findings = examination.survey, examination.findings
-    yield from _by_kind(findings, printer)
-    yield from _notes(examination.notes)
-    sessions = sum(project.sessions for project in survey.projects)
-    seen = f" Looked at {plural(len(survey.projects), 'project')}, {plural(sessions, 'session')}."
-    if not findings:
-        yield [("good", "Nothing is wrong."), ("", seen)]
-    else:
-        yield [("title", f"{plural(len(findings), 'finding')}."), ("", seen)]
+    projects, findings = examination.survey.projects, examination.findings
+    sessions = sum(project.sessions for project in projects)
+    looked = f" Looked at {plural(len(projects), 'project')}, {plural(sessions, 'session')}."
+    number = ("title", f"{plural(len(findings), 'finding')}.")
+    lines = [*_by_kind(findings, printer), *_notes(examination.notes)]
+    lines.append([number if findings else ("good", "Nothing is wrong."), ("", looked)])
     if any(finding.choices for finding in findings):
-        yield [("", "To be asked about each: "), ("command", examination.fix)]
+        lines.append([("", "To be asked about each: "), ("command", examination.fix)])
+    record = _record(
+        "examined",
+        examination.survey.layout,
+        projects=len(projects),
+        counts=Counter(finding.kind for finding in findings),
+        findings=[_finding(finding) for finding in findings],
+        warnings=list(examination.notes),
+    )
+    printer.answer(lines, record)
 
 
 def _notes(notes: Iterable[str]) -> Iterator[Line]:
@@ -242,19 +224,7 @@ def show_question(finding: Finding, printer: Printer, explain: bool) -> None:
 
 def show_repair(repair: Repair, printer: Printer) -> None:
     """What was mended and what is left; last, how to undo it."""
-    result = repair.result
-    printer.answer(
-        _repair_lines(repair, printer),
-        lambda: _record(
-            result.status if result else "nothing",
-            repair.layout,
-            **_values(repair, "backup", "recovered", "pruned"),
-            fixed=[{**_finding(finding), "how": choice.label} for finding, choice in repair.chosen],
-            left=[_finding(finding) for finding in repair.left],
-            result=result.to_json() if result else None,
-            warnings=list(repair.notes),
-        ),
-    )
+    printer.answer(_repair_lines(repair, printer), _repair(repair))
 
 
 def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
@@ -275,31 +245,39 @@ def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
         yield [("title", "Nothing was changed.")]
 
 
+def _repair(repair: Repair) -> dict[str, Any]:
+    return _record(
+        repair.result.status if repair.result else "nothing",
+        repair.layout,
+        **_values(repair, "backup", "recovered", "pruned"),
+        fixed=[{**_finding(finding), "how": choice.label} for finding, choice in repair.chosen],
+        left=[_finding(finding) for finding in repair.left],
+        result=repair.result.to_json() if repair.result else None,
+        warnings=list(repair.notes),
+    )
+
+
 # -- verify ----------------------------------------------------------------------------------------
 
 
 def show_verification(checked: Verification, printer: Printer) -> None:
     """What fails, with the command that mends it; last, the verdict."""
-    printer.answer(
-        _verification_lines(checked, printer),
-        lambda: _record(
-            "failed" if checked.failures else "verified",
-            checked.layout,
-            paths=list(checked.paths),
-            failures=[_finding(finding) for finding in checked.failures],
-            notes=[_finding(finding) for finding in checked.notes],
-        ),
-    )
-
-
-def _verification_lines(checked: Verification, printer: Printer) -> Iterator[Line]:
-    yield from _by_kind(checked.failures, printer)
+    lines = list(_by_kind(checked.failures, printer))
     if printer.verbose:
-        yield from _by_kind(checked.notes, printer)
+        lines += _by_kind(checked.notes, printer)
     elif checked.notes:
-        yield [("dim", f"{plural(len(checked.notes), 'thing')} worth knowing (-v lists them)")]
-    projects = plural(len(checked.paths), "project")
-    if checked.failures:
-        yield [("bad", plural(len(checked.failures), "inconsistency")), ("", f" in {projects}.")]
+        number = plural(len(checked.notes), "thing")
+        lines.append([("dim", f"{number} worth knowing (-v lists them)")])
+    projects, wrong = plural(len(checked.paths), "project"), len(checked.failures)
+    if wrong:
+        lines.append([("bad", plural(wrong, "inconsistency")), ("", f" in {projects}.")])
     else:
-        yield [("good", "Consistent: "), ("", f"{projects} checked.")]
+        lines.append([("good", "Consistent: "), ("", f"{projects} checked.")])
+    record = _record(
+        "failed" if wrong else "verified",
+        checked.layout,
+        paths=list(checked.paths),
+        failures=[_finding(finding) for finding in checked.failures],
+        notes=[_finding(finding) for finding in checked.notes],
+    )
+    printer.answer(lines, record)

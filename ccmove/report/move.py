@@ -30,17 +30,16 @@ PROGRAMS = frozenset(("ccmove", "git", "mv", "ls", "mkdir", "chmod", "df"))
 
 
 def show_result(result: Result, printer: Printer) -> None:
-    """Print one result; the most important line is the last."""
-    if result.error is None:
-        printer.answer(result_lines(result, printer), result.to_json)
-    elif printer.as_json:
+    """Print one result, or what went wrong; the most important line is the last."""
+    if printer.as_json:
         printer.json(result.to_json())
-    else:
+    elif result.error is not None:
         printer.on_stderr().lines(_failure(result, result.error))
+    elif not printer.quiet:
+        printer.lines(result_lines(result, printer))
 
 
 def _failure(result: Result, error: str) -> Iterator[Line]:
-    """What went wrong, and last what to type next."""
     yield [("bad", "ccmove: "), ("", error)]
     yield from ([("dim", f"  {detail}")] for detail in result.details)
     for text, command in result.hints:
@@ -79,16 +78,13 @@ def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     for warning in warnings:
         yield [("note", "Note: "), *with_command(warning)]
     yield []
-    yield _closing(result, printer)
-
-
-def _closing(result: Result, printer: Printer) -> Line:
     if result.status == "planned":
-        return [("title", "Nothing was changed."), ("", " To do it, leave out --dry-run.")]
-    if result.backup is None:
-        return [("good", "Nothing had to be changed.")]
-    undo = printer.command("restore", result.backup)
-    return [("good", "Done and verified."), ("", " To undo: "), undo]
+        yield [("title", "Nothing was changed."), ("", " To do it, leave out --dry-run.")]
+    elif result.backup is None:
+        yield [("good", "Nothing had to be changed.")]
+    else:
+        undo = printer.command("restore", result.backup)
+        yield [("good", "Done and verified."), ("", " To undo: "), undo]
 
 
 def with_command(sentence: str) -> Line:
