@@ -97,7 +97,7 @@ KINDS = {  # the most pressing first
 }
 
 
-class Says(IntEnum):
+class Basis(IntEnum):
     """What says where a lost project is now: the state itself, git, or a likeness."""
 
     STATED = 0
@@ -110,18 +110,18 @@ class Candidate:
     """A folder that a lost project may be now, with the evidence for and against it."""
 
     path: str
-    best: Says = Says.ALIKE  # of the evidence
+    basis: Basis = Basis.ALIKE  # the best of its evidence
     evidence: list[str] = field(default_factory=list)
     against: list[str] = field(default_factory=list)
 
     @property
     def confidence(self) -> str:
-        return ("certain", "likely", "possible")[min(2, self.best + bool(self.against))]
+        return ("certain", "likely", "possible")[min(2, self.basis + bool(self.against))]
 
     @property
     def settles(self) -> bool:
         """Whether its evidence, if no other folder has the like, leaves no doubt."""
-        return self.best < Says.ALIKE and not self.against
+        return self.basis < Basis.ALIKE and not self.against
 
 
 @dataclass(frozen=True)

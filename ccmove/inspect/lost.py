@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from ccmove.claude.git import identity
-from ccmove.inspect.findings import Candidate, Choice, CommandLine, Finding, Says
+from ccmove.inspect.findings import Basis, Candidate, Choice, CommandLine, Finding
 from ccmove.inspect.survey import Project, Survey, Tick, ancestors, folders_in
 from ccmove.rewrite.pathmap import tail_below
 from ccmove.text import plural, readable_size
@@ -45,7 +45,7 @@ PLACES = {
     "aliases": "list of aliases",
 }
 
-Sign = tuple[str, Says, str]  # a folder, how much that says, and what
+Sign = tuple[str, Basis, str]  # a folder, how much that says, and what
 
 
 class Finder:
@@ -107,9 +107,9 @@ class Finder:
 
     def _candidates(self, path: str) -> tuple[Candidate, ...]:
         found: dict[str, Candidate] = {}
-        for new, level, sign in self._signs(path):
+        for new, basis, sign in self._signs(path):
             candidate = found.setdefault(new, Candidate(new))
-            candidate.best = min(level, candidate.best)
+            candidate.basis = min(basis, candidate.basis)
             candidate.evidence.append(sign)
         candidates = [candidate for candidate in found.values() if self._may_be(path, candidate)]
         for candidate in candidates:
@@ -124,11 +124,11 @@ class Finder:
         if new in ("/", path) or tail_below(str(self.survey.layout.home), new) is not None:
             return False
         is_other = self._remotes[path] and self._checkouts.get(new) and self._identity(new).remotes
-        return candidate.best < Says.ALIKE or not is_other
+        return candidate.basis < Basis.ALIKE or not is_other
 
     def _signs(self, path: str) -> Iterator[Sign]:
         stated = self.survey.former.get(path, {})
-        yield from ((new, Says.STATED, how) for new, how in stated.items())
+        yield from ((new, Basis.STATED, how) for new, how in stated.items())
         around = next((p for p in list(ancestors(path))[1:] if self.homes.get(p)), None)
         if around is not None and not stated:
             best = self.homes[around][0]
@@ -136,8 +136,8 @@ class Finder:
             if os.path.isdir(new) or best.settles:
                 self.along[path] = around
             if os.path.isdir(new):
-                level = Says.STATED if best.settles else Says.ALIKE
-                yield new, level, f"it lies in {around}, which may be {best.path} now"
+                basis = Basis.STATED if best.settles else Basis.ALIKE
+                yield new, basis, f"it lies in {around}, which may be {best.path} now"
                 return
         if self.searches:
             yield from self._same_repository(path)
@@ -151,25 +151,25 @@ class Finder:
         for folder in checkouts[:MOST_ASKED] if remotes else ():
             there = self._identity(folder)
             for remote in sorted(there.remotes & set(remotes)):
-                yield folder, Says.SAME_REPOSITORY, f"the same remote, {remotes[remote]}"
+                yield folder, Basis.SAME_REPOSITORY, f"the same remote, {remotes[remote]}"
             if there.roots & roots:
-                yield folder, Says.SAME_REPOSITORY, "the same root commit"
+                yield folder, Basis.SAME_REPOSITORY, "the same root commit"
 
     def _looks_alike(self, path: str) -> Iterator[Sign]:
         """The same name anywhere; and new folders where the project, or one above it, was."""
         same = self._by_name.get(os.path.basename(path).lower(), [])
         for folder in same if len(same) <= COMMON else ():
-            yield folder, Says.ALIKE, "the same folder name"
+            yield folder, Basis.ALIKE, "the same folder name"
         near, gone = _nearest_folder(path)
         tail = path[len(gone) :]
         new = [f for f in self._new_in[near] if not tail or os.path.isdir(f + tail)]
         for folder in new:
             if _are_similar(os.path.basename(gone), os.path.basename(folder)):
-                yield folder + tail, Says.ALIKE, "a similar name in the same place"
+                yield folder + tail, Basis.ALIKE, "a similar name in the same place"
             elif tail:
-                yield folder + tail, Says.ALIKE, f"{tail[1:]} is in {folder}"
+                yield folder + tail, Basis.ALIKE, f"{tail[1:]} is in {folder}"
         if len(new) == 1 and len(self._gone_from[near]) == 1:
-            yield new[0] + tail, Says.ALIKE, "the only folder there that Claude Code does not know"
+            yield new[0] + tail, Basis.ALIKE, "the only folder there that Claude Code does not know"
 
     def _against(self, path: str, new: str) -> Iterator[str]:
         """Signs that the folder led a life of its own while the project was in use."""
@@ -243,7 +243,7 @@ def _choices(
 ) -> Iterator[Choice]:
     """Sure is a folder that alone has evidence which settles it, and for no other project."""
     settling = [candidate for candidate in candidates if candidate.settles]
-    stated = [candidate for candidate in settling if candidate.best is Says.STATED]
+    stated = [candidate for candidate in settling if candidate.basis is Basis.STATED]
     for candidate in candidates:
         is_alone = (stated or settling) == [candidate]
         sure = is_alone and (candidate in stated or claimed[candidate.path] == 1)

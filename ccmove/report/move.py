@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ccmove.plan.model import Plan, Write
 from ccmove.report.console import Line, Piece, Printer, more
@@ -65,14 +65,14 @@ def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     yield from _heading(result, plan, printer)
     yield from _summary(result, plan, detailed)
     if detailed:
-        yield from _directories(result, plan, printer)
-        yield from _differences(plan, printer)
-        yield from _left_alone(plan)
-    if printer.verbose and plan.notes:
-        yield from ([], [("title", "Why each directory is taken or left")])
-        for note in plan.notes:
-            name, _, reason = note.partition(": ")
-            yield from about(name, reason)
+        base = str(result.layout.projects if result.layout else "")
+        title = [("title", "Project directories"), ("dim", " in "), ("path dim", base)]
+        yield from _section(title, _directories(plan, printer))
+        yield from _section([("title", "Differences")], _differences(plan, printer))
+        yield from _section([("title", "Left alone")], _left_alone(plan))
+    if printer.verbose:
+        notes = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
+        yield from _section([("title", "Why each directory is taken or left")], notes)
     warnings = (*result.warnings, *plan.warnings)
     yield from ([[]] if warnings else [])
     for warning in warnings:
@@ -95,10 +95,15 @@ def with_command(sentence: str) -> Line:
     return [("", sentence)]
 
 
-def about(path: object, *remarks: str) -> Iterator[Line]:
+def _section(title: Line, lines: Iterable[Line]) -> list[Line]:
+    """The lines below their title, if there are any."""
+    found = list(lines)
+    return [[], title, *found] if found else []
+
+
+def _about(path: str, *remarks: str) -> list[Line]:
     """A path, and below it what is said about it."""
-    yield [("", "  "), ("path", str(path))]
-    yield from ([("dim", f"    {remark}")] for remark in remarks)
+    return [[("", "  "), ("path", path)], *([("dim", f"    {remark}")] for remark in remarks)]
 
 
 # -- what and how much ---------------------------------------------------------------------------
@@ -115,29 +120,27 @@ def _heading(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
 
 
 def _summary(result: Result, plan: Plan, detailed: bool) -> Iterator[Line]:
-    rows = list(_amounts(result, plan, detailed))
-    width = max((len(amount) for amount, _ in rows), default=0)
-    for amount, where in rows:
-        yield [("title", f"  {amount:{width}}"), ("", "   "), *where]
-
-
-def _amounts(result: Result, plan: Plan, detailed: bool) -> Iterator[tuple[str, Line]]:
     """How many of what, and where."""
     number = result.counts()
+    rows: list[tuple[str, Line]] = []
     for _, new in plan.folders:
-        yield "1 folder", [("", "renamed to "), ("path", new)]
+        rows.append(("1 folder", [("", "renamed to "), ("path", new)]))
     if plan.projects:
         total = size(sum(move.size for move in plan.projects))
-        kinds = _directories_by_kind(plan)
-        yield plural(number["transcripts"], "session"), [("", f"{total}; {kinds}")]
+        where: Line = [("", f"{total}; {_directories_by_kind(plan)}")]
+        rows.append((plural(number["transcripts"], "session"), where))
     if number["history"]:
-        yield plural(number["history"], "prompt"), [("", "in history.jsonl")]
+        rows.append((plural(number["history"], "prompt"), [("", "in history.jsonl")]))
     for place in ("config", "index", "other"):
         if number[place]:
             files = [change for change in plan.writes if change.place == place]
-            yield plural(number[place], "value"), _in_files(files, place)
+            rows.append((plural(number[place], "value"), _in_files(files, place)))
     if plan.left_alone and not detailed:
-        yield plural(len(plan.left_alone), "thing"), [("dim", "left alone (-v says why)")]
+        where = [("dim", "left alone (-v says why)")]
+        rows.append((plural(len(plan.left_alone), "thing"), where))
+    width = max((len(amount) for amount, _ in rows), default=0)
+    for amount, where in rows:
+        yield [("title", f"  {amount:{width}}"), ("", "   "), *where]
 
 
 def _directories_by_kind(plan: Plan) -> str:
@@ -161,11 +164,7 @@ def _in_files(files: list[Write], place: str) -> Line:
 # -- in detail -----------------------------------------------------------------------------------
 
 
-def _directories(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
-    if not plan.projects:
-        return
-    base = str(result.layout.projects if result.layout else "")
-    yield from ([], [("title", "Project directories"), ("dim", " in "), ("path dim", base)])
+def _directories(plan: Plan, printer: Printer) -> Iterator[Line]:
     shown = printer.first(plan.projects, MOST_PROJECTS)
     for move in shown:
         verb, preposition, _ = VERBS[move.kind]
@@ -179,8 +178,6 @@ def _directories(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]
 
 
 def _differences(plan: Plan, printer: Printer) -> Iterator[Line]:
-    if plan.writes or plan.history:
-        yield from ([], [("title", "Differences")])
     for change in sorted(plan.writes, key=lambda change: PLACES.index(change.place)):
         yield from _file(change, printer)
     if plan.history is not None:
@@ -242,8 +239,7 @@ def _pair(label: Line, amount: str, before: object, after: object) -> Iterator[L
 
 
 def _left_alone(plan: Plan) -> Iterator[Line]:
-    yield from ([[], [("title", "Left alone")]] if plan.left_alone else [])
     for item in plan.left_alone:
-        yield from about(item.file, item.what)
+        yield from _about(item.file, item.what)
         if item.hint:
             yield [("", "    -> "), *with_command(item.hint)]
