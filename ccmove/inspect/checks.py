@@ -57,7 +57,7 @@ def examine(
             found += _copies(session, [survey.directory_by_name[name] for name in places])
     order = list(KINDS)
     found.sort(key=lambda finding: order.index(finding.kind))
-    return Examination(survey, tuple(found), tuple(notes), command("doctor", "--fix"))
+    return Examination(survey, tuple(found), tuple(notes))
 
 
 def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
@@ -66,10 +66,14 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
     journal = str(layout.journal)
     try:
         if (run := read_journal(layout)) is not None:
-            what = f"the run {run.id} did not come to its end"
-            back = Choice("take it back", action="recover", sure=True)
-            recover = command("recover")
-            yield Finding("interrupted-run", journal, what, recover, (), (run.id,), (), (back,))
+            yield Finding(
+                "interrupted-run",
+                journal,
+                f"the run {run.id} did not come to its end",
+                command("recover"),
+                names=(run.id,),
+                choices=(Choice("take it back", action="recover", sure=True),),
+            )
     except UnsettledError as error:
         yield Finding("interrupted-run", journal, error.message, command("recover", "--set-aside"))
     for problem in survey.problems:

@@ -165,7 +165,6 @@ class Examination:
     survey: Survey
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
-    fix: str = "ccmove doctor --fix"  # asks about each
 
     @property
     def exit_code(self) -> int:

@@ -54,7 +54,7 @@ class Finder:
     def __init__(self, survey: Survey, roots: Iterable[str] | None, tick: Tick | None) -> None:
         self.survey = survey
         self.searches = roots is not None
-        self.lost = {p.path: p for p in survey.projects if p.path is not None and _is_lost(p)}
+        self.lost = {path: p for path, p in survey.by_path.items() if _is_lost(p)}
         self.homes: dict[str, tuple[Candidate, ...]] = {}  # of each lost project, best first
         self.along: dict[str, str] = {}  # the lost project that a nested one moves with
         self.cut_short: list[str] = []  # roots with more folders than we look at
@@ -75,16 +75,17 @@ class Finder:
 
     def _look_around(self, roots: Iterable[str]) -> None:
         """Where we were told to look, and where each lost project was."""
+        look_below = cache(self._look_below)
         for root in roots:
-            self._look_below(os.path.realpath(root), SEARCH_DEPTH)
-        around: dict[str, None] = {}  # in order, each once
+            look_below(os.path.realpath(root), SEARCH_DEPTH)
         for path in self.lost if self.searches else ():
             near, gone = _nearest_folder(path)
             self._gone_from[near].add(gone)
-            around |= {near: None, os.path.dirname(near) if near.count("/") > 2 else near: None}
-        for root in around:
-            self._look_below(root, NEAR_DEPTH if root != "/" else 0)
-        known = [project.path or "" for project in self.survey.projects if project.exists]
+            if near != "/":
+                look_below(near, NEAR_DEPTH)
+            if near.count("/") > 2:
+                look_below(os.path.dirname(near), NEAR_DEPTH)
+        known = [path for path, project in self.survey.by_path.items() if project.exists]
         in_use = {folder for path in known for folder in ancestors(path)}
         for folder in self._checkouts:
             self._by_name[os.path.basename(folder).lower()].append(folder)
@@ -204,11 +205,11 @@ class Finder:
                 path,
                 _described(project),
                 command("doctor", "--fix", parent) if parent else command(path, new),
-                _not_connected(path),
-                project.directories,
-                candidates,
-                () if parent else tuple(_choices(path, candidates, claimed)),
-                parent,
+                details=_not_connected(path),
+                names=project.directories,
+                candidates=candidates,
+                choices=() if parent else tuple(_choices(path, candidates, claimed)),
+                along=parent,
             )
 
     def _living_around(self, path: str) -> str | None:

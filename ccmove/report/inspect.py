@@ -147,7 +147,7 @@ def show_examination(examination: Examination, printer: Printer) -> None:
     lines = [*_by_kind(findings, printer), *_notes(examination.notes)]
     lines.append([number if findings else ("good", "Nothing is wrong."), ("", looked)])
     if any(finding.choices for finding in findings):
-        lines.append([("", "To be asked about each: "), ("command", examination.fix)])
+        lines.append([("", "To be asked about each: "), printer.command("doctor", "--fix")])
     record = _record(
         "examined",
         examination.survey.layout,
