@@ -124,7 +124,7 @@ def _summary(result: Result, plan: Plan, detailed: bool) -> Iterator[Line]:
     number = result.counts()
     rows: list[tuple[str, Line]] = []
     for _, new in plan.folders:
-        rows.append(("1 folder", [("", "renamed to "), ("path", new)]))
+        rows.append(("1 folder", [("", "renamed to "), ("path", str(new))]))
     if plan.projects:
         total = size(sum(move.size for move in plan.projects))
         where: Line = [("", f"{total}; {_directories_by_kind(plan)}")]
