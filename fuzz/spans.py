@@ -100,8 +100,8 @@ def _spans(source: Source) -> None:
     text = blank(source) + document(source, NAMES) + blank(source)
     _same_verdict(text)
     expected = reference(text)
-    for pointer, node in jsonspan.walk(jsonspan.parse(text)):
-        assert _deep(expected, pointer) == _value(text, node)
+    for pointer, string in jsonspan.strings(jsonspan.loads(text)):
+        assert string in (_deep(expected, pointer), *pointer[-1:])
 
 
 def _deep(value: Any, pointer: Pointer) -> Any:

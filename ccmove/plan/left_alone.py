@@ -17,7 +17,7 @@ from ccmove.plan.documents import JOBS, Folder, desktop_files
 from ccmove.plan.model import LeftAlone, Request
 from ccmove.plan.tree import ends_of
 from ccmove.plan.worktrees import repair_command
-from ccmove.rewrite.jsonspan import NotJsonError, parse, show, strings
+from ccmove.rewrite.jsonspan import NotJsonError, loads, show, strings
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.text import command_line, plural
 from ccmove.text import quote as shell_quote
@@ -200,10 +200,10 @@ def _places(path: Path, text: str, paths: PathMap) -> Iterator[str]:
 
 def _pointers(text: str, paths: PathMap) -> Iterator[str]:
     try:
-        root = parse(text)
+        value = loads(text)
     except NotJsonError:
         return
-    for at, string in strings(root):
+    for at, string in strings(value):
         if paths.is_named_in(string):
             yield show(at)
 

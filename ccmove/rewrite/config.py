@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ccmove.rewrite.jsonspan import Node, parse, show, strings
+from ccmove.rewrite.jsonspan import Node, loads, parse, show, strings
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import (
     Mapper,
@@ -121,7 +121,7 @@ def mentions(after: str, paths: PathMap) -> list[tuple[str, str]]:
     """(pointer, string) of what still names an old path in the file after the move."""
     back = paths.reversed()
     found = []
-    for at, string in strings(parse(after)):
+    for at, string in strings(loads(after)):
         if paths.is_named_in(string):
             # In a swap or a chain what was moved names an old path again.
             is_project = at[:1] == (PROJECTS,) and len(at) > 1 and back.covers(str(at[1]))

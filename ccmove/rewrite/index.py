@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import Mapper, add_items, apply, place_splices, remove_items
+from ccmove.rewrite.splice import add_items, apply, at_places, remove_items
 
 Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
@@ -36,15 +36,13 @@ def key_of(entry: Node) -> str:
 
 def rewritten(text: str, paths: PathMap, names: NameMap) -> str:
     """The index with `originalPath`, `projectPath` and the paths of its entries moved."""
-    places: dict[str, Mapper] = dict.fromkeys(OWNERS, paths.map)
-    places |= {"entries/[]/projectPath": paths.map, "entries/[]/fullPath": names.map}
-    return apply(text, place_splices(parse(text), places))
+    moving = (*OWNERS, "entries/[]/projectPath")
+    return at_places(text, {**dict.fromkeys(moving, paths.map), "entries/[]/fullPath": names.map})
 
 
 def entry_rewritten(raw: str, paths: PathMap, names: NameMap) -> str:
     """One entry with its paths moved."""
-    places: dict[str, Mapper] = {"projectPath": paths.map, "fullPath": names.map}
-    return apply(raw, place_splices(parse(raw), places))
+    return at_places(raw, {"projectPath": paths.map, "fullPath": names.map})
 
 
 def sessions_of(text: str, paths: set[str]) -> set[str]:
@@ -54,8 +52,7 @@ def sessions_of(text: str, paths: set[str]) -> set[str]:
 
 def owned_by(text: str, gone: set[str], owner: str) -> str:
     """The index as the owner's where it says that it is of a path that left."""
-    owners: dict[str, Mapper] = dict.fromkeys(OWNERS, dict.fromkeys(gone, owner).get)
-    return apply(text, place_splices(parse(text), owners))
+    return at_places(text, dict.fromkeys(OWNERS, dict.fromkeys(gone, owner).get))
 
 
 # -- entries ---------------------------------------------------------------------------------------

@@ -130,23 +130,28 @@ def _plain(node: Node, depth: int = 0) -> Any:
     return {name: _plain(item, depth + 1) for name, item in node.members().items()}
 
 
-def walk(root: Node) -> Iterator[tuple[Pointer, Node]]:
-    """Every node that counts with the pointer to it, parents first, without recursion."""
-    waiting: list[tuple[Pointer, Node]] = [((), root)]
+def strings(value: Any) -> Iterator[tuple[Pointer, str]]:
+    """Every string in a value and every name of a member, with the pointer to it."""
+    waiting: list[tuple[Pointer, Any]] = [((), value)]
     while waiting:
-        at, node = waiting.pop()
-        yield at, node
-        below = node.members().items() if node.kind == "{" else enumerate(node.items)
-        waiting += reversed([((*at, token), item) for token, item in below])
-
-
-def strings(root: Node) -> Iterator[tuple[Pointer, str]]:
-    """Every string that counts and every name of a member, with the pointer to it."""
-    for at, node in walk(root):
+        at, value = waiting.pop()
         if at and isinstance(at[-1], str):
             yield at, at[-1]
-        if isinstance(node.value, str):
-            yield at, node.value
+        if isinstance(value, str):
+            yield at, value
+        elif isinstance(value, dict | list):
+            below = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += reversed([((*at, token), item) for token, item in below])
+
+
+def walk(root: Node) -> Iterator[tuple[str | int, Node]]:
+    """Every node that counts with its name or number, parents first, without recursion."""
+    waiting: list[tuple[str | int, Node]] = [("", root)]
+    while waiting:
+        token, node = waiting.pop()
+        yield token, node
+        below = node.members().items() if node.kind == "{" else enumerate(node.items)
+        waiting += reversed(list(below))
 
 
 def _read(text: str, at: int) -> Node:

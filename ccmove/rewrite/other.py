@@ -6,29 +6,25 @@ import re
 from functools import partial
 
 from ccmove.rewrite.compare import changed_lines
-from ccmove.rewrite.jsonspan import Node, Pointer, parse
+from ccmove.rewrite.jsonspan import Node, parse
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import Mapper, apply, place_splices, string_splices
+from ccmove.rewrite.splice import apply, at_places, string_splices
 
 
 def plugins(text: str, paths: PathMap, _: NameMap) -> str:
     """installed_plugins.json with `plugins[id][].projectPath` moved."""
-    return _at(text, {"plugins/*/[]/projectPath": paths.map})
+    return at_places(text, {"plugins/*/[]/projectPath": paths.map})
 
 
 def job(text: str, paths: PathMap, names: NameMap) -> str:
     """A background job's state.json with its folders and `linkScanPath`, its transcript, moved."""
     folders = ("cwd", "originCwd", "worktreePath", "sessionPermissionRules/addDirs/[]")
-    return _at(text, {**dict.fromkeys(folders, paths.map), "linkScanPath": names.map})
+    return at_places(text, {**dict.fromkeys(folders, paths.map), "linkScanPath": names.map})
 
 
 def desktop(text: str, paths: PathMap, _: NameMap) -> str:
     """The desktop app's local_*.json with `cwd` and `originCwd` moved."""
-    return _at(text, {"cwd": paths.map, "originCwd": paths.map})
-
-
-def _at(text: str, places: dict[str, Mapper]) -> str:
-    return apply(text, place_splices(parse(text), places))
+    return at_places(text, {"cwd": paths.map, "originCwd": paths.map})
 
 
 # -- files of the project itself -------------------------------------------------------------------
@@ -40,9 +36,9 @@ def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     return apply(text, string_splices(parse(text), mapper, _is_no_command))
 
 
-def _is_no_command(at: Pointer, node: Node) -> bool:
+def _is_no_command(token: str | int, node: Node) -> bool:
     """A hook's command with arguments only looks like a path that has blanks in it."""
-    return not (at[-1:] == ("command",) and isinstance(node.value, str) and " " in node.value)
+    return not (token == "command" and isinstance(node.value, str) and " " in node.value)
 
 
 _RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)

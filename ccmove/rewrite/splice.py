@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from ccmove.rewrite.jsonspan import Node, Pointer, quote, walk
+from ccmove.rewrite.jsonspan import Node, parse, quote, walk
 
 Mapper = Callable[[str], str | None]  # what a string becomes; None: it stays
 
@@ -129,6 +129,11 @@ def moved(node: Node, mapper: Mapper) -> str | None:
     return None if is_odd or new == node.value else new
 
 
+def at_places(text: str, places: Mapping[str, Mapper]) -> str:
+    """`text` with the strings at some places mapped: see `place_splices`."""
+    return apply(text, place_splices(parse(text), places))
+
+
 def place_splices(root: Node, places: Mapping[str, Mapper]) -> list[Splice]:
     """The strings at some places, such as `entries/[]/fullPath`, that their mappers change.
 
@@ -151,13 +156,13 @@ def _below(node: Node, step: str) -> Iterable[Node]:
 
 
 def string_splices(
-    root: Node, mapper: Mapper, wanted: Callable[[Pointer, Node], bool] = lambda *_: True
+    root: Node, mapper: Mapper, wanted: Callable[[str | int, Node], bool] = lambda *_: True
 ) -> list[Splice]:
     """Every string in a node that the mapper changes, and the names of members."""
     splices: list[Splice] = []
-    for at, node in walk(root):
+    for token, node in walk(root):
         new, names = moved(node, mapper), new_names(node, mapper)
-        if (new is not None or names) and wanted(at, node):
+        if (new is not None or names) and wanted(token, node):
             splices += [set_string(node, new)] if new is not None else []
             splices += rename_members(node, names)
     return splices
