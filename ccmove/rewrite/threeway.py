@@ -92,22 +92,25 @@ class _Taking:
 
     def _list(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
         """As a set: what the run replaced goes back, what it added goes, what it took comes."""
-        found = [item.canonical for item in theirs.items]
+        free = [item.canonical for item in theirs.items]  # empty once it is settled
         texts: dict[int, str | None] = {}  # by the number now; None: it goes
         missing: list[tuple[str, str]] = []
+        rest: list[tuple[int, Node, Node | None]] = []
         for number, old, new in _changed_items(ours.items, base.items):
-            same = [n for n, value in enumerate(found) if new and value == new.canonical]
-            place = next((n for n in same if n not in texts), None)
-            if place is not None:
+            if new is not None and new.canonical in free:
+                place = free.index(new.canonical)
+                free[place] = ""
                 texts[place] = old.raw if old else None
-            elif old is None:
-                continue  # it is gone already
-            elif old.canonical in found:
+            elif old is not None:
+                rest.append((number, old, new))
+        for number, old, new in rest:
+            here = theirs.items[number] if number < len(free) and free[number] else None
+            if old.canonical in free:
                 self.was_back = True
             elif new is None:
                 missing.append(("", old.raw))
-            elif number < len(found) and theirs.items[number].kind == new.kind == "{":
-                texts[number] = self.merged(new, old, theirs.items[number], (*at, number))
+            elif here is not None and here.kind == new.kind == "{":
+                texts[number] = self.merged(new, old, here, (*at, number))
             else:
                 self.lose(*at, number)
         return make.changed(theirs, texts, missing)
@@ -249,22 +252,19 @@ class _Taking:
 
     def _following_projects(self, projects: Node) -> list[Splice]:
         """Projects that came since below one that goes back follow it, and all that is in both."""
-        texts = {name: value.raw for name, value in projects.members().items()}
-        names = {name: new for name in texts if (new := self.came_back(name)) is not None}
-        for name, value in projects.members().items():
-            if name in names or name in self.undone:
-                splices = make.string_splices(value, self.came_back)
-                texts[name] = make.apply_inside(value, splices)
-        meeting = {name: new for name, new in names.items() if new in texts}
+        members = projects.members()
+        texts = {name: value.raw for name, value in members.items()}
+        names = {name: new for name in members if (new := self.came_back(name)) is not None}
+        for name in members.keys() & (names.keys() | self.undone):
+            splices = make.string_splices(members[name], self.came_back)
+            texts[name] = make.apply_inside(members[name], splices)
+        meeting = {name: new for name, new in names.items() if new in members and new not in names}
         for name, new in meeting.items():
             texts[new] = self._united(parse(texts[new]), texts.pop(name), (config.PROJECTS, new))
             del names[name]
-        changed = [make.set_raw(projects.members()[name], text) for name, text in texts.items()]
-        return [
-            *changed,
-            *make.rename_members(projects, names),
-            *make.remove_members(projects, meeting),
-        ]
+        splices = [make.set_raw(members[name], text) for name, text in texts.items()]
+        splices += make.rename_members(projects, names)
+        return splices + make.remove_members(projects, meeting)
 
 
 def _changed_items(
