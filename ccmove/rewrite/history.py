@@ -225,7 +225,7 @@ def _project(line: bytes, start: int) -> Value | None:
     if usual is not None:
         loads(text)  # it must be JSON
         return Value(line, start + usual.start(1), usual[1], usual[1][1:-1].decode())
-    item = parse(text, lambda pointer: not pointer).get("project")
+    item = parse(text).members().get("project")
     if item is None or not isinstance(item.value, str):
         return None
     before, raw = text[: item.start].encode(), text[item.start : item.end].encode()
