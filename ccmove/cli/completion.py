@@ -15,7 +15,7 @@ from click.shell_completion import BashComplete, CompletionItem, FishComplete, Z
 
 from ccmove.cli.options import HELP
 
-ASKING = "_CCMOVE_COMPLETE"  # a shell sets it to ask how a word goes on
+ASKING = "_CCMOVE_COMPLETE"  # a shell that asks how a word goes on sets it to SHELL_complete
 
 _BASH = """\
 %(complete_func)s() {
@@ -58,11 +58,6 @@ class Fish(FishComplete):
 
 
 SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": Fish}
-
-
-def completions(app: click.Command, asking: str) -> str:
-    """The answer to a shell, which asks with such words as `bash_complete`."""
-    return SHELLS[asking.removesuffix("_complete")](app, {}, "ccmove", ASKING).complete()
 
 
 def _own_shell() -> str:

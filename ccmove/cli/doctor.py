@@ -129,13 +129,13 @@ def repair(
 ) -> Repair:
     """Ask for each finding that has a choice, then make all chosen moves in one transaction."""
 
-    def move_all(moves: Moves, *, dry_run: bool = dry_run) -> Result | None:
-        pairs = [Pair(old, new, old) for old, new in moves]
-        return move(layout, pairs, dry_run=dry_run, allow_live=allow_live) if moves else None
+    def move_all(chosen: Chosen, *, dry_run: bool = dry_run) -> Result | None:
+        pairs = [Pair(old, new, old) for old, new in _moves(chosen)]
+        return move(layout, pairs, dry_run=dry_run, allow_live=allow_live) if pairs else None
 
-    def is_refused(moves: Moves) -> str | None:
+    def refusal(one: tuple[Finding, Choice]) -> str | None:
         try:
-            move_all(moves, dry_run=True)
+            move_all((one,), dry_run=True)
         except RefusedError as error:
             return error.message
         return None
@@ -149,16 +149,15 @@ def repair(
     chosen = tuple((f, choice) for f in asked if (choice := choose(f)) is not None)
     notes = [*examination.notes]
     try:
-        result = move_all(_moves(chosen))
-    except RefusedError:  # those that are refused by themselves are left out and named
-        reasons = [is_refused(_moves((one,))) for one in chosen]
-        if not any(reasons):
+        result = move_all(chosen)
+    except RefusedError:  # what is refused by itself is left out and named
+        refused = [(one, reason) for one in chosen if (reason := refusal(one)) is not None]
+        if not refused:
             raise
-        for (_, choice), reason in zip(chosen, reasons, strict=True):
-            if reason is not None:
-                notes.append(f"{reason}: {command(*choice.move or ())}")
-        chosen = tuple(one for one, reason in zip(chosen, reasons, strict=True) if not reason)
-        result = move_all(_moves(chosen))
+        for one, reason in refused:
+            notes.append(f"{reason}: {command(*one[1].move or ())}")
+        chosen = tuple(one for one in chosen if one not in [other for other, _ in refused])
+        result = move_all(chosen)
     pruned = 0
     if not dry_run and any(choice.action == "prune" for _, choice in chosen):
         pruned = len(prune_backups(layout, PRUNE_KEEP, PRUNE_AFTER_DAYS * 86400.0))

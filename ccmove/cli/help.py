@@ -41,11 +41,12 @@ def write_help(group: click.Group, context: click.Context, formatter: click.Help
     formatter.write_paragraph()
     formatter.write(f"{click.wrap_text(SUMMARY, formatter.width)}\n")
     own, shared = split_options(group.commands["move"], context)
+    version, _ = split_options(group, context)
     commands = [group.commands[name] for name in group.list_commands(context) if name != "move"]
     for title, listed in (
         ("Examples", EXAMPLES),
         ("Options of a move", own),
-        ("Common options", [*shared, ("--version", "Show the version.")]),
+        ("Common options", [*shared, *version]),
         ("Commands", [(c.name or "", c.get_short_help_str(100)) for c in commands]),
         ("Exit codes", EXIT_CODES),
     ):
@@ -60,5 +61,5 @@ def split_options(command: click.Command, context: click.Context) -> tuple[Rows,
 
 
 def _rows(params: list[click.Parameter], context: click.Context) -> Rows:
-    records = (param.get_help_record(context) for param in params)
-    return tuple(record for record in records if record is not None)
+    options = [param for param in params if isinstance(param, click.Option)]
+    return tuple(filter(None, (option.get_help_record(context) for option in options)))

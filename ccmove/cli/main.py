@@ -12,9 +12,9 @@ from ccmove import TESTED_WITH, __version__
 from ccmove.cli import backups, demo, doctor, move, recover, restore, verify
 from ccmove.cli import list as listing
 from ccmove.cli.boundary import TextWanted, end_to_end
-from ccmove.cli.completion import ASKING, completion_command, completions
+from ccmove.cli.completion import ASKING, SHELLS, completion_command
 from ccmove.cli.help import write_help
-from ccmove.cli.options import HELP
+from ccmove.cli.options import HELP, text_option
 from ccmove.cli.values import first_word
 
 
@@ -24,8 +24,9 @@ class Commands(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing and not args:  # a shell completes the first word
             return super().parse_args(ctx, args)
-        if not ctx.resilient_parsing and (asking := os.environ.get(ASKING)):
-            raise TextWanted(completions(self, asking))
+        shell = os.environ.get(ASKING, "").removesuffix("_complete")
+        if shell in SHELLS and not ctx.resilient_parsing:
+            raise TextWanted(SHELLS[shell](self, {}, "ccmove", ASKING).complete())
         return super().parse_args(ctx, self.with_command(args))
 
     def with_command(self, args: list[str]) -> list[str]:
@@ -61,15 +62,7 @@ class Commands(click.Group):
         write_help(self, ctx, formatter)
 
 
-def _version(context: click.Context, _: click.Parameter, is_wanted: bool) -> None:
-    if is_wanted and not context.resilient_parsing:
-        tested = f"tested with Claude Code {', '.join(TESTED_WITH)}"
-        raise TextWanted(f"ccmove {__version__}\n{tested}")
-
-
-VERSION = click.Option(
-    ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version
-)
+VERSION = f"ccmove {__version__}\ntested with Claude Code {', '.join(TESTED_WITH)}"
 
 app = Commands(
     "ccmove",
@@ -84,7 +77,7 @@ app = Commands(
         verify.verify_command,
         completion_command,
     ],
-    params=[VERSION, HELP],
+    params=[text_option("--version", text=lambda _: VERSION, about="Show the version."), HELP],
     context_settings={"max_content_width": 100},
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,19 +13,19 @@ from ccmove.cli.boundary import Call, TextWanted
 from ccmove.cli.values import folders
 
 
-def _help(context: click.Context, _: click.Parameter, is_wanted: bool) -> None:
-    if is_wanted and not context.resilient_parsing:
-        raise TextWanted(context.get_help())
+def text_option(*names: str, text: Callable[[click.Context], str], about: str) -> click.Option:
+    """An option that is answered with a text, whatever else was typed."""
+
+    def answer(context: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+        if is_wanted and not context.resilient_parsing:
+            raise TextWanted(text(context))
+
+    return click.Option(
+        names, is_flag=True, is_eager=True, expose_value=False, callback=answer, help=about
+    )
 
 
-HELP = click.Option(
-    ["-h", "--help"],
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_help,
-    help="Show this message and exit.",
-)
+HELP = text_option("-h", "--help", text=click.Context.get_help, about="Show this message and exit.")
 OF_THE_PRINTER: list[click.Parameter] = [
     click.Option(
         ["--config-dir"], metavar="DIR", help="Instead of ~/.claude.", shell_complete=folders
@@ -54,9 +55,9 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
         @functools.wraps(function)
         @click.pass_obj
         def work(call: Call, /, **values: Any) -> Any:
-            for option in OF_THE_PRINTER:
-                if value := values.pop(option.name or ""):
-                    setattr(call.printer, option.name or "", value)
+            wanted = {option.name: values.pop(option.name) for option in OF_THE_PRINTER}
+            given = {str(name): value for name, value in wanted.items() if value}
+            call.printer = replace(call.printer, **given)
             return function(call, **values)
 
         declared = click.command(name)(work)
