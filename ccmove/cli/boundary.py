@@ -116,8 +116,6 @@ def answer(app: click.Group, call: Call) -> Any:
 def _answer_or_failure(app: click.Group, call: Call) -> Any:
     try:
         return answer(app, call)
-    except BrokenPipeError:  # who reads a pipe may stop at any time
-        return ""
     except (Exception, KeyboardInterrupt) as error:
         return call.failure(_reason(call, error))
     finally:
@@ -133,7 +131,7 @@ def _reason(call: Call, error: BaseException) -> CcmoveError:
         raise error
     if call.layout is not None and _may_be_there(call.layout.journal):
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else _one_line(error)
-        return UnsettledError(f"{what}; the run is not settled", run("ccmove", "recover"))
+        return UnsettledError(f"{what}; the run is not settled")
     if isinstance(error, KeyboardInterrupt):
         return InterruptedRunError("interrupted; everything is as it was")
     if isinstance(error, OSError):
@@ -161,7 +159,7 @@ def _may_be_there(path: Path) -> bool:
 
 
 def show(result: Any, printer: Printer) -> None:
-    """Print a result as it is printed, by its kind."""
+    """Print a result in the way of its kind."""
     SHOWN_BY[type(result)](result, printer)
 
 
@@ -173,7 +171,7 @@ def _print(call: Call, result: Any) -> int:
         with interrupts_ignored() if done else contextlib.nullcontext():
             show(result, call.printer)
             call.printer.out.flush()
-    except BrokenPipeError:
+    except BrokenPipeError:  # who reads a pipe may stop at any time
         _give_up_on(sys.stdout)
     except OSError as error:
         _give_up_on(sys.stdout)

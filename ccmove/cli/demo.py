@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,33 +67,39 @@ Traces = dict[str, tuple[int, int, bytes]]  # file -> inode, mtime, content
 def demo_command(call: Call) -> Result | str:
     """Show the whole cycle on a made-up state in a temporary directory."""
     app: Any = click.get_current_context().find_root().command
+    printer = replace(call.printer, config_dir=None)  # also of the commands: no state but ours
+    try:
+        restored = play(app, printer)
+    except BrokenPipeError:  # who reads a pipe may stop at any time
+        return ""
+    return restored if printer.as_json else ""
+
+
+def play(app: click.Group, printer: Printer) -> Any:
+    """The whole cycle, and the result of its last command."""
     whole = "The whole cycle on a made-up home in a temporary directory."
     own = "Your own home is not looked at."
-    _say(call.printer, [("title", "ccmove demo")], [("", whole)], [("", own)])
+    _say(printer, [("title", "ccmove demo")], [("", whole)], [("", own)])
     with sample_home() as home:
-        restored = play(app, home, call.printer)
+        before = traces(home)
+        for number, step in enumerate(STEPS.split("\n\n"), 1):
+            title, meaning, command = step.split("\n")
+            _say(printer, [], [("reverse", f" {number} {title} ")], [("", meaning)], [])
+            result = type_command(app, command, printer)
+            _show_facts(title, _facts(title, home, before, traces(home)), printer)
     gone = ("", " The temporary directory is gone again.")
     turn = [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
-    _say(call.printer, [], [("good", "That was all."), gone], turn)
-    return restored if call.printer.as_json else ""
-
-
-def play(app: click.Group, home: Path, printer: Printer) -> Any:
-    """The whole cycle in this home, and the result of its last command."""
-    before = traces(home)
-    result = None
-    for number, step in enumerate(STEPS.split("\n\n"), 1):
-        title, meaning, command = step.split("\n")
-        _say(printer, [], [("reverse", f" {number} {title} ")], [("", meaning)], [])
-        result = type_command(app, command, printer)
-        facts = _facts(title, home, before, traces(home))
-        for fact, holds in facts.items():
-            if not holds:
-                raise CcmoveError(f"the demo went wrong in “{title}”; not so: {fact}")
-        if facts:
-            _say(printer, [], [("title", "Looked up on the disk")])
-            _say(printer, *([("good", "  ok  "), ("", fact)] for fact in facts))
+    _say(printer, [], [("good", "That was all."), gone], turn)
     return result
+
+
+def _show_facts(title: str, facts: dict[str, bool], printer: Printer) -> None:
+    for fact, holds in facts.items():
+        if not holds:
+            raise CcmoveError(f"the demo went wrong in “{title}”; not so: {fact}")
+    if facts:
+        _say(printer, [], [("title", "Looked up on the disk")])
+        _say(printer, *([("good", "  ok  "), ("", fact)] for fact in facts))
 
 
 def type_command(app: click.Group, command: str, printer: Printer) -> Any:

@@ -49,6 +49,14 @@ def test_the_demo_needs_no_home(state: StateBuilder, home: str) -> None:
     assert "That was all." in done.out
 
 
+def test_a_config_directory_is_not_looked_at_either(state: StateBuilder) -> None:
+    before = snapshot(state.home)
+    done = run_ccmove("--config-dir", state.config_dir, "demo", "--json", state=state)
+    assert done.exit == 0
+    assert str(state.config_dir) not in done.out
+    assert snapshot(state.home) == before
+
+
 @pytest.mark.crash  # for strace
 @pytest.mark.parametrize("variable", ["HOME", "CLAUDE_CONFIG_DIR"])
 def test_no_system_call_of_the_demo_names_the_home(state: StateBuilder, variable: str) -> None:
