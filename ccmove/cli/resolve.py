@@ -161,15 +161,14 @@ def refuse_live(layout: Layout, folders: list[str], *, only_warn: bool = False) 
 
 def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:
     """The real paths; for an OLD of which nothing is known there, the path as typed."""
-    if all(pair.typed_old == pair.old for pair in pairs):
-        return tuple(pair.real for pair in pairs)
-    known = known_paths(State(layout))
-    return tuple(
-        pair.typed
-        if at_or_below([pair.typed[0]], known) and not at_or_below([pair.real[0]], known)
-        else pair.real
-        for pair in pairs
-    )
+    is_one_linked = any(pair.typed_old != pair.old for pair in pairs)
+    known = known_paths(State(layout)) if is_one_linked else set()
+
+    def chosen(pair: Pair) -> tuple[str, str]:
+        as_typed, as_real = (at_or_below([old], known) for old, _ in (pair.typed, pair.real))
+        return pair.typed if as_typed and not as_real else pair.real
+
+    return tuple(chosen(pair) for pair in pairs)
 
 
 def nothing_known(layout: Layout, moves: Iterable[tuple[str, str]]) -> NothingKnownError:
