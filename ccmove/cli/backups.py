@@ -11,7 +11,7 @@ from ccmove.claude.reading import is_there
 from ccmove.cli import options, values
 from ccmove.cli.boundary import Call
 from ccmove.errors import NothingKnownError, UsageError, run
-from ccmove.inspect.backups import Backup, list_backups
+from ccmove.inspect.backups import Row, list_backups
 from ccmove.run.backups import backup_ids, prune
 from ccmove.run.locks import own_lock
 from ccmove.run.preflight import refuse_foreign_state
@@ -33,7 +33,7 @@ def backups_command(
     prune: bool,
     keep: int | None,
     older_than: str | None,
-) -> list[Backup]:
+) -> list[Row]:
     """List what can be restored."""
     layout = call.find_layout()
     if prune:
@@ -43,7 +43,7 @@ def backups_command(
         raise UsageError("--keep and --older-than go with --prune", run(*KEEP_TEN))
     rows = list_backups(layout)
     if identifiers and not prune:
-        rows = [row for row in rows if row.identifier in identifiers]
+        rows = [row for row in rows if row.id in identifiers]
     return rows
 
 
