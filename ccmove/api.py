@@ -25,8 +25,17 @@ from ccmove.cli.resolve import Pair, resolve_pair
 from ccmove.errors import CcmoveError, NothingKnownError, RefusedError
 from ccmove.report.result import Result
 
-__all__ = ["CcmoveError", "Move", "NothingKnownError", "RefusedError", "Result",
-           "apply", "find_state", "plan_move", "restore"]  # fmt: skip
+__all__ = [
+    "CcmoveError",
+    "Move",
+    "NothingKnownError",
+    "RefusedError",
+    "Result",
+    "apply",
+    "find_state",
+    "plan_move",
+    "restore",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,15 +17,13 @@ from ccmove.text import command_line
 class Hint:
     """What to do next: a sentence, a command, or a sentence and a command behind a colon.
 
-    With `again` the command is the one that was typed, with these words as options in front and
-    the paths in `instead` replaced; `before` stands in front of it all, such as `sudo`.
+    With `again` the command goes on with what was typed, the paths in `instead` replaced.
     """
 
     text: str = ""
     command: tuple[str, ...] = ()
     again: bool = False
     instead: Mapping[str, str] = field(default_factory=dict)
-    before: tuple[str, ...] = ()
 
 
 def run(*command: object, text: str = "") -> Hint:
@@ -39,8 +37,8 @@ def again(
     instead: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
 ) -> Hint:
-    """The same command again, with options more or other paths."""
-    return Hint(text, tuple(options), True, instead or {}, tuple(before))
+    """The same command again, with more options, with other paths, or behind `sudo`."""
+    return Hint(text, (*before, "ccmove", *options), True, instead or {})
 
 
 def look_at(path: object) -> Hint:
@@ -54,16 +52,13 @@ def in_words(
     """The sentence, and the command as it has to be typed: it acts on the same state."""
     words = list(hint.command)
     if hint.again:
-        typed = [_replaced(word, hint.instead) for word in argv] or ["OLD", "NEW"]
-        words = ["ccmove", *words, *typed]
+        for word in argv or ("OLD", "NEW"):
+            path = "" if word.startswith("-") else os.path.abspath(word)
+            words.append(hint.instead.get(path, word))
     names_it = any(word.startswith("--config-dir") for word in words)
     if config_dir and words[:1] == ["ccmove"] and not names_it:
         words[1:1] = ["--config-dir", config_dir]
-    return hint.text, command_line([*hint.before, *words])
-
-
-def _replaced(word: str, instead: Mapping[str, str]) -> str:
-    return word if word.startswith("-") else instead.get(os.path.abspath(word), word)
+    return hint.text, command_line(words)
 
 
 class CcmoveError(Exception):
@@ -71,6 +66,7 @@ class CcmoveError(Exception):
 
     exit_code = 1
     status = "failed"
+    usual = again("mend that, then run it again")  # to be said when there is no better hint
 
     def __init__(
         self, message: str, *hints: Hint | str | None, details: Iterable[str] = ()
@@ -85,6 +81,7 @@ class UsageError(CcmoveError):
     """The command line makes no sense."""
 
     exit_code = 2
+    usual = run("ccmove", "--help")
 
 
 class NothingKnownError(CcmoveError):
@@ -112,6 +109,14 @@ class UnsettledError(CcmoveError):
     """A run was interrupted and could not be rolled back; all that is needed for it is kept."""
 
     exit_code = 5
+    usual = run("ccmove", "recover")
+
+
+class InterruptedRunError(CcmoveError):
+    """Ctrl-C, or the system asked us to end; everything is as it was."""
+
+    exit_code = 130
+    usual = again("run it again")
 
 
 class StaleLookError(CcmoveError):
@@ -123,24 +128,24 @@ class StaleLookError(CcmoveError):
 
 def describe(error: OSError) -> str:
     """An OSError as one plain line: the file and what the system said of it."""
-    name = error.filename2 or error.filename
-    where = f"{os.fsdecode(name)}: " if isinstance(name, (str, bytes, os.PathLike)) else ""
-    return f"{where}{error.strerror or error}"
+    path = _path_of(error)
+    return f"{path}: {error.strerror or error}" if path else error.strerror or str(error)
 
 
 def system_error(error: OSError) -> CcmoveError:
     """What the system refused, on which file, and how to look into it."""
-    name = error.filename2 or error.filename
-    path = os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else ""
-    return CcmoveError(describe(error), *_advice(error.errno, path))
-
-
-def _advice(number: int | None, path: str) -> list[Hint]:
+    path, number = _path_of(error), error.errno
+    hints = [again("nothing was changed; mend that and run it again")]
     if path and number in (errno.EACCES, errno.EPERM):
-        return [run("ls", "-ld", path, text="look at the permissions")]
-    if path and number in (errno.ENOSPC, errno.EDQUOT):
+        hints = [run("ls", "-ld", path, text="look at the permissions")]
+    elif path and number in (errno.ENOSPC, errno.EDQUOT):
         free = run("df", "-h", path, text="what is free")
-        return [free, again("make room, then run it again")]
-    if path and number == errno.ENOENT:
-        return [run("ls", "-ld", path, text="check the spelling")]
-    return [again("nothing was changed; mend that and run it again")]
+        hints = [free, again("make room, then run it again")]
+    elif path and number == errno.ENOENT:
+        hints = [run("ls", "-ld", path, text="check the spelling")]
+    return CcmoveError(describe(error), *hints)
+
+
+def _path_of(error: OSError) -> str:
+    name = error.filename2 or error.filename
+    return os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else ""

@@ -10,44 +10,44 @@ import io
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from ccmove.cli.demo import Scene, as_home, play, show_demo, show_scene
+from ccmove.cli.boundary import Call, answer
+from ccmove.cli.demo import sample_home, type_command
 from ccmove.cli.main import app
 from ccmove.report.console import Printer
 
-Demo = tuple[str, list[Scene]]
 WIDTH = 84
 FIXED = ((r"ccmove-demo-[a-z0-9_-]{8}", "ccmove-demo-3k7x1q9z"),
          (r"\d{8}T\d{6}Z-[0-9a-f]{4}", "20261116T004112Z-3f9c"))  # fmt: skip
 
 
-def short(run: Demo, printer: Printer) -> None:
+def whole(printer: Printer) -> None:
+    """The demo."""
+    answer(app, Call(["demo"], printer))
+
+
+def short(printer: Printer) -> None:
     """What one sees on the day the folder was renamed."""
-    home, scenes = run
-    for number, title in enumerate(("The folder gets a new name", "Move", "Verify")):
-        scene = next(scene for scene in scenes if scene.title == title)
-        if number:
+    old, new = "~/code/cafe-menu", "~/code/bistro-menu"
+    with sample_home():
+        type_command(app, f"mv {old} {new}", printer)
+        for command in (f"ccmove {old} {new}", f"ccmove verify {new}"):
             printer.lines([[]])
-        with as_home(home):
-            show_scene(replace(scene, facts={}), printer)
+            type_command(app, command, printer)
 
 
-PICTURES: dict[str, Callable[[Demo, Printer], None]] = {
-    "move.svg": short,
-    "demo.svg": show_demo,
-}
+PICTURES: dict[str, Callable[[Printer], None]] = {"move.svg": short, "demo.svg": whole}
 
 
-def draw(name: str, run: Demo) -> str:
+def draw(name: str) -> str:
     """One picture as SVG."""
     console = Console(
         record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False
     )
-    PICTURES[name](run, Printer(console=console))
+    PICTURES[name](Printer(console=console))
     svg = console.export_svg(title="ccmove", unique_id="ccmove")
     # A picture in a page may not load a font from elsewhere: the reader's own will do.
     svg = re.sub(r"\s*@font-face \{.*?\}\n", "", svg, flags=re.DOTALL)
@@ -58,6 +58,5 @@ def draw(name: str, run: Demo) -> str:
 
 
 if __name__ == "__main__":
-    shown = play(app)
     for picture in PICTURES:
-        Path(sys.argv[1], picture).write_text(draw(picture, shown), encoding="utf-8")
+        Path(sys.argv[1], picture).write_text(draw(picture), encoding="utf-8")

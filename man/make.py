@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import click
 
 from ccmove import TESTED_WITH, __version__
-from ccmove.cli.help import ENVIRONMENT, EXAMPLES, EXIT_CODES, FILES, split_options
-from ccmove.cli.main import COMMON, app
+from ccmove.cli.help import EXAMPLES, EXIT_CODES, Rows, split_options
+from ccmove.cli.main import app
 
 DESCRIPTION = """\
 Claude Code keeps what it knows about a project (sessions, prompt history, memory, trust, allowed
@@ -21,6 +21,19 @@ every project nested below it.
 Transcripts are never rewritten: their directory is renamed. In the files that name the path only
 those values change. A run is all or nothing: every rewritten file is saved first, the change is
 written down in a journal before it is made, and checked afterwards. Every move can be undone."""
+
+ENVIRONMENT: Rows = (
+    ("CLAUDE_CONFIG_DIR", "Claude Code's config directory, where --config-dir names none"),
+    ("NO_COLOR", "no colours"),
+    ("CCMOVE_DEBUG", "show the traceback of a bug"),
+)
+
+FILES: Rows = (
+    ("~/.claude", "Claude Code's state; $C below"),
+    ("~/.claude.json", "its config file; with --config-dir DIR it is DIR/.claude.json"),
+    ("$C/ccmove/backups/ID", "what a move changed, for ccmove restore; readable by you only"),
+    ("$C/ccmove/journal.json", "there only while a move is under way"),
+)
 
 
 def page() -> str:
@@ -50,7 +63,7 @@ def page() -> str:
 
 
 def options(context: click.Context) -> list[str]:
-    own, shared = split_options(app.commands["move"], context, COMMON)
+    own, shared = split_options(app.commands["move"], context)
     parts = [".SH OPTIONS OF A MOVE", *(tagged(*row) for row in own)]
     return [*parts, ".SH COMMON OPTIONS", *(tagged(*row) for row in shared)]
 
@@ -62,7 +75,7 @@ def commands(context: click.Context) -> list[str]:
         inside = click.Context(command, info_name=name, parent=context)
         words = " ".join(command.collect_usage_pieces(inside)[1:])
         parts.append(tagged(f"ccmove {name} {words}".rstrip(), command.help or ""))
-        own, _ = split_options(command, inside, COMMON)
+        own, _ = split_options(command, inside)
         if own and name != "move":
             parts += [".RS", *(tagged(*row) for row in own), ".RE"]
     return parts

@@ -8,12 +8,10 @@ import click
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there
-from ccmove.cli import options as shared
-from ccmove.cli.boundary import Answer, Call
-from ccmove.cli.completion import backups as known_backups
+from ccmove.cli import options, values
+from ccmove.cli.boundary import Call
 from ccmove.errors import NothingKnownError, UsageError, run
-from ccmove.inspect.backups import list_backups
-from ccmove.report.inspect import show_backups
+from ccmove.inspect.backups import Row, list_backups
 from ccmove.run.backups import backup_ids, prune
 from ccmove.run.locks import own_lock
 from ccmove.run.preflight import refuse_foreign_state
@@ -24,19 +22,18 @@ KEEP_TEN = ("ccmove", "backups", "--prune", "--keep", "10")
 OLDER_THAN = ("ccmove", "backups", "--prune", "--older-than", "30d")
 
 
-@click.command(name="backups")
-@click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=known_backups)
+@options.command("backups")
+@click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=values.backups)
 @click.option("--prune", is_flag=True, help="Remove old backups, or those with these IDs.")
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N.")
 @click.option("--older-than", metavar="AGE", help="Remove only what is older, such as 30d.")
-@shared.common
 def backups_command(
     call: Call,
     identifiers: tuple[str, ...],
     prune: bool,
     keep: int | None,
     older_than: str | None,
-) -> Answer:
+) -> list[Row]:
     """List what can be restored."""
     layout = call.find_layout()
     if prune:
@@ -47,7 +44,7 @@ def backups_command(
     rows = list_backups(layout)
     if identifiers and not prune:
         rows = [row for row in rows if row.id in identifiers]
-    return rows, show_backups
+    return rows
 
 
 def prune_backups(

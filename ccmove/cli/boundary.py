@@ -11,48 +11,61 @@ import io
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+import click
+
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.claude.reading import is_there
-from ccmove.errors import CcmoveError, Hint, UnsettledError, again, in_words, run, system_error
-from ccmove.report.console import Printer, Progress
-from ccmove.report.move import show_result
-from ccmove.report.result import Moves, Result
+from ccmove.errors import (
+    CcmoveError,
+    InterruptedRunError,
+    UnsettledError,
+    UsageError,
+    again,
+    in_words,
+    run,
+    system_error,
+)
+from ccmove.inspect.findings import Examination
+from ccmove.report import inspect, move
+from ccmove.report.console import Printer, Progress, show_text
+from ccmove.report.result import Listing, Moves, Repair, Result, Verification
 from ccmove.run.signals import interrupts_ignored
 from ccmove.text import printable
 
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
-INTERRUPTED = 130
-DEFAULT_HINTS = {
-    2: run("ccmove", "--help"),
-    5: run("ccmove", "recover"),
-    INTERRUPTED: again("run it again"),
+
+SHOWN_BY: dict[type, Callable[[Any, Printer], None]] = {
+    Result: move.show_result,
+    Listing: inspect.show_list,
+    list: inspect.show_backups,
+    Verification: inspect.show_verification,
+    Examination: inspect.show_examination,
+    Repair: inspect.show_repair,
+    str: show_text,
 }
 
 
-class InterruptedRunError(CcmoveError):
-    """Ctrl-C, or the system asked us to end."""
-
-    exit_code = INTERRUPTED
+class TextWanted(Exception):  # noqa: N818 - nothing is wrong
+    """A text is asked for in the place of a command, such as its help."""
 
 
 @dataclass
 class Call:
-    """What a command prints to, and what is known about its run should it fail."""
+    """What was typed, where the answer goes, and what is known of the run should it fail."""
 
     argv: list[str]
     printer: Printer
-    config_dir: str | None = None
     layout: Layout | None = None
     moves: Moves = ()
     bar: Progress | None = None
 
     def find_layout(self) -> Layout:
         """Where Claude Code keeps its state, for this call."""
-        self.layout = find_layout(self.config_dir, os.environ)
+        self.layout = find_layout(self.printer.config_dir, os.environ)
         return self.layout
 
     def progress(self, *, counts: bool = False) -> Progress:
@@ -62,55 +75,49 @@ class Call:
 
     def failure(self, error: CcmoveError) -> Result:
         """The result of a run that ended with this error."""
-        default = DEFAULT_HINTS.get(error.exit_code, again("mend that, then run it again"))
+        hints = error.hints or (error.usual,)
         return Result(
             error.status,
             self.layout,
             self.moves,
             error=error.message,
-            hints=tuple(self.in_words(hint) for hint in error.hints or (default,)),
+            hints=tuple(in_words(hint, self.argv, self.printer.config_dir) for hint in hints),
             details=error.details,
             exit_code=error.exit_code,
         )
 
-    def in_words(self, hint: Hint) -> tuple[str, str]:
-        """Words and command as they can be typed in the place of this call."""
-        return in_words(hint, self.argv, self.config_dir)
 
-
-Show = Callable[[Any, Printer], None]
-Answer = tuple[Any, Show]  # a result, and what prints it
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a command line asks for: it is parsed, and nothing was done yet."""
-
-    work: Callable[[Call], Answer]
-    options: dict[str, Any] = field(default_factory=dict)  # of the printer
-
-
-def end_to_end(argv: list[str], parse: Callable[[list[str]], Asked]) -> int:
+def end_to_end(app: click.Group, argv: list[str]) -> int:
     """Do what was typed, print one result, and return the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name may not exist in the terminal's encoding
             stream.reconfigure(errors="backslashreplace")
     call = Call(argv, Printer(as_json="--json" in argv))
     try:
-        return _print(call, *_answer(call, parse))
+        return _print(call, _answer_or_failure(app, call))
     except KeyboardInterrupt:  # while something was printed that changed nothing
-        error = InterruptedRunError("interrupted; nothing was done")
-        return _print(call, call.failure(error), show_result)
+        return _print(call, call.failure(InterruptedRunError("interrupted; nothing was done")))
 
 
-def _answer(call: Call, parse: Callable[[list[str]], Asked]) -> Answer:
+def answer(app: click.Group, call: Call) -> Any:
+    """Let click find the command, and do it: its result."""
     try:
-        asked = parse(call.argv)
-        call.printer = Printer(**asked.options)
-        call.config_dir = call.printer.config_dir
-        return asked.work(call)
+        with app.make_context("ccmove", list(call.argv), obj=call) as context:
+            return app.invoke(context)
+    except TextWanted as wanted:
+        return f"{wanted}\n"
+    except click.ClickException as error:
+        at = getattr(error, "ctx", None)
+        words = at.command_path.split() if at else ["ccmove"]
+        message = error.format_message().rstrip(".")
+        raise UsageError(message[:1].lower() + message[1:], run(*words, "--help")) from None
+
+
+def _answer_or_failure(app: click.Group, call: Call) -> Any:
+    try:
+        return answer(app, call)
     except (Exception, KeyboardInterrupt) as error:
-        return call.failure(_reason(call, error)), show_result
+        return call.failure(_reason(call, error))
     finally:
         if call.bar is not None:
             call.bar.close()
@@ -124,7 +131,7 @@ def _reason(call: Call, error: BaseException) -> CcmoveError:
         raise error
     if call.layout is not None and _may_be_there(call.layout.journal):
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else _one_line(error)
-        return UnsettledError(f"{what}; the run is not settled", run("ccmove", "recover"))
+        return UnsettledError(f"{what}; the run is not settled")
     if isinstance(error, KeyboardInterrupt):
         return InterruptedRunError("interrupted; everything is as it was")
     if isinstance(error, OSError):
@@ -151,7 +158,12 @@ def _may_be_there(path: Path) -> bool:
 # -- output ----------------------------------------------------------------------------------------
 
 
-def _print(call: Call, result: Any, show: Show) -> int:
+def show(result: Any, printer: Printer) -> None:
+    """Print a result in the way of its kind."""
+    SHOWN_BY[type(result)](result, printer)
+
+
+def _print(call: Call, result: Any) -> int:
     code: int = getattr(result, "exit_code", 0)
     done = getattr(result, "backup", None) is not None
     try:
@@ -159,14 +171,14 @@ def _print(call: Call, result: Any, show: Show) -> int:
         with interrupts_ignored() if done else contextlib.nullcontext():
             show(result, call.printer)
             call.printer.out.flush()
+    except BrokenPipeError:  # who reads a pipe may stop at any time
+        _give_up_on(sys.stdout)
     except OSError as error:
         _give_up_on(sys.stdout)
-        if isinstance(error, BrokenPipeError):  # who reads a pipe may stop at any time
-            return code
         message = f"the output could not be written: {error.strerror}"
         if done:  # and stays done
-            hint = run("ccmove", "backups", text="the run itself was done")
-            message += f"; {': '.join(call.in_words(hint))}"
+            _, listed = in_words(run("ccmove", "backups"), config_dir=call.printer.config_dir)
+            message += f"; the run itself was done: {listed}"
         try:
             call.printer.err.write(f"ccmove: {printable(message)}\n")
         except OSError:

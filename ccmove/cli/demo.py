@@ -7,24 +7,23 @@ $CLAUDE_CONFIG_DIR is asked for anything.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ccmove.claude.naming import encode
-from ccmove.cli import options as shared
-from ccmove.cli.boundary import Answer, Call
+from ccmove.cli import options
+from ccmove.cli.boundary import Call, answer, show
 from ccmove.errors import CcmoveError
-from ccmove.report.console import Printer
-from ccmove.report.result import SCHEMA
+from ccmove.report.console import Line, Printer
+from ccmove.report.result import Result
 from ccmove.rewrite.pathmap import is_named_in
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
 
@@ -36,8 +35,8 @@ PROMPTS = (
     (f"{OLD}/packages/core", "add a dessert section to the menu"),
     (f"{OLD}-docker", "prices should show the euro sign"),
 )
-# Title, meaning and command of each.
-SCENES = """\
+# Title, meaning and command of each, with a blank line between them.
+STEPS = """\
 The folder gets a new name
 Claude Code finds a project by its path. In the renamed folder it has no session to resume, no \
 prompts, no memory, and asks for trust again.
@@ -64,76 +63,87 @@ ccmove restore"""
 Traces = dict[str, tuple[int, int, bytes]]  # file -> inode, mtime, content
 
 
-@dataclass(frozen=True)
-class Scene:
-    """One step: what it means, what was typed, what came of it, and what the disk says."""
-
-    title: str
-    meaning: str
-    command: str
-    answer: Answer | None
-    facts: dict[str, bool]
-
-
-@click.command(name="demo")
-@click.pass_context
-@shared.common
-def demo_command(_: Call, context: click.Context) -> Answer:
+@options.command("demo")
+def demo_command(call: Call) -> Result | str:
     """Show the whole cycle on a made-up state in a temporary directory."""
-    return play(context.find_root().command), show_demo
+    app: Any = click.get_current_context().find_root().command
+    printer = replace(call.printer, config_dir=None)  # also of the commands: no state but ours
+    try:
+        restored = play(app, printer)
+    except BrokenPipeError:  # who reads a pipe may stop at any time
+        return ""
+    return restored if printer.as_json else ""
 
 
-def play(app: click.Command) -> tuple[str, list[Scene]]:
-    """The home and the whole cycle in it; CcmoveError when something is not as it should be."""
-    scenes = []
-    with termination_as_interrupt(), temporary_home() as home, as_home(str(home)):
-        write_sample(home)
+def play(app: click.Group, printer: Printer) -> Any:
+    """The whole cycle, and the result of its last command."""
+    whole = "The whole cycle on a made-up home in a temporary directory."
+    own = "Your own home is not looked at."
+    _say(printer, [("title", "ccmove demo")], [("", whole)], [("", own)])
+    with sample_home() as home:
         before = traces(home)
-        for title, meaning, command in (text.split("\n") for text in SCENES.split("\n\n")):
-            answer = _typed(app, command.replace("~", str(home)))
-            facts = _facts(title, home, before, traces(home))
-            wrong = [text for text, holds in facts.items() if not holds]
-            if wrong or (answer and answer[0].exit_code):
-                first = (*wrong, command)[0]
-                raise CcmoveError(f"the demo went wrong in “{title}”; not so: {first}")
-            scenes.append(Scene(title, meaning, command, answer, facts))
-    return str(home), scenes
+        for number, step in enumerate(STEPS.split("\n\n"), 1):
+            title, meaning, command = step.split("\n")
+            _say(printer, [], [("reverse", f" {number} {title} ")], [("", meaning)], [])
+            result = type_command(app, command, printer)
+            _show_facts(title, _facts(title, home, before, traces(home)), printer)
+    gone = ("", " The temporary directory is gone again.")
+    turn = [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
+    _say(printer, [], [("good", "That was all."), gone], turn)
+    return result
 
 
-def _typed(app: click.Command, command: str) -> Answer | None:
-    program, *words = command.split()
+def _show_facts(title: str, facts: dict[str, bool], printer: Printer) -> None:
+    for fact, holds in facts.items():
+        if not holds:
+            raise CcmoveError(f"the demo went wrong in “{title}”; not so: {fact}")
+    if facts:
+        _say(printer, [], [("title", "Looked up on the disk")])
+        _say(printer, *([("good", "  ok  "), ("", fact)] for fact in facts))
+
+
+def type_command(app: click.Group, command: str, printer: Printer) -> Any:
+    """Do it, and show what it says; for a script only the last one counts."""
+    _say(printer, [("dim", "$ "), ("command", command)])
+    program, *words = (os.path.expanduser(word) for word in command.split())
     if program == "mv":
         Path(words[0]).rename(words[1])
         return None
-    answer: Answer = app.main(words, program, standalone_mode=False).work(Call(words, Printer()))
-    return answer
+    result = answer(app, Call(words, printer))
+    if result.exit_code:
+        raise CcmoveError(f"the demo went wrong; this failed: {command}")
+    if not printer.as_json:
+        show(result, printer)
+    return result
+
+
+def _say(printer: Printer, *lines: Line) -> None:
+    if not (printer.as_json or printer.quiet):
+        printer.lines(lines)
+
+
+# -- the home ------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def temporary_home() -> Iterator[Path]:
-    """A directory that is gone afterwards, also after Ctrl-C."""
-    root = Path(os.path.realpath(tempfile.mkdtemp(prefix="ccmove-demo-")))
-    try:
-        yield root
-    finally:
-        with interrupts_ignored():
-            shutil.rmtree(root)
+def sample_home() -> Iterator[Path]:
+    """A home with sample data, which everybody finds who looks for one; gone afterwards."""
+    environment = dict(os.environ)
+    with termination_as_interrupt():
+        home = Path(os.path.realpath(tempfile.mkdtemp(prefix="ccmove-demo-")))
+        try:
+            os.environ.pop("CLAUDE_CONFIG_DIR", None)
+            os.environ["HOME"] = str(home)
+            _write_sample(home)
+            yield home
+        finally:
+            with interrupts_ignored():
+                os.environ.clear()
+                os.environ.update(environment)
+                shutil.rmtree(home)
 
 
-@contextlib.contextmanager
-def as_home(home: str) -> Iterator[None]:
-    """Who looks for a home finds this one."""
-    before = dict(os.environ)
-    os.environ.pop("CLAUDE_CONFIG_DIR", None)
-    os.environ["HOME"] = home
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-def write_sample(home: Path) -> None:
+def _write_sample(home: Path) -> None:
     """What the client would have written by now."""
     old, projects = str(home / OLD), home / ".claude" / "projects"
     trusted = {"allowedTools": ["Bash(make:*)"], "hasTrustDialogAccepted": True}
@@ -182,57 +192,13 @@ def _facts(title: str, home: Path, before: Traces, now: Traces) -> dict[str, boo
     untouched = {name for name, trace in before.items() if now.get(name) == trace}
     transcripts = {n for n in before if n.endswith(".jsonl") and "/projects/" in n}
     texts = [trace[2].decode() for name, trace in now.items() if name not in transcripts]
-    old_is_named = any(is_named_in(text, str(home / OLD)) for text in texts)
+    neighbours = {name for name in before if "cafe-menu-docker" in name}
     return {
         f"{len(transcripts) - 1} transcripts: same file, same bytes, same date": (
             transcripts <= untouched
         ),
-        "the neighbour cafe-menu-docker: untouched": (
-            {name for name in before if "cafe-menu-docker" in name} <= untouched
+        "the neighbour cafe-menu-docker: untouched": neighbours <= untouched,
+        "the old path is named nowhere but in transcripts": (
+            not any(is_named_in(text, str(home / OLD)) for text in texts)
         ),
-        "the old path is named nowhere but in transcripts": not old_is_named,
     }
-
-
-# -- what is said --------------------------------------------------------------------------------
-
-
-def show_demo(demo: tuple[str, list[Scene]], printer: Printer) -> None:
-    """Each step with its meaning, the command, its real output, and the facts."""
-    home, scenes = demo
-    with as_home(home):
-        if printer.as_json:
-            head = {"schema": SCHEMA, "status": "restored", "home": home}
-            printer.json({**head, "steps": [_record(scene) for scene in scenes], "error": None})
-        elif not printer.quiet:
-            whole = "The whole cycle on a made-up home in a temporary directory."
-            own = "Your own home is not looked at."
-            printer.lines([[("title", "ccmove demo")], [("", whole)], [("", own)]])
-            for number, scene in enumerate(scenes, 1):
-                title = ("reverse", f" {number} {scene.title} ")
-                printer.lines([[], [title], [("", scene.meaning)], []])
-                show_scene(scene, printer)
-            gone = ("", " The temporary directory is gone again.")
-            printer.lines([[], [("good", "That was all."), gone]])
-            printer.lines([[("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]])
-
-
-def show_scene(scene: Scene, printer: Printer) -> None:
-    """The command as it was typed, its own output, and the facts."""
-    printer.lines([[("dim", "$ "), ("command", scene.command)]])
-    if scene.answer is not None:
-        result, show = scene.answer
-        show(result, printer)
-    if scene.facts:
-        printer.lines([[], [("title", "Looked up on the disk")]])
-        printer.lines([[("good", "  ok  "), ("", text)] for text in scene.facts])
-
-
-def _record(scene: Scene) -> dict[str, Any]:
-    out = io.StringIO("null")
-    if scene.answer is not None:
-        result, show = scene.answer
-        show(result, Printer(as_json=True, out=out))
-    facts = [{"text": text, "holds": holds} for text, holds in scene.facts.items()]
-    about = {"title": scene.title, "command": scene.command}
-    return {**about, "result": json.loads(out.getvalue()), "facts": facts}

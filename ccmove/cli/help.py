@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import click
+
+from ccmove.cli.options import COMMON
 
 Rows = tuple[tuple[str, str], ...]
 WIDEST = 34  # of the left column
@@ -33,32 +33,20 @@ EXIT_CODES: Rows = (
     ("130", "Ctrl-C, and everything is as it was"),
 )
 
-ENVIRONMENT: Rows = (
-    ("CLAUDE_CONFIG_DIR", "Claude Code's config directory, where --config-dir names none"),
-    ("NO_COLOR", "no colours"),
-    ("CCMOVE_DEBUG", "show the traceback of a bug"),
-)
 
-FILES: Rows = (
-    ("~/.claude", "Claude Code's state; $C below"),
-    ("~/.claude.json", "its config file; with --config-dir DIR it is DIR/.claude.json"),
-    ("$C/ccmove/backups/ID", "what a move changed, for ccmove restore; readable by you only"),
-    ("$C/ccmove/journal.json", "there only while a move is under way"),
-)
-
-
-def write_help(
-    group: click.Group, ctx: click.Context, formatter: click.HelpFormatter, common: frozenset[str]
-) -> None:
+def write_help(group: click.Group, context: click.Context, formatter: click.HelpFormatter) -> None:
     """The help of the whole program: a move's options first, for that is what it is for."""
-    formatter.write("Usage: ccmove [OPTIONS] OLD NEW\n       ccmove COMMAND [OPTIONS] …\n\n")
-    formatter.write(f"{textwrap.fill(SUMMARY, formatter.width)}\n")
-    own, shared = split_options(group.commands["move"], ctx, common)
-    commands = [group.commands[name] for name in group.list_commands(ctx) if name != "move"]
+    formatter.write_usage("ccmove", "[OPTIONS] OLD NEW")
+    formatter.write_usage("ccmove", "COMMAND [OPTIONS] …", prefix=" " * len("Usage: "))
+    formatter.write_paragraph()
+    formatter.write(f"{click.wrap_text(SUMMARY, formatter.width)}\n")
+    own, shared = split_options(group.commands["move"], context)
+    version, _ = split_options(group, context)
+    commands = [group.commands[name] for name in group.list_commands(context) if name != "move"]
     for title, listed in (
         ("Examples", EXAMPLES),
         ("Options of a move", own),
-        ("Common options", [*shared, ("--version", "Show the version.")]),
+        ("Common options", [*shared, *version]),
         ("Commands", [(c.name or "", c.get_short_help_str(100)) for c in commands]),
         ("Exit codes", EXIT_CODES),
     ):
@@ -66,14 +54,12 @@ def write_help(
             formatter.write_dl(listed, col_max=WIDEST)
 
 
-def split_options(
-    command: click.Command, ctx: click.Context, common: frozenset[str]
-) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def split_options(command: click.Command, context: click.Context) -> tuple[Rows, Rows]:
     """A command's own options, and those that every command has."""
-    own: list[tuple[str, str]] = []
-    shared: list[tuple[str, str]] = []
-    for param in command.get_params(ctx):
-        record = param.get_help_record(ctx)
-        if record is not None:
-            (shared if param.name in common | {"help"} else own).append(record)
-    return own, shared
+    own = [param for param in command.params if param not in COMMON]
+    return _rows(own, context), _rows(COMMON, context)
+
+
+def _rows(params: list[click.Parameter], context: click.Context) -> Rows:
+    options = [param for param in params if isinstance(param, click.Option)]
+    return tuple(filter(None, (option.get_help_record(context) for option in options)))

@@ -1,33 +1,33 @@
-"""The command line: click parses what was typed, the boundary does it."""
+"""The command line: click finds the command in what was typed, the boundary does it."""
 
 from __future__ import annotations
 
-import contextlib
-import io
+import os
 import sys
-from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from ccmove import TESTED_WITH, __version__
-from ccmove.cli import backups, completion, demo, doctor, move, recover, restore, verify
+from ccmove.cli import backups, demo, doctor, move, recover, restore, verify
 from ccmove.cli import list as listing
-from ccmove.cli.boundary import Answer, Asked, Call, end_to_end
+from ccmove.cli.boundary import TextWanted, end_to_end
+from ccmove.cli.completion import ASKING, SHELLS, completion_command
 from ccmove.cli.help import write_help
-from ccmove.cli.options import COMMON
-from ccmove.errors import UsageError, run
-from ccmove.report.console import show_text
-
-VERSION = f"%(prog)s %(version)s\ntested with Claude Code {', '.join(TESTED_WITH)}"
+from ccmove.cli.options import HELP, text_option
+from ccmove.cli.values import first_word
 
 
 class Commands(click.Group):
     """`ccmove OLD NEW` is `ccmove move OLD NEW`; common options may stand before the command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        is_asked = ctx.resilient_parsing and not args  # a shell completes the first word
-        return super().parse_args(ctx, args if is_asked else self.with_command(args))
+        if ctx.resilient_parsing and not args:  # a shell completes the first word
+            return super().parse_args(ctx, args)
+        shell = os.environ.get(ASKING, "").removesuffix("_complete")
+        if shell in SHELLS and not ctx.resilient_parsing:
+            raise TextWanted(SHELLS[shell](self, {}, "ccmove", ASKING).complete())
+        return super().parse_args(ctx, self.with_command(args))
 
     def with_command(self, args: list[str]) -> list[str]:
         """The command's name brought to the front, `move` when there is none."""
@@ -54,67 +54,34 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """The first word may be a command, or OLD or an option of a move."""
-        commands = super().shell_complete(ctx, incomplete)
-        return completion.first_word(ctx, incomplete, commands, self.commands["move"])
+        options = self.commands["move"].shell_complete(ctx, incomplete)
+        words = [*super().shell_complete(ctx, incomplete), *options]
+        return first_word(ctx, incomplete, words)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_help(self, ctx, formatter, COMMON)
+        write_help(self, ctx, formatter)
 
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+VERSION = f"ccmove {__version__}\ntested with Claude Code {', '.join(TESTED_WITH)}"
 
-
-@click.group(cls=Commands, context_settings=CONTEXT)
-@click.version_option(__version__, prog_name="ccmove", message=VERSION)
-def app() -> None:
-    """Bring along what Claude Code knows about a project when its folder was renamed or moved."""
-
-
-for command in (
-    move.move_command,
-    restore.restore_command,
-    recover.recover_command,
-    backups.backups_command,
-    demo.demo_command,
-    listing.list_command,
-    doctor.doctor_command,
-    verify.verify_command,
-    completion.completion_command,
-):
-    app.add_command(command)
+app = Commands(
+    "ccmove",
+    commands=[
+        move.move_command,
+        restore.restore_command,
+        recover.recover_command,
+        backups.backups_command,
+        demo.demo_command,
+        listing.list_command,
+        doctor.doctor_command,
+        verify.verify_command,
+        completion_command,
+    ],
+    params=[text_option("--version", text=lambda _: VERSION, about="Show the version."), HELP],
+    context_settings={"max_content_width": 100},
+)
 
 
 def main(args: list[str] | None = None) -> None:
     """The program: do what was typed, and end with its exit code."""
-    sys.exit(end_to_end(sys.argv[1:] if args is None else args, parsed))
-
-
-def parsed(argv: list[str]) -> Asked:
-    """What the words ask for; what click says itself, such as help, is kept to be printed."""
-    said = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")  # a shell is answered in bytes
-    asked: Any = None
-    try:
-        with contextlib.redirect_stdout(said):
-            asked = app.main(argv, prog_name="ccmove", standalone_mode=False)
-    except click.exceptions.Abort:
-        raise KeyboardInterrupt from None
-    except click.ClickException as error:
-        raise _usage(error) from None
-    except SystemExit:  # the way in which click ends when a shell has asked it
-        pass
-
-    said.seek(0)
-    text = said.read()
-
-    def print_it(_: Call) -> Answer:
-        return text, show_text
-
-    return asked if isinstance(asked, Asked) else Asked(print_it)
-
-
-def _usage(error: click.ClickException) -> UsageError:
-    """What click says of the command line, in our own form."""
-    context = getattr(error, "ctx", None)
-    words = context.command_path.split() if context else ["ccmove"]
-    message = error.format_message().rstrip(".")
-    return UsageError(message[:1].lower() + message[1:], run(*words, "--help"))
+    sys.exit(end_to_end(app, sys.argv[1:] if args is None else args))

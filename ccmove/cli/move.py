@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,38 +11,28 @@ from typing import Any
 import click
 
 from ccmove.claude.layout import Layout, size_of
-from ccmove.cli import options as shared
-from ccmove.cli.boundary import Answer, Call
-from ccmove.cli.completion import folders, known_projects
-from ccmove.cli.resolve import (
-    USUAL,
-    Pair,
-    check_pairs,
-    known_moves,
-    nothing_known,
-    refuse_live,
-    resolve_pair,
-)
+from ccmove.cli import options, resolve, values
+from ccmove.cli.boundary import Call
+from ccmove.cli.resolve import Pair, resolve_pair
 from ccmove.errors import NothingKnownError, UsageError, run
 from ccmove.plan import worktrees
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import plan_move
-from ccmove.report.move import show_result
 from ccmove.report.result import Moves, Result
-from ccmove.run import transaction
 from ccmove.run.backups import read_ledger
 from ccmove.run.journal import read_journal
 from ccmove.run.preflight import preflight
+from ccmove.run.transaction import Progress, run_plan
 
 
-@click.command(name="move")
-@click.argument("old", required=False, shell_complete=known_projects)
-@click.argument("new", required=False, shell_complete=folders)
-@shared.dry_run
+@options.command("move")
+@click.argument("old", required=False, shell_complete=values.known_projects)
+@click.argument("new", required=False, shell_complete=values.folders)
+@options.dry_run
 @click.option("-m", "--move-folder", is_flag=True, help="Rename the folder itself too.")
 @click.option("--only", is_flag=True, help="Leave projects nested below OLD where they are.")
 @click.option("--from-file", metavar="FILE", help="Lines OLD<TAB>NEW, all in one go (- is stdin).")
-@shared.full
+@options.full
 @click.option(
     "--on-conflict",
     type=click.Choice(["refuse", "keep-new", "keep-old"]),
@@ -56,56 +45,49 @@ from ccmove.run.preflight import preflight
     help="Also rewrite NEW/.claude/settings*.json and NEW/.mcp.json.",
 )
 @click.option("--desktop", is_flag=True, help="Also rewrite the desktop app's sessions.")
-@shared.allow_live
+@options.allow_live
 @click.option("--skip-path-check", is_flag=True, help="Do not ask that OLD is gone and NEW exists.")
-@click.pass_context
-@shared.common
 def move_command(
     call: Call,
-    context: click.Context,
     old: str | None,
     new: str | None,
     from_file: str | None,
-    **options: Any,
-) -> Answer:
+    verify: str,
+    **wanted: Any,
+) -> Result:
     """Move a project's Claude Code state from OLD to NEW."""
-    if from_file and old is not None:
-        message = "--from-file takes the place of OLD and NEW"
-        raise UsageError(message, run("ccmove", "--from-file", from_file))
     if from_file:
-        pairs = read_pairs(_read_text(from_file), from_file)
+        if old is not None:
+            message = "--from-file takes the place of OLD and NEW"
+            raise UsageError(message, run("ccmove", "--from-file", from_file))
+        pairs = read_pairs(from_file)
     elif old is None or new is None:
         # Perhaps the single word is a command, misspelled.
-        names = context.find_root().command.to_info_dict(context)["commands"]
-        meant = difflib.get_close_matches(old or "", names, n=1)
-        hint = run("ccmove", meant[0], text="did you mean") if meant else USUAL
+        context = click.get_current_context().find_root()
+        commands = context.command.to_info_dict(context)["commands"]
+        meant = difflib.get_close_matches(old or "", commands, n=1)
+        hint = run("ccmove", meant[0], text="did you mean") if meant else resolve.USUAL
         raise UsageError("two paths are needed: OLD and NEW", hint)
     else:
         pairs = [resolve_pair(old, new)]
     call.moves = tuple(pair.real for pair in pairs)
-    full = options.pop("verify") == "full"
-    return move(call.find_layout(), pairs, call.progress(), full=full, **options), show_result
+    return move(call.find_layout(), pairs, call.progress(), full=verify == "full", **wanted)
 
 
-def _read_text(name: str) -> str:
-    if name == "-":
-        return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    with open(name, encoding="utf-8", errors="surrogateescape", newline="") as file:
-        return file.read()
-
-
-def read_pairs(text: str, source: str) -> list[Pair]:
+def read_pairs(source: str) -> list[Pair]:
     """Lines `OLD<TAB>NEW`; empty lines and lines that begin with # are passed over."""
+    with click.open_file(source, "rb") as file:
+        text = file.read().decode("utf-8", "surrogateescape")
     pairs = []
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.rstrip("\r")
         if not line.strip() or line.startswith("#"):
             continue
-        old, tab, new = line.partition("\t")
-        if not tab or not old or not new or "\t" in new:
+        paths = line.split("\t")
+        if len(paths) != 2 or not all(paths):
             message = f"{source}, line {number}: expected OLD<TAB>NEW"
             raise UsageError(message, "one tab between two paths")
-        pairs.append(resolve_pair(os.path.expanduser(old), os.path.expanduser(new)))
+        pairs.append(resolve_pair(*map(os.path.expanduser, paths)))
     if not pairs:
         raise UsageError(f"{source} names no moves", "write a line OLD<TAB>NEW for each")
     return pairs
@@ -117,7 +99,7 @@ def read_pairs(text: str, source: str) -> list[Pair]:
 def move(
     layout: Layout,
     pairs: list[Pair],
-    progress: transaction.Progress | None = None,
+    progress: Progress | None = None,
     *,
     dry_run: bool = False,
     allow_live: bool = False,
@@ -126,16 +108,16 @@ def move(
     **wanted: Any,
 ) -> Result:
     """Move the state of every pair in one transaction, or only plan it; `wanted` as in Request."""
-    check_pairs(pairs, move_folder=wanted.get("move_folder", False), skip=skip_path_check)
+    resolve.check_pairs(pairs, move_folder=wanted.get("move_folder", False), skip=skip_path_check)
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
             f"{layout.config_dir} does not exist: Claude Code has kept nothing there",
             run("ccmove", "--config-dir", "DIR", "OLD", "NEW"),
         )
     named = [path for pair in pairs for path in (*pair.real, *pair.typed)]
-    warnings = refuse_live(layout, named, only_warn=allow_live or dry_run)
-    folders = tuple(pair.folders for pair in pairs)
-    request = Request(known_moves(layout, pairs), folders=folders, **wanted)
+    warnings = resolve.refuse_live(layout, named, only_warn=allow_live or dry_run)
+    folders = tuple((pair.old, pair.new) for pair in pairs)
+    request = Request(resolve.known_moves(layout, pairs), folders=folders, **wanted)
 
     def tick(done: int) -> None:  # the look at the history is the long part of planning
         if progress is not None:
@@ -144,12 +126,10 @@ def move(
     def make_plan() -> Plan:
         plan = plan_move(layout, request, read_ledger(layout), tick)
         if not (plan.projects or plan.writes or plan.history):  # a folder alone is not Claude's
-            raise nothing_known(layout, request.moves)
+            raise resolve.nothing_known(layout, request.moves)
         return plan
 
-    result = carry_out(
-        "moved", layout, request.moves, make_plan, dry_run=dry_run, full=full, progress=progress
-    )
+    result = carry_out("moved", layout, request.moves, make_plan, dry_run, full, progress)
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
@@ -158,10 +138,9 @@ def carry_out(
     layout: Layout,
     moves: Moves,
     make_plan: Callable[[], Plan],
-    *,
     dry_run: bool,
     full: bool,
-    progress: transaction.Progress | None,
+    progress: Progress | None,
 ) -> Result:
     """Run what is planned, or only look whether it would be refused."""
     if dry_run:
@@ -169,7 +148,7 @@ def carry_out(
         preflight(layout, plan)
         earlier = read_journal(layout) and "an earlier run was interrupted: ccmove recover"
         return Result("planned", layout, moves, plan, warnings=(earlier,) if earlier else ())
-    done = transaction.run_plan(layout, make_plan, full=full, progress=progress)
+    done = run_plan(layout, make_plan, full=full, progress=progress)
     repaired = tuple(worktrees.repair(done.plan))
     return Result(
         status, layout, moves, done.plan, done.identifier, repaired, settled=done.rolled_back

@@ -1,39 +1,40 @@
-"""The options that several commands have."""
+"""How a command is declared, and the options that several commands have."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from ccmove.cli.boundary import Answer, Asked
-from ccmove.cli.completion import folders
-
-COMMON = frozenset(("verbose", "quiet", "as_json", "config_dir"))
+from ccmove.cli.boundary import Call, TextWanted
+from ccmove.cli.values import folders
 
 
-def common(function: Callable[..., Answer]) -> Callable[..., Asked]:
-    """Every command has these; and nothing is done before the whole line is parsed."""
+def text_option(*names: str, text: Callable[[click.Context], str], about: str) -> click.Option:
+    """An option that is answered with a text, whatever else was typed."""
 
-    @functools.wraps(function)
-    def parsed(*args: Any, **options: Any) -> Asked:
-        of_printer = {name: options.pop(name) for name in COMMON}
-        return Asked(lambda call: function(call, *args, **options), of_printer)
+    def answer(context: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+        if is_wanted and not context.resilient_parsing:
+            raise TextWanted(text(context))
 
-    declared: Callable[..., Asked] = parsed
-    for option in (
-        click.option("-v", "--verbose", is_flag=True, help="Say more, and why."),
-        click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-        click.option(
-            "--config-dir", metavar="DIR", help="Instead of ~/.claude.", shell_complete=folders
-        ),
-    ):
-        declared = option(declared)
-    return declared
+    return click.Option(
+        names, is_flag=True, is_eager=True, expose_value=False, callback=answer, help=about
+    )
 
+
+HELP = text_option("-h", "--help", text=click.Context.get_help, about="Show this message and exit.")
+OF_THE_PRINTER: list[click.Parameter] = [
+    click.Option(
+        ["--config-dir"], metavar="DIR", help="Instead of ~/.claude.", shell_complete=folders
+    ),
+    click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+    click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing but errors."),
+    click.Option(["-v", "--verbose"], is_flag=True, help="Say more, and why."),
+]
+COMMON = [*OF_THE_PRINTER, HELP]
 
 dry_run = click.option("-n", "--dry-run", is_flag=True, help="Show the plan; change nothing.")
 full = click.option(
@@ -45,3 +46,22 @@ full = click.option(
 allow_live = click.option(
     "--allow-live", is_flag=True, help="Go on although a session is running there."
 )
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Makes a command of a function that returns a result: it has the common options too."""
+
+    def declare(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        @click.pass_obj
+        def work(call: Call, /, **values: Any) -> Any:
+            wanted = {option.name: values.pop(option.name) for option in OF_THE_PRINTER}
+            given = {str(name): value for name, value in wanted.items() if value}
+            call.printer = replace(call.printer, **given)
+            return function(call, **values)
+
+        declared = click.command(name)(work)
+        declared.params += COMMON
+        return declared
+
+    return declare

@@ -6,9 +6,8 @@ import click
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there
-from ccmove.cli import options as shared
-from ccmove.cli.boundary import Answer, Call
-from ccmove.report.move import show_result
+from ccmove.cli import options
+from ccmove.cli.boundary import Call
 from ccmove.report.result import Result
 from ccmove.run import journal, rollback
 from ccmove.run.journal import was_interrupted
@@ -17,14 +16,13 @@ from ccmove.run.preflight import refuse_foreign_state, refuse_links_of_ours
 from ccmove.run.signals import termination_as_interrupt
 
 
-@click.command(name="recover")
+@options.command("recover")
 @click.option(
     "--set-aside", is_flag=True, help="Keep what can't be rolled back, so that ccmove can go on."
 )
-@shared.common
-def recover_command(call: Call, set_aside: bool) -> Answer:
+def recover_command(call: Call, set_aside: bool) -> Result:
     """Settle a run that was interrupted."""
-    return recover(call.find_layout(), set_aside=set_aside), show_result
+    return recover(call.find_layout(), set_aside=set_aside)
 
 
 def recover(layout: Layout, *, set_aside: bool = False) -> Result:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import live_sessions
 from ccmove.claude.state import State
-from ccmove.errors import NothingKnownError, RefusedError, UsageError, again, look_at, run
+from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, again, look_at, run
 from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
 
 USUAL = run("ccmove", "OLD", "NEW")
+WHAT_IS_KNOWN = run("ccmove", "list", text="what is known")
 
 
 class Pair(NamedTuple):
@@ -24,13 +25,8 @@ class Pair(NamedTuple):
     typed_old: str
 
     @property
-    def folders(self) -> tuple[str, str]:
-        """What is on the disk."""
-        return (self.old, self.new)
-
-    @property
     def real(self) -> tuple[str, str]:
-        """The same as the client writes them down."""
+        """The two as the client writes them down."""
         return (client_spelling(self.old), client_spelling(self.new))
 
     @property
@@ -147,7 +143,7 @@ def refuse_live(layout: Layout, folders: list[str], *, only_warn: bool = False) 
         f"{f', session {session.session}' if session.session else ''})"
         for session in sessions
     ]
-    if not sessions or only_warn:
+    if only_warn or not sessions:
         return lines
     hints = [
         again("leave it (/exit), then"),
@@ -165,33 +161,43 @@ def refuse_live(layout: Layout, folders: list[str], *, only_warn: bool = False) 
 
 def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:
     """The real paths; for an OLD of which nothing is known there, the path as typed."""
-    if all(pair.typed_old == pair.old for pair in pairs):
-        return tuple(pair.real for pair in pairs)
-    known = known_paths(State(layout))
+    is_one_linked = any(pair.typed_old != pair.old for pair in pairs)
+    known = known_paths(State(layout)) if is_one_linked else set()
 
-    def is_known(base: str) -> bool:
-        return any(tail_below(path, base) is not None for path in known)
+    def chosen(pair: Pair) -> tuple[str, str]:
+        as_typed, as_real = (at_or_below([old], known) for old, _ in (pair.typed, pair.real))
+        return pair.typed if as_typed and not as_real else pair.real
 
-    return tuple(
-        pair.typed if is_known(pair.typed[0]) and not is_known(pair.real[0]) else pair.real
-        for pair in pairs
-    )
+    return tuple(chosen(pair) for pair in pairs)
 
 
 def nothing_known(layout: Layout, moves: Iterable[tuple[str, str]]) -> NothingKnownError:
-    """Names the nearest paths that are known."""
+    """There is nothing to move: NEW has it already, or another OLD was meant."""
     old, new = next(iter(moves))
     known = known_paths(State(layout))
-    near = nearest(old, known)
-    what = f"nothing is known about {old}"
-    if new in known or not near:
-        also = f", and {new} has its state already" if new in known else ""
-        return NothingKnownError(what + also, run("ccmove", "list", text="what is known"))
-    return NothingKnownError(
-        what,
-        again("did you mean", instead={old: near[0]}),
-        details=[f"also known: {path}" for path in near[1:]],
-    )
+    if new in known:
+        what = f"nothing is known about {old}, and {new} has its state already"
+        return NothingKnownError(what, WHAT_IS_KNOWN)
+    return _unknown(old, known, lambda meant: again("did you mean", instead={old: meant}))
+
+
+def find_subject(command: str, typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:
+    """Those of the names that are what was typed for a command, or below it.
+
+    NothingKnownError with the nearest of these paths when there is none.
+    """
+    path = os.path.abspath(typed)
+    found = at_or_below({typed or path, path, os.path.realpath(typed)}, names)
+    if not found:
+        raise _unknown(
+            path, paths, lambda meant: run("ccmove", command, meant, text="did you mean")
+        )
+    return found
+
+
+def at_or_below(bases: Iterable[str], paths: Iterable[str]) -> set[str]:
+    """Those of the paths that are one of the bases, or below one."""
+    return {path for base in bases for path in paths if tail_below(path, base) is not None}
 
 
 def known_paths(state: State, *, history: bool = True) -> set[str]:
@@ -202,9 +208,12 @@ def known_paths(state: State, *, history: bool = True) -> set[str]:
     return known
 
 
-def nearest(path: str, known: Iterable[str]) -> list[str]:
-    """The known paths most like `path`: the same last component counts most."""
-    last = os.path.basename(path)
-    same_name = sorted(p for p in known if os.path.basename(p).lower() == last.lower())
+def _unknown(path: str, known: Iterable[str], meant: Callable[[str], Hint]) -> NothingKnownError:
+    """Names the known paths most like this one: the same last component counts most."""
+    last = os.path.basename(path).lower()
+    same_name = sorted(p for p in known if os.path.basename(p).lower() == last)
     alike = difflib.get_close_matches(path, sorted(known), n=3, cutoff=0.7)
-    return list(dict.fromkeys([*same_name[:3], *alike]))[:3]
+    near = list(dict.fromkeys([*same_name[:3], *alike]))[:3]
+    hint = meant(near[0]) if near else WHAT_IS_KNOWN
+    others = [f"also known: {path}" for path in near[1:]]
+    return NothingKnownError(f"nothing is known about {path}", hint, details=others)

@@ -8,51 +8,40 @@ from dataclasses import replace
 import click
 
 from ccmove.claude.layout import Layout
-from ccmove.cli import options as shared
-from ccmove.cli.boundary import Answer, Call
-from ccmove.cli.completion import backups as known_backups
+from ccmove.cli import options, values
+from ccmove.cli.boundary import Call
 from ccmove.cli.move import carry_out
 from ccmove.cli.recover import recover
 from ccmove.cli.resolve import refuse_live
 from ccmove.errors import NothingKnownError, RefusedError, UsageError, run
 from ccmove.plan.model import Plan
-from ccmove.report.move import show_result
 from ccmove.report.result import Result
-from ccmove.run import backups, transaction
+from ccmove.run import backups
 from ccmove.run.manifest import ID_PATTERN, Manifest
 from ccmove.run.restore import plan_restore
+from ccmove.run.transaction import Progress
 from ccmove.text import command_line
 
 
-@click.command(name="restore")
-@click.argument("identifier", metavar="[ID]", required=False, shell_complete=known_backups)
-@shared.dry_run
-@shared.full
-@shared.allow_live
-@shared.common
-def restore_command(
-    call: Call, identifier: str | None, dry_run: bool, verify: str, allow_live: bool
-) -> Answer:
+@options.command("restore")
+@click.argument("identifier", metavar="[ID]", required=False, shell_complete=values.backups)
+@options.dry_run
+@options.full
+@options.allow_live
+def restore_command(call: Call, identifier: str | None, verify: str, **wanted: bool) -> Result:
     """Undo a move; without ID the newest one that was not undone yet."""
-    result = restore(
-        call.find_layout(),
-        identifier,
-        dry_run=dry_run,
-        allow_live=allow_live,
-        full=verify == "full",
-        progress=call.progress(),
-    )
-    return result, show_result
+    layout, progress = call.find_layout(), call.progress()
+    return restore(layout, identifier, progress, full=verify == "full", **wanted)
 
 
 def restore(
     layout: Layout,
     identifier: str | None,
+    progress: Progress | None = None,
     *,
     dry_run: bool = False,
     allow_live: bool = False,
     full: bool = False,
-    progress: transaction.Progress | None = None,
 ) -> Result:
     """Undo a move or a restore; without an ID the newest move that still stands."""
     # An interrupted run comes first: it may be the newest of all.
@@ -65,9 +54,7 @@ def restore(
     def make_plan() -> Plan:
         return plan_restore(layout, _find(layout, manifest.id))
 
-    result = carry_out(
-        "restored", layout, moves, make_plan, dry_run=dry_run, full=full, progress=progress
-    )
+    result = carry_out("restored", layout, moves, make_plan, dry_run, full, progress)
     # The state is at the old path again; its folder is the user's to rename.
     to_rename = [
         f"the folder is still {now}; to rename it too: {command_line(['mv', now, then])}"
@@ -82,11 +69,12 @@ def restore(
 
 
 def _find(layout: Layout, identifier: str | None) -> Manifest:
-    if identifier is not None and not ID_PATTERN.fullmatch(identifier):
-        there_are = run("ccmove", "backups", text="the IDs there are")
-        raise UsageError(f"{identifier!r} is not the ID of a backup", there_are)
+    """The run to undo; without an ID the newest move that stands."""
     if identifier is None:
         return _newest(layout)
+    if not ID_PATTERN.fullmatch(identifier):
+        there_are = run("ccmove", "backups", text="the IDs there are")
+        raise UsageError(f"{identifier!r} is not the ID of a backup", there_are)
     chosen = backups.read_manifest(identifier, layout)
     if not any(backup.stands for backup in backups.all_backups(layout) if backup.id == chosen.id):
         still = run("ccmove", "backups", text="what still stands")
@@ -95,7 +83,7 @@ def _find(layout: Layout, identifier: str | None) -> Manifest:
 
 
 def _newest(layout: Layout) -> Manifest:
-    """The newest move that stands. One that can't be read may be that: never undo another."""
+    """One that can't be read may be the newest: never undo another."""
     for backup in reversed(backups.all_backups(layout)):
         if backup.problem is not None:
             by_id = run("ccmove", "backups", text="undo another one by its ID")

@@ -188,6 +188,12 @@ def test_zsh_takes_the_script(known: StateBuilder) -> None:
     assert in_shell(known, ["zsh", "-f", "-c"], script) == "_ccmove_completion\n"
 
 
+def test_fish_keeps_the_order_and_takes_values_apart_only_once(state: StateBuilder) -> None:
+    script = run_ccmove("completion", "fish", state=state).out
+    assert 'string split -m 1 ","' in script
+    assert "complete --no-files --keep-order " in script
+
+
 @pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
 def test_fish_offers_the_missing_first(known: StateBuilder) -> None:
     known.project("my app, too")

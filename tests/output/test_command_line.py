@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ccmove.cli.main import app, parsed
+from ccmove.cli.boundary import Call, answer
+from ccmove.cli.main import app
 from ccmove.errors import UsageError
+from ccmove.report.console import Printer
+from tests.support.state import StateBuilder
 
 
 @pytest.mark.parametrize(
@@ -29,10 +32,13 @@ def test_the_command_is_found(typed: list[str], understood: list[str]) -> None:
     assert app.with_command(typed) == understood
 
 
-def test_nothing_is_done_before_the_whole_line_is_understood() -> None:
-    assert parsed(["-q", "--config-dir", "/c", "/old", "/new"]).options == {
-        "verbose": False, "quiet": True, "as_json": False, "config_dir": "/c",
-    }  # fmt: skip
+def test_wrong_usage_names_the_help_of_the_command() -> None:
     with pytest.raises(UsageError) as wrong:
-        parsed(["restore", "--no-such-option"])
+        answer(app, Call(["restore", "--no-such-option"], Printer()))
     assert wrong.value.hints[0].command == ("ccmove", "restore", "--help")
+
+
+def test_common_options_may_stand_before_the_command(state: StateBuilder) -> None:
+    call = Call(["-q", "--config-dir", str(state.config_dir), "list"], Printer())
+    answer(app, call)
+    assert (call.printer.quiet, call.printer.config_dir) == (True, str(state.config_dir))

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from ccmove.cli import demo as command
-from ccmove.cli.main import app
-from ccmove.errors import CcmoveError
 from tests.output.golden import check_golden, normalised
+from tests.output.inprocess import Run, run
 from tests.output.terminal import run_on_terminal
-from tests.support.run import ccmove_command, run_ccmove
+from tests.support.run import ccmove_command, clean_environment, run_ccmove
 from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
+
+__all__ = ["run"]  # a fixture
 
 
 def left_over(state: StateBuilder) -> list[str]:
@@ -47,6 +47,14 @@ def test_the_demo_needs_no_home(state: StateBuilder, home: str) -> None:
     done = run_ccmove("demo", state=state, cwd=state.root, env={"HOME": home})
     assert done.exit == 0
     assert "That was all." in done.out
+
+
+def test_a_config_directory_is_not_looked_at_either(state: StateBuilder) -> None:
+    before = snapshot(state.home)
+    done = run_ccmove("--config-dir", state.config_dir, "demo", "--json", state=state)
+    assert done.exit == 0
+    assert str(state.config_dir) not in done.out
+    assert snapshot(state.home) == before
 
 
 @pytest.mark.crash  # for strace
@@ -100,7 +108,7 @@ def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: int)
         text=True,
     )
     assert child.stdout is not None
-    assert child.stdout.readline() == "ready\n"
+    assert "ready\n" in iter(child.stdout.readline, "")
     assert len(left_over(state)) == 1
     child.send_signal(number)
     _, err = child.communicate(timeout=100)
@@ -110,17 +118,12 @@ def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: int)
     assert "Traceback" not in err
 
 
-def test_the_demo_as_json_holds_the_results_of_the_real_commands(state: StateBuilder) -> None:
+def test_the_demo_as_json_is_the_result_of_its_last_command(state: StateBuilder) -> None:
     done = run_ccmove("demo", "--json", state=state)
     record = json.loads(done.out)
-    assert done.err == ""
-    assert record["status"] == "restored"
-    assert record["error"] is None
-    results = [step["result"]["status"] for step in record["steps"] if step["result"]]
-    assert results == ["planned", "moved", "verified", "restored"]
-    facts = [fact for step in record["steps"] for fact in step["facts"]]
-    assert len(facts) == 5
-    assert all(fact["holds"] for fact in facts)
+    assert (done.exit, done.err) == (0, "")
+    assert (record["status"], record["error"]) == ("restored", None)
+    assert record["old"].endswith("/code/bistro-menu")
 
 
 def test_a_quiet_demo_says_nothing(state: StateBuilder) -> None:
@@ -128,7 +131,23 @@ def test_a_quiet_demo_says_nothing(state: StateBuilder) -> None:
     assert (done.exit, done.out, done.err) == (0, "", "")
 
 
-def test_a_demo_that_finds_something_wrong_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "is_named_in", lambda *_: True)
-    with pytest.raises(CcmoveError, match="named nowhere but in transcripts"):
-        command.play(app)
+def test_a_demo_that_finds_something_wrong_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ccmove.cli.demo.is_named_in", lambda *_: True)
+    done = run("demo")
+    assert done.exit == 1
+    assert "named nowhere but in transcripts" in done.err
+
+
+def test_who_reads_the_demo_may_stop_at_any_time(state: StateBuilder) -> None:
+    with subprocess.Popen(
+        ccmove_command("demo"),
+        env=clean_environment(state, {"PYTHONUNBUFFERED": "1"}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        assert child.stdout.readline() == b"ccmove demo\n"
+        child.stdout.close()
+        assert child.stderr.read() == b""
+    assert child.returncode == 0

@@ -11,7 +11,6 @@ from types import ModuleType
 import pytest
 
 from ccmove import TESTED_WITH, __version__
-from ccmove.cli.demo import play
 from ccmove.cli.main import app
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
@@ -44,7 +43,7 @@ def test_the_picture_shows_what_the_demo_prints_today(
 ) -> None:
     monkeypatch.setenv("TMPDIR", "/tmp")
     monkeypatch.setattr("tempfile.tempdir", None)
-    drawn = words(program("docs/picture.py").draw(name, play(app)))
+    drawn = words(program("docs/picture.py").draw(name))
     shown = words((REPO / "docs" / name).read_text(encoding="utf-8"))
     assert len(shown) > 10
     assert shown == drawn, "make picture"
