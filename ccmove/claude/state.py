@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,10 +25,8 @@ from ccmove.claude.reading import (
     directory,
     history_file,
     links_refused,
-    names_in,
     open_regular,
     read_document,
-    refuse_link,
 )
 from ccmove.errors import RefusedError, look_at
 from ccmove.rewrite.history import LONGEST_LINE
@@ -149,11 +147,6 @@ def _index_paths(index: Document) -> frozenset[str]:
     return frozenset(value for value in found if type(value) is str)
 
 
-def is_of_a_session(name: str) -> bool:
-    """Whether an entry of a project directory is a transcript, or the folder of a session."""
-    return name.endswith(".jsonl") or SESSION_ID.match(name) is not None
-
-
 class State:
     """What one look at a config directory found."""
 
@@ -173,33 +166,18 @@ class State:
         except NotADirectoryError:
             raise RefusedError(f"{projects} is not a directory", look_at(projects)) from None
 
-    def refuse_links_named(self, names: Iterable[str]) -> None:
-        """A link in the place of a project directory that is to be moved, or of its target."""
-        for name in names:
-            refuse_link(self.layout.projects / name)
-
     def directory(self, name: str) -> ProjectDirectory:
         if name not in self._directories:
             self._directories[name] = read_directory(self.layout.projects / name)
         return self._directories[name]
 
-    @cached_property
-    def beside_sessions(self) -> dict[str, list[str]]:
-        """For every project directory what is in it beside transcripts and sessions' folders.
+    def alias_files(self) -> list[Path]:
+        """The aliases of every project.
 
-        One that is closed to us, such as root's, can't stop the move of another project.
+        A directory that is closed to us, such as root's, can't stop the move of another project.
         """
-        found: dict[str, list[str]] = {}
-        for name in self.directory_names:
-            with contextlib.suppress(PermissionError):
-                entries = names_in(self.layout.projects / name)
-                found[name] = [entry for entry in entries if not is_of_a_session(entry)]
-        return found
-
-    def directories_with(self, entry: str) -> list[Path]:
-        """The project directories in which there is such an entry beside the sessions."""
-        found = (name for name, entries in self.beside_sessions.items() if entry in entries)
-        return [self.layout.projects / name for name in found]
+        files = [self.layout.projects / name / ALIASES for name in self.directory_names]
+        return [file for file in files if os.path.lexists(file)]
 
     @cached_property
     def config(self) -> Document | None:

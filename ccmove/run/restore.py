@@ -265,7 +265,7 @@ class Undoing:
             return
         path = document.path
         if path.is_relative_to(self.layout.projects) or path.is_relative_to(self.layout.own):
-            draft = self.placer.needed(path)
+            draft = self.placer.draft(path)
             draft.text = content.decode("utf-8", "surrogateescape")
             draft.mtime_ns = mtime
         else:
