@@ -30,7 +30,7 @@ def test_odd_entries_are_listed_and_name_nothing(state: StateBuilder, layout: La
     found = State(layout).directory(handle.name)
     assert [item.name for item in found.items] == sorted(os.listdir(directory))
     assert [item.path for item in found.items if item.path] == [handle.path] * 3
-    assert found.named_paths() == {handle.path: 3}
+    assert found.named_paths() == {handle.path}
     assert found.index_paths == {handle.path}
 
 
