@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccmove.claude.layout import PROJECT_FILES
@@ -25,37 +26,25 @@ from ccmove.text import quote as shell_quote
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
 MOST_PLACES = 3
-# What people write in the state themselves, or install there.
-YOURS = ("CLAUDE.md", "agents", "commands", "hooks", "output-styles", "plugins", "rules", "skills")
-YOURS_TOO = ("settings.json", "settings.local.json")
+# What people write in the state themselves.
+SETTINGS = ("settings.json", "settings.local.json")
+YOURS = ("CLAUDE.md", "agents", "commands", "hooks", "output-styles", "rules", "skills", *SETTINGS)
 # Dealt with in another way, or written anew by whoever it belongs to.
 PASSED_OVER = ("ccmove", "daemon", "history.jsonl", "ide", "jobs", "projects", "sessions")
 FOLDER_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json")
 
 
+@dataclass
 class Search:
-    """Looks for the paths of a move in the places where they matter; the rest it counts.
+    """Looks for the paths of a move in the places where they matter; the rest it counts."""
 
-    `planned` is what some files will hold, `moved` where things will be that are renamed.
-    """
-
-    def __init__(
-        self,
-        state: State,
-        paths: PathMap,
-        request: Request,
-        folders: list[Folder],
-        planned: dict[Path, bytes],
-        moved: dict[Path, Path],
-    ) -> None:
-        self.state = state
-        self.root = state.layout.config_dir
-        self.paths = paths
-        self.request = request
-        self.folders = folders
-        self.planned = planned
-        self.moved = moved
-        self._passed_over = 0
+    state: State
+    paths: PathMap
+    request: Request
+    folders: list[Folder]
+    planned: dict[Path, bytes]  # what some files will hold
+    moved: dict[Path, Path]  # where things will be that are renamed
+    _looked_at: set[Path] = field(default_factory=set)
 
     def everything(self) -> Iterator[LeftAlone]:
         """All of it, what the client keeps first, then the projects' own folders."""
@@ -81,13 +70,15 @@ class Search:
 
     def _files(self) -> Iterator[tuple[Path, str, str | None]]:
         """Each file to look into, whose it is, and what to do; None: it is to be edited."""
-        layout = self.state.layout
+        layout, root = self.state.layout, self.state.layout.config_dir
         running = daemon_is_running(layout)
         stop = f"stop the daemon, then: {self._again()}" if running else ""
-        for path in (self.root / "daemon" / "roster.json", *JOBS.files(layout)):
+        for path in (root / "daemon" / "roster.json", *JOBS.files(layout)):
             yield path, "the background daemon's", stop
-        for name in sorted((*YOURS, *YOURS_TOO)):
-            yield from ((path, "of yours", None) for path in _files_below(self.root / name))
+        plugins = [root / "plugins" / name for name in names_in(root / "plugins")]
+        yours = [path for name in YOURS for path in _files_below(root / name)]
+        for path in (*yours, *(path for path in plugins if path.suffix == ".json")):
+            yield path, "of yours", None
         for name in self.state.directory_names:
             for path in _files_below(layout.projects / name / MEMORY):
                 yield path, "Claude's notes", None
@@ -110,26 +101,25 @@ class Search:
 
     def _rest(self) -> Iterator[LeftAlone]:
         """What is kept by session, copies, logs and caches: a path in it does no harm."""
-        known = {*YOURS, *YOURS_TOO, *PASSED_OVER}
-        for name in names_in(self.root):
-            if name not in known and not name.endswith(".lock"):
-                files = (path for path in _files_below(self.root / name))
-                self._passed_over += sum(f != self.state.layout.real_config_file for f in files)
-        if self._passed_over:
-            what = f"{plural(self._passed_over, 'other file')} in it not looked at: nothing to do"
-            yield LeftAlone(str(self.root), what)
+        layout, number = self.state.layout, 0
+        self._looked_at.add(layout.real_config_file)
+        for name in names_in(layout.config_dir):
+            if name not in PASSED_OVER and not name.endswith(".lock"):
+                files = _files_below(layout.config_dir / name)
+                number += sum(path not in self._looked_at for path in files)
+        if number:
+            what = f"{plural(number, 'other file')} in it not looked at: nothing to do"
+            yield LeftAlone(str(layout.config_dir), what)
 
     def _text(self, path: Path) -> str | None:
         """What the file will hold; None when it can't be read, or is too much to read."""
-        if path in self.planned:
-            return self.planned[path].decode("utf-8", "surrogateescape")
         try:
-            if os.lstat(path).st_size > LARGEST_FILE:
-                self._passed_over += 1
-                return None
-            document = read_document(path)
+            document = read_document(path, LARGEST_FILE)
         except (CcmoveError, OSError):
             return None
+        self._looked_at.add(path)
+        if path in self.planned:
+            return self.planned[path].decode("utf-8", "surrogateescape")
         return document.text if document is not None else None
 
     def _again(self, *options: str) -> str:

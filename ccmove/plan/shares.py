@@ -219,7 +219,7 @@ class Relocator:
         draft = self.placer.draft(file, portion.directory.index_file)
         try:
             if portion.whole:
-                draft.text = index.rewritten(draft.text, self.paths, self._full_paths(portion))
+                draft.text = index.rewritten(draft.text, self.paths, self.names)
             elif portion.stays:
                 ours = PathMap(tuple((share.path, share.new_path) for share in portion.shares))
                 draft.text = index.rewritten(draft.text, ours, NameMap(()))
@@ -229,16 +229,13 @@ class Relocator:
             what = f"not an index that can be read ({error}); its bytes stay as they are"
             self.left_alone.append(LeftAlone(str(file), what))
 
-    def _full_paths(self, portion: Portion) -> NameMap:
-        return NameMap(((portion.source.name, portion.target.name),), self.paths)
-
     def _split_index(self, draft: Draft, portion: Portion) -> None:
         """Take the entries of the sessions that leave; the rest is the other project's."""
         wanted = {session_of(entry) for entry in portion.entries}
         present = {session_of(item.name) for item in portion.directory.transcripts}
         olds = {share.path for share in portion.shares}
         wanted |= index.sessions_of(draft.text, olds) - present
-        names = self._full_paths(portion)
+        names = NameMap(((portion.source.name, portion.target.name),), self.paths)
         portion.listed = [
             (key, index.entry_rewritten(raw, self.paths, names))
             for key, raw in index.entries(draft.text)

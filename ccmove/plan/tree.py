@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -19,16 +20,16 @@ from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
 MOST_NOTED = 10_000  # names by which a directory is recognised
 
 
+@dataclass(slots=True)
 class Node:
     """One name: where its content is on disk now, and the names below it that will differ.
 
     `now` is None for what is not on disk: nothing at all, or something that the run makes.
     """
 
-    def __init__(self, now: Path | None, made: str = "") -> None:
-        self.now = now
-        self.made = made  # "directory" or "file"
-        self.below: dict[str, Node] = {}
+    now: Path | None
+    made: str = ""  # "directory" or "file"
+    below: dict[str, Node] = field(default_factory=dict)
 
     @property
     def is_there(self) -> bool:

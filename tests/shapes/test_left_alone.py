@@ -151,7 +151,7 @@ def test_what_is_too_large_to_look_at_is_counted(
 ) -> None:
     root = bench.state.config_dir
     written(root / "big.log", "x" * (5 << 20))
-    written(root / "plugins" / "cache.bin", old.path * (1 << 17))
+    written(root / "commands" / "long.md", old.path * (1 << 17))
     rows = left(bench, old.path, new)
     assert "2 other files" in rows[str(root)]["what"]
 
