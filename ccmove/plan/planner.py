@@ -46,9 +46,10 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     left = list(_transcripts_left(layout, sum(move.transcripts for move in projects)))
     left += [row for case in cases for row in left_behind(case)]
     left += relocator.left_alone
-    places = moved_folders(request, projects)
+    here = moved_folders(request, projects)
+    rewritten = [path for *pair, _ in here for path in pair] if request.project_files else []
     writes = [*placer.writes(), *_config(state, paths, left)]
-    writes += other_documents(layout, request, places, paths, relocator.names, left)
+    writes += other_documents(layout, request, here, paths, relocator.names, left)
     folders = _folders(layout, request)
     written = [write.path for write in writes]
     placer.rename_folders(((Path(old), Path(new)) for old, new in folders), written)
@@ -60,7 +61,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     operations += [prompts] if prompts.scan.lines else []
     operations += [*placer.tree.operations, *made]
     planned = {write.path: write.after for write in (*writes, *made)}
-    left += Search(state, paths, request, places, planned, moved).everything()
+    left += Search(state, paths, request, here, planned, moved).everything()
     own = own_paths(state, paths, (*state.config_paths, *prompts.scan.watched))
     known = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
     return Plan(
@@ -70,9 +71,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         moved=tuple(moved.items()),
         projects=tuple(projects),
         folders=folders,
-        places=tuple(dict.fromkeys(Path(p) for *pair, _ in places for p in pair))
-        if request.project_files
-        else (),
+        places=tuple(dict.fromkeys(map(Path, rewritten))),
         fresh=fresh_pairs(paths, known, own),
         own=own,
         only_copies=tuple(placer.only_copies),
