@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -18,9 +19,9 @@ from ccmove.plan.documents import JOBS, Folder, desktop_files
 from ccmove.plan.model import LeftAlone, Request
 from ccmove.plan.tree import ends_of
 from ccmove.plan.worktrees import repair_command
-from ccmove.rewrite.jsonspan import NotJsonError, parse, show
+from ccmove.rewrite.config import mentions
+from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.splice import walk
 from ccmove.text import command_line, plural
 from ccmove.text import quote as shell_quote
 
@@ -129,25 +130,15 @@ class Search:
 
 def _places(path: Path, text: str, paths: PathMap) -> str:
     """Where in the file: pointers for JSON, else lines; the first few of them."""
-    found = list(_pointers(text, paths)) if path.suffix == ".json" else []
+    found: list[str] = []
+    if path.suffix == ".json":
+        with contextlib.suppress(NotJsonError):
+            found = [pointer for pointer, _ in mentions(text, paths)]
     if not found:
         lines = enumerate(text.split("\n"), 1)
         found = [f"line {number}" for number, line in lines if paths.is_named_in(line)]
     more = [f"and {len(found) - MOST_PLACES} more"] if len(found) > MOST_PLACES else []
     return ", ".join(found[:MOST_PLACES] + more)
-
-
-def _pointers(text: str, paths: PathMap) -> Iterator[str]:
-    try:
-        root = parse(text)
-    except NotJsonError:
-        return
-    for spot in walk(root):
-        if isinstance(spot.node.value, str) and paths.is_named_in(spot.node.value):
-            yield show(spot.pointer)
-        for key in spot.node.keys:
-            if paths.is_named_in(key.value):
-                yield show((*spot.pointer, key.value))
 
 
 def _files_below(path: Path) -> Iterator[Path]:
