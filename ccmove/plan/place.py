@@ -38,6 +38,10 @@ class Draft:
     mode: int = 0o600  # of one that is made
     mtime_ns: int | None = None
 
+    @property
+    def after(self) -> bytes:
+        return self.text.encode("utf-8", "surrogateescape")
+
     def forget(self) -> None:
         """It is set aside: the backup gets it as it is."""
         if self.document is not None:
@@ -48,8 +52,8 @@ class Placer:
     """Plans the operations that bring things together; what can't be decided is a conflict."""
 
     def __init__(self, layout: Layout, on_conflict: str = "refuse") -> None:
+        self.layout = layout
         self.projects = layout.projects
-        self.run = layout.run
         self.on_conflict = on_conflict
         self.tree = Tree(ignores_case=ignores_case(layout.projects))
         self.conflicts: list[tuple[Path, Path]] = []
@@ -85,21 +89,19 @@ class Placer:
         """What all this changes in documents that are on disk."""
         moved = self.tree.moved()
         for path, draft in self._drafts.items():
-            before, after = draft.document, draft.text.encode("utf-8", "surrogateescape")
-            if before is not None and after != before.data:
-                ends = ends_of(path, moved)
-                place = self._place(path, ends)
-                yield Write(
-                    path, ends, place, before.data, after, before.seen, mtime_ns=draft.mtime_ns
-                )
+            document, after, ends = draft.document, draft.after, ends_of(path, moved)
+            if document is not None and after != document.data:
+                place, before, seen = self._place(path, ends), document.data, document.seen
+                yield Write(path, ends, place, before, after, seen, mtime_ns=draft.mtime_ns)
 
     def made(self) -> Iterator[Write]:
         """The files that are made."""
         for path, draft in self._made.items():
-            after = draft.text.encode("utf-8", "surrogateescape")
-            yield Write(path, path, self._place(path), None, after, mode=draft.mode)
+            yield Write(path, path, self._place(path), None, draft.after, mode=draft.mode)
 
     def _place(self, *paths: Path) -> str:
+        if self.layout.real_config_file in paths:
+            return "config"
         is_index = any(p.name == INDEX and p.parent.parent == self.projects for p in paths)
         return "index" if is_index else "other"
 
@@ -121,14 +123,14 @@ class Placer:
 
     def set_aside(self, path: Path, *, only_copy: bool = False) -> None:
         """Into the backup with it; the only copy of something is kept when others are pruned."""
-        aside = self.run / "aside" / str(next(self._set_aside))
+        aside = self.layout.run / "aside" / str(next(self._set_aside))
         self.tree.rename(path, aside)
         if only_copy:
             self.only_copies.append(aside)
 
     def park(self, path: Path) -> Path:
         """Out of the way for a while; where it is meanwhile."""
-        parked = self.run / "parked" / str(next(self._parked))
+        parked = self.layout.run / "parked" / str(next(self._parked))
         self.tree.rename(path, parked)
         return parked
 
@@ -177,8 +179,9 @@ class Placer:
 
     # -- project folders ---------------------------------------------------------------------
 
-    def rename_folders(self, moves: Iterable[Move], written: Iterable[Path]) -> None:
+    def rename_folders(self, moves: Iterable[Move]) -> None:
         """Rename the projects' own folders, which are never merged with anything."""
+        written = [write.path for write in self.writes()]
 
         def park(path: Path) -> Path:
             aside = path.with_name(f"{PARKED}{next(self._parked)}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -14,12 +13,11 @@ from ccmove.claude.ownership import Ledger, cases_of_moves
 from ccmove.claude.reading import Fingerprint, history_file, open_regular, reader
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError
-from ccmove.plan.documents import moved_folders, other_documents
+from ccmove.plan.documents import moved_folders, rewrite_others, rows
 from ccmove.plan.left_alone import Search
 from ccmove.plan.model import LeftAlone, Operation, Plan, Request, Write, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts
 from ccmove.plan.shares import Relocator, left_behind, portions_of, reasons
-from ccmove.plan.tree import ends_of
 from ccmove.rewrite import config, history
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.text import plural
@@ -43,27 +41,22 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     refuse_conflicts(placer)
 
     projects = relocator.moves
+    here = moved_folders(request, projects)
     left = list(_transcripts_left(layout, sum(move.transcripts for move in projects)))
     left += [row for case in cases for row in left_behind(case)]
-    left += relocator.left_alone
-    here = moved_folders(request, projects)
-    rewritten = [path for *pair, _ in here for path in pair] if request.project_files else []
-    writes = [*placer.writes(), *_config(state, paths, left)]
-    writes += other_documents(layout, request, here, paths, relocator.names, left)
+    left += [*relocator.left_alone, *_rewrite_config(state, paths, placer)]
+    left += rewrite_others(placer, rows(layout, request, here), paths, relocator.names)
     folders = _folders(layout, request)
-    written = [write.path for write in writes]
-    placer.rename_folders(((Path(old), Path(new)) for old, new in folders), written)
+    placer.rename_folders((Path(old), Path(new)) for old, new in folders)
 
-    moved, made = placer.tree.moved(), list(placer.made())
-    operations: list[Operation] = [
-        replace(write, ends=ends_of(write.path, moved)) for write in writes
-    ]
-    operations += [prompts] if prompts.scan.lines else []
-    operations += [*placer.tree.operations, *made]
-    planned = {write.path: write.after for write in (*writes, *made)}
+    operations: list[Operation] = [*placer.writes(), *([prompts] if prompts.scan.lines else [])]
+    operations += [*placer.tree.operations, *placer.made()]
+    planned = {op.path: op.after for op in operations if isinstance(op, Write)}
+    moved = placer.tree.moved()
     left += Search(state, paths, request, here, planned, moved).everything()
     own = own_paths(state, paths, (*state.config_paths, *prompts.scan.watched))
     known = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
+    settings = [path for *pair, _ in here for path in pair] if request.project_files else []
     return Plan(
         "move",
         paths,
@@ -71,7 +64,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         moved=tuple(moved.items()),
         projects=tuple(projects),
         folders=folders,
-        places=tuple(dict.fromkeys(map(Path, rewritten))),
+        places=tuple(dict.fromkeys(map(Path, settings))),
         fresh=fresh_pairs(paths, known, own),
         own=own,
         only_copies=tuple(placer.only_copies),
@@ -156,20 +149,17 @@ def fresh_pairs(
 # -- the config file ---------------------------------------------------------------------------
 
 
-def _config(state: State, paths: PathMap, left: list[LeftAlone]) -> Iterator[Write]:
-    """The config file's new text; `left` gets what in it names a path of the move and stays."""
-    document = state.config
-    if document is None:
-        return
-    text = config.rewritten(document.text, paths)
-    for pointer, value in config.mentions(text, paths):
-        what = f"{pointer}: {value!r} contains the path but is not one"
-        hint = "edit it by hand if it should follow"
-        left.append(LeftAlone(str(state.layout.config_file), what, hint))
-    after = text.encode("utf-8", "surrogateescape")
-    if after != document.data:
-        path = document.path
-        yield Write(path, path, "config", document.data, after, document.seen)
+def _rewrite_config(state: State, paths: PathMap, placer: Placer) -> list[LeftAlone]:
+    """Plan its new text; what in it names a path of the move and stays is left alone."""
+    if state.config is None:
+        return []
+    draft = placer.draft(state.config.path, state.config)
+    draft.text = config.rewritten(draft.text, paths)
+    file, hint = str(state.layout.config_file), "edit it by hand if it should follow"
+    return [
+        LeftAlone(file, f"{pointer}: {value!r} contains the path but is not one", hint)
+        for pointer, value in config.mentions(draft.text, paths)
+    ]
 
 
 # -- the rest ----------------------------------------------------------------------------------
