@@ -33,16 +33,17 @@ def identity(folder: str) -> Identity:
     """The repository whose checkout the folder is; empty when it is none."""
     if not os.path.lexists(os.path.join(folder, ".git")):
         return Identity()  # a subfolder is not the repository that it is in
-    urls = ask(folder, "config", "--get-regexp", r"^remote\..*\.url$").split("\n")
-    found = [_OWNER_AND_NAME.search(url.partition(" ")[2]) for url in urls]
+    urls = ask(folder, "config", "--get-regexp", r"^remote\..*\.url$") or ""
+    found = [_OWNER_AND_NAME.search(url.partition(" ")[2]) for url in urls.split("\n")]
     remotes = frozenset(f"{parts[1]}/{parts[2]}".lower() for parts in found if parts)
-    if ask(folder, "rev-parse", "--is-shallow-repository").strip() != "false":
+    if ask(folder, "rev-parse", "--is-shallow-repository") != "false\n":
         return Identity(remotes)  # its oldest commit is not the first
-    return Identity(remotes, frozenset(ask(folder, "rev-list", "--max-parents=0", "HEAD").split()))
+    roots = ask(folder, "rev-list", "--max-parents=0", "HEAD") or ""
+    return Identity(remotes, frozenset(roots.split()))
 
 
-def ask(folder: str, *arguments: str) -> str:
-    """What git prints; nothing when it can't tell."""
+def ask(folder: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
+    """What git prints; None when it can't tell, or can't do it."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     try:
         done = subprocess.run(
@@ -50,9 +51,9 @@ def ask(folder: str, *arguments: str) -> str:
             env={**kept, **_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=TIMEOUT,
+            timeout=timeout,
             check=False,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+        return None
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None

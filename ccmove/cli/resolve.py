@@ -202,7 +202,7 @@ def at_or_below(bases: Iterable[str], paths: Iterable[str]) -> set[str]:
 
 def known_paths(state: State, *, history: bool = True) -> set[str]:
     """Every project path that the config file, the history or the transcripts name."""
-    known = {*state.config_paths, *(state.history_paths() if history else ())}
+    known = {*state.config_paths, *(state.prompts if history else ())}
     for name in state.directory_names:
         known.update(state.directory(name).named_paths())
     return known

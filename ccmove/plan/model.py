@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Annotated
 
-from ccmove.claude.ownership import LeftAlone as LeftAlone
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Scan
 from ccmove.rewrite.pathmap import PathMap, is_root
@@ -59,6 +58,15 @@ class Request:
     def on_disk(self) -> tuple[tuple[str, str], ...]:
         """The moves as paths to open: a name that is not UTF-8 is spelled otherwise there."""
         return self.folders or self.moves
+
+
+@dataclass(frozen=True, slots=True)
+class LeftAlone:
+    """Something that names OLD and stays as it is."""
+
+    file: str
+    what: str
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.lists import Problem
+from ccmove.claude.state import Problem
 from ccmove.inspect.findings import Choice, Finding
 from ccmove.inspect.survey import Project
 from ccmove.plan.model import Operation, Plan, Write, WriteHistory

@@ -243,7 +243,7 @@ class Undoing:
         if content == now:
             return
         if path.is_relative_to(self.layout.projects) or path.is_relative_to(self.layout.own):
-            draft = self.placer.needed(path)
+            draft = self.placer.draft(path)
             draft.text = content.decode("utf-8", "surrogateescape")
             draft.mtime_ns = mtime
         else:
