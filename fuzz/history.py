@@ -81,11 +81,11 @@ def _check(data: bytes, paths: PathMap, longest: int, skipped: int) -> None:
 
     expected = moved_history(data, paths.map, longest)
     found = history.scan(read, len(data), paths)
-    after = b"".join(history.rewritten(read, found))
+    after = b"".join(after for _, after in history.rewritten(read, found))
     assert after == expected
     assert found.size == len(data)
     assert found.new_size() == len(after)
-    assert found.lines == len(found.starts) == sum(found.counts.values())
+    assert found.lines == len(list(found)) == sum(found.counts.values())
     changed = [a != b for a, b in zip(data.split(b"\n"), after.split(b"\n"), strict=True)]
     assert sum(changed) <= found.lines
     _check_spans(data, found, after)
@@ -94,12 +94,12 @@ def _check(data: bytes, paths: PathMap, longest: int, skipped: int) -> None:
 
 def _check_spans(data: bytes, found: history.Scan, after: bytes) -> None:
     """Every byte outside of the spans is there again, in order."""
-    assert list(found.starts) == sorted(found.starts)
     position, pieces = 0, []
-    for start, end, raw in found.spans():
-        assert position <= start < end
-        pieces += [data[position:start], raw]
-        position = end
+    for start, swap, _ in found:
+        assert position <= start
+        pieces += [data[position:start], swap.new]
+        position = start + len(swap.old)
+        assert data[start:position] == swap.old
     assert b"".join([*pieces, data[position:]]) == after
 
 
@@ -111,7 +111,7 @@ def _check_tail(data: bytes, paths: PathMap, longest: int, skipped: int) -> None
 
     head = b"".join(line + b"\n" for line in data.split(b"\n")[:-1][: skipped % 8])
     tail = history.scan(read, len(data), paths, len(head))
-    after = b"".join(history.rewritten(read, tail, len(head)))
+    after = b"".join(after for _, after in history.rewritten(read, tail, len(head)))
     assert after == moved_history(data[len(head) :], paths.map, longest)
     assert tail.new_size() - len(head) == len(after)
 

@@ -27,8 +27,8 @@ def _prefix(path: str, parent: str) -> str | None:
 _ANY_END = re.compile(rb'[,{]"project":("[^"\\]*")')
 
 
-def _whole(sign: bytes) -> re.Pattern[bytes]:
-    return re.compile(b'"' + re.escape(sign) + b'"')
+def _whole(block: bytes, sign: bytes) -> list[int]:
+    return [match.start() for match in re.finditer(b'"' + re.escape(sign) + b'"', block)]
 
 
 def _part_of_a_line(read: history.Read, position: int, size: int) -> bytes:
@@ -58,7 +58,7 @@ BUGS: dict[str, dict[str, Bug]] = {
     },
     "history": {
         "any project counts": lambda patch: patch(history, "_USUAL_END", _ANY_END),
-        "nothing lies below OLD": lambda patch: patch(history, "_beginning_with", _whole),
+        "nothing lies below OLD": lambda patch: patch(history, "_spots", _whole),
         "a block may end in a line": lambda patch: patch(history, "_whole_lines", _part_of_a_line),
         "no escape is looked at": lambda patch: patch(history, "_ESCAPE", re.compile(b"$^")),
     },

@@ -19,8 +19,8 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Ledger
 from ccmove.claude.reading import is_there, names_in, open_regular, read_document
 from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, look_at, run
-from ccmove.rewrite.history_back import Changed
-from ccmove.rewrite.history_back import from_json as changed_from_json
+from ccmove.rewrite.history import Scan
+from ccmove.rewrite.history_back import from_record
 from ccmove.run import disk
 from ccmove.run.manifest import (
     ID_PATTERN,
@@ -170,9 +170,9 @@ def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
     return document.data
 
 
-def read_changed(directory: Path, wrote: WroteHistory) -> Changed:
+def read_changed(directory: Path, wrote: WroteHistory) -> Scan:
     """What a run changed in the history; RefusedError when its record can't be trusted."""
-    path = directory / "files" / f"{wrote.number}.json"
+    path = directory / "files" / f"{wrote.number}.changes"
     fd = open_regular(path)
     if fd is None:
         raise RefusedError(
@@ -184,7 +184,7 @@ def read_changed(directory: Path, wrote: WroteHistory) -> Changed:
     if sha256(data) != wrote.record:
         raise _changed(path)
     try:
-        return changed_from_json(json.loads(data))
+        return from_record(data)
     except (ValueError, RecursionError):
         raise _changed(path) from None
 

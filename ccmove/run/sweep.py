@@ -54,7 +54,7 @@ def _remove_run(layout: Layout, journal: Journal) -> None:
         return
     saved = layout.run / "files"
     for name in names_in(saved):
-        if name.partition(".")[0].isdigit() and name.endswith((".before", ".after", ".json")):
+        if name.partition(".")[0].isdigit() and name.endswith((".before", ".after", ".changes")):
             disk.remove_file(saved / name, flushed=False)
     for name in names_in(layout.run / "staged"):
         if name.startswith(".ccmove-"):

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
+from ccmove.claude.reading import add_to_hash
 from ccmove.claude.state import ALIASES
 from ccmove.rewrite import history
 from ccmove.rewrite.history import Read, Scan
@@ -18,8 +19,6 @@ from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.backups import read_changed, read_saved
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory, sha256
-
-BLOCK = 1 << 20
 
 
 def way_back(manifest: Manifest) -> PathMap:
@@ -79,27 +78,17 @@ def history_back(
 ) -> tuple[Scan, int | None]:
     """What to change in the history of now, and the date to give back when nothing came since."""
     before, after = wrote.before, wrote.after
-    found = _digests(read, {before.size, after.size}, size)
-    if found.get(before.size) == before.sha256:
+    hashes: dict[int, str] = {}  # of the first so many bytes, in one pass
+    position, digest = 0, hashlib.sha256()
+    for length in sorted({before.size, after.size}):
+        if length <= size:
+            add_to_hash(digest, read, position, length)
+            hashes[length], position = digest.hexdigest(), length
+    if hashes.get(before.size) == before.sha256:
         return Scan(size=size), None
-    changed, back = read_changed(directory, wrote), way_back(manifest)
-    if found.get(after.size) != after.sha256:
-        return lines_back(changed, read, size, back), None
-    scan = spans_back(changed, after.size)
+    kept, back = read_changed(directory, wrote), way_back(manifest)
+    if hashes.get(after.size) != after.sha256:
+        return lines_back(kept, read, size, back), None
+    scan = spans_back(kept, after.size)
     scan.extend(history.scan(read, size, back, start=after.size))
     return scan, before.mtime_ns if size == after.size else None
-
-
-def _digests(read: Read, lengths: set[int], size: int) -> dict[int, str]:
-    """The hash of the first so many bytes, for each length that the file has, in one pass."""
-    found: dict[int, str] = {}
-    position, running = 0, hashlib.sha256()
-    for length in sorted(length for length in lengths if length <= size):
-        while position < length:
-            block = read(position, min(BLOCK, length - position))
-            if not block:
-                return found  # it shrinks while it is read
-            running.update(block)
-            position += len(block)
-        found[length] = running.copy().hexdigest()
-    return found
