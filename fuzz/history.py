@@ -81,7 +81,7 @@ def _check(data: bytes, paths: PathMap, longest: int, skipped: int) -> None:
 
     expected = moved_history(data, paths.map, longest)
     found = history.scan(read, len(data), paths)
-    after = b"".join(after for _, after in history.rewritten(read, found))
+    after = b"".join(history.rewritten(read, found))
     assert after == expected
     assert found.size == len(data)
     assert found.new_size() == len(after)
@@ -111,7 +111,7 @@ def _check_tail(data: bytes, paths: PathMap, longest: int, skipped: int) -> None
 
     head = b"".join(line + b"\n" for line in data.split(b"\n")[:-1][: skipped % 8])
     tail = history.scan(read, len(data), paths, len(head))
-    after = b"".join(after for _, after in history.rewritten(read, tail, len(head)))
+    after = b"".join(history.rewritten(read, tail, len(head)))
     assert after == moved_history(data[len(head) :], paths.map, longest)
     assert tail.new_size() - len(head) == len(after)
 

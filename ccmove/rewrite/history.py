@@ -24,7 +24,9 @@ BLOCK = 256 << 10  # larger ones leave the processor's cache: half as much again
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 Tick = Callable[[int], None]
+Value = tuple[int, bytes, bytes]  # where it begins, its JSON text, a digest of its line
 
+_decoder = json.JSONDecoder(parse_constant=int)  # which takes no NaN: a ValueError
 _ESCAPE = re.compile(rb"\\[/u]")
 # How a line ends that the client wrote. In valid JSON this is the last member but one of the
 # outermost object: the quote follows a comma or brace, and the line ends with the brace.
@@ -39,7 +41,7 @@ class Swap(NamedTuple):
 
     @property
     def move(self) -> tuple[str, str]:
-        return json.loads(self.old.decode()), json.loads(self.new.decode())
+        return decoded(self.old), decoded(self.new)
 
 
 class Scan:
@@ -74,8 +76,7 @@ class Scan:
 
     def new_size(self) -> int:
         """How many bytes the file has after the move."""
-        growth = ((len(swap.new) - len(swap.old)) * n for swap, n in self._times.items())
-        return self.size + sum(growth)
+        return self.size + sum((len(s.new) - len(s.old)) * n for s, n in self._times.items())
 
     def add(self, start: int, swap: Swap, line: bytes) -> None:
         """The value that begins here changes; by its digest the line is known again."""
@@ -102,6 +103,12 @@ def encoded(path: str) -> bytes:
     return quote(path).encode()
 
 
+def decoded(raw: bytes) -> str:
+    """The path that a JSON string spells."""
+    path: str = json.loads(raw.decode())
+    return path
+
+
 # -- finding what moves ----------------------------------------------------------------------------
 
 
@@ -120,37 +127,23 @@ def scan(
     found = Scan(start)
     needles = (*paths.needles(), *(watch.needles() if watch is not None else ()))
     swaps: dict[bytes, Swap | None] = {}  # by the spelling
-    for value in project_values(read, size, needles, found, tick):
-        if value.raw not in swaps:
-            after = paths.map(value.path)
-            swaps[value.raw] = None if after is None else Swap(value.raw, encoded(after))
-            if after is None and watch is not None and watch.covers(value.path):
-                found.watched.add(value.path)
-        swap = swaps[value.raw]
+    for at, raw, line in project_values(read, size, needles, found, tick):
+        if raw not in swaps:
+            path = decoded(raw)
+            after = paths.map(path)
+            swaps[raw] = None if after is None else Swap(raw, encoded(after))
+            if after is None and watch is not None and watch.covers(path):
+                found.watched.add(path)
+        swap = swaps[raw]
         if swap is not None:
-            found.add(value.start, swap, value.digest())
+            found.add(at, swap, line)
     return found
-
-
-class Value(NamedTuple):
-    """The `project` of a line, whose JSON text `raw` begins at `start` in the file."""
-
-    start: int
-    raw: bytes
-    path: str
-    head: bytes  # of the line, before the value
-    tail: bytes
-
-    def digest(self) -> bytes:
-        """By this the line is known again, whatever the value and the line's end are by then."""
-        line = b"%b\0%b" % (self.head, self.tail.rstrip(b"\r"))  # valid JSON holds no NUL
-        return hashlib.blake2b(line, digest_size=8).digest()
 
 
 def project_values(
     read: Read, size: int, needles: Iterable[str], found: Scan, tick: Tick | None = None
 ) -> Iterator[Value]:
-    """The `project` of every line that may hold a needle.
+    """Of every line that may hold a needle: where its `project` begins, its bytes, the digest.
 
     It goes on from `found.size`, which follows, and counts there what can't be read.
     """
@@ -174,28 +167,21 @@ def project_values(
 
 def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes, bool]]:
     """All bytes from `start` on: whole lines, or else a part of a line that is too long."""
+    length = BLOCK
     in_long_line = False
-    while start < size and (block := _whole_lines(read, start, size)):
+    while start < size and (block := read(start, min(length, LONGEST_LINE, size - start))):
         if in_long_line:
             block = block[: block.find(b"\n") + 1 or None]  # what follows is read again
+        elif start + len(block) < size:
+            end = block.rfind(b"\n") + 1
+            if not end and length < LONGEST_LINE:
+                length *= 2
+                continue
+            block = block[: end or None]
         is_end = block.endswith(b"\n") or start + len(block) >= size
         yield start, block, is_end and not in_long_line
         start += len(block)
-        in_long_line = not is_end
-
-
-def _whole_lines(read: Read, start: int, size: int) -> bytes:
-    """A block that ends where a line does; a part of a line when that is too long."""
-    length = min(BLOCK, LONGEST_LINE)
-    while True:
-        block = read(start, min(length, size - start))
-        if start + len(block) >= size:
-            return block
-        if b"\n" in block:
-            return block[: block.rfind(b"\n") + 1]
-        if len(block) < length or length == LONGEST_LINE:
-            return block  # or the file has shrunk: whoever compares sizes will notice
-        length = min(2 * length, LONGEST_LINE)
+        length, in_long_line = BLOCK, not is_end
 
 
 def _lines_with(block: bytes, signs: list[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -225,29 +211,23 @@ def _spots(block: bytes, sign: bytes) -> Iterator[int]:
         spot = block.find(opening, end)
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-_decoder = json.JSONDecoder(parse_constant=_no_constant)
-
-
 def _project(line: bytes, start: int) -> Value | None:
     """The `project` of a line if it is a string; raises on what is no JSON text."""
     text = line.decode()
     usual = _USUAL_END.match(line, line.rfind(b'"project":') - 1)
     if usual is not None and _is_surely_json(text):
         begin, end = usual.span(1)
-        path = usual[1][1:-1].decode()
     elif text.startswith("\ufeff"):  # a file may begin with one, but this is a line
         raise NotJsonError("a byte order mark")
     else:
         item = parse(text, lambda pointer: not pointer).get("project")
         if item is None or not isinstance(item.value, str):
             return None
-        path = item.value
         begin, end = (len(text[:place].encode()) for place in (item.start, item.end))
-    return Value(start + begin, line[begin:end], path, line[:begin], line[end:])
+    # By this the line is known again, whatever its value is by then. Valid JSON holds no NUL.
+    rest = line[:begin] + b"\0" + line[end:].rstrip(b"\r")
+    digest = hashlib.blake2b(rest, digest_size=8).digest()
+    return start + begin, line[begin:end], digest
 
 
 def _is_surely_json(text: str) -> bool:
@@ -266,8 +246,8 @@ def paths_in(read: Read, size: int, paths: PathMap) -> dict[str, int]:
 # -- writing it ------------------------------------------------------------------------------------
 
 
-def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[tuple[bytes, bytes]]:
-    """The bytes of `start`..`found.size`, block by block: as they are, and with the new values."""
+def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
+    """The bytes of `start`..`found.size` with the new values, block by block."""
     rows = iter(found)
     at, swap, _ = next(rows, (found.size, None, b""))
     for position, block, _ in blocks(read, start, found.size):
@@ -277,4 +257,4 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[tuple[bytes, 
             pieces += (block[done : at - position], swap.new)
             done = at - position + len(swap.old)
             at, swap, _ = next(rows, (found.size, None, b""))
-        yield block, b"".join((*pieces, block[done:])) if done else block
+        yield b"".join((*pieces, block[done:])) if pieces else block

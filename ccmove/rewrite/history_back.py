@@ -9,9 +9,8 @@ import json
 import struct
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from typing import Any
 
-from ccmove.rewrite.history import BLOCK, Read, Scan, Swap, encoded, project_values
+from ccmove.rewrite.history import BLOCK, Read, Scan, Swap, decoded, encoded, project_values
 from ccmove.rewrite.pathmap import PathMap
 
 
@@ -25,31 +24,22 @@ def to_record(scan: Scan) -> Iterator[bytes]:
 
 def from_record(data: bytes) -> Scan:
     """What was kept; ValueError for anything that `to_record` can't have made."""
-    head, newline, rows = data.partition(b"\n")
-    pairs = json.loads(head)
-    if not newline or not isinstance(pairs, list):
-        raise ValueError("not what is kept of a history")
-    swaps = [_swap(pair) for pair in pairs]
-    kept = Scan()
-    end = 0
+    head, _, rows = data.partition(b"\n")
+    kept, end = Scan(), 0
     try:
+        swaps = [Swap(old.encode(), new.encode()) for old, new in json.loads(head)]
         for start, number, line in Scan.ROW.iter_unpack(rows):
             if start < end:
                 raise ValueError("values that overlap")
             kept.add(start, swaps[number], line)
             end = start + len(swaps[number].old)
-    except (struct.error, IndexError):
-        raise ValueError("a part of a row, or one without its swap") from None
+        if not all(isinstance(path, str) for move in kept.counts for path in move):
+            raise ValueError("a value that is no string")
+    except (AttributeError, IndexError, TypeError, struct.error):
+        raise ValueError("not what is kept of a history") from None
+    if b"".join(to_record(kept)) != data:
+        raise ValueError("not as it is kept")
     return kept
-
-
-def _swap(pair: Any) -> Swap:
-    if not isinstance(pair, list) or [type(raw) for raw in pair] != [str, str]:
-        raise ValueError("not a pair of strings")
-    swap = Swap(pair[0].encode(), pair[1].encode())
-    if not all(isinstance(path, str) for path in swap.move):
-        raise ValueError("not a pair of JSON strings")
-    return swap
 
 
 def spans_back(kept: Scan, size_after: int) -> Scan:
@@ -81,13 +71,12 @@ def lines_back(kept: Scan, read: Read, size: int, back: PathMap) -> Scan:
         if not any(needle in path for needle in needles):
             needles.append(path)
     found = Scan()
-    for value in project_values(read, size, needles, found):
-        key = value.raw, value.digest()
-        old = written.get(key)
-        if later.get(key):
-            written[key] = later[key].popleft()
-        if old is None and (new := back.map(value.path)) is not None:
+    for start, raw, line in project_values(read, size, needles, found):
+        old = written.get((raw, line))
+        if later.get((raw, line)):
+            written[raw, line] = later[raw, line].popleft()
+        if old is None and (new := back.map(decoded(raw))) is not None:
             old = encoded(new)
         if old is not None:
-            found.add(value.start, Swap(value.raw, old), key[1])
+            found.add(start, Swap(raw, old), line)
     return found

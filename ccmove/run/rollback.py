@@ -294,7 +294,7 @@ class Rollback:
             )
             if scan.lines:
                 fresh = self._fresh(wrote)
-                pieces = (after for _, after in history.rewritten(reader(fd), scan))
+                pieces = history.rewritten(reader(fd), scan)
                 disk.write_new(fresh, pieces, Attributes.of(found, mtime))
                 disk.replace(fresh, wrote.path)
         finally:

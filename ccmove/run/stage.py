@@ -14,11 +14,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import BinaryIO
 
-from ccmove.claude.reading import Fingerprint, open_regular, reader, sha256_of
+from ccmove.claude.reading import Fingerprint, add_to_hash, open_regular, reader, sha256_of
 from ccmove.errors import CcmoveError, StaleLookError, again
 from ccmove.plan.model import Write, WriteHistory
 from ccmove.rewrite import history, history_back
-from ccmove.rewrite.history import Read, Scan
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.run import disk
 from ccmove.run.disk import Attributes
@@ -78,10 +77,8 @@ class StagedHistory:
         self.write = write
         self.path = staged
         self.paths = paths
-        self.scan: Scan = write.scan
+        self.scan = write.scan
         self._seen = write.seen
-        self._mode = 0o600
-        self._size = 0  # of the staged file
         self._before = hashlib.sha256()
         self._after = hashlib.sha256()
         self._files = Path()
@@ -93,33 +90,31 @@ class StagedHistory:
 
     def stage(self, tick: Tick | None = None) -> None:
         """Write the new history; it is read back, and has the size that was planned."""
-        with _opened(self.write.path) as file:
-            found = os.fstat(file.fileno())
-            pieces = self._pieces(reader(file.fileno()), self.scan, tick=tick)
-            disk.write_new(self.path, pieces, Attributes.of(found, self.write.mtime_ns))
-        self._mode = stat.S_IMODE(found.st_mode)
-        self._size, planned = os.lstat(self.path).st_size, self.scan.new_size()
-        if self._size != planned or sha256_of(self.path) != self._after.hexdigest():
-            what = f"{self._size} bytes instead of {planned}"
-            raise CcmoveError(f"the new history is not as planned: {what}")
-
-    def _pieces(
-        self, read: Read, scan: Scan, start: int = 0, tick: Tick | None = None
-    ) -> Iterator[bytes]:
-        """What to write. Both versions are hashed beside that; one block waits at most."""
-        done = start
-        with ThreadPoolExecutor(2) as beside:
+        with _opened(self.write.path) as file, ThreadPoolExecutor(1) as beside:
+            found, read = os.fstat(file.fileno()), reader(file.fileno())
             hashing: list[Future[None]] = []
-            for before, after in history.rewritten(read, scan, start):
-                wait(hashing)
-                hashing = [
-                    beside.submit(self._before.update, before),
-                    beside.submit(self._after.update, after),
-                ]
-                done += len(before)
-                if tick:
-                    tick(done, scan.size)
-                yield after
+            planned = self.scan.new_size()
+
+            def pieces() -> Iterator[bytes]:
+                """Hashed beside the writing; the old content then, while the new is flushed."""
+                done = 0
+                for piece in history.rewritten(read, self.scan):
+                    wait(hashing[-1:])  # else blocks would pile up in memory
+                    hashing.append(beside.submit(self._after.update, piece))
+                    done += len(piece)
+                    if tick:
+                        tick(done, planned)
+                    yield piece
+                hashing.append(beside.submit(add_to_hash, self._before, read, 0, self.scan.size))
+
+            disk.write_new(self.path, pieces(), Attributes.of(found, self.write.mtime_ns))
+            read_back = sha256_of(self.path)
+            for one in hashing:
+                one.result()
+        size = os.lstat(self.path).st_size
+        if size != planned or read_back != self._after.hexdigest():
+            what = f"{size} bytes instead of {planned}"
+            raise CcmoveError(f"the new history is not as planned: {what}")
 
     def look_again(self) -> bool:
         """Under the lock: what was appended since the plan goes into the staged file too.
@@ -132,31 +127,27 @@ class StagedHistory:
             if now == seen:
                 return False
             read = reader(file.fileno())
-            self._refuse_other_change(now, read)
+            is_same = (now.inode, now.device) == (seen.inode, seen.device)
+            ends_a_line = seen.size == 0 or read(seen.size - 1, 1) == b"\n"
+            if not is_same or now.size <= seen.size or not ends_a_line:
+                raise _keeps_changing(self.write.path)  # it may only grow, by whole lines
             tail = history.scan(read, now.size, self.paths, start=seen.size)
-            added = b"".join(self._pieces(read, tail, seen.size))
+            added = b"".join(history.rewritten(read, tail, seen.size))
             disk.append(self.path, added, Attributes.of(found))
+            add_to_hash(self._before, read, seen.size, now.size)
+        self._after.update(added)
         self.scan.extend(tail)
-        self._size += len(added)
         self._seen = now
         return True
-
-    def _refuse_other_change(self, now: Fingerprint, read: Read) -> None:
-        """It may only have grown, by whole lines."""
-        seen = self._seen
-        same_file = (now.inode, now.device) == (seen.inode, seen.device)
-        whole_lines = seen.size == 0 or read(seen.size - 1, 1) == b"\n"
-        if not same_file or now.size <= seen.size or not whole_lines:
-            raise _keeps_changing(self.write.path)
 
     def record(self) -> WroteHistory:
         """With what the backup keeps of the history for good: the values that change."""
         path = self._files / f"{self.number}.changes"
         disk.remove_file(path, flushed=False)
         disk.write_new(path, history_back.to_record(self.scan))
-        seen = self._seen
-        before = Content(self._before.hexdigest(), seen.size, self._mode, seen.mtime_ns)
-        after = Content(self._after.hexdigest(), self._size)
+        seen, mode = self._seen, stat.S_IMODE(os.lstat(self.path).st_mode)
+        before = Content(self._before.hexdigest(), seen.size, mode, seen.mtime_ns)
+        after = Content(self._after.hexdigest(), self.scan.new_size())
         return WroteHistory(self.number, self.write.path, before, after, sha256_of(path))
 
 

@@ -136,11 +136,11 @@ ROWS = GOOD.partition(b"\n")[2]
 FIRST, SECOND = ROWS[: Scan.ROW.size], ROWS[Scan.ROW.size :]
 
 
+PAIR, OTHER = ['"a"', '"b"'], ['"c"', '"d"']
+
+
 def record(*swaps: Any, rows: bytes = ROWS) -> bytes:
     return json.dumps(swaps).encode() + b"\n" + rows
-
-
-PAIR = ['"a"', '"b"']
 
 
 @pytest.mark.parametrize(
@@ -165,16 +165,21 @@ PAIR = ['"a"', '"b"']
         record(PAIR, ['"a"']),
         record(PAIR, ['"a"', '"b"', '"c"']),
         record(PAIR, ['"a"', 1]),
+        record(PAIR, ['"c"', "[]"]),
         record(PAIR, ['"a"', '"b" x']),
         record(PAIR, ['"\ud800"', '"b"']),
-        record(PAIR, PAIR, rows=SECOND + FIRST),
-        record(PAIR, PAIR, rows=FIRST + FIRST),
-        record(PAIR, PAIR, rows=FIRST + Scan.ROW.pack(1 << 40, 2, b"")),
+        record(PAIR, PAIR),
+        record(OTHER, PAIR, rows=SECOND),
+        record(PAIR, OTHER, rows=FIRST),
+        record(PAIR, OTHER, rows=SECOND + FIRST),
+        record(PAIR, OTHER, rows=FIRST + FIRST),
+        record(PAIR, OTHER, rows=FIRST + Scan.ROW.pack(1 << 40, 2, b"")),
+        record(PAIR, ['"\0c\0"\0', '"d"']),
     ],
 )
 def test_what_was_not_kept_like_this_is_refused(data: bytes) -> None:
     from_record(GOOD)
-    from_record(record(PAIR, PAIR))
+    from_record(record(PAIR, OTHER))
     with pytest.raises(ValueError):
         from_record(data)
 
