@@ -7,11 +7,13 @@ change is taken out, by the three-way rules of `rewrite.threeway`; what came lat
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ccmove.claude.reading import add_to_hash
+from ccmove.claude.reading import Fingerprint, add_to_hash, open_regular, reader
 from ccmove.claude.state import ALIASES
+from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
 from ccmove.rewrite.history import Read, Scan
 from ccmove.rewrite.history_back import lines_back, spans_back
@@ -19,6 +21,7 @@ from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.backups import read_changed, read_saved
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory, sha256
+from ccmove.run.stage import StagedHistory
 
 
 def way_back(manifest: Manifest) -> PathMap:
@@ -92,3 +95,25 @@ def history_back(
     scan = spans_back(kept, after.size)
     scan.extend(history.scan(read, size, back, start=after.size))
     return scan, before.mtime_ns if size == after.size else None
+
+
+def stage_history_back(
+    directory: Path, manifest: Manifest, wrote: WroteHistory, staged: Path
+) -> StagedHistory | None:
+    """The history without the run's change, beside it; None when there is nothing to take out.
+
+    This takes time, so it comes before the client's lock; under that, `look_again` carries over
+    what was appended meanwhile.
+    """
+    fd = open_regular(wrote.path)
+    if fd is None:
+        return None
+    with open(fd, "rb"):
+        seen = Fingerprint.of(os.fstat(fd))
+        scan, mtime = history_back(directory, manifest, wrote, reader(fd), seen.size)
+    if not scan.lines:
+        return None
+    write = WriteHistory(wrote.path, scan, seen, mtime)
+    without = StagedHistory(wrote.number, write, staged, way_back(manifest))
+    without.stage()
+    return without
