@@ -134,8 +134,7 @@ def scan(
             swaps[raw] = None if after is None else Swap(raw, encoded(after))
             if after is None and watch is not None and watch.covers(path):
                 found.watched.add(path)
-        swap = swaps[raw]
-        if swap is not None:
+        if (swap := swaps[raw]) is not None:
             found.add(at, swap, line)
     return found
 
@@ -159,16 +158,14 @@ def project_values(
             if value is not None:
                 yield value
         found.size = start + len(block)
-        if not is_whole:
-            found.too_long += block.endswith(b"\n") or found.size >= size
+        found.too_long += not is_whole and (block.endswith(b"\n") or found.size >= size)
         if tick:
             tick(found.size - begin)
 
 
 def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes, bool]]:
     """All bytes from `start` on: whole lines, or else a part of a line that is too long."""
-    length = BLOCK
-    in_long_line = False
+    length, in_long_line = BLOCK, False
     while start < size and (block := read(start, min(length, LONGEST_LINE, size - start))):
         if in_long_line:
             block = block[: block.find(b"\n") + 1 or None]  # what follows is read again
@@ -236,11 +233,6 @@ def _is_surely_json(text: str) -> bool:
         return _decoder.raw_decode(text)[1] >= len(text.rstrip("\r"))
     except (ValueError, RecursionError):
         return False
-
-
-def paths_in(read: Read, size: int, paths: PathMap) -> dict[str, int]:
-    """Every path that the map covers and a history names, with how many lines name it."""
-    return {before: n for (before, _), n in scan(read, size, paths).counts.items()}
 
 
 # -- writing it ------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import struct
-from collections import defaultdict, deque
 from collections.abc import Iterator
 
 from ccmove.rewrite.history import BLOCK, Read, Scan, Swap, decoded, encoded, project_values
@@ -44,8 +43,7 @@ def from_record(data: bytes) -> Scan:
 
 def spans_back(kept: Scan, size_after: int) -> Scan:
     """The way back in a file whose first `size_after` bytes are exactly what the run wrote."""
-    found = Scan(size_after)
-    shift = 0
+    found, shift = Scan(size_after), 0
     for start, swap, line in kept:
         if start + shift + len(swap.new) > size_after:
             raise ValueError("a change behind the end of the file")
@@ -59,24 +57,20 @@ def lines_back(kept: Scan, read: Read, size: int, back: PathMap) -> Scan:
 
     A line that the run wrote gets its old value; one that came since is mapped by `back`.
     """
-    written: dict[tuple[bytes, bytes], bytes] = {}
-    later: dict[tuple[bytes, bytes], deque[bytes]] = defaultdict(deque)  # of lines that repeat
+    written: dict[tuple[bytes, bytes], list[bytes]] = {}  # old values, by the new one and the line
     for _, swap, line in kept:
-        if (swap.new, line) in written:
-            later[swap.new, line].append(swap.old)
-        else:
-            written[swap.new, line] = swap.old
+        written.setdefault((swap.new, line), []).append(swap.old)
     needles = [*back.needles()]
     for path in dict.fromkeys(swap.move[1] for swap in kept.swaps):
         if not any(needle in path for needle in needles):
             needles.append(path)
     found = Scan()
     for start, raw, line in project_values(read, size, needles, found):
-        old = written.get((raw, line))
-        if later.get((raw, line)):
-            written[raw, line] = later[raw, line].popleft()
-        if old is None and (new := back.map(decoded(raw))) is not None:
+        if olds := written.get((raw, line)):
+            old = olds.pop(0) if len(olds) > 1 else olds[0]  # lines that repeat: in their order
+        elif (new := back.map(decoded(raw))) is not None:
             old = encoded(new)
-        if old is not None:
-            found.add(start, Swap(raw, old), line)
+        else:
+            continue
+        found.add(start, Swap(raw, old), line)
     return found

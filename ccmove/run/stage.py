@@ -117,10 +117,7 @@ class StagedHistory:
             raise CcmoveError(f"the new history is not as planned: {what}")
 
     def look_again(self) -> bool:
-        """Under the lock: what was appended since the plan goes into the staged file too.
-
-        False when there was nothing to carry over.
-        """
+        """Under the lock: what was appended since the plan is carried over; False when nothing."""
         with _opened(self.write.path) as file:
             found = os.fstat(file.fileno())
             seen, now = self._seen, Fingerprint.of(found)

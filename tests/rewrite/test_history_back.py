@@ -190,11 +190,6 @@ def test_a_change_behind_the_end_is_refused() -> None:
         spans_back(kept, len(after) - 10)
 
 
-def test_paths_in_a_history_are_counted() -> None:
-    data = line(OLD) * 2 + line(OLD + "/x") + line(NEW) + line("/z")
-    assert history.paths_in(reader(data), len(data), BOTH_WAYS) == {OLD: 2, OLD + "/x": 1, NEW: 1}
-
-
 def test_a_line_is_known_by_everything_but_its_value_and_its_end() -> None:
     lines = [line(OLD), line(NEW), line(OLD).replace(b"\n", b"\r\n"), line(OLD, "y")]
     same, also, ended, other = (
