@@ -21,8 +21,8 @@ def to_record(scan: Scan) -> Iterator[bytes]:
         yield bytes(scan.rows[start : start + BLOCK])
 
 
-def from_record(data: bytes) -> Scan:
-    """What was kept; ValueError for anything that `to_record` can't have made."""
+def from_record(data: bytes, size_after: int) -> Scan:
+    """What was kept of a history that had this size then; ValueError for anything else."""
     head, _, rows = data.partition(b"\n")
     kept, end = Scan(), 0
     try:
@@ -36,6 +36,8 @@ def from_record(data: bytes) -> Scan:
             raise ValueError("a value that is no string")
     except (AttributeError, IndexError, TypeError, struct.error):
         raise ValueError("not what is kept of a history") from None
+    if end + kept.new_size() > size_after:  # by so much it grew
+        raise ValueError("a change behind the end of the file")
     if b"".join(to_record(kept)) != data:
         raise ValueError("not as it is kept")
     return kept
@@ -45,8 +47,6 @@ def spans_back(kept: Scan, size_after: int) -> Scan:
     """The way back in a file whose first `size_after` bytes are exactly what the run wrote."""
     found, shift = Scan(size_after), 0
     for start, swap, line in kept:
-        if start + shift + len(swap.new) > size_after:
-            raise ValueError("a change behind the end of the file")
         found.add(start + shift, Swap(swap.new, swap.old), line)
         shift += len(swap.new) - len(swap.old)
     return found

@@ -184,7 +184,7 @@ def read_changed(directory: Path, wrote: WroteHistory) -> Scan:
     if sha256(data) != wrote.record:
         raise _changed(path)
     try:
-        return from_record(data)
+        return from_record(data, wrote.after.size)
     except (ValueError, RecursionError):
         raise _changed(path) from None
 

@@ -433,6 +433,7 @@ HISTORIES = {
     "a number": "7\n",
     "too deep": "[" * 50_000 + "\n",
     "cut off": "[]\n1234567",
+    "behind the end": '[["\\"/a\\"", "\\"/b\\""]]\n' + "\0\0\0\0\0\1\0\0" + "\0" * 12,
     "without its swap": "[]\n" + "\0" * 20,
 }
 
