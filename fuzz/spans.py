@@ -58,36 +58,31 @@ def _same_verdict(text: str) -> None:
     try:
         expected = reference(text.removeprefix("\ufeff"))
     except ValueError:
-        for read in (jsonspan.parse, _unopened, jsonspan.loads):
+        for read in (jsonspan.parse, jsonspan.loads):
             try:
                 read(text)
             except NotJsonError:
                 continue
             raise AssertionError(f"{read} takes {text!r}") from None
         return
-    for root in (jsonspan.parse(text), _unopened(text)):
-        assert _value(text, root) == expected
-        assert text[root.start : root.end] == text.removeprefix("\ufeff").strip(" \t\r\n")
+    root = jsonspan.parse(text)
+    assert _value(text, root) == expected
+    assert root.raw == text.removeprefix("\ufeff").strip(" \t\r\n")
+    assert root.canonical
     assert _plain(jsonspan.loads(text)) == expected
-    jsonspan.canonical(text)
-
-
-def _unopened(text: str) -> Node:
-    return jsonspan.parse(text, lambda _: False)
 
 
 def _value(text: str, node: Node) -> Any:
     """The value of a tree, put together from its spans."""
-    if node.opened == "{":
+    assert _plain(node.value) == reference(text[node.start : node.end])
+    if node.kind == "{":
         assert len(node.keys) == len(node.items)
         for key in node.keys:
             assert key.value == reference(text[key.start : key.end])
-        return {key.value: _value(text, item) for key, item in node.members()}
-    if node.opened == "[":
+        return {name: _value(text, item) for name, item in node.members().items()}
+    if node.kind == "[":
         return [_value(text, item) for item in node.items]
-    value = reference(text[node.start : node.end])
-    assert _plain(node.value) == value
-    return value
+    return reference(text[node.start : node.end])
 
 
 def _plain(value: Any) -> Any:
@@ -100,19 +95,13 @@ def _plain(value: Any) -> Any:
 
 
 def _spans(source: Source) -> None:
-    """All of a valid text, some of it opened; pointers lead to what they name."""
-    opened = source.byte()
+    """All of a valid text; pointers lead to what they name."""
+    source.byte()  # the kept inputs have one more
     text = blank(source) + document(source, NAMES) + blank(source)
     _same_verdict(text)
-    root = jsonspan.parse(text, lambda pointer: opened >> min(len(pointer), 7) & 1 == 0)
     expected = reference(text)
-    assert _value(text, root) == expected
-    for node, pointer in containers(root):
-        assert node.get("no such name") is None
-        for number, item in enumerate(node.items):
-            token = node.keys[number].value if node.keys else number
-            if isinstance(token, int) or node.get(token) is item:
-                assert _deep(expected, (*pointer, token)) == _value(text, item)
+    for pointer, string in jsonspan.strings(jsonspan.loads(text)):
+        assert string in (_deep(expected, pointer), *pointer[-1:])
 
 
 def _deep(value: Any, pointer: Pointer) -> Any:
@@ -125,15 +114,9 @@ def _names(node: Node) -> list[str]:
     return [key.value for key in node.keys]
 
 
-def containers(node: Node, pointer: Pointer = ()) -> Iterator[tuple[Node, Pointer]]:
-    """Objects and lists with their pointers; of members with one name only the one that counts."""
-    if not node.opened:
-        return
-    yield node, pointer
-    for number, item in enumerate(node.items):
-        token = node.keys[number].value if node.keys else number
-        if isinstance(token, int) or node.get(token) is item:
-            yield from containers(item, (*pointer, token))
+def containers(text: str) -> list[Node]:
+    """Objects and lists; of members with one name only the one that counts."""
+    return [node for _, node in jsonspan.walk(jsonspan.parse(text)) if node.kind in "{["]
 
 
 # -- splices ---------------------------------------------------------------------------------------
@@ -170,9 +153,9 @@ def _undone_later(source: Source) -> None:
     text = document(source, NAMES, unique=True)
     after = apply(text, _all_splices(source, text))
     added: list[Splice] = []
-    for node, _ in containers(jsonspan.parse(after)):
-        if node.opened == "{" and source.yes():
-            added += make.add_items(after, node, [(LATER, str(len(added)))])
+    for node in containers(after):
+        if node.kind == "{" and source.yes():
+            added += make.add_items(node, [(LATER, str(len(added)))])
     result, lost = _taken_out(text, after, apply(after, added))
     assert EVERYTHING not in lost
     assert sorted(_later_values(reference(result))) == sorted(str(n) for n in range(len(added)))
@@ -192,7 +175,7 @@ def _splices(source: Source, text: str) -> tuple[list[Splice], list[Splice]]:
     in_place: list[Splice] = []
     others: list[Splice] = []
     removed: list[Node] = []
-    for node, _ in containers(jsonspan.parse(text)):
+    for node in containers(text):
         if any(gone.start <= node.start < gone.end for gone in removed):
             continue
         gone = {n for n in range(len(node.items)) if source.below(3) == 1}
@@ -200,7 +183,7 @@ def _splices(source: Source, text: str) -> tuple[list[Splice], list[Splice]]:
         removed += [node.items[number] for number in gone]
         in_place += _in_place(source, node, gone)
         fresh = [(f"fresh{i}", leaf(source)) for i in range(source.below(3))]
-        others += make.add_items(text, node, fresh)
+        others += make.add_items(node, fresh)
     return in_place, others
 
 
@@ -212,7 +195,7 @@ def _in_place(source: Source, node: Node, gone: set[int]) -> Iterator[Splice]:
         if name and name not in names:
             names[number] = name
             yield make.set_string(node.keys[number], name)
-        if not node.items[number].opened and source.yes():
+        if node.items[number].kind not in "{[" and source.yes():
             yield make.set_raw(node.items[number], leaf(source))
 
 

@@ -32,7 +32,7 @@ from ccmove.claude.reading import (
 )
 from ccmove.errors import RefusedError, look_at
 from ccmove.rewrite.history import LONGEST_LINE
-from ccmove.rewrite.jsonspan import NotJsonError, loads, parse
+from ccmove.rewrite.jsonspan import NotJsonError, loads
 
 INDEX = "sessions-index.json"
 ALIASES = ".session-aliases"
@@ -213,9 +213,7 @@ class State:
         if self.config is None:
             return None
         try:
-            with contextlib.suppress(NotJsonError):
-                return loads(self.config.text)
-            return parse(self.config.text)  # to fail again: it says more exactly what is wrong
+            return loads(self.config.text)
         except NotJsonError as error:
             raise RefusedError(
                 f"{self.layout.config_file} is not valid JSON ({error})",

@@ -46,7 +46,7 @@ def backups_command(
         raise UsageError("--keep and --older-than go with --prune", run(*KEEP_TEN))
     rows = list_backups(layout)
     if identifiers and not prune:
-        rows = [row for row in rows if row.identifier in identifiers]
+        rows = [row for row in rows if row.id in identifiers]
     return rows, show_backups
 
 

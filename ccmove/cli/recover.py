@@ -10,7 +10,7 @@ from ccmove.cli import options as shared
 from ccmove.cli.boundary import Answer, Call
 from ccmove.report.move import show_result
 from ccmove.report.result import Result
-from ccmove.run import rollback, sweep
+from ccmove.run import journal, rollback
 from ccmove.run.journal import was_interrupted
 from ccmove.run.locks import own_lock
 from ccmove.run.preflight import refuse_foreign_state, refuse_links_of_ours
@@ -37,6 +37,6 @@ def recover(layout: Layout, *, set_aside: bool = False) -> Result:
         return Result("recovered", layout)
     with own_lock(layout), termination_as_interrupt():
         if set_aside:
-            settled = f"the interrupted run {sweep.set_aside(layout)} was set aside"
+            settled = f"the interrupted run {journal.set_aside(layout)} was set aside"
             return Result("recovered", layout, settled=settled)
         return Result("recovered", layout, settled=rollback.roll_back(layout))

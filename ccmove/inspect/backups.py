@@ -1,4 +1,4 @@
-"""What backups there are, and which of them still stand."""
+"""The rows of `ccmove backups`: what backups there are, and which of them still stand."""
 
 from __future__ import annotations
 
@@ -7,39 +7,36 @@ from dataclasses import dataclass
 
 from ccmove.claude.layout import Layout
 from ccmove.inspect.survey import measured
-from ccmove.run import backups
-
-
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """One row of `ccmove backups`."""
-
-    identifier: str
-    kind: str
-    moves: tuple[tuple[str, str], ...]
-    stands: bool
-    undoes: str | None
-    size: int
-    problem: str | None = None
-    only_copy: bool = False  # of something that lost a conflict
-
+from ccmove.run.backups import Backup, all_backups, holds_only_copy, unfinished_ids
 
 SET_ASIDE = "could not be rolled back and was set aside: nothing of it is ever removed"
 
 
-def list_backups(layout: Layout, known: Iterable[backups.Backup] | None = None) -> list[Backup]:
-    """Every backup, newest first."""
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One backup, as `--json` tells it."""
+
+    id: str
+    moves: tuple[tuple[str, str], ...] = ()
+    kind: str = "?"
+    undoes: str | None = None
+    stands: bool = False
+    only_copy: bool = False  # of something that lost a conflict
+    bytes: int = 0
+    error: str | None = None
+
+
+def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[Row]:
+    """Every backup, newest first; runs that were set aside come before them."""
     rows = []
-    for backup in backups.all_backups(layout) if known is None else known:
+    for backup in all_backups(layout) if known is None else known:
         size, m = measured(layout.backups / backup.id).size, backup.manifest
-        if m is None:
-            problem = backup.problem.message if backup.problem is not None else None
-            rows.append(Backup(backup.id, "?", (), False, None, size, problem))
-        else:
-            only = backups.holds_only_copy(layout, backup)
-            row = Backup(backup.id, m.kind, m.moves, backup.stands, m.undoes, size, only_copy=only)
-            rows.append(row)
-    for identifier in backups.unfinished_ids(layout):
+        if m is not None:
+            only = holds_only_copy(layout, backup)
+            rows.append(Row(backup.id, m.moves, m.kind, m.undoes, backup.stands, only, size))
+        elif backup.problem is not None:
+            rows.append(Row(backup.id, bytes=size, error=backup.problem.message))
+    for identifier in unfinished_ids(layout):
         size = measured(layout.unfinished / identifier).size
-        rows.append(Backup(identifier, "unfinished", (), False, None, size, SET_ASIDE))
+        rows.append(Row(identifier, kind="unfinished", bytes=size, error=SET_ASIDE))
     return rows[::-1]

@@ -6,11 +6,13 @@ shell's own, and none of them overwrites anything.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from dataclasses import replace
+from pathlib import Path, PureWindowsPath
 
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.ownership import folder_exists
@@ -20,7 +22,7 @@ from ccmove.errors import CcmoveError, UnsettledError
 from ccmove.inspect.backups import list_backups
 from ccmove.inspect.findings import KINDS, Choice, CommandLine, Examination, Finding
 from ccmove.inspect.lost import Finder
-from ccmove.inspect.survey import Directory, Survey, Tick, is_session
+from ccmove.inspect.survey import Directory, Survey, Tick
 from ccmove.rewrite.jsonspan import NotJsonError, loads
 from ccmove.run.journal import read_journal
 from ccmove.text import command_line, plural, quote
@@ -47,107 +49,92 @@ def examine(
     ]
     found = [*_own(survey, command), *finder.findings(command)]
     for directory in survey.directories:
-        found += _directory(survey, directory, command)
-    for session, names in survey.places_of_sessions.items():
-        if len(names) > 1 and SESSION_ID.fullmatch(session):
-            found += _copies(session, [survey.directory_by_name[name] for name in names])
+        names = (directory.name, str(directory.path), *directory.claims)
+        about = _directory(survey, directory, command)
+        found += [replace(finding, names=(*finding.names, *names)) for finding in about]
+    for session, places in survey.places_of_sessions.items():
+        if len(places) > 1 and SESSION_ID.fullmatch(session):
+            found += _copies(session, [survey.directory_by_name[name] for name in places])
     order = list(KINDS)
     found.sort(key=lambda finding: order.index(finding.kind))
-    return Examination(survey, tuple(found), tuple(notes), command("doctor", "--fix"))
+    return Examination(survey, tuple(found), tuple(notes))
 
 
 def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
-    """An interrupted run, what could not be read, and backups of no use; rows are newest first."""
+    """An interrupted run, what could not be read, and backups of no use."""
     layout = survey.layout
+    journal = str(layout.journal)
     try:
         if (run := read_journal(layout)) is not None:
-            choice = Choice("take it back", action="recover", sure=True)
             yield Finding(
                 "interrupted-run",
-                str(layout.journal),
+                journal,
                 f"the run {run.id} did not come to its end",
                 command("recover"),
                 names=(run.id,),
-                choices=(choice,),
+                choices=(Choice("take it back", action="recover", sure=True),),
             )
     except UnsettledError as error:
-        aside = command("recover", "--set-aside")
-        yield Finding("interrupted-run", str(layout.journal), error.message, aside)
+        yield Finding("interrupted-run", journal, error.message, command("recover", "--set-aside"))
     for problem in survey.problems:
         look, name = command_line(["ls", "-ld", problem.file]), os.path.basename(problem.file)
         yield Finding("unreadable", problem.file, problem.what, look, names=(name,))
-    rows = list_backups(layout, survey.backups)
+    rows = list_backups(layout, survey.backups)  # the newest first
     for row in rows:
         if row.kind == "unfinished":
-            path, what = str(layout.unfinished / row.identifier), f"the run {row.identifier}"
-            yield Finding("unfinished-run", path, what, command("backups"), names=(row.identifier,))
-        elif row.problem is not None:
-            path = str(layout.backups / row.identifier)
+            path, what = str(layout.unfinished / row.id), f"the run {row.id}"
+            yield Finding("unfinished-run", path, what, command("backups"), names=(row.id,))
+        elif row.error is not None:
+            path = str(layout.backups / row.id)
             look = command_line(["ls", "-l", path])
-            yield Finding("damaged-backup", path, row.problem, look, names=(row.identifier,))
+            yield Finding("damaged-backup", path, row.error, look, names=(row.id,))
     limit = time.strftime("%Y%m%d", time.gmtime(time.time() - PRUNE_AFTER_DAYS * 86400))
-    if old := [row for row in rows[PRUNE_KEEP:] if row.identifier[:8] < limit]:
-        number = f"{plural(len(old), 'backup')} older than {PRUNE_AFTER_DAYS} days"
-        options = ("--keep", str(PRUNE_KEEP), "--older-than", f"{PRUNE_AFTER_DAYS}d")
-        yield Finding(
-            "backups",
-            str(layout.backups),
-            f"{number}, {size(sum(row.size for row in old))}",
-            command("backups", "--prune", *options),
-            names=("backups",),
-            choices=(Choice("remove them for good", action="prune"),),
-        )
+    if old := [row for row in rows[PRUNE_KEEP:] if row.id[:8] < limit]:
+        what = f"{plural(len(old), 'backup')} older than {PRUNE_AFTER_DAYS} days"
+        what += f", {size(sum(row.bytes for row in old))}"
+        which = ("--keep", str(PRUNE_KEEP), "--older-than", f"{PRUNE_AFTER_DAYS}d")
+        prune = command("backups", "--prune", *which)
+        remove = Choice("remove them for good", action="prune")
+        path = str(layout.backups)
+        yield Finding("backups", path, what, prune, names=("backups",), choices=(remove,))
 
 
 # -- one project directory -----------------------------------------------------------------------
 
 
 def _directory(survey: Survey, directory: Directory, command: CommandLine) -> Iterator[Finding]:
+    memory = directory.amounts.get(MEMORY)
+    has_worth = directory.case.directory.transcripts or (memory and memory.files)
     nested = list(_nested(survey, directory))
     yield from nested
     if len(directory.claims) > 1:
         yield _shared(survey, directory, command)
-    if directory.has_worth:
-        if not directory.claims:
-            yield _unknown(survey, directory, command)
-        yield from _index(directory)
-    elif not nested:
+    if has_worth and not directory.claims:
+        yield _unknown(survey, directory, command)
+    if not has_worth and not nested:
         yield from _left_over(survey, directory)
-    yield from _aliases(directory)
+    yield from _untrue(directory, bool(has_worth))
 
 
 def _shared(survey: Survey, directory: Directory, command: CommandLine) -> Finding:
     lines = []
     for path in directory.claims:
-        number = sum(is_session(item) for item in directory.items_of(path))
         gone = ", its folder is gone" if survey.by_path[path].is_missing else ""
-        lines.append(f"{path}: {plural(number, 'session')}{gone}")
+        lines.append(f"{path}: {plural(len(directory.sessions_of(path)), 'session')}{gone}")
     last = directory.claims[-1]  # one whose folder is gone, if there is any
     option = [] if survey.by_path[last].is_missing else ["--move-folder"]
-    return Finding(
-        "shared-directory",
-        str(directory.path),
-        f"{len(directory.claims)} paths have this name",
-        command(*option, last, "NEW"),
-        tuple(lines),
-        (directory.name, *directory.claims),
-    )
+    fix, what = command(*option, last, "NEW"), f"{len(directory.claims)} paths have this name"
+    return Finding("shared-directory", str(directory.path), what, fix, tuple(lines))
 
 
 def _nested(survey: Survey, directory: Directory) -> Iterator[Finding]:
     for item in directory.case.directory.items:
-        inner = directory.path / item.name
-        if not item.is_dir or item.name == MEMORY or SESSION_ID.fullmatch(item.name):
-            continue
-        transcripts = [name for name in os.listdir(inner) if name.endswith(".jsonl")]
-        if ENCODED.fullmatch(item.name) or any(SESSION_ID.match(name) for name in transcripts):
-            yield Finding(
-                "nested-directory",
-                str(inner),
-                f"{plural(len(transcripts), 'session')}, {size(directory.entries[item.name].size)}",
-                _brought(inner, survey.layout.projects / inner.name),
-                names=(item.name, directory.name),
-            )
+        if item.is_dir and ENCODED.fullmatch(item.name):
+            inner, amount = directory.path / item.name, directory.amounts[item.name]
+            number = sum(name.endswith(".jsonl") for name in os.listdir(inner))
+            what = f"{plural(number, 'session')}, {size(amount.size)}"
+            fix = _brought(inner, survey.layout.projects / item.name)
+            yield Finding("nested-directory", str(inner), what, fix, names=(item.name,))
 
 
 def _brought(source: Path, target: Path) -> str:
@@ -164,46 +151,40 @@ def _unknown(survey: Survey, directory: Directory, command: CommandLine) -> Find
     fix = command("--skip-path-check", directory.name.replace("-", "/"), "NEW")
     if named:
         fix = _brought(directory.path, survey.layout.projects / encode(named[0]))
-    return Finding(
-        "unknown-name",
-        str(directory.path),
-        f"{plural(len(directory.sessions), 'session')}, {size(directory.size)}",
-        fix,
-        tuple(f"its transcripts name {path}" for path in named),
-        (directory.name,),
-    )
+    what = f"{plural(len(directory.sessions_of(None)), 'session')}, {size(directory.size)}"
+    lines = tuple(f"its transcripts name {path}" for path in named)
+    return Finding("unknown-name", str(directory.path), what, fix, lines)
 
 
 def _left_over(survey: Survey, directory: Directory) -> Iterator[Finding]:
     """The client makes an empty one at every start, so that of a living project is none."""
-    files = sum(entry.files for entry in directory.entries.values())
-    if not files and any(survey.by_path[path].exists for path in directory.claims):
+    path, files = str(directory.path), directory.files
+    if not files and any(survey.by_path[claim].exists for claim in directory.claims):
         return
-    path = str(directory.path)
+    what = f"{plural(files, 'file')}, {size(directory.size)}" if files else "empty"
     remove = ["rm", "-ri", path] if files else ["find", path, "-type", "d", "-empty", "-delete"]
-    yield Finding(
-        "leftover-directory",
-        path,
-        f"{plural(files, 'file')}, {size(directory.size)}" if files else "empty",
-        command_line(remove),
-        tuple(sorted(directory.entries))[:MOST_LINES],
-        (directory.name, *directory.claims),
-    )
+    lines = tuple(sorted(directory.amounts))[:MOST_LINES]
+    yield Finding("leftover-directory", path, what, command_line(remove), lines)
 
 
-def _index(directory: Directory) -> Iterator[Finding]:
-    path = directory.path / INDEX
-    names = (directory.name, str(directory.path), *directory.claims)
+def _untrue(directory: Directory, has_worth: bool) -> Iterator[Finding]:
+    """What the index and the list of aliases say and is not so."""
+    index, aliases = str(directory.path / INDEX), str(directory.path / ALIASES)
     try:
-        document = read_document(path)
+        document = read_document(Path(index)) if has_worth else None
         wrong = tuple(_wrong(loads(document.text), directory)) if document is not None else ()
+        aside = command_line(["mv", "-n", index, f"{index}.old"])  # the client makes another
+        if wrong:
+            yield Finding("index", index, plural(len(wrong), "untrue value"), aside, wrong)
     except (CcmoveError, NotJsonError, OSError) as error:
-        look = command_line(["ls", "-l", str(path)])
-        yield Finding("index", str(path), f"can't be read: {error}", look, names=names)
-        return
-    if wrong:
-        aside = command_line(["mv", "-n", str(path), f"{path}.old"])  # the client makes another
-        yield Finding("index", str(path), plural(len(wrong), "untrue value"), aside, wrong, names)
+        yield Finding("index", index, f"can't be read: {error}", command_line(["ls", "-l", index]))
+    with contextlib.suppress(CcmoveError, OSError):
+        document = read_document(Path(aliases))
+        lines = document.text.split("\n") if document is not None else []
+        dead = tuple(line for line in lines if line.startswith("/") and not os.path.isdir(line))
+        edit = f"${{EDITOR:-vi}} {quote(aliases)}"
+        if dead:
+            yield Finding("index", aliases, plural(len(dead), "dead line"), edit, dead)
 
 
 def _wrong(index: object, directory: Directory) -> Iterator[str]:
@@ -216,9 +197,9 @@ def _wrong(index: object, directory: Directory) -> Iterator[str]:
         if whose and session not in sessions:
             yield f"the entry{whose} points nowhere: there is no such transcript"
             continue
-        parts = re.split(r"[\\/]", full) if isinstance(full, str) else []
-        if len(parts) > 2 and parts[-3] == "projects" and parts[-2] != directory.name:
-            yield f"fullPath{whose} points at {parts[-2]}"
+        place = PureWindowsPath(full).parent.name if isinstance(full, str) else directory.name
+        if place != directory.name:
+            yield f"fullPath{whose} points at {place}"
         for key in ("originalPath", "projectPath"):
             path = get(record, key)
             is_other = isinstance(path, str) and not may_be_name_of(directory.name, path)
@@ -226,48 +207,23 @@ def _wrong(index: object, directory: Directory) -> Iterator[str]:
                 yield f"{key}{whose} names {path}, which is gone"
 
 
-def _aliases(directory: Directory) -> Iterator[Finding]:
-    path = directory.path / ALIASES
-    try:
-        document = read_document(path)
-    except (CcmoveError, OSError):
-        return
-    lines = document.text.split("\n") if document is not None else []
-    dead = tuple(line for line in lines if line.startswith("/") and not os.path.isdir(line))
-    if dead:
-        edit = f"${{EDITOR:-vi}} {quote(str(path))}"
-        names = (directory.name, str(directory.path), *directory.claims)
-        yield Finding("index", str(path), plural(len(dead), "dead line"), edit, dead, names)
-
-
 def _copies(session: str, directories: list[Directory]) -> Iterator[Finding]:
-    """The longest is the one to keep; then the one at home there; a copy is younger."""
+    """Of two copies the longer one is kept, then that of the session's own path, then the older."""
     name = f"{session}.jsonl"
 
     def preference(directory: Directory) -> tuple[int, bool, int]:
-        entry = directory.entries[name]
-        return (-entry.size, not directory.case.owner_of.get(session), entry.newest)
+        amount = directory.amounts[name]
+        return (-amount.size, not directory.case.owner_of.get(session), amount.newest)
 
     best, *others = sorted(directories, key=preference)
     for other in others:
-        one, two = best.path / name, other.path / name
-        sizes = [d.entries[name].size for d in (best, other)]
-        is_part = _is_start_of(two, sizes[1], one)
-        same = "the same bytes" if sizes[0] == sizes[1] else "one goes on"
-        drop = ["rm", "-i", str(two)] if is_part else ["ls", "-l", str(one), str(two)]
-        yield Finding(
-            "duplicate-session",
-            session,
-            same if is_part else "different conversations",
-            command_line(drop),
-            (f"{one}: {size(sizes[0])}", f"{two}: {size(sizes[1])}"),
-            (best.name, other.name, str(one), str(two)),
-        )
-
-
-def _is_start_of(one: Path, size_of_one: int, other: Path) -> bool:
-    """Whether the file `other` begins with all the bytes of `one`."""
-    try:
-        return sha256_of(one) == sha256_of(other, size_of_one)
-    except (CcmoveError, OSError):
-        return False
+        one, two = str(best.path / name), str(other.path / name)
+        sizes = best.amounts[name].size, other.amounts[name].size
+        what, fix = "different conversations", ["ls", "-l", one, two]
+        with contextlib.suppress(CcmoveError, OSError):
+            if sha256_of(Path(two)) == sha256_of(Path(one), sizes[1]):  # the longer has all of it
+                what = "the same bytes" if sizes[0] == sizes[1] else "one goes on"
+                fix = ["rm", "-i", two]
+        lines = (f"{one}: {size(sizes[0])}", f"{two}: {size(sizes[1])}")
+        names = (best.name, other.name, one, two)
+        yield Finding("duplicate-session", session, what, command_line(fix), lines, names)

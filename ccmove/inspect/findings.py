@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
 
 from ccmove.inspect.survey import Survey
 from ccmove.text import command_line
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """One kind of finding: its heading, and what it means for the user."""
 
     title: str
@@ -95,8 +96,13 @@ KINDS = {  # the most pressing first
     ),
 }
 
-STATED, SAME_REPOSITORY, ALIKE = range(3)  # what says so: the state itself, git, or little
-CONFIDENCES = ("certain", "likely", "possible")
+
+class Basis(IntEnum):
+    """What says where a lost project is now: the state itself, git, or a likeness."""
+
+    STATED = 0
+    SAME_REPOSITORY = 1
+    ALIKE = 2
 
 
 @dataclass(slots=True)
@@ -104,18 +110,18 @@ class Candidate:
     """A folder that a lost project may be now, with the evidence for and against it."""
 
     path: str
-    level: int = ALIKE
+    basis: Basis = Basis.ALIKE  # the best of its evidence
     evidence: list[str] = field(default_factory=list)
     against: list[str] = field(default_factory=list)
 
     @property
     def confidence(self) -> str:
-        return CONFIDENCES[min(ALIKE, self.level + bool(self.against))]
+        return ("certain", "likely", "possible")[min(2, self.basis + bool(self.against))]
 
     @property
     def settles(self) -> bool:
         """Whether its evidence, if no other folder has the like, leaves no doubt."""
-        return self.level < ALIKE and not self.against
+        return self.basis < Basis.ALIKE and not self.against
 
 
 @dataclass(frozen=True)
@@ -159,7 +165,6 @@ class Examination:
     survey: Survey
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
-    fix: str = "ccmove doctor --fix"  # asks about each
 
     @property
     def exit_code(self) -> int:

@@ -19,30 +19,20 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from ccmove.claude.git import identity
-from ccmove.inspect.findings import (
-    ALIKE,
-    SAME_REPOSITORY,
-    STATED,
-    Candidate,
-    Choice,
-    CommandLine,
-    Finding,
-)
+from ccmove.inspect.findings import Basis, Candidate, Choice, CommandLine, Finding
 from ccmove.inspect.survey import Project, Survey, Tick, ancestors, folders_in
 from ccmove.rewrite.pathmap import tail_below
 from ccmove.text import plural, readable_size
 
 MOST_CANDIDATES = 5
 MOST_FOLDERS = 20_000  # of one walk
+MOST_ASKED = 200  # checkouts of which git is asked
 SEARCH_DEPTH = 6
 NEAR_DEPTH = 2
-MOST_ASKED = 200  # checkouts of which git is asked
 COMMON = 20  # a name that so many folders have says nothing
 SIMILAR = 0.6  # two names, by difflib
 DRIVES = ("/Volumes", "/media", "/mnt", "/run/media")
-_SKIPPED = frozenset(
-    ("node_modules", "__pycache__", "venv", "site-packages", "target", "dist", "build", "vendor")
-)
+SKIPPED = {"node_modules", "venv", "site-packages", "target", "dist", "build", "vendor"}
 PLACES = {
     "memory": "memory file",
     "prompts": "prompt",
@@ -55,7 +45,7 @@ PLACES = {
     "aliases": "list of aliases",
 }
 
-Sign = tuple[str, int, str]  # a folder, how much that says, and what
+Sign = tuple[str, Basis, str]  # a folder, how much that says, and what
 
 
 class Finder:
@@ -64,34 +54,43 @@ class Finder:
     def __init__(self, survey: Survey, roots: Iterable[str] | None, tick: Tick | None) -> None:
         self.survey = survey
         self.searches = roots is not None
-        self.lost = [project for project in survey.projects if _is_lost(project)]
+        self.lost = {path: p for path, p in survey.by_path.items() if _is_lost(p)}
         self.homes: dict[str, tuple[Candidate, ...]] = {}  # of each lost project, best first
         self.along: dict[str, str] = {}  # the lost project that a nested one moves with
         self.cut_short: list[str] = []  # roots with more folders than we look at
-        self._folders: dict[str, bool] = {}  # those that were looked at: is it a checkout?
-        self._by_name: dict[str, list[str]] = defaultdict(list)
-        self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
-        self._repositories: dict[str, set[str]] = defaultdict(set)  # of the path of each clone
-        self._walk, self._identity = cache(self._look_below), cache(identity)
-        self._new_in = cache(self._new_folders)
-        for repository, paths in survey.lists.repositories.items():
+        self._identity = cache(identity)
+        self._remotes: dict[str, dict[str, str]] = defaultdict(dict)  # of a path, by lower case
+        for name, paths in survey.lists.repositories.items():
             for path in paths:
-                self._repositories[path].add(repository)
-        known = [project.path or "" for project in survey.projects if project.exists]
-        self._in_use = {folder for path in known for folder in ancestors(path)}
-        for root in roots or ():
-            self._walk(os.path.realpath(root), SEARCH_DEPTH)
-        for project in self.lost if self.searches else ():
-            near, gone = _nearest_folder(project.path or "")
-            self._gone_from[near].add(gone)
-            if near != "/":
-                self._walk(near, NEAR_DEPTH)
-            if near.count("/") > 2:
-                self._walk(os.path.dirname(near), NEAR_DEPTH)
-        for number, project in enumerate(self.lost):  # by path: those around come before
+                self._remotes[path][name.lower()] = name
+        self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
+        self._new_in: dict[str, list[str]] = defaultdict(list)  # folder -> what nobody knows in it
+        self._checkouts: dict[str, bool] = {}  # every folder that was looked at: is it one?
+        self._by_name: dict[str, list[str]] = defaultdict(list)
+        self._look_around(roots or ())
+        for number, path in enumerate(self.lost):  # sorted: those around come before
             if tick:
                 tick(number, len(self.lost))
-            self.homes[project.path or ""] = self._candidates(project, project.path or "")
+            self.homes[path] = self._candidates(path)
+
+    def _look_around(self, roots: Iterable[str]) -> None:
+        """Where we were told to look, and where each lost project was."""
+        look_below = cache(self._look_below)
+        for root in roots:
+            look_below(os.path.realpath(root), SEARCH_DEPTH)
+        for path in self.lost if self.searches else ():
+            near, gone = _nearest_folder(path)
+            self._gone_from[near].add(gone)
+            if near != "/":
+                look_below(near, NEAR_DEPTH)
+            if near.count("/") > 2:
+                look_below(os.path.dirname(near), NEAR_DEPTH)
+        known = [path for path, project in self.survey.by_path.items() if project.exists]
+        in_use = {folder for path in known for folder in ancestors(path)}
+        for folder in self._checkouts:
+            self._by_name[os.path.basename(folder).lower()].append(folder)
+            if folder not in in_use:
+                self._new_in[os.path.dirname(folder)].append(folder)
 
     def _look_below(self, root: str, depth: int) -> None:
         """Bounded in depth and number, on one disk; what is inside a repository is a part of it."""
@@ -101,38 +100,36 @@ class Finder:
                 self.cut_short.append(root)
                 return
             is_checkout = os.path.lexists(os.path.join(folder, ".git"))
-            if folder not in self._folders:
-                self._folders[folder] = is_checkout
-                self._by_name[os.path.basename(folder).lower()].append(folder)
+            self._checkouts[folder] = is_checkout
             if level < depth and not (level and is_checkout):
                 waiting += [(path, level + 1) for path in folders_in(folder) if _is_entered(path)]
 
-    def _new_folders(self, near: str) -> list[str]:
-        """Those that Claude Code does not know."""
-        return [f for f in folders_in(near) if f not in self._in_use and _is_entered(f)]
+    # -- evidence ----------------------------------------------------------------------------------
 
-    def _candidates(self, project: Project, path: str) -> tuple[Candidate, ...]:
+    def _candidates(self, path: str) -> tuple[Candidate, ...]:
         found: dict[str, Candidate] = {}
-        for new, level, sign in self._signs(path):
+        for new, basis, sign in self._signs(path):
             candidate = found.setdefault(new, Candidate(new))
-            candidate.level = min(level, candidate.level)
+            candidate.basis = min(basis, candidate.basis)
             candidate.evidence.append(sign)
-        home = str(self.survey.layout.home)
-        candidates = [
-            candidate
-            for new, candidate in found.items()
-            if tail_below(home, new) is None and new not in ("/", path)
-            if candidate.level < ALIKE or not self._is_other_repository(path, new)
-        ]
+        candidates = [candidate for candidate in found.values() if self._may_be(path, candidate)]
         for candidate in candidates:
-            if candidate.path not in self.survey.former.get(path, {}):
-                candidate.against += self._against(project, path, candidate.path)
+            if candidate.path not in self.survey.former.get(path, ()):
+                candidate.against += self._against(path, candidate.path)
         candidates.sort(key=lambda c: (c.confidence, bool(c.against), -len(c.evidence), c.path))
         return tuple(candidates[:MOST_CANDIDATES])
 
+    def _may_be(self, path: str, candidate: Candidate) -> bool:
+        """Neither a folder around the home, nor one that only looks alike and has other remotes."""
+        new = candidate.path
+        if new in ("/", path) or tail_below(str(self.survey.layout.home), new) is not None:
+            return False
+        is_other = self._remotes[path] and self._checkouts.get(new) and self._identity(new).remotes
+        return candidate.basis < Basis.ALIKE or not is_other
+
     def _signs(self, path: str) -> Iterator[Sign]:
         stated = self.survey.former.get(path, {})
-        yield from ((new, STATED, how) for new, how in stated.items())
+        yield from ((new, Basis.STATED, how) for new, how in stated.items())
         around = next((p for p in list(ancestors(path))[1:] if self.homes.get(p)), None)
         if around is not None and not stated:
             best = self.homes[around][0]
@@ -140,51 +137,46 @@ class Finder:
             if os.path.isdir(new) or best.settles:
                 self.along[path] = around
             if os.path.isdir(new):
-                level = STATED if best.settles else ALIKE
-                yield new, level, f"it lies in {around}, which may be {best.path} now"
+                basis = Basis.STATED if best.settles else Basis.ALIKE
+                yield new, basis, f"it lies in {around}, which may be {best.path} now"
                 return
         if self.searches:
             yield from self._same_repository(path)
             yield from self._looks_alike(path)
 
     def _same_repository(self, path: str) -> Iterator[Sign]:
-        remotes = {name.lower(): name for name in self._repositories[path]}
+        remotes = self._remotes[path]
         clones = {c for name in remotes.values() for c in self.survey.lists.repositories[name]}
         roots = {commit for clone in clones for commit in self._identity(clone).roots}
-        checkouts = [folder for folder, is_checkout in self._folders.items() if is_checkout]
+        checkouts = [folder for folder, is_one in self._checkouts.items() if is_one]
         for folder in checkouts[:MOST_ASKED] if remotes else ():
-            is_ = self._identity(folder)
-            for remote in sorted(is_.remotes & set(remotes)):
-                yield folder, SAME_REPOSITORY, f"the same remote, {remotes[remote]}"
-            if is_.roots & roots:
-                yield folder, SAME_REPOSITORY, "the same root commit"
-
-    def _is_other_repository(self, path: str, new: str) -> bool:
-        """Whether both have known remotes, and none in common: else that would settle it."""
-        is_known = bool(self._repositories[path] and self._folders.get(new))
-        return is_known and bool(self._identity(new).remotes)
+            there = self._identity(folder)
+            for remote in sorted(there.remotes & set(remotes)):
+                yield folder, Basis.SAME_REPOSITORY, f"the same remote, {remotes[remote]}"
+            if there.roots & roots:
+                yield folder, Basis.SAME_REPOSITORY, "the same root commit"
 
     def _looks_alike(self, path: str) -> Iterator[Sign]:
         """The same name anywhere; and new folders where the project, or one above it, was."""
-        same = self._by_name.get(os.path.basename(path).lower(), ())
+        same = self._by_name.get(os.path.basename(path).lower(), [])
         for folder in same if len(same) <= COMMON else ():
-            yield folder, ALIKE, "the same folder name"
+            yield folder, Basis.ALIKE, "the same folder name"
         near, gone = _nearest_folder(path)
         tail = path[len(gone) :]
-        new = [f for f in self._new_in(near) if not tail or os.path.isdir(f + tail)]
+        new = [f for f in self._new_in[near] if not tail or os.path.isdir(f + tail)]
         for folder in new:
             if _are_similar(os.path.basename(gone), os.path.basename(folder)):
-                yield folder + tail, ALIKE, "a similar name in the same place"
+                yield folder + tail, Basis.ALIKE, "a similar name in the same place"
             elif tail:
-                yield folder + tail, ALIKE, f"{tail[1:]} is in {folder}"
+                yield folder + tail, Basis.ALIKE, f"{tail[1:]} is in {folder}"
         if len(new) == 1 and len(self._gone_from[near]) == 1:
-            yield new[0] + tail, ALIKE, "the only folder there that Claude Code does not know"
+            yield new[0] + tail, Basis.ALIKE, "the only folder there that Claude Code does not know"
 
-    def _against(self, project: Project, path: str, new: str) -> Iterator[str]:
+    def _against(self, path: str, new: str) -> Iterator[str]:
         """Signs that the folder led a life of its own while the project was in use."""
         known = self.survey.by_path.get(new)
         first = known.first_used if known is not None else None
-        last = project.last_used
+        last = self.lost[path].last_used
         if last is None:
             if first is not None:
                 yield "it has conversations of its own, and nothing tells when the other was in use"
@@ -200,29 +192,25 @@ class Finder:
     def findings(self, command: CommandLine) -> Iterator[Finding]:
         """One for each lost project."""
         claimed = Counter(c.path for found in self.homes.values() for c in found if c.settles)
-        for project in self.lost:
-            path = project.path or ""
+        for path, project in self.lost.items():
             candidates, parent = self.homes[path], self.along.get(path)
+            kind = "stale-entries" if path not in self.survey.former else "moved-entries"
+            kind = "orphan" if project.sessions or "memory" in project.kept else kind
             living = None if any(c.settles for c in candidates) else self._living_around(path)
             if living and living not in [c.path for c in candidates]:
                 candidates += (Candidate(living, evidence=["it was a part of it"]),)
             new = candidates[0].path if candidates else "NEW"
             yield Finding(
-                "removed-subfolder" if living else self._kind(project),
+                "removed-subfolder" if living else kind,
                 path,
-                describe(project),
+                _described(project),
                 command("doctor", "--fix", parent) if parent else command(path, new),
-                _not_connected(path),
-                project.directories,
-                candidates,
-                () if parent else tuple(_choices(path, candidates, claimed)),
-                parent,
+                details=_not_connected(path),
+                names=project.directories,
+                candidates=candidates,
+                choices=() if parent else tuple(_choices(path, candidates, claimed)),
+                along=parent,
             )
-
-    def _kind(self, project: Project) -> str:
-        if project.sessions or "memory" in project.kept:
-            return "orphan"
-        return "moved-entries" if project.path in self.survey.former else "stale-entries"
 
     def _living_around(self, path: str) -> str | None:
         """The checkout or project in use in which the path was; the home folder is neither."""
@@ -243,7 +231,7 @@ def _is_lost(project: Project) -> bool:
     return project.is_missing and bool(left)
 
 
-def describe(project: Project) -> str:
+def _described(project: Project) -> str:
     """What is kept of a project, in words."""
     parts = [plural(project.sessions, "session")] if project.sessions else []
     parts += [readable_size(project.size)] if project.size else []
@@ -256,9 +244,10 @@ def _choices(
 ) -> Iterator[Choice]:
     """Sure is a folder that alone has evidence which settles it, and for no other project."""
     settling = [candidate for candidate in candidates if candidate.settles]
-    best = [c for c in settling if c.level == STATED] or settling
+    stated = [candidate for candidate in settling if candidate.basis is Basis.STATED]
     for candidate in candidates:
-        sure = best == [candidate] and (claimed[candidate.path] == 1 or candidate.level == STATED)
+        is_alone = (stated or settling) == [candidate]
+        sure = is_alone and (candidate in stated or claimed[candidate.path] == 1)
         label = f"it is {candidate.path} now ({candidate.confidence})"
         yield Choice(label, move=(path, candidate.path), sure=sure)
 
@@ -279,7 +268,7 @@ def _nearest_folder(path: str) -> tuple[str, str]:
 
 def _is_entered(path: str) -> bool:
     name = os.path.basename(path)
-    return not name.startswith(".") and name not in _SKIPPED and not os.path.ismount(path)
+    return not name.startswith(".") and name not in SKIPPED and not os.path.ismount(path)
 
 
 def _are_similar(one: str, other: str) -> bool:

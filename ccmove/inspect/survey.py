@@ -12,13 +12,14 @@ import stat
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.lists import read_lists
 from ccmove.claude.live import live_sessions
-from ccmove.claude.naming import LONGEST_NAME, may_be_name_of, uncut
+from ccmove.claude.naming import may_be_name_of, uncut
 from ccmove.claude.ownership import Case, Evidence
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, Item, State
 from ccmove.errors import NothingKnownError
@@ -27,59 +28,52 @@ from ccmove.run.backups import Backup, all_backups, ledger_of
 
 Tick = Callable[[int, int], None]  # done, in all
 
-DOWNLOADS = re.compile(r"(.*)\.[0-9a-f]{16}")  # beside a project's directory, and no project
+DOWNLOADS = re.compile(r".*\.[0-9a-f]{16}")  # beside a project's directory, and no project
 _BESIDE_SESSIONS = {MEMORY: "memory", INDEX: "index", ALIASES: "aliases"}
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One name in a project directory, with all that is below it."""
+class Amount(NamedTuple):
+    """How much is at or below a path."""
 
     size: int
     newest: int  # mtime in ns of the newest file
     files: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Directory:
     """One project directory: what is in it, and whose that is."""
 
+    name: str
+    path: Path
     case: Case
-    entries: dict[str, Entry]
+    amounts: dict[str, Amount]  # of everything in it, by name
     claims: tuple[str, ...]  # paths with a claim on it; the first has what nobody owns
 
     @property
-    def name(self) -> str:
-        return self.case.directory.name
+    def size(self) -> int:
+        return sum(amount.size for amount in self.amounts.values())
 
     @property
-    def path(self) -> Path:
-        return self.case.directory.path
+    def files(self) -> int:
+        return sum(amount.files for amount in self.amounts.values())
 
-    @cached_property
-    def sessions(self) -> tuple[Item, ...]:
-        return tuple(item for item in self.case.directory.items if is_session(item))
-
-    @cached_property
-    def named_elsewhere(self) -> frozenset[str]:
+    @property
+    def named_elsewhere(self) -> set[str]:
         """Paths that transcripts name and whose directory is another one: they were moved here."""
         named = {item.path for item in self.case.directory.transcripts if item.path}
-        return frozenset(path for path in named if not may_be_name_of(self.name, path))
-
-    @property
-    def has_worth(self) -> bool:
-        """Whether there is a conversation or memory in it."""
-        memory = self.entries.get(MEMORY)
-        return bool(self.case.directory.transcripts or (memory and memory.files))
-
-    @property
-    def size(self) -> int:
-        return sum(entry.size for entry in self.entries.values())
+        return {path for path in named if not may_be_name_of(self.name, path)}
 
     def items_of(self, path: str | None) -> Iterator[Item]:
-        """What of the directory is this path's."""
-        everything = iter(self.case.directory.items)
-        return self.case.items_of(path) if self.case.claims and path else everything
+        """What of the directory is this path's; all of it when nothing says whose it is."""
+        if path is None or not self.case.claims:
+            return iter(self.case.directory.items)
+        return self.case.items_of(path)
+
+    def sessions_of(self, path: str | None) -> list[Item]:
+        """Conversations of their own; `agent-*.jsonl` beside one is a part of it."""
+        items = self.items_of(path)
+        return [i for i in items if i.is_transcript and not i.name.startswith("agent-")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +92,6 @@ class Project:
     @property
     def is_missing(self) -> bool:
         return self.exists is False
-
-
-def is_session(item: Item) -> bool:
-    """A conversation of its own; `agent-*.jsonl` beside it is a part of one."""
-    return item.is_transcript and not item.name.startswith("agent-")
 
 
 def look(layout: Layout, tick: Tick | None = None) -> Survey:
@@ -129,64 +118,65 @@ class Survey:
         named = self.lists.named
         listed = [(path, "the config file") for path in named if "config" in named[path]]
         self._evidence = Evidence(layout, ledger_of(self.backups), PathMap(()), listed, named)
-        self.directories = list(self._read_directories(tick))
-        # gone path -> {where it is now: how that is known}
-        self.former: dict[str, dict[str, str]] = defaultdict(dict)
-        self._find_former()
+        self.directory_by_name = {d.name: d for d in self._read_directories(tick)}
+        self.directories = list(self.directory_by_name.values())
+        self.former = self._find_former()
         self._count_values()
         for session in live_sessions(layout, list(named)):
             if session.folder in named:
                 self.lists.add(session.folder, "running")
         self.projects = list(self._find_projects())
         self.by_path = {project.path: project for project in self.projects if project.path}
-        self.directory_by_name = {directory.name: directory for directory in self.directories}
         # The names of the directories that hold a transcript of each session.
         self.places_of_sessions: dict[str, list[str]] = defaultdict(list)
         for directory in self.directories:
-            for item in directory.sessions:
+            for item in directory.sessions_of(None):
                 self.places_of_sessions[item.session].append(directory.name)
 
     def _read_directories(self, tick: Tick | None) -> Iterator[Directory]:
         names: tuple[str, ...] = ()
         with self.lists.problems_of(self.layout.projects):
             names = self._state.directory_names
-        seen: dict[str, list[str]] = {}
+        folders = cache(folders_in)
         for number, name in enumerate(names):
             if tick:
                 tick(number, len(names))
             path = self.layout.projects / name
             with self.lists.problems_of(path):
-                if not DOWNLOADS.fullmatch(name):
-                    content = self._state.directory(name)
-                    entries = {item.name: measured(path / item.name) for item in content.items}
-                    case = Case(self._evidence, content)
-                    # Nobody claims it: the one existing folder of this name would find it.
-                    found = case.ranked or tuple(folders_named(name, seen))
-                    yield Directory(case, entries, found if case.ranked or len(found) == 1 else ())
+                if DOWNLOADS.fullmatch(name):
+                    continue
+                case = Case(self._evidence, self._state.directory(name))
+                amounts = {i.name: measured(path / i.name) for i in case.directory.items}
+                claims = case.ranked
+                if not claims:  # the one existing folder of this name would find it
+                    found = tuple(_folders_named(name, "/", folders))
+                    claims = found if len(found) == 1 else ()
+                yield Directory(name, path, case, amounts, claims)
 
-    def _find_former(self) -> None:
-        """Where gone paths are now, told by our own moves and by sessions that are elsewhere.
+    def _find_former(self) -> dict[str, dict[str, str]]:
+        """Where gone paths are now, with how that is known: by our own moves, and by sessions.
 
         A single session can be taken elsewhere by the client's own `/cd`. So where the project
         still has sessions of its own, one that is elsewhere says nothing about the rest.
         """
+        told: list[tuple[str, str, str]] = []
         for backup in self.backups:
             if backup.manifest is not None and backup.manifest.kind == "move" and backup.stands:
                 moves = [(move.path, move.new_path) for move in backup.manifest.projects]
-                for old, new in [*backup.manifest.moves, *moves]:
-                    self._add_former(old, new, "ccmove moved it there")
+                for old, new in (*backup.manifest.moves, *moves):
+                    told.append((old, new, "ccmove moved it there"))
         at_home = {owner for d in self.directories for owner in d.case.owner_of.values()}
         for directory in self.directories:
             if len(directory.claims) == 1:
                 for old in directory.named_elsewhere - at_home:
                     how = "its conversations are kept for that path now"
-                    self._add_former(old, directory.claims[0], how)
-
-    def _add_former(self, old: str, new: str, how: str) -> None:
-        nested = tail_below(old, new) is not None or tail_below(new, old) is not None
+                    told.append((old, directory.claims[0], how))
+        former: dict[str, dict[str, str]] = {}
         exists = self._evidence.exists
-        if not nested and exists(old) is False and exists(new):
-            self.former[old].setdefault(new, how)
+        for old, new, how in told:
+            if exists(old) is False and exists(new) and tail_below(old, new) is None:
+                former.setdefault(old, {}).setdefault(new, how)
+        return former
 
     def _count_values(self) -> None:
         """A path inside an entry counts for the gone project it is in; others we can't judge."""
@@ -205,20 +195,19 @@ class Survey:
         for path in sorted({*holding, *self.lists.named}):
             yield self._project(path, holding[path])
         for directory in self.directories:
-            if not directory.claims and any(e.files for e in directory.entries.values()):
+            if not directory.claims and directory.files:
                 yield self._project(None, [directory])
 
     def _project(self, path: str | None, directories: list[Directory]) -> Project:
         kept: Counter[str] = Counter()
         times, size = [], 0
         for directory in directories:
+            times += [directory.amounts[i.name].newest for i in directory.sessions_of(path)]
             for item in directory.items_of(path):
-                entry = directory.entries[item.name]
-                size += entry.size
-                if is_session(item):
-                    times.append(entry.newest)
-                elif item.name in _BESIDE_SESSIONS:
-                    kept[_BESIDE_SESSIONS[item.name]] += entry.files
+                amount = directory.amounts[item.name]
+                size += amount.size
+                if item.name in _BESIDE_SESSIONS:
+                    kept[_BESIDE_SESSIONS[item.name]] += amount.files
         kept.update(self.lists.named.get(path or "", {}))
         prompt = self._state.prompts[path][1] if path and "prompts" in kept else 0
         return Project(
@@ -245,26 +234,6 @@ def ancestors(path: str) -> Iterator[str]:
             return
 
 
-def folders_named(name: str, seen: dict[str, list[str]]) -> list[str]:
-    """Existing folders with this encoded name, found by walking down from the root.
-
-    Only a folder whose own name fits the next part is entered, so few are looked at.
-    """
-    found: list[str] = []
-    waiting = ["/"] if name.startswith("-") and len(name) <= LONGEST_NAME else []
-    while waiting:
-        base = waiting.pop()
-        if base not in seen:
-            seen[base] = folders_in(base)
-        for path in seen[base]:
-            encoded = uncut(path)
-            if encoded == name:
-                found.append(path)
-            elif name.startswith(encoded + "-"):
-                waiting.append(path)
-    return found
-
-
 def folders_in(base: str) -> list[str]:
     """The folders in a folder; links are none, and what can't be listed has none."""
     try:
@@ -274,7 +243,17 @@ def folders_in(base: str) -> list[str]:
         return []
 
 
-def measured(path: Path) -> Entry:
+def _folders_named(name: str, base: str, folders: Callable[[str], list[str]]) -> Iterator[str]:
+    """Existing folders with this encoded name; only one whose own name fits is entered."""
+    for path in folders(base):
+        encoded = uncut(path)
+        if encoded == name:
+            yield path
+        elif name.startswith(encoded + "-"):
+            yield from _folders_named(name, path, folders)
+
+
+def measured(path: Path) -> Amount:
     """Size, newest mtime and number of the files at or below `path`; links are not followed.
 
     Files may come and go meanwhile: a running client is no reason to fail.
@@ -291,4 +270,4 @@ def measured(path: Path) -> Entry:
             size += found.st_size
             newest = max(newest, found.st_mtime_ns)
             files += 1
-    return Entry(size, newest, files)
+    return Amount(size, newest, files)

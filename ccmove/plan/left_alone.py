@@ -17,9 +17,8 @@ from ccmove.plan.documents import JOBS, Folder, desktop_files
 from ccmove.plan.model import LeftAlone, Request
 from ccmove.plan.tree import ends_of
 from ccmove.plan.worktrees import repair_command
-from ccmove.rewrite.jsonspan import NotJsonError, parse, show
+from ccmove.rewrite.jsonspan import NotJsonError, loads, show, strings
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.splice import walk
 from ccmove.text import command_line, plural
 from ccmove.text import quote as shell_quote
 
@@ -201,15 +200,12 @@ def _places(path: Path, text: str, paths: PathMap) -> Iterator[str]:
 
 def _pointers(text: str, paths: PathMap) -> Iterator[str]:
     try:
-        root = parse(text)
+        value = loads(text)
     except NotJsonError:
         return
-    for spot in walk(root):
-        if isinstance(spot.node.value, str) and paths.is_named_in(spot.node.value):
-            yield show(spot.pointer)
-        for key in spot.node.keys:
-            if paths.is_named_in(key.value):
-                yield show((*spot.pointer, key.value))
+    for at, string in strings(value):
+        if paths.is_named_in(string):
+            yield show(at)
 
 
 def _files_below(path: Path) -> Iterator[Path]:

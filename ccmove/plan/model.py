@@ -8,14 +8,39 @@ prints the list, a run does it, and a manifest is the same list with what recogn
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Annotated
 
 from ccmove.claude.ownership import LeftAlone as LeftAlone
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Scan
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import PathMap, is_root
 
 PARKED = ".ccmove-parked-"  # begins the name of a project folder that steps aside for another
+
+
+def is_name(text: str) -> bool:
+    return not {"/", "\0"} & set(text) and text not in ("", ".", "..")
+
+
+def is_inside(text: str) -> bool:
+    """Whether a path leads from a directory to something in it."""
+    return ".." not in PurePath(text).parts and not PurePath(text).is_absolute()
+
+
+def is_mode(number: int) -> bool:
+    return 0 <= number <= 0o7777
+
+
+def is_movable(path: str) -> bool:
+    return not is_root(path) and "\0" not in path
+
+
+# What is read back from a backup must satisfy these.
+Movable = Annotated[str, is_movable]
+Name = Annotated[str, is_name]
+Mode = Annotated[int, is_mode]
+Inside = Annotated[str, is_inside]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +67,10 @@ class ProjectMove:
 
     path: str  # the project's folder before
     new_path: str
-    source: str  # names of directories under `projects`
-    target: str
-    kind: str  # rename, merge, same or split
-    entries: tuple[str, ...]  # what of the directory moves; for a rename all of it
+    source: Name  # of directories under `projects`
+    target: Name
+    kind: Annotated[str, ("rename", "merge", "same", "split").__contains__]
+    entries: tuple[Name, ...]  # what of the directory moves; for a rename all of it
     transcripts: int = 0
     size: int = 0
 
@@ -86,7 +111,7 @@ class Holds:
     """
 
     is_directory: bool
-    entries: tuple[tuple[str, int], ...]
+    entries: tuple[tuple[Inside, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +120,7 @@ class FolderHolds:
 
     device: int
     inode: int
-    entries: tuple[tuple[str, str, int, int], ...]  # name, kind, size, mtime
+    entries: tuple[tuple[Inside, str, int, int], ...]  # name, kind, size, mtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +135,7 @@ class Rename:
 @dataclass(frozen=True, slots=True)
 class Mkdir:
     path: Path
-    mode: int
+    mode: Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,30 +143,41 @@ class Rmdir:
     """A directory that is empty by then goes; `mode` is the one it has."""
 
     path: Path
-    mode: int
+    mode: Mode
 
 
 Operation = Write | WriteHistory | Rename | Mkdir | Rmdir
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Everything that a run will change, what it leaves alone, and what it was decided from."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undertaking:
+    """What a run is about: its plan says it, and so does the manifest of what was done."""
 
-    kind: str  # move or restore
-    paths: PathMap
-    operations: tuple[Operation, ...] = ()
-    moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
+    kind: Annotated[str, ("move", "restore").__contains__]
+    moves: tuple[tuple[Movable, Movable], ...]
+    kept: tuple[str, ...] = ()  # projects below an OLD that stay where they are
     projects: tuple[ProjectMove, ...] = ()
-    folders: tuple[tuple[str, str], ...] = ()  # project folders that are renamed as well
+    folders: tuple[tuple[Path, Path], ...] = ()  # project folders that are renamed as well
     places: tuple[Path, ...] = ()  # project folders in which settings may be rewritten
     fresh: tuple[tuple[str, str], ...] = ()  # paths that move to where nothing was known before
     own: tuple[str, ...] = ()  # paths at or below a NEW that were known before
     only_copies: tuple[Path, ...] = ()  # what loses a conflict and is kept in the backup alone
+    undoes: str | None = None  # the backup that a restore undoes
+
+    @property
+    def paths(self) -> PathMap:
+        return PathMap(self.moves, frozenset(self.kept))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Undertaking):
+    """Everything that a run will change, what it leaves alone, and what it was decided from."""
+
+    operations: tuple[Operation, ...] = ()
+    moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
     left_alone: tuple[LeftAlone, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # why each directory is taken or left, for -v
-    undoes: str | None = None  # the backup that a restore undoes
 
     @property
     def writes(self) -> tuple[Write, ...]:

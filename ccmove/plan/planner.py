@@ -56,7 +56,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     writes += other_documents(layout, request, places, paths, relocator.names, left)
     folders = _folders(layout, request)
     written = [write.path for write in writes]
-    placer.rename_folders(((Path(old), Path(new)) for old, new in folders), written)
+    placer.rename_folders(folders, written)
 
     watched = prompts.scan.watched if prompts is not None else ()
     own = own_paths(state, paths, (*state.config_paths, *watched))
@@ -70,9 +70,10 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     planned = {write.path: write.after for write in (*writes, *relocator.made.values())}
     left += Search(state, paths, request, places, planned, moved).everything()
     return Plan(
-        "move",
-        paths,
-        tuple(operations),
+        kind="move",
+        moves=paths.moves,
+        kept=tuple(sorted(paths.kept)),
+        operations=tuple(operations),
         moved=tuple(moved.items()),
         projects=tuple(relocator.moves),
         folders=folders,
@@ -197,7 +198,7 @@ def _config(state: State, paths: PathMap, left: list[LeftAlone]) -> Iterator[Wri
 # -- the rest ----------------------------------------------------------------------------------
 
 
-def _folders(layout: Layout, request: Request) -> tuple[tuple[str, str], ...]:
+def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
     if not request.move_folder:
         return ()
     for old, _ in request.on_disk:
@@ -206,7 +207,7 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[str, str], ...]:
                 f"{layout.config_dir} lies in {old}, which is to be renamed",
                 f"rename the folder yourself, then: ccmove --config-dir DIR {old} …",
             )
-    return request.on_disk
+    return tuple((Path(old), Path(new)) for old, new in request.on_disk)
 
 
 def _transcripts_left(layout: Layout, projects: Iterable[ProjectMove]) -> Iterator[LeftAlone]:

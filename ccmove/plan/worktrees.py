@@ -62,9 +62,9 @@ def _text(path: Path) -> str:
 
 def repair(plan: Plan) -> list[str]:
     """Mend the worktrees of every folder that was renamed; what could not be mended, in words."""
-    paths = PathMap(plan.folders)
+    paths = PathMap(tuple((str(old), str(new)) for old, new in plan.folders))
     inside = [move.new_path for move in plan.projects if paths.reversed().covers(move.new_path)]
-    folders = dict.fromkeys([*(new for _, new in plan.folders), *inside])
+    folders = dict.fromkeys([*(new for _, new in paths.moves), *inside])
     return [failure for folder in folders for failure in _repaired(Path(folder), paths)]
 
 

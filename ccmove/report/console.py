@@ -1,7 +1,8 @@
 """How things are printed: whole and plain into a pipe, wrapped and coloured on a terminal.
 
 Everything is made as lines of styled pieces. rich lays them out where somebody looks at them; a
-pipe gets the same words, and a script that pipes does not wait for rich to load.
+pipe gets the same words, and a script that pipes does not wait for rich to load. A name from disk
+may hold what a terminal acts on, so every piece is made printable here, on its way out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 from ccmove.errors import in_words, run
 from ccmove.text import printable
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     import rich.console
     import rich.progress
 
-    from ccmove.report.result import Result
-
+T = TypeVar("T")
 Piece = tuple[str, str]  # style, text
 Line = list[Piece]
 
@@ -35,16 +35,10 @@ STYLES = {
     "bad": "bold red",
     "note": "bold magenta",
     "command": "bold cyan",
-    "removed": "red",
-    "added": "green",
-    "path": "",
-    "path.new": "bold",
-    "path.dim": "dim",
-    "path.removed": "red",
-    "path.added": "green",
+    "path": "",  # with a colour behind it, such as `path red`; never wrapped, like a command
 }
 NUMBERS = ("SESSIONS", "SIZE")  # headings of columns
-PROGRAMS = frozenset(("ccmove", "git", "mv", "ls", "mkdir", "chmod", "df"))
+WRAPPED = ("ALSO KEPT", "PATH", "MOVE")
 
 
 @dataclass
@@ -64,36 +58,31 @@ class Printer:
         """Whether a person looks at it: long lists are cut."""
         return self.console is not None or self.out.isatty()
 
-    def answer(self, lines: Iterable[Line], record: Callable[[], Any]) -> None:
+    def answer(self, lines: Iterable[Line], record: dict[str, Any]) -> None:
         """The answer in words, as one JSON object, or not at all: as it is wanted."""
         if self.as_json:
-            self.json(record())
+            self.json(record)
         elif not self.quiet:
             self.lines(lines)
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Print these lines."""
-        if self.terminal:
-            console = self.console or _console(self.out)
-            for line in lines:
-                _paint([(style, at_home(text)) for style, text in line], console)
-        else:
-            for line in lines:
-                print("".join(text for _, text in line).rstrip(), file=self.out)
+        console = (self.console or _console(self.out)) if self.terminal else None
+        for line in lines:
+            pieces = [(style, printable(text)) for style, text in line]
+            if console is not None:
+                _paint([(style, at_home(text)) for style, text in pieces], console)
+            else:
+                print("".join(text for _, text in pieces).rstrip(), file=self.out)
 
-    def table(
-        self,
-        headings: Sequence[str],
-        rows: Iterable[tuple[str, Sequence[str]]],
-        wrapped: Sequence[str],
-    ) -> None:
-        """Rows of a style and its cells, for a terminal."""
+    def table(self, headings: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Rows of a style and its printable cells, for a terminal."""
         from rich import table, text
 
         made = table.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for heading in headings:
             side: Literal["left", "right"] = "right" if heading in NUMBERS else "left"
-            whole = heading not in wrapped
+            whole = heading not in WRAPPED
             made.add_column(heading, justify=side, no_wrap=whole, overflow="fold")
         for style, cells in rows:  # as Text, so that brackets in a name are no markup
             made.add_row(*(text.Text(at_home(cell)) for cell in cells), style=style)
@@ -106,9 +95,18 @@ class Printer:
         """A command of ours, for the state that this call is about."""
         return ("command", in_words(run("ccmove", *words), config_dir=self.config_dir)[1])
 
+    def first(self, items: Sequence[T], most: int) -> Sequence[T]:
+        """As many as a person wants to see at once; a pipe and -v get all."""
+        return items if self.verbose or not self.terminal else items[:most]
+
     def on_stderr(self) -> Printer:
         """The same for messages that are not the result."""
         return replace(self, as_json=False, out=self.err)
+
+
+def more(hidden: int, indent: str = "  ", what: str = "") -> list[Line]:
+    """Says that there is more, if there is."""
+    return [[("dim", f"{indent}… and {hidden} more{what} (-v shows all)")]] if hidden else []
 
 
 def _nowhere() -> IO[str]:
@@ -132,6 +130,10 @@ def at_home(text: str) -> str:
     return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
 
 
+def _rich_style(style: str) -> str:
+    return " ".join(STYLES.get(word, word) for word in style.split())
+
+
 def _paint(line: Line, console: rich.console.Console) -> None:
     """Prose is wrapped; what is there to be copied stays whole, and the terminal breaks it."""
     from rich.cells import cell_len
@@ -144,45 +146,18 @@ def _paint(line: Line, console: rich.console.Console) -> None:
     if "command" in styles[1:] and cell_len(plain) > console.width:
         at = styles.index("command")
         _paint(line[:at], console)
-        command = Text(f"{' ' * (indent + 2)}{line[at][1]}", STYLES["command"])
-        console.print(command, soft_wrap=True)
-        return
-    text = Text.assemble(*((text, STYLES.get(style, style)) for style, text in line))
-    if any(style == "command" or style.startswith("path") for style in styles):
+        line = [("command", f"{' ' * (indent + 2)}{line[at][1]}")]
+    text = Text.assemble(*((text, _rich_style(style)) for style, text in line))
+    if any(style == "command" or style.startswith("path") for style, _ in line):
         console.print(text, soft_wrap=True)
     else:
         text.rstrip()
         console.print(Padding.indent(text[indent:], indent) if indent else text)
 
 
-# -- failures ------------------------------------------------------------------------------------
-
-
-def show_failure(result: Result, printer: Printer) -> None:
-    """What went wrong, and last what to type next."""
-    if printer.as_json:
-        printer.json(result.to_json())
-        return
-    lines: list[Line] = [[("bad", "ccmove: "), ("", printable(result.error))]]
-    lines += [[("dim", f"  {printable(detail)}")] for detail in result.details]
-    for text, command in result.hints:
-        colon = ": " if text and command else ""
-        pieces: Line = [("title", "  -> "), ("", printable(text + colon))]
-        lines.append([*pieces, ("command", printable(command))] if command else pieces)
-    printer.on_stderr().lines(lines)
-
-
 def show_text(text: str, printer: Printer) -> None:
     """A text that is laid out already, such as help."""
     printer.out.write(text)
-
-
-def with_command(sentence: str) -> Line:
-    """The command that ends a sentence stands out and is never broken: it is there to be copied."""
-    words, colon, command = sentence.rpartition(": ")
-    if command.partition(" ")[0] in PROGRAMS:
-        return [("", words + colon), ("command", command)]
-    return [("", sentence)]
 
 
 # -- progress ------------------------------------------------------------------------------------
@@ -208,14 +183,31 @@ class Progress:
         if not self._shown or time.monotonic() - self._began < self.DELAY:
             return
         if self._bar is None:
-            self._bar = _bar(self._out, self._counts)
-            self._bar.start()
-            self._bar.add_task("")
+            self._bar = self._start()
         task, label = self._bar.tasks[0], WORK.get(what, what)
         if task.description != label:
             self._bar.reset(task.id, description=label)
         # A file may grow while it is worked on.
         self._bar.update(task.id, completed=min(done, total), total=total)
+
+    def _start(self) -> rich.progress.Progress:
+        from rich import progress
+
+        rate = progress.TransferSpeedColumn(), progress.TimeRemainingColumn(compact=True)
+        bar = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(bar_width=16),
+            *(
+                [progress.MofNCompleteColumn()]
+                if self._counts
+                else [progress.DownloadColumn(), *rate]
+            ),
+            console=_console(self._out),
+            transient=True,
+        )
+        bar.start()
+        bar.add_task("")
+        return bar
 
     def of(self, what: str) -> Callable[[int, int], None]:
         """Where the work on `what` says how far it is."""
@@ -226,16 +218,3 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-
-def _bar(out: IO[str], counts: bool) -> rich.progress.Progress:
-    from rich import progress
-
-    rate = progress.TransferSpeedColumn(), progress.TimeRemainingColumn(compact=True)
-    return progress.Progress(
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(bar_width=16),
-        *([progress.MofNCompleteColumn()] if counts else [progress.DownloadColumn(), *rate]),
-        console=_console(out),
-        transient=True,
-    )

@@ -5,16 +5,18 @@ from __future__ import annotations
 import datetime
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from ccmove.inspect.backups import Backup
+from ccmove.claude.layout import Layout
+from ccmove.inspect.backups import Row
 from ccmove.inspect.findings import KINDS, Examination, Finding
 from ccmove.inspect.survey import Project
-from ccmove.report.console import Line, Printer
-from ccmove.report.move import first, more, result_lines
-from ccmove.report.result import SCHEMA, Listing, Repair, Verification
+from ccmove.report.console import Line, Printer, more
+from ccmove.report.move import result_lines
+from ccmove.report.result import SCHEMA, Listing, Repair, Verification, pairs
 from ccmove.text import plural, printable
 from ccmove.text import readable_size as size
 
@@ -23,62 +25,67 @@ MOST_DETAILS = 5
 NS = 1_000_000_000
 
 
-# -- list ----------------------------------------------------------------------------------------
+def _record(status: str, layout: Layout, **values: Any) -> dict[str, Any]:
+    head = {"schema": SCHEMA, "status": status, "config_dir": str(layout.config_dir)}
+    return {**head, **values, "error": None}
 
-HEADINGS = ("SESSIONS", "SIZE", "LAST USED", "FOLDER", "ALSO KEPT", "PATH")
+
+def _values(thing: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}
+
+
+# -- list ----------------------------------------------------------------------------------------
 
 
 def show_list(listing: Listing, printer: Printer) -> None:
     """A table, or plain columns in a pipe; what is no part of the list goes to standard error."""
+    projects, problems = listing.projects, listing.problems
     if printer.as_json:
-        printer.json(_listing_record(listing))
+        warnings = [f"{problem.file}: {problem.what}" for problem in problems]
+        rows = [_project(project) for project in projects]
+        printer.json(_record("listed", listing.layout, projects=rows, warnings=warnings))
         return
     if not printer.terminal:
-        printer.lines(_columns(listing.projects))
-    elif listing.projects:
-        rows = [
-            ("bold" if project.is_missing else "", _cells(project, size, _ago, ", "))
-            for project in listing.projects
-        ]
-        printer.table(HEADINGS, rows, wrapped=HEADINGS[4:])
-    if not printer.quiet:
-        printer.on_stderr().lines(_remarks(listing))
-
-
-def _remarks(listing: Listing) -> Iterator[Line]:
-    if not listing.projects:
+        printer.lines(_columns(projects))
+    elif projects:
+        headings = ("SESSIONS", "SIZE", "LAST USED", "FOLDER", "ALSO KEPT", "PATH")
+        printer.table(headings, [("bold" if p.is_missing else "", _cells(p)) for p in projects])
+    remarks: list[Line] = []
+    if not projects:
         among = f"No such project among {plural(listing.known, 'known project')}."
-        yield [("", among if listing.known else "No projects are known.")]
-    for problem in listing.problems:
-        yield [("note", "Note: "), ("path", printable(problem.file))]
-        yield [("", f"  {printable(problem.what)}")]
+        remarks.append([("", among if listing.known else "No projects are known.")])
+    for problem in problems:
+        remarks.append([("note", "Note: "), ("path", problem.file)])
+        remarks.append([("", f"  {problem.what}")])
+    if not printer.quiet:
+        printer.on_stderr().lines(remarks)
 
 
-def _columns(projects: tuple[Project, ...]) -> Iterator[Line]:
+def _project(project: Project) -> dict[str, Any]:
+    known = _values(project, "path", "exists", "sessions", "directories", "kept")
+    return {**known, "bytes": project.size, "last_used": _iso(project.last_used)}
+
+
+def _columns(projects: Iterable[Project]) -> Iterator[Line]:
     """No column but the last, the path, has a blank in it."""
-    rows: list[tuple[str, ...]] = [
-        ("SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH")
-    ]
-    rows += [_cells(project, str, _iso, ",") for project in projects]
+    head = ("SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH")
+    rows = [head, *(_cells(project, for_people=False) for project in projects)]
     *widths, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
     for *cells, path in rows:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
         yield [("", "  ".join([*padded, path]))]
 
 
-def _cells(
-    project: Project,
-    amount: Callable[[int], str],
-    date: Callable[[int | None], str | None],
-    comma: str,
-) -> tuple[str, ...]:
+def _cells(project: Project, *, for_people: bool = True) -> tuple[str, ...]:
+    last = project.last_used
+    kept = [f"{place}:{number}" for place, number in project.kept.items()]
     unknown = f"? {', '.join(project.directories)}"
     return (
         str(project.sessions),
-        amount(project.size),
-        date(project.last_used) or "-",
+        size(project.size) if for_people else str(project.size),
+        (_ago(last) if for_people else _iso(last)) or "-",
         {True: "yes", False: "gone", None: "?"}[project.exists],
-        comma.join(f"{place}:{number}" for place, number in project.kept.items()) or "-",
+        (", " if for_people else ",").join(kept) or "-",
         printable(unknown if project.path is None else project.path),
     )
 
@@ -95,75 +102,37 @@ def _ago(moment: int | None) -> str | None:
 def _iso(moment: int | None) -> str | None:
     if moment is None:
         return None
-    found = datetime.datetime.fromtimestamp(moment // NS, datetime.UTC)
-    return found.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _listing_record(listing: Listing) -> dict[str, Any]:
-    projects = [
-        {
-            **_values(project, "path", "exists", "sessions", "directories", "kept"),
-            "bytes": project.size,
-            "last_used": _iso(project.last_used),
-        }
-        for project in listing.projects
-    ]
-    warnings = [f"{problem.file}: {problem.what}" for problem in listing.problems]
-    return _record("listed", listing.layout, projects=projects, warnings=warnings)
-
-
-def _values(thing: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(thing, name) for name in names}
-
-
-def _record(status: str, layout: Any, **values: Any) -> dict[str, Any]:
-    head = {"schema": SCHEMA, "status": status, "config_dir": str(layout.config_dir)}
-    return {**head, **values, "error": None}
+    return f"{datetime.datetime.fromtimestamp(moment // NS, datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 # -- backups -------------------------------------------------------------------------------------
 
 
-def show_backups(backups: list[Backup], printer: Printer) -> None:
+def show_backups(rows: list[Row], printer: Printer) -> None:
     """Every backup, newest first."""
-    if backups and printer.terminal and not (printer.as_json or printer.quiet):
-        rows = [("" if row.stands else "dim", _backup_cells(row)) for row in backups]
-        printer.table(("ID", "KIND", "SIZE", "", "MOVE"), rows, wrapped=("MOVE",))
+    if rows and printer.terminal and not (printer.as_json or printer.quiet):
+        cells = [("" if row.stands else "dim", _backup_cells(row)) for row in rows]
+        printer.table(("ID", "KIND", "SIZE", "", "MOVE"), cells)
         return
-    lines = [line for row in backups for line in _backup_lines(row)]
-    printer.answer(
-        lines or [[("", "No backups: nothing was moved yet.")]],
-        lambda: {"schema": SCHEMA, "backups": [_backup_record(row) for row in backups]},
-    )
+    lines = [line for row in rows for line in _backup_lines(row)]
+    records = [{**asdict(row), "moves": pairs(row.moves)} for row in rows]
+    none = [[("", "No backups: nothing was moved yet.")]]
+    printer.answer(lines or none, {"schema": SCHEMA, "backups": records})
 
 
-def _backup_record(row: Backup) -> dict[str, Any]:
-    return {
-        "id": row.identifier,
-        "moves": [{"old": old, "new": new} for old, new in row.moves],
-        **_values(row, "kind", "undoes", "stands", "only_copy"),
-        "bytes": row.size,
-        "error": row.problem,
-    }
-
-
-def _moves(row: Backup) -> list[str]:
-    return [f"{printable(old)} -> {printable(new)}" for old, new in row.moves]
-
-
-def _backup_cells(row: Backup) -> tuple[str, ...]:
-    state = "damaged" if row.problem else "" if row.stands else "undone"
+def _backup_cells(row: Row) -> tuple[str, ...]:
+    state = "damaged" if row.error else "" if row.stands else "undone"
     state = "only copy" if row.only_copy else row.kind if row.kind == "unfinished" else state
-    what = "\n".join(_moves(row)) if row.problem is None else printable(row.problem)
-    return (row.identifier, row.kind, size(row.size), state, what)
+    moves = (f"{printable(old)} -> {printable(new)}" for old, new in row.moves)
+    what = "\n".join(moves) if row.error is None else printable(row.error)
+    return (row.id, row.kind, size(row.bytes), state, what)
 
 
-def _backup_lines(row: Backup) -> Iterator[Line]:
+def _backup_lines(row: Row) -> Iterator[Line]:
     undone = "" if row.stands else "  undone"
     undone += "  (the only copy of something is in it)" if row.only_copy else ""
-    about = f"{row.kind}  {size(row.size)}{undone}" if row.problem is None else row.problem
-    yield [("", f"{row.identifier}  {printable(about)}")]
-    yield from ([("", f"  {move}")] for move in _moves(row))
+    yield [("", f"{row.id}  {row.error or f'{row.kind}  {size(row.bytes)}{undone}'}")]
+    yield from ([("", f"  {old} -> {new}")] for old, new in row.moves)
 
 
 # -- doctor --------------------------------------------------------------------------------------
@@ -171,82 +140,75 @@ def _backup_lines(row: Backup) -> Iterator[Line]:
 
 def show_examination(examination: Examination, printer: Printer) -> None:
     """Every finding with what it means and what to type; last, how to mend them all."""
-    survey, findings = examination.survey, examination.findings
-    printer.answer(
-        _examination_lines(examination, printer),
-        lambda: _record(
-            "examined",
-            survey.layout,
-            projects=len(survey.projects),
-            counts=Counter(finding.kind for finding in findings),
-            findings=[finding_record(finding) for finding in findings],
-            warnings=list(examination.notes),
-        ),
-    )
-
-
-def _examination_lines(examination: Examination, printer: Printer) -> Iterator[Line]:
-    survey, findings = examination.survey, examination.findings
-    yield from _finding_lines(findings, printer)
-    yield from _notes(examination.notes)
-    sessions = sum(project.sessions for project in survey.projects)
-    seen = f" Looked at {plural(len(survey.projects), 'project')}, {plural(sessions, 'session')}."
-    if not findings:
-        yield [("good", "Nothing is wrong."), ("", seen)]
-        return
-    yield [("title", f"{plural(len(findings), 'finding')}."), ("", seen)]
+    projects, findings = examination.survey.projects, examination.findings
+    sessions = sum(project.sessions for project in projects)
+    looked = f" Looked at {plural(len(projects), 'project')}, {plural(sessions, 'session')}."
+    number = ("title", f"{plural(len(findings), 'finding')}.")
+    lines = [*_by_kind(findings, printer), *_notes(examination.notes)]
+    lines.append([number if findings else ("good", "Nothing is wrong."), ("", looked)])
     if any(finding.choices for finding in findings):
-        yield [("", "To be asked about each: "), ("command", examination.fix)]
+        lines.append([("", "To be asked about each: "), printer.command("doctor", "--fix")])
+    record = _record(
+        "examined",
+        examination.survey.layout,
+        projects=len(projects),
+        counts=Counter(finding.kind for finding in findings),
+        findings=[_finding(finding) for finding in findings],
+        warnings=list(examination.notes),
+    )
+    printer.answer(lines, record)
 
 
 def _notes(notes: Iterable[str]) -> Iterator[Line]:
-    yield from ([("note", "Note: "), ("", printable(note))] for note in notes)
+    yield from ([("note", "Note: "), ("", note)] for note in notes)
 
 
-def _finding_lines(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
-    for name, group in groupby(findings, key=lambda finding: finding.kind):
+def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
+    for kind, group in groupby(findings, key=lambda finding: finding.kind):
         members = list(group)
-        yield [("title", f"{KINDS[name].title} ({len(members)})")]
-        yield [("dim", f"  {KINDS[name].means}")]
-        shown = first(members, MOST_FINDINGS, printer)
+        yield from _heading(kind, f" ({len(members)})")
+        shown = printer.first(members, MOST_FINDINGS)
         for finding in shown:
-            yield from about(finding)
+            yield from _about(finding)
             candidates = [] if finding.along is not None else finding.candidates
             doubt = bool(candidates) and candidates[0].confidence == "possible"
-            command = ("command", printable(finding.command))
+            command = ("command", finding.command)
             yield [("title", "    -> "), ("", "if so: " if doubt else ""), command]
-        yield from more(len(members) - len(shown))
-        yield []
+        yield from [*more(len(members) - len(shown)), []]
 
 
-def about(finding: Finding) -> Iterator[Line]:
+def _heading(kind: str, number: str = "") -> Iterator[Line]:
+    yield [("title", KINDS[kind].title + number)]
+    yield [("dim", f"  {KINDS[kind].means}")]
+
+
+def _about(finding: Finding) -> Iterator[Line]:
     """What it is about, and the evidence."""
-    yield [("", "  "), ("path.new", printable(finding.subject))]
-    yield [("", f"    {printable(finding.what)}")]
-    for detail in finding.details[:MOST_DETAILS]:
-        yield [("dim", f"    {printable(detail)}")]
+    yield [("", "  "), ("path bold", finding.subject)]
+    yield [("", f"    {finding.what}")]
+    yield from ([("dim", f"    {detail}")] for detail in finding.details[:MOST_DETAILS])
     if len(finding.details) > MOST_DETAILS:
         yield [("dim", f"    … and {len(finding.details) - MOST_DETAILS} more")]
     if finding.along is not None:
-        yield [("", "    goes along with "), ("path", printable(finding.along))]
+        yield [("", "    goes along with "), ("path", finding.along)]
     for candidate in finding.candidates:
         style = {"certain": "good", "likely": "title"}.get(candidate.confidence, "")
-        yield [(style, f"    {candidate.confidence}: "), ("path", printable(candidate.path))]
-        yield [("", f"      {printable('; '.join(candidate.evidence))}")]
+        yield [(style, f"    {candidate.confidence}: "), ("path", candidate.path)]
+        yield [("", f"      {'; '.join(candidate.evidence)}")]
         if candidate.against:
-            yield [("note", "      but "), ("", printable("; ".join(candidate.against)))]
+            yield [("note", "      but "), ("", "; ".join(candidate.against))]
 
 
-def finding_record(finding: Finding) -> dict[str, Any]:
-    """One finding for scripts."""
+def _finding(finding: Finding) -> dict[str, Any]:
+    candidates = [
+        _values(candidate, "path", "confidence", "evidence", "against")
+        for candidate in finding.candidates
+    ]
     return {
         **_values(finding, "kind", "subject", "what", "command", "details"),
         "means": KINDS[finding.kind].means,
         "goes_along_with": finding.along,
-        "candidates": [
-            _values(candidate, "path", "confidence", "evidence", "against")
-            for candidate in finding.candidates
-        ],
+        "candidates": candidates,
         "unambiguous": finding.sure is not None,
     }
 
@@ -256,38 +218,21 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 
 def show_question(finding: Finding, printer: Printer, explain: bool) -> None:
     """One finding on standard error, before somebody is asked about it."""
-    kind = KINDS[finding.kind]
-    messages = printer.on_stderr()
-    if explain:
-        messages.lines([[("title", kind.title)], [("dim", f"  {kind.means}")]])
-    messages.lines(about(finding))
+    heading = _heading(finding.kind) if explain else ()
+    printer.on_stderr().lines([*heading, *_about(finding)])
 
 
 def show_repair(repair: Repair, printer: Printer) -> None:
     """What was mended and what is left; last, how to undo it."""
-    result = repair.result
-    printer.answer(
-        _repair_lines(repair, printer),
-        lambda: _record(
-            result.status if result else "nothing",
-            repair.layout,
-            backup=repair.backup,
-            recovered=repair.recovered,
-            pruned=repair.pruned,
-            fixed=[{**finding_record(f), "how": choice.label} for f, choice in repair.chosen],
-            left=[finding_record(finding) for finding in repair.left],
-            result=result.to_json() if result else None,
-            warnings=list(repair.notes),
-        ),
-    )
+    printer.answer(_repair_lines(repair, printer), _repair(repair))
 
 
 def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
     if repair.recovered:
-        yield [("good", "Settled: "), ("", f"{printable(repair.recovered)}.")]
+        yield [("good", "Settled: "), ("", f"{repair.recovered}.")]
     for finding, choice in repair.chosen:
-        yield [("good", "  * "), ("path", printable(finding.subject))]
-        yield [("", f"      {printable(choice.label)}")]
+        yield [("good", "  * "), ("path", finding.subject)]
+        yield [("", f"      {choice.label}")]
     if repair.pruned:
         yield [("", f"{plural(repair.pruned, 'backup')} removed.")]
     yield from _notes(repair.notes)
@@ -300,33 +245,39 @@ def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
         yield [("title", "Nothing was changed.")]
 
 
+def _repair(repair: Repair) -> dict[str, Any]:
+    return _record(
+        repair.result.status if repair.result else "nothing",
+        repair.layout,
+        **_values(repair, "backup", "recovered", "pruned"),
+        fixed=[{**_finding(finding), "how": choice.label} for finding, choice in repair.chosen],
+        left=[_finding(finding) for finding in repair.left],
+        result=repair.result.to_json() if repair.result else None,
+        warnings=list(repair.notes),
+    )
+
+
 # -- verify ----------------------------------------------------------------------------------------
 
 
 def show_verification(checked: Verification, printer: Printer) -> None:
     """What fails, with the command that mends it; last, the verdict."""
-    printer.answer(
-        _verification_lines(checked, printer),
-        lambda: _record(
-            "failed" if checked.failures else "verified",
-            checked.layout,
-            paths=list(checked.paths),
-            failures=[finding_record(finding) for finding in checked.failures],
-            notes=[finding_record(finding) for finding in checked.notes],
-        ),
-    )
-
-
-def _verification_lines(checked: Verification, printer: Printer) -> Iterator[Line]:
-    yield from _finding_lines(checked.failures, printer)
+    lines = list(_by_kind(checked.failures, printer))
     if printer.verbose:
-        yield from _finding_lines(checked.notes, printer)
+        lines += _by_kind(checked.notes, printer)
     elif checked.notes:
         number = plural(len(checked.notes), "thing")
-        yield [("dim", f"{number} worth knowing (-v lists them)")]
-    projects = plural(len(checked.paths), "project")
-    if checked.failures:
-        number = plural(len(checked.failures), "inconsistency")
-        yield [("bad", number), ("", f" in {projects}.")]
+        lines.append([("dim", f"{number} worth knowing (-v lists them)")])
+    projects, wrong = plural(len(checked.paths), "project"), len(checked.failures)
+    if wrong:
+        lines.append([("bad", plural(wrong, "inconsistency")), ("", f" in {projects}.")])
     else:
-        yield [("good", "Consistent: "), ("", f"{projects} checked.")]
+        lines.append([("good", "Consistent: "), ("", f"{projects} checked.")])
+    record = _record(
+        "failed" if wrong else "verified",
+        checked.layout,
+        paths=list(checked.paths),
+        failures=[_finding(finding) for finding in checked.failures],
+        notes=[_finding(finding) for finding in checked.notes],
+    )
+    printer.answer(lines, record)

@@ -10,9 +10,8 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.lists import Problem
 from ccmove.inspect.findings import Choice, Finding
 from ccmove.inspect.survey import Project
-from ccmove.plan.model import Operation, Plan, ProjectMove, Write, WriteHistory
+from ccmove.plan.model import Operation, Plan, Write, WriteHistory
 from ccmove.rewrite.compare import compare
-from ccmove.rewrite.pathmap import PathMap
 
 SCHEMA = 1
 Moves = tuple[tuple[str, str], ...]
@@ -49,16 +48,27 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """The object of contract version 1."""
         old, new = self.moves[0] if self.moves else (None, None)
-        plan = self.plan or Plan("move", PathMap(()))
+        plan = self.plan or Plan(kind="move", moves=())
         return {
             "schema": SCHEMA,
             "status": self.status,
             "old": old,
             "new": new,
-            "moves": [{"old": one, "new": other} for one, other in self.moves],
+            "moves": pairs(self.moves),
             "config_dir": str(self.layout.config_dir) if self.layout else None,
             "backup": self.backup,
-            "projects": [_project(move) for move in plan.projects],
+            "projects": [
+                {
+                    "from": move.path,
+                    "to": move.new_path,
+                    "kind": move.kind,
+                    "transcripts": move.transcripts,
+                    "bytes": move.size,
+                    "from_directory": move.source,
+                    "to_directory": move.target,
+                }
+                for move in plan.projects
+            ],
             "counts": self.counts(),
             "changes": [row for operation in plan.operations for row in _changes(operation)],
             "left_alone": [asdict(item) for item in plan.left_alone],
@@ -70,16 +80,8 @@ class Result:
         }
 
 
-def _project(move: ProjectMove) -> dict[str, Any]:
-    return {
-        "from": move.path,
-        "to": move.new_path,
-        "kind": move.kind,
-        "transcripts": move.transcripts,
-        "bytes": move.size,
-        "from_directory": move.source,
-        "to_directory": move.target,
-    }
+def pairs(moves: Moves) -> list[dict[str, str]]:
+    return [{"old": old, "new": new} for old, new in moves]
 
 
 def _changes(operation: Operation) -> Iterator[dict[str, Any]]:

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ccmove.rewrite.index import key_of
-from ccmove.rewrite.jsonspan import NotJsonError, Part, Pointer, show
+from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, show
 from ccmove.text import plural, readable_size
 
-_Parts = Sequence[tuple[str | int, Part]]
+_Parts = Sequence[tuple[str | int, Node]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def compare(before: bytes | None, after: bytes) -> list[Difference]:
     one = before.decode("utf-8", "surrogateescape")
     other = after.decode("utf-8", "surrogateescape")
     try:
-        rows = list(_differences(Part.whole(one), Part.whole(other), ()))
+        rows = list(_differences(parse(one), parse(other), ()))
     except (NotJsonError, RecursionError):
         rows = list(_lines(one, other))
     spacing = plural(len(before), "byte"), f"{plural(len(after), 'byte')}, the same values"
@@ -57,7 +57,7 @@ def _named(place: str, before: object, after: object) -> Difference:
     return Difference((), before, after, line=place)
 
 
-def _differences(a: Part, b: Part, at: Pointer) -> Iterator[Difference]:
+def _differences(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
     """Only what differs is opened: a config file may be large."""
     if a.raw == b.raw:
         return
@@ -69,12 +69,11 @@ def _differences(a: Part, b: Part, at: Pointer) -> Iterator[Difference]:
         yield Difference(at, _shown(a), _shown(b))
 
 
-def _members(a: Part, b: Part, at: Pointer) -> Iterator[Difference]:
+def _members(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
     """Members in the same place whose names alone differ were renamed."""
-    ours, theirs = (
-        [(key.value, Part(p.text, item)) for key, item in p.opened().members()] for p in (a, b)
-    )
-    names, others = [name for name, _ in ours], [name for name, _ in theirs]
+    names, others = ([key.value for key in node.keys] for node in (a, b))
+    ours = list(zip(names, a.items, strict=True))
+    theirs = list(zip(others, b.items, strict=True))
     in_place = len(ours) == len(theirs) and not _has_wandered(ours, theirs)
     whole = [(0, len(ours), 0, len(theirs))]
     for i, j, k, m in whole if in_place else _segments(names, others):
@@ -87,7 +86,7 @@ def _members(a: Part, b: Part, at: Pointer) -> Iterator[Difference]:
             yield from _differences(one, other, (*at, name))
 
 
-def _has_wandered(ours: list[tuple[str, Part]], theirs: list[tuple[str, Part]]) -> bool:
+def _has_wandered(ours: list[tuple[str, Node]], theirs: list[tuple[str, Node]]) -> bool:
     """Whether a member is the same under its name elsewhere: our changes stay in place.
 
     In a swap or a chain another one has its name, and it has another.
@@ -99,8 +98,8 @@ def _has_wandered(ours: list[tuple[str, Part]], theirs: list[tuple[str, Part]]) 
     )
 
 
-def _items(a: Part, b: Part, at: Pointer) -> Iterator[Difference]:
-    ours, theirs = list(enumerate(a.items())), list(enumerate(b.items()))
+def _items(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
+    ours, theirs = list(enumerate(a.items)), list(enumerate(b.items))
     names, others = ([key_of(p) for _, p in items] for items in (ours, theirs))
     for i, j, k, m in _segments(names, others):
         both = min(j - i, m - k)
@@ -115,9 +114,9 @@ def _alone(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Difference]:
     yield from (Difference((*at, token), None, _shown(part)) for token, part in theirs)
 
 
-def _shown(part: Part) -> object:
+def _shown(part: Node) -> object:
     """A string as it reads, anything else as it is spelled."""
-    return part.node.value if isinstance(part.node.value, str) else part.raw
+    return part.value if isinstance(part.value, str) else part.raw
 
 
 def _segments(one: list[str], other: list[str]) -> list[tuple[int, int, int, int]]:

@@ -217,7 +217,7 @@ def _project(line: bytes, start: int) -> Value | None:
     elif text.startswith("\ufeff"):  # a file may begin with one, but this is a line
         raise NotJsonError("a byte order mark")
     else:
-        item = parse(text, lambda pointer: not pointer).get("project")
+        item = parse(text).members().get("project")
         if item is None or not isinstance(item.value, str):
             return None
         begin, end = (len(text[:place].encode()) for place in (item.start, item.end))

@@ -1,11 +1,11 @@
-"""JSON text -> a tree that knows where every value stands, so that one value can be spliced.
+"""JSON text -> nodes that know where every value stands, so that one value can be spliced.
 
 A document is never parsed and written again: that would change `1.10`, big numbers, escapes and
 repeated keys. Text is bytes decoded with `surrogateescape`, so that any byte survives the way
 there and back. What is valid is what the `json` module takes, without its NaN and Infinity, and
 with a byte order mark at the beginning.
 
-Only what `descend` asks for is opened; the rest is skipped by the C scanner at full speed.
+A node is opened when somebody looks into it; the C scanner passes over the rest at full speed.
 Nesting costs no recursion here.
 """
 
@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 from json.encoder import encode_basestring
 from typing import Any
 
 Pointer = tuple[str | int, ...]
-Descend = Callable[[Pointer], bool]  # whether to open the object or list at the pointer
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _CLOSER = {"{": "}", "[": "]"}
@@ -49,127 +48,158 @@ class Spelled:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One value: text[start:end]. An opened object has `keys` beside its `items`."""
+    """One value, `text[start:end]`, and what is in it."""
 
+    text: str = field(repr=False)
     start: int
     end: int = -1  # of an object or list that is still being read
-    value: Any = None  # of a string, a number or a constant, and of what was not opened
-    opened: str = ""  # "{" or "["
-    items: list[Node] = field(default_factory=list)
-    keys: list[Node] = field(default_factory=list)  # string nodes, as many as items
+    value: Any = None  # not of what is nested more deeply than the C scanner goes
+    _is_open: bool = False
+    _keys: list[Node] = field(default_factory=list, repr=False)
+    _items: list[Node] = field(default_factory=list, repr=False)
 
-    def members(self) -> Iterator[tuple[Node, Node]]:
-        """(key, value) of an opened object, repeated keys included; a list has none."""
-        return zip(self.keys, self.items, strict=False)
+    @property
+    def raw(self) -> str:
+        return self.text[self.start : self.end]
 
-    def get(self, key: str) -> Node | None:
-        """The member that counts: of repeated keys the last, as the client reads it."""
-        return {name.value: item for name, item in self.members()}.get(key)
+    @property
+    def kind(self) -> str:
+        """The character that it begins with."""
+        return self.text[self.start]
+
+    @property
+    def items(self) -> list[Node]:
+        """The values in a list or an object, those of repeated keys included."""
+        if self.kind in _CLOSER and not self._is_open:
+            _open(self)
+        return self._items
+
+    @property
+    def keys(self) -> list[Node]:
+        """Of an object: as many as items. Anything else has none."""
+        return self._keys if self.items else []
+
+    def members(self) -> dict[str, Node]:
+        """What counts in an object: of repeated keys the last, as the client reads it."""
+        return {key.value: item for key, item in zip(self.keys, self.items, strict=False)}
+
+    @property
+    def canonical(self) -> str:
+        """The same for every spelling of one value: spacing and escapes may differ."""
+        try:
+            return repr(loads(self.raw))
+        except RecursionError:  # just shallow enough to be read: then the spelling counts
+            return self.raw
+
+    def is_same(self, other: Node) -> bool:
+        """Whether the values are the same, in whatever spelling."""
+        return self.raw == other.raw or self.canonical == other.canonical
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def parse(text: str, descend: Descend | None = None) -> Node:
-    """The one value that `text` is, opened where `descend` says so, or everywhere; NotJsonError."""
-    root = parse_at(text, _blank(text, len(_BOM) if text.startswith(_BOM) else 0), descend)
-    if (end := _blank(text, root.end)) != len(text):
-        raise _unexpected(end)
-    return root
-
-
-def parse_at(text: str, start: int, descend: Descend | None = None) -> Node:
-    """The value that begins at `start`, wherever it ends."""
+def parse(text: str) -> Node:
+    """The one value that `text` is; NotJsonError when it is none."""
     try:
-        return _tree(text, start, descend)
+        root = _read(text, _blank(text, len(_BOM) if text.startswith(_BOM) else 0))
     except StopIteration as error:
-        raise _unexpected(error.value) from None
+        raise _unexpected(text, error.value) from None
     except IndexError:
-        raise NotJsonError("the text ends too early") from None
+        raise _unexpected(text, len(text)) from None
     except json.JSONDecodeError as error:
-        raise NotJsonError(str(error)) from None
+        raise _unexpected(text, error.pos, str(error)) from None
+    if (end := _blank(text, root.end)) != len(text):
+        raise _unexpected(text, end)
+    return root
 
 
 def loads(text: str) -> Any:
     """The value of `text`, with numbers as they are spelled; NotJsonError when there is none."""
-    return _plain(text, parse(text, lambda _: False))
+    return _plain(parse(text))
 
 
-def _plain(text: str, node: Node, depth: int = 0) -> Any:
-    """The value of a node; of one that had to be opened, what lies too deep is as it is spelled."""
-    if not node.opened:
+def _plain(node: Node, depth: int = 0) -> Any:
+    """The value of a node; of one that the C scanner can't read, as it is spelled deep down."""
+    if node.value is not None or node.kind not in _CLOSER:
         return node.value
     if depth == DEEPEST:
-        return Spelled(text[node.start : node.end])
-    if node.opened == "[":
-        return [_plain(text, item, depth + 1) for item in node.items]
-    return {key.value: _plain(text, item, depth + 1) for key, item in node.members()}
+        return Spelled(node.raw)
+    if node.kind == "[":
+        return [_plain(item, depth + 1) for item in node.items]
+    return {name: _plain(item, depth + 1) for name, item in node.members().items()}
 
 
-def canonical(text: str) -> str:
-    """The same for every spelling of one value: spacing and escapes may differ."""
-    try:
-        return repr(loads(text))
-    except RecursionError:  # just shallow enough to be read: then the spelling counts
-        return text
+def strings(value: Any) -> Iterator[tuple[Pointer, str]]:
+    """Every string in a value and every name of a member, with the pointer to it."""
+    waiting: list[tuple[Pointer, Any]] = [((), value)]
+    while waiting:
+        at, value = waiting.pop()
+        if at and isinstance(at[-1], str):
+            yield at, at[-1]
+        if isinstance(value, str):
+            yield at, value
+        elif isinstance(value, dict | list):
+            below = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += reversed([((*at, token), item) for token, item in below])
 
 
-def _tree(text: str, start: int, descend: Descend | None) -> Node:
-    """Walks down and up again with a list of the nodes that are still being read."""
-    pointer: Pointer = ()
-    root = _value(text, start, pointer, descend)
-    reading = [(root, pointer)] if root.end < 0 else []
-    position = start + 1
-    while reading:
-        parent, above = reading[-1]
-        at = _next_item(text, parent, position)
-        if at is None:
-            position = parent.end
-            reading.pop()
-            continue
-        if descend is not None:  # nobody else asks for pointers, and deep ones cost
-            pointer = (*above, parent.keys[-1].value if parent.keys else len(parent.items))
-        node = _value(text, at, pointer, descend)
-        parent.items.append(node)
-        position = node.end
-        if node.end < 0:
-            reading.append((node, pointer))
-            position = at + 1
-    return root
+def walk(root: Node) -> Iterator[tuple[str | int, Node]]:
+    """Every node that counts with its name or number, parents first, without recursion."""
+    waiting: list[tuple[str | int, Node]] = [("", root)]
+    while waiting:
+        token, node = waiting.pop()
+        yield token, node
+        below = node.members().items() if node.kind == "{" else enumerate(node.items)
+        waiting += reversed(list(below))
 
 
-def _value(text: str, at: int, pointer: Pointer, descend: Descend | None) -> Node:
-    """The value at `at`: one to be opened has no end yet, the others are complete."""
-    opener = text[at]
-    if opener in _CLOSER and (descend is None or descend(pointer)):
-        return Node(at, opened=opener)
+def _read(text: str, at: int) -> Node:
     try:
         value, end = _scan(text, at)
-    except RecursionError:  # deeper than the C scanner goes: open it after all
-        return _tree(text, at, None)
-    return Node(at, end, value)
+    except RecursionError:  # deeper than the C scanner goes: open all of it, at once
+        node = Node(text, at)
+        _open(node, everything=True)
+        return node
+    return Node(text, at, end, value)
 
 
-def _next_item(text: str, parent: Node, position: int) -> int | None:
+def _open(root: Node, everything: bool = False) -> None:
+    """Read what is in a node, and in that if `everything`, with a list of those being read."""
+    reading = [root]
+    while reading:
+        parent = reading[-1]
+        at = _next_item(parent)
+        if at is None:
+            reading.pop()
+        elif everything and root.text[at] in _CLOSER:
+            reading.append(Node(root.text, at))
+            parent._items.append(reading[-1])
+        else:
+            parent._items.append(_read(root.text, at))
+
+
+def _next_item(parent: Node) -> int | None:
     """Where the next item begins (its key is read on the way), or None when there is none."""
-    at = _blank(text, position)
-    if text[at] == _CLOSER[parent.opened]:
-        parent.end = at + 1
+    text, items = parent.text, parent._items
+    at = _blank(text, items[-1].end if items else parent.start + 1)
+    if text[at] == _CLOSER[parent.kind]:
+        parent.end, parent._is_open = at + 1, True
         return None
-    if parent.items:
+    if items:
         at = _after(text, at, ",")
-    if parent.opened == "[":
+    if parent.kind == "[":
         return at
     if text[at] != '"':
-        raise _unexpected(at)
+        raise _unexpected(text, at)
     key, end = scanstring(text, at + 1)
-    parent.keys.append(Node(at, end, key))
+    parent._keys.append(Node(text, at, end, key))
     return _after(text, _blank(text, end), ":")
 
 
 def _after(text: str, at: int, sign: str) -> int:
     if text[at] != sign:
-        raise _unexpected(at)
+        raise _unexpected(text, at)
     return _blank(text, at + 1)
 
 
@@ -179,8 +209,10 @@ def _blank(text: str, position: int) -> int:
     return match.end()
 
 
-def _unexpected(at: int) -> NotJsonError:
-    return NotJsonError(f"unexpected text, or none, at character {at}")
+def _unexpected(text: str, at: int, message: str = "") -> NotJsonError:
+    if _blank(text, at) == len(text):
+        return NotJsonError("the text ends too early")
+    return NotJsonError(message or f"unexpected text, or none, at character {at}")
 
 
 def _no_constant(name: str) -> None:
@@ -202,46 +234,3 @@ def show(pointer: Pointer) -> str:
 def quote(value: str) -> str:
     """`value` as the client spells it (JSON.stringify): only what must be escaped is escaped."""
     return _LONE.sub(lambda m: f"\\u{ord(m.group()):04x}", encode_basestring(value))
-
-
-# -- values with their texts -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A value and the text that it stands in; it is opened only when somebody looks into it."""
-
-    text: str
-    node: Node
-
-    @classmethod
-    def whole(cls, text: str) -> Part:
-        """The one value that `text` is. Two levels at once, since each look takes time."""
-        return cls(text, parse(text, lambda at: len(at) < 2))
-
-    @property
-    def raw(self) -> str:
-        return self.text[self.node.start : self.node.end]
-
-    @property
-    def kind(self) -> str:
-        return self.text[self.node.start]
-
-    def is_same(self, other: Part) -> bool:
-        """Whether the values are the same, in whatever spelling."""
-        return self.raw == other.raw or canonical(self.raw) == canonical(other.raw)
-
-    def opened(self) -> Node:
-        return (
-            self.node
-            if self.node.opened
-            else parse_at(self.text, self.node.start, lambda at: not at)
-        )
-
-    def items(self) -> list[Part]:
-        return [Part(self.text, item) for item in self.opened().items]
-
-    def members(self) -> dict[str, Part]:
-        """Those that count, by name; what is no object has none."""
-        node = self.opened() if self.kind == "{" else self.node
-        return {key.value: Part(self.text, item) for key, item in node.members()}

@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from functools import partial
 
-from ccmove.rewrite import splice as make
 from ccmove.rewrite.compare import changed_lines
-from ccmove.rewrite.jsonspan import Pointer, parse
+from ccmove.rewrite.jsonspan import Node, parse
 from ccmove.rewrite.pathmap import NameMap, PathMap
-
-_JOB_FOLDERS = (("cwd",), ("originCwd",), ("worktreePath",))
-_JOB_ADDED = ("sessionPermissionRules", "addDirs")
+from ccmove.rewrite.splice import apply, at_places, string_splices
 
 
 def plugins(text: str, paths: PathMap, _: NameMap) -> str:
     """installed_plugins.json with `plugins[id][].projectPath` moved."""
-    return make.apply(text, _where(text, paths.map, _is_plugin_path))
-
-
-def _is_plugin_path(at: Pointer) -> bool:
-    return len(at) == 4 and at[::3] == ("plugins", "projectPath")
+    return at_places(text, {"plugins/*/[]/projectPath": paths.map})
 
 
 def job(text: str, paths: PathMap, names: NameMap) -> str:
     """A background job's state.json with its folders and `linkScanPath`, its transcript, moved."""
-    splices = _where(text, paths.map, lambda at: at in _JOB_FOLDERS or at[:2] == _JOB_ADDED)
-    return make.apply(text, splices + _where(text, names.map, lambda at: at == ("linkScanPath",)))
+    folders = ("cwd", "originCwd", "worktreePath", "sessionPermissionRules/addDirs/[]")
+    return at_places(text, {**dict.fromkeys(folders, paths.map), "linkScanPath": names.map})
 
 
 def desktop(text: str, paths: PathMap, _: NameMap) -> str:
     """The desktop app's local_*.json with `cwd` and `originCwd` moved."""
-    return make.apply(text, _where(text, paths.map, lambda at: at in (("cwd",), ("originCwd",))))
-
-
-def _where(text: str, mapper: make.Mapper, wanted: Callable[[Pointer], bool]) -> list[make.Splice]:
-    return make.string_splices(text, parse(text), mapper, lambda spot: wanted(spot.pointer))
+    return at_places(text, {"cwd": paths.map, "originCwd": paths.map})
 
 
 # -- files of the project itself -------------------------------------------------------------------
@@ -43,14 +32,13 @@ def _where(text: str, mapper: make.Mapper, wanted: Callable[[Pointer], bool]) ->
 
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules such as `Read(//old/**)`."""
-    mapper: make.Mapper = lambda value: map_inside(value, paths)  # noqa: E731
-    return make.apply(text, make.string_splices(text, parse(text), mapper, _is_no_command))
+    mapper = partial(map_inside, paths=paths)
+    return apply(text, string_splices(parse(text), mapper, _is_no_command))
 
 
-def _is_no_command(spot: make.Spot) -> bool:
+def _is_no_command(token: str | int, node: Node) -> bool:
     """A hook's command with arguments only looks like a path that has blanks in it."""
-    value = spot.node.value
-    return not (spot.token == "command" and isinstance(value, str) and " " in value)
+    return not (token == "command" and isinstance(node.value, str) and " " in node.value)
 
 
 _RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)
@@ -122,18 +110,16 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
     Lines that the run added go, those that it replaced or took out come back.
     """
     lines = now.split("\n")
-    lost: list[str] = []
     missing: list[str] = []
+    lost: list[str] = []
     for _, number, old, new in reversed([*changed_lines(before.split("\n"), after.split("\n"))]):
         if not (old or new or "").strip():
             continue
-        is_there = new is not None and new in lines
-        place = number if lines[number : number + 1] == [new] else len(lines) - 1
-        while is_there and lines[place] != new:
-            place -= 1
         if new is None and old is not None:
             missing.insert(0, old)
-        elif is_there:
+        elif new is not None and new in lines:
+            last = len(lines) - 1 - lines[::-1].index(new)
+            place = number if lines[number : number + 1] == [new] else last
             lines[place : place + 1] = [old] if old is not None else []
         elif old is not None and old not in lines:
             lost.append(f"line {number + 1}")

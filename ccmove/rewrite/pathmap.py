@@ -35,12 +35,12 @@ def is_root(path: str) -> bool:
     return _ROOT.fullmatch(path) is not None
 
 
+@dataclass(frozen=True)
 class PathMap:
     """The moves of one run. `kept` are projects below an OLD that stay where they are."""
 
-    def __init__(self, moves: tuple[Move, ...], kept: frozenset[str] = frozenset()) -> None:
-        self.moves = moves
-        self.kept = kept
+    moves: tuple[Move, ...]
+    kept: frozenset[str] = frozenset()
 
     def map(self, path: str) -> str | None:
         """Where `path` is after the moves, or None when they do not concern it."""
@@ -154,7 +154,7 @@ class NameMap:
     """Old -> new names of project directories, inside paths such as `…/projects/NAME/x.jsonl`."""
 
     names: tuple[tuple[str, str], ...]
-    paths: PathMap = field(default_factory=lambda: PathMap(()))
+    paths: PathMap = PathMap(())
     sessions: Mapping[tuple[str, str], str] = field(default_factory=dict)  # that leave their own
 
     def map(self, path: str) -> str | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from ccmove.rewrite.jsonspan import Node, Pointer, quote
+from ccmove.rewrite.jsonspan import Node, parse, quote, walk
 
 Mapper = Callable[[str], str | None]  # what a string becomes; None: it stays
 
@@ -60,14 +60,10 @@ def _fitting(piece: str, pieces: list[str]) -> str:
     return piece
 
 
-def apply_inside(text: str, node: Node, splices: Iterable[Splice]) -> str:
-    """The text of one node with the splices that lie in it made."""
-    inside = [
-        Splice(s.start - node.start, s.end - node.start, s.text)
-        for s in splices
-        if node.start <= s.start and s.end <= node.end
-    ]
-    return apply(text[node.start : node.end], inside)
+def apply_inside(node: Node, splices: Iterable[Splice]) -> str:
+    """The text of one node with splices made that all lie in it."""
+    start = node.start
+    return apply(node.raw, [Splice(s.start - start, s.end - start, s.text) for s in splices])
 
 
 # -- making them -----------------------------------------------------------------------------------
@@ -83,24 +79,20 @@ def set_string(node: Node, value: str) -> Splice:
     return set_raw(node, quote(value))
 
 
-def add_items(text: str, parent: Node, items: Iterable[tuple[str, str]]) -> list[Splice]:
+def add_items(parent: Node, items: Iterable[tuple[str, str]]) -> list[Splice]:
     """Append (key, JSON text) to an object or list, spaced as its other items are."""
-    at = parent.items[-1].end if parent.items else parent.start + 1
-    lead = _item_lead(text, parent)
-    colon = text[parent.keys[0].end : parent.items[0].start] if parent.keys else ": "
-    is_object = parent.opened == "{"
-    return [
-        Splice(at, at, f"{lead}{quote(key)}{colon}{raw}" if is_object else lead + raw)
-        for key, raw in items
-    ]
-
-
-def _item_lead(text: str, parent: Node) -> str:
-    """Comma and blanks as between the first two items; of a single item, the blanks before it."""
-    starts = parent.keys or parent.items
+    text, keys, values = parent.text, parent.keys, parent.items
+    at = values[-1].end if values else parent.start + 1
+    colon = text[keys[0].end : values[0].start] if keys else ": "
+    starts = keys or values
     if len(starts) > 1:
-        return text[parent.items[0].end : starts[1].start]
-    return "," + text[parent.start + 1 : starts[0].start] if starts else ","
+        lead = text[values[0].end : starts[1].start]
+    else:
+        lead = "," + (text[parent.start + 1 : starts[0].start] if starts else "")
+    is_object = parent.kind == "{"
+    return [
+        Splice(at, at, lead + (quote(k) + colon if is_object else "") + raw) for k, raw in items
+    ]
 
 
 def remove_items(parent: Node, gone: Iterable[int]) -> list[Splice]:
@@ -109,74 +101,83 @@ def remove_items(parent: Node, gone: Iterable[int]) -> list[Splice]:
     return [Splice(ends[number], ends[number + 1]) for number in sorted(gone)]
 
 
+def remove_members(parent: Node, gone: Collection[str]) -> list[Splice]:
+    """Take the members with these names out, also where a name is repeated."""
+    return remove_items(parent, [i for i, key in enumerate(parent.keys) if key.value in gone])
+
+
+def rename_members(parent: Node, names: Mapping[str, str]) -> list[Splice]:
+    """Give members other names, also where a name is repeated."""
+    return [set_string(key, names[key.value]) for key in parent.keys if key.value in names]
+
+
+def changed(parent: Node, texts: Mapping[int, str | None], added: Iterable[tuple[str, str]]) -> str:
+    """The text of a list with other texts for some items (None: they go), and with new ones."""
+    splices = [set_raw(parent.items[n], raw) for n, raw in texts.items() if raw is not None]
+    splices += remove_items(parent, [n for n, raw in texts.items() if raw is None])
+    return apply_inside(parent, [*splices, *add_items(parent, added)])
+
+
 # -- strings ---------------------------------------------------------------------------------------
 
 
-def moved(text: str, node: Node | None, mapper: Mapper) -> str | None:
-    """What the string at `node` becomes, or None when it stays."""
-    new = mapper(node.value) if node is not None and isinstance(node.value, str) else None
-    if node is None or new is None or new == node.value:
-        return None
+def moved(node: Node, mapper: Mapper) -> str | None:
+    """What a string becomes, or None when it stays."""
+    new = mapper(node.value) if isinstance(node.value, str) else None
     # Bytes that are no UTF-8 can't be spelled anew, and the client never wrote such a string.
-    return None if _NO_UTF8.search(text, node.start, node.end) else new
+    is_odd = new is not None and _NO_UTF8.search(node.text, node.start, node.end)
+    return None if is_odd or new == node.value else new
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A node and the way down to it; the pointer is made only when it is asked for."""
-
-    node: Node
-    above: Spot | None = None
-    token: str | int = ""
-
-    @property
-    def pointer(self) -> Pointer:
-        """The pointer from the node where the walk began."""
-        tokens: list[str | int] = []
-        spot = self
-        while spot.above is not None:
-            tokens.append(spot.token)
-            spot = spot.above
-        return tuple(reversed(tokens))
+def at_places(text: str, places: Mapping[str, Mapper]) -> str:
+    """`text` with the strings at some places mapped: see `place_splices`."""
+    return apply(text, place_splices(parse(text), places))
 
 
-def walk(root: Node) -> Iterator[Spot]:
-    """Every node of an opened tree that counts, parents first, without recursion."""
-    waiting = [Spot(root)]
-    while waiting:
-        spot = waiting.pop()
-        yield spot
-        below: dict[str | int, Node] = dict(enumerate(spot.node.items))
-        if spot.node.opened == "{":
-            below = {key.value: item for key, item in spot.node.members()}
-        waiting += [Spot(item, spot, token) for token, item in reversed(below.items())]
+def place_splices(root: Node, places: Mapping[str, Mapper]) -> list[Splice]:
+    """The strings at some places, such as `entries/[]/fullPath`, that their mappers change.
 
-
-def string_splices(
-    text: str, node: Node, mapper: Mapper, wanted: Callable[[Spot], bool] = lambda _: True
-) -> list[Splice]:
-    """Every string below an opened node that the mapper changes, and the keys of its objects."""
+    `[]` is every item of a list, `*` every member of an object.
+    """
     splices: list[Splice] = []
-    for spot in walk(node):
-        names = new_names(text, spot.node, mapper)
-        new = moved(text, spot.node, mapper)
-        if (names or new is not None) and wanted(spot):
-            splices += [set_string(spot.node.keys[place], name) for place, name in names.items()]
-            splices += [set_string(spot.node, new)] if new is not None else []
+    for place, mapper in places.items():
+        nodes = [root]
+        for step in place.split("/"):
+            nodes = [below for node in nodes for below in _below(node, step)]
+        news = [(node, moved(node, mapper)) for node in nodes]
+        splices += [set_string(node, new) for node, new in news if new is not None]
     return splices
 
 
-def new_names(text: str, parent: Node, mapper: Mapper) -> dict[int, str]:
+def _below(node: Node, step: str) -> Iterable[Node]:
+    if step == "[]":
+        return node.items if node.kind == "[" else ()
+    return [item for name, item in node.members().items() if step in (name, "*")]
+
+
+def string_splices(
+    root: Node, mapper: Mapper, wanted: Callable[[str | int, Node], bool] = lambda *_: True
+) -> list[Splice]:
+    """Every string in a node that the mapper changes, and the names of members."""
+    splices: list[Splice] = []
+    for token, node in walk(root):
+        new, names = moved(node, mapper), new_names(node, mapper)
+        if (new is not None or names) and wanted(token, node):
+            splices += [set_string(node, new)] if new is not None else []
+            splices += rename_members(node, names)
+    return splices
+
+
+def new_names(parent: Node, mapper: Mapper) -> dict[str, str]:
     """The members that get another name; not those that would hide another member by it."""
-    mapped = {i: moved(text, key, mapper) for i, key in enumerate(parent.keys)}
-    names = {i: name for i, name in mapped.items() if name is not None}
-    while names:
-        claims: dict[str, set[str]] = defaultdict(set)
-        for i, key in enumerate(parent.keys):
-            claims[names.get(i, key.value)].add(key.value)
-        hiding = [i for i, name in names.items() if len(claims[name]) > 1]
+    mapped = {key.value: moved(key, mapper) for key in parent.keys}
+    names = {name: new for name, new in mapped.items() if new is not None}
+    while True:
+        claims: dict[str, list[str]] = defaultdict(list)
+        for name in mapped:
+            claims[names.get(name, name)].append(name)
+        hiding = [name for name, new in names.items() if len(claims[new]) > 1]
         if not hiding:
-            break
-        for i in hiding:
-            del names[i]
-    return names
+            return names
+        for name in hiding:
+            del names[name]

@@ -7,17 +7,16 @@ rolled back and was set aside: never pruned.
 
 from __future__ import annotations
 
-import calendar
 import json
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Ledger
-from ccmove.claude.reading import is_there, names_in, open_regular, read_document
+from ccmove.claude.reading import is_there, names_in, read_document
 from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, look_at, run
 from ccmove.rewrite.history import Scan
 from ccmove.rewrite.history_back import from_record
@@ -25,7 +24,6 @@ from ccmove.run import disk
 from ccmove.run.manifest import (
     ID_PATTERN,
     LARGEST_MANIFEST,
-    Content,
     Manifest,
     Wrote,
     WroteHistory,
@@ -37,25 +35,22 @@ from ccmove.run.manifest import (
 
 def new_id(layout: Layout) -> str:
     """An ID that sorts after every other one, even when the clock was set back."""
-    identifier = _id(time.time(), os.urandom(2).hex())
+    identifier = f"{_stamp(time.time())}-{os.urandom(2).hex()}"
     newest = max((*backup_ids(layout), *unfinished_ids(layout)), default="")
     if identifier > newest:
         return identifier
     suffix = int(newest[-4:], 16) + 1
-    if suffix <= 0xFFFF:
-        return f"{newest[:17]}{suffix:04x}"
-    date = [int(newest[a:b]) for a, b in ((0, 4), (4, 6), (6, 8), (9, 11), (11, 13), (13, 15))]
-    following = _id(calendar.timegm((*date,)) + 1, "0000")
-    if not ID_PATTERN.fullmatch(following):
+    if suffix > 0xFFFF:
         raise RefusedError(
             f"no later backup than {layout.backups / newest} can be made",
-            "its date can't be right: move it out of the way",
+            run("ccmove", "backups", text="its date can't be right"),
         )
-    return following
+    return f"{newest[:17]}{suffix:04x}"
 
 
-def _id(seconds: float, suffix: str) -> str:
-    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(seconds))}-{suffix}"
+def _stamp(seconds: float) -> str:
+    """The moment as IDs have it, so that they sort by it."""
+    return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(max(0, seconds)))
 
 
 # -- manifests -------------------------------------------------------------------------------------
@@ -117,7 +112,7 @@ def all_backups(layout: Layout) -> list[Backup]:
         except (RefusedError, NothingKnownError) as error:
             found.append(Backup(identifier, None, error))
     standing = _standing(backup.manifest for backup in found if backup.manifest)
-    return [Backup(b.id, b.manifest, b.problem, standing.get(b.id, False)) for b in found]
+    return [replace(backup, stands=standing.get(backup.id, False)) for backup in found]
 
 
 def _standing(manifests: Iterable[Manifest]) -> dict[str, bool]:
@@ -157,41 +152,32 @@ def read_ledger(layout: Layout) -> Ledger:
 
 def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
     """The text of a document `before` or `after` a run; RefusedError when it is not that."""
-    content: Content | None = wrote.before if which == "before" else wrote.after
-    path = directory / "files" / f"{wrote.number}.{which}"
-    document = read_document(path)
-    if document is None or content is None:
-        raise RefusedError(
-            f"{path} is missing, so this backup can't be restored",
-            run("ls", "-l", path.parent, text="see what is left of it"),
-        )
-    if sha256(document.data) != content.sha256:
-        raise _changed(path)
-    return document.data
+    content = wrote.before if which == "before" else wrote.after
+    expected = content.sha256 if content is not None else ""
+    return _saved(directory / "files" / f"{wrote.number}.{which}", expected)
 
 
 def read_changed(directory: Path, wrote: WroteHistory) -> Scan:
     """What a run changed in the history; RefusedError when its record can't be trusted."""
     path = directory / "files" / f"{wrote.number}.changes"
-    fd = open_regular(path)
-    if fd is None:
+    data = _saved(path, wrote.record)
+    try:
+        return from_record(data, wrote.after.size)
+    except (ValueError, RecursionError):
+        raise RefusedError(f"{path} can't be used", look_at(path)) from None
+
+
+def _saved(path: Path, expected: str) -> bytes:
+    document = read_document(path)
+    if document is None:
         raise RefusedError(
             f"{path} is missing, so this backup can't be restored",
             run("ls", "-l", path.parent, text="see what is left of it"),
         )
-    with open(fd, "rb") as file:
-        data = file.read()
-    if sha256(data) != wrote.record:
-        raise _changed(path)
-    try:
-        return from_record(data, wrote.after.size)
-    except (ValueError, RecursionError):
-        raise _changed(path) from None
-
-
-def _changed(path: Path) -> RefusedError:
-    what = f"{path} was changed since it was saved, so this backup can't be restored"
-    return RefusedError(what, look_at(path))
+    if sha256(document.data) != expected:
+        what = f"{path} was changed since it was saved, so this backup can't be restored"
+        raise RefusedError(what, look_at(path))
+    return document.data
 
 
 # -- pruning ---------------------------------------------------------------------------------------
@@ -224,7 +210,5 @@ def holds_only_copy(layout: Layout, backup: Backup) -> bool:
 def _chosen(identifiers: list[str], keep: int | None, older_than: float | None) -> list[str]:
     """Both conditions must hold when both are given."""
     chosen = identifiers if keep is None else identifiers[: max(0, len(identifiers) - keep)]
-    if older_than is not None:
-        limit = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(max(0, time.time() - older_than)))
-        chosen = [identifier for identifier in chosen if identifier[:16] < limit]
-    return chosen
+    limit = _stamp(time.time() - older_than) if older_than is not None else "~"
+    return [identifier for identifier in chosen if identifier[:16] < limit]

@@ -1,6 +1,7 @@
-"""JSON -> frozen dataclasses, strictly: every value has its type, nothing is missing or unknown.
+"""JSON <-> frozen dataclasses, strictly: every value has its type, nothing is missing or unknown.
 
-What a run wrote may come from another machine, or from someone with bad intent.
+What a run wrote may come from another machine, or from someone with bad intent. So a type says
+all that can be said of a value alone: `Annotated[str, is_name]` has a function that it satisfies.
 """
 
 from __future__ import annotations
@@ -13,66 +14,50 @@ from pathlib import Path
 from typing import Any
 
 LARGEST_NUMBER = 1 << 63
+NAME = "kind_of"  # the member of an object that says which record it is
 ReadPath = Callable[[str], Path]
 
 
-def decode(kind: Any, value: object, read_path: ReadPath) -> Any:
+def decode(kind: Any, value: Any, read_path: ReadPath) -> Any:
     """The `kind` that `value` spells; ValueError when it spells none."""
-    origin = typing.get_origin(kind)
-    if dataclasses.is_dataclass(kind):
-        return _record(kind, value, read_path)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return _one_of(kind, value, read_path)
-    if origin is tuple:
-        return _sequence(typing.get_args(kind), value, read_path)
-    if kind is type(None) and value is None:
-        return None
-    if kind is Path and isinstance(value, str):
+        return decode(_meant(arguments, value), value, read_path)
+    if origin is tuple and type(value) is list:
+        kinds = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
+        pairs = zip(kinds, value, strict=True)  # other lengths are a ValueError
+        return tuple(decode(one, item, read_path) for one, item in pairs)
+    if dataclasses.is_dataclass(kind) and type(value) is dict:
+        return _record(kind, value, read_path)
+    if kind is Path and type(value) is str:
         return read_path(value)
-    if kind is bool and type(value) is bool:
-        return value
-    if kind is int and type(value) is int and abs(value) < LARGEST_NUMBER:
-        return value
-    if kind is str and isinstance(value, str):
-        return value
-    raise ValueError(f"{value!r} is not {getattr(kind, '__name__', kind)}")
+    if not _fits(kind, value):
+        raise ValueError(f"{value!r} is not {getattr(kind, '__name__', kind)}")
+    return value
 
 
-def _record(kind: Any, value: object, read_path: ReadPath) -> Any:
-    if not isinstance(value, dict):
-        raise ValueError(f"{value!r} is not {kind.__name__}")
-    hints = typing.get_type_hints(kind)
-    known = {field.name for field in dataclasses.fields(kind)}
-    if "kind_of" in value:  # which of several records it is
-        value = {key: item for key, item in value.items() if key != "kind_of"}
-    if set(value) != known:
-        raise ValueError(f"{kind.__name__} has {sorted(set(value) ^ known)} too few or too many")
-    return kind(**{name: decode(hints[name], value[name], read_path) for name in known})
+def _fits(kind: Any, value: Any) -> bool:
+    if typing.get_origin(kind) is typing.Annotated:
+        plain, check = typing.get_args(kind)
+        return _fits(plain, value) and bool(check(value))
+    return type(value) is kind and (kind is not int or abs(value) < LARGEST_NUMBER)
 
 
-def _one_of(kind: Any, value: object, read_path: ReadPath) -> Any:
-    """Records say which one they are; of anything else the first that fits."""
-    kinds: tuple[Any, ...] = typing.get_args(kind)
-    records: list[Any] = [one for one in kinds if dataclasses.is_dataclass(one)]
-    if len(records) > 1:
-        name = value.get("kind_of") if isinstance(value, dict) else None
-        kinds = tuple(one for one in records if one.__name__ == name)
-    if value is None and type(None) in kinds:
-        return None
-    for one in kinds:
-        if one is not type(None):
-            return decode(one, value, read_path)
-    raise ValueError(f"{value!r} is none of {kind}")
+def _record(kind: Any, value: dict[str, Any], read_path: ReadPath) -> Any:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    given = {name: item for name, item in value.items() if name != NAME}
+    if given.keys() != hints.keys():
+        wrong = sorted(given.keys() ^ hints.keys())
+        raise ValueError(f"{kind.__name__} has {wrong} too few or too many")
+    return kind(**{name: decode(hints[name], item, read_path) for name, item in given.items()})
 
 
-def _sequence(kinds: tuple[Any, ...], value: object, read_path: ReadPath) -> tuple[Any, ...]:
-    if not isinstance(value, list):
-        raise ValueError(f"{value!r} is not a list")
-    if kinds[-1] is Ellipsis:
-        return tuple(decode(kinds[0], item, read_path) for item in value)
-    if len(value) != len(kinds):
-        raise ValueError(f"{value!r} is not a list of {len(kinds)}")
-    return tuple(decode(one, item, read_path) for one, item in zip(kinds, value, strict=True))
+def _meant(kinds: tuple[Any, ...], value: Any) -> Any:
+    """Which of several kinds a value is: a record says so, and of the others there is one."""
+    if type(value) is dict:
+        return next((one for one in kinds if one.__name__ == value.get(NAME)), type(None))
+    plain = [one for one in kinds if not dataclasses.is_dataclass(one) and one is not type(None)]
+    return plain[0] if plain and value is not None else type(None)
 
 
 def encode(value: Any, write_path: Callable[[Path], str]) -> Any:
@@ -80,7 +65,7 @@ def encode(value: Any, write_path: Callable[[Path], str]) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
         rows = {f.name: encode(getattr(value, f.name), write_path) for f in fields}
-        return {"kind_of": type(value).__name__, **rows}
+        return {NAME: type(value).__name__, **rows}
     if isinstance(value, tuple):
         return [encode(item, write_path) for item in value]
     return write_path(value) if isinstance(value, Path) else value

@@ -22,16 +22,16 @@ import contextlib
 import ctypes
 import errno
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove.claude.reading import directory, open_file
+from ccmove.claude.reading import directory, is_there, open_file
 
 LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 BLOCK = 1 << 20
 
 
@@ -78,37 +78,27 @@ def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None
 
     Its name is flushed by whoever renames it into place, or by `flush`.
     """
-    with directory(path.parent) as parent:
-        fd = os.open(path.name, NEW_FILE, 0o600, dir_fd=parent)
-        try:
-            if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
-                os.fchmod(fd, 0o600)  # a strict umask would not even let us read it back
-            for piece in pieces:
-                _write_all(fd, piece)
-            _set_attributes(fd, attributes or Attributes())
-            fsync(fd)
-        finally:
-            os.close(fd)
+    _write(path, os.O_CREAT | os.O_EXCL, pieces, attributes or Attributes())
 
 
 def append(path: Path, data: bytes, attributes: Attributes) -> None:
     """Add to a staged file of ours, and flush it."""
+    _write(path, os.O_APPEND, [data], attributes)
+
+
+def _write(path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes) -> None:
     with directory(path.parent) as parent:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(path.name, flags, dir_fd=parent)
+        flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC | how
+        fd = os.open(path.name, flags, 0o600, dir_fd=parent)
         try:
-            _write_all(fd, data)
+            for piece in pieces:
+                view = memoryview(piece)
+                while view:  # os.write may write less than it was given
+                    view = view[os.write(fd, view) :]
             _set_attributes(fd, attributes)
             fsync(fd)
         finally:
             os.close(fd)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    """os.write may write less than it was given."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 def _set_attributes(fd: int, wanted: Attributes) -> None:
@@ -233,33 +223,24 @@ def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> No
         finally:
             os.umask(before)
         if mode != 0o700:
-            _set_mode(path.name, parent, mode)
+            set_mode(path, mode)
         if flushed:
             _flush(parent)
 
 
-def _set_mode(name: str, parent: int, mode: int) -> None:
-    """Through a descriptor: chmod by name would follow a link that took the place meanwhile."""
-    fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    try:
-        os.fchmod(fd, mode)
-    finally:
-        os.close(fd)
-
-
 def set_mode(path: Path, mode: int) -> None:
-    """Give a directory that was made again the mode of the one it takes the place of."""
-    with directory(path.parent) as parent:
-        _set_mode(path.name, parent, mode)
+    """Give a directory this mode, through a descriptor: chmod by name would follow a link that took
+    its place meanwhile."""
+    with directory(path) as fd:
+        os.fchmod(fd, mode)
 
 
 def ensure_directory(path: Path) -> None:
     """A directory of ours, 0700; it may be there already."""
     with contextlib.suppress(FileExistsError):
         make_directory(path)
-    with directory(path) as fd:
-        if stat.S_IMODE(os.fstat(fd).st_mode) != 0o700:
-            os.fchmod(fd, 0o700)
+    if stat.S_IMODE(os.lstat(path).st_mode) != 0o700:
+        set_mode(path, 0o700)
 
 
 def remove_directory(path: Path, *, flushed: bool = True) -> None:
@@ -271,28 +252,15 @@ def remove_directory(path: Path, *, flushed: bool = True) -> None:
 
 
 def remove_backup(path: Path) -> None:
-    """Remove a pruned backup with all that is in it; it may be gone already."""
-    waiting = [path]
-    while waiting:
-        below = _remove_files(waiting[-1])
-        waiting += below
-        if not below:
-            with contextlib.suppress(FileNotFoundError):
-                remove_directory(waiting[-1], flushed=waiting[-1] == path)
-            waiting.pop()
-
-
-def _remove_files(path: Path) -> list[Path]:
-    """Remove what is no directory, and name the directories; links are removed, not followed."""
-    try:
-        with directory(path) as fd, os.scandir(fd) as entries:
-            found = [(path / entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-    except FileNotFoundError:
-        return []
-    for name, is_dir in found:
-        if not is_dir:
-            remove_file(name, flushed=False)
-    return [name for name, is_dir in found if is_dir]
+    """Remove a pruned backup with all that is in it; links are removed, not followed."""
+    with directory(path.parent) as parent:
+        while is_there(path):
+            with contextlib.suppress(FileNotFoundError):  # somebody else removes it, too
+                if path.is_symlink():
+                    os.unlink(path.name, dir_fd=parent)
+                else:
+                    shutil.rmtree(path.name, dir_fd=parent)
+        _flush(parent)
 
 
 # -- locks -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The run under way: its journal and its directory.
+"""The run under way: its journal and its directory, and how they are swept up or set aside.
 
 `ccmove/journal.json` names what the run stages and, from the commit point on, everything that it
 does. `ccmove/run/` has the same manifest, the saved files, and what is parked or set aside; when
@@ -9,26 +9,35 @@ from each of them alone.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import is_there, read_document
+from ccmove.claude.reading import is_there, names_in, read_document
 from ccmove.errors import UnsettledError, look_at, run
 from ccmove.run import disk
+from ccmove.run.backups import new_id
+from ccmove.run.decode import decode
 from ccmove.run.manifest import (
     LARGEST_MANIFEST,
     SCHEMA,
+    Id,
     Manifest,
     Spelling,
     Wrote,
     WroteHistory,
-    checked_id,
     from_json,
     to_json,
 )
+
+RECOVER = run("ccmove", "recover", text="fix that, then")
+SET_ASIDE = run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it")
+FRESH = "journal.json.new"  # a journal that is being written
+PARTS = ("files", "staged", "aside", "parked")  # directories of a run
+RECORDS = ("manifest.json", "manifest.json.new", "begun.json")  # files beside them
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,11 @@ class Journal:
     id: str
     staged: tuple[Path, ...]
     manifest: Manifest | None = None
+
+
+def missing(what: str) -> UnsettledError:
+    """Something that a rollback needs is gone, or used for something else."""
+    return UnsettledError(f"an interrupted run could not be taken back: {what}", RECOVER, SET_ASIDE)
 
 
 def staged_path(layout: Layout, identifier: str, number: int, path: Path, is_made: bool) -> Path:
@@ -50,21 +64,7 @@ def staged_path(layout: Layout, identifier: str, number: int, path: Path, is_mad
 
 
 def staged_file(layout: Layout, identifier: str, wrote: Wrote | WroteHistory) -> Path:
-    is_made = wrote.before is None
-    return staged_path(layout, identifier, wrote.number, wrote.path, is_made)
-
-
-def staged_files(layout: Layout, manifest: Manifest) -> tuple[Path, ...]:
-    return tuple(staged_file(layout, manifest.id, op) for op in manifest.written)
-
-
-def client_locks(layout: Layout, manifest: Manifest) -> list[Path]:
-    """The client's locks that a run needs."""
-    history_lock, config_lock = layout.client_locks
-    needed = [history_lock] if manifest.history is not None else []
-    if any(isinstance(op, Wrote) and op.place == "config" for op in manifest.written):
-        needed.append(config_lock)
-    return needed
+    return staged_path(layout, identifier, wrote.number, wrote.path, wrote.before is None)
 
 
 # -- on disk ---------------------------------------------------------------------------------------
@@ -80,28 +80,22 @@ def write_journal(journal: Journal, layout: Layout) -> None:
         "manifest": to_json(journal.manifest, layout, layout.run) if journal.manifest else None,
     }
     data = json.dumps(record).encode()
-    fresh = _fresh(layout)
-    disk.remove_file(fresh, flushed=False)
-    disk.write_new(fresh, [data])
-    disk.replace(fresh, layout.journal)
+    remove_unwritten(layout)
+    disk.write_new(layout.own / FRESH, [data])
+    disk.replace(layout.own / FRESH, layout.journal)
     if not is_there(layout.run):  # until there is a manifest, what is staged is known from here
         disk.make_directory(layout.run, flushed=False)
         disk.write_new(layout.run / "begun.json", [data])
 
 
-def _fresh(layout: Layout) -> Path:
-    """The name of a journal that is being written."""
-    return layout.journal.with_name("journal.json.new")
+def remove_unwritten(layout: Layout) -> None:
+    """Remove a journal that was never in force."""
+    disk.remove_file(layout.own / FRESH, flushed=False)
 
 
 def was_interrupted(layout: Layout) -> bool:
     """Whether a run left its journal, one that it was about to write, or its directory."""
-    return any(map(is_there, (layout.journal, _fresh(layout), layout.run)))
-
-
-def remove_unwritten(layout: Layout) -> None:
-    """Remove a journal that was never in force."""
-    disk.remove_file(_fresh(layout), flushed=False)
+    return any(map(is_there, (layout.journal, layout.own / FRESH, layout.run)))
 
 
 def read_journal(layout: Layout) -> Journal | None:
@@ -115,45 +109,91 @@ def read_journal(layout: Layout) -> Journal | None:
         document = read_document(path, LARGEST_MANIFEST)
         if document is None:
             continue
+        is_manifest = path.name == "manifest.json"
         try:
-            record = json.loads(document.data)
-            if path.name != "manifest.json":
-                return _journal(record, layout)
-            manifest = from_json(record, layout, layout.run)
-            return Journal(manifest.id, staged_files(layout, manifest), manifest)
+            return _journal(json.loads(document.data), layout, is_manifest)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             problem = problem or f"{path} can't be trusted: {error}"
-            if path.name == "manifest.json":
+            if is_manifest:
                 break  # from here on something may have been changed: not to be taken for less
     if problem is not None:
-        keep = run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it")
-        raise UnsettledError(problem, look_at(layout.own), keep)
+        raise UnsettledError(problem, look_at(layout.own), SET_ASIDE)
     return Journal("", ()) if is_there(layout.run) else None
 
 
-def _journal(record: dict[str, object], layout: Layout) -> Journal:
+def _journal(record: dict[str, object], layout: Layout, is_manifest: bool) -> Journal:
+    """A staged file is always ours: its name carries the ID of the run."""
+    if is_manifest:
+        manifest = from_json(record, layout, layout.run)
+        files = tuple(staged_file(layout, manifest.id, wrote) for wrote in manifest.written)
+        return Journal(manifest.id, files, manifest)
     if record["schema"] != SCHEMA:
         raise ValueError(f"unknown version {record['schema']!r}")
-    identifier = checked_id(record["id"])
-    rows = record["staged"]
-    if not isinstance(rows, list):
-        raise ValueError(f"{rows!r} are no staged files")
-    staged = tuple(_staged_path(text, layout, identifier) for text in rows)
+    read = Spelling(layout, layout.run).read
+    identifier = decode(Id, record["id"], read)
+    staged = decode(tuple[Path, ...], record["staged"], read)
+    for path in staged:
+        if not re.fullmatch(rf"\.ccmove-{identifier}-[0-9]+", path.name):
+            raise ValueError(f"{str(path)!r} is no staged file")
     if record["manifest"] is None:
         return Journal(identifier, staged)
-    manifest = from_json(record["manifest"], layout, layout.run)
-    if manifest.id != identifier:
-        raise ValueError(f"its manifest belongs to {manifest.id!r}")
-    if staged != staged_files(layout, manifest):
-        raise ValueError("what it staged is not what it wrote")
-    return Journal(identifier, staged, manifest)
+    same = _journal(record["manifest"], layout, True)  # type: ignore[arg-type]  # it is checked
+    if (same.id, same.staged) != (identifier, staged):
+        raise ValueError("its manifest is that of another run")
+    return same
 
 
-def _staged_path(text: object, layout: Layout, identifier: str) -> Path:
-    """A staged file is always ours: its name carries the ID of the run."""
-    if not isinstance(text, str):
-        raise ValueError(f"{text!r} is no staged file")
-    path = Spelling(layout, layout.run).read(text)
-    if not re.fullmatch(rf"\.ccmove-{identifier}-[0-9]+", path.name):
-        raise ValueError(f"{text!r} is no staged file")
-    return path
+# -- what an unfinished run leaves -----------------------------------------------------------------
+
+
+def sweep_up(layout: Layout, journal: Journal) -> None:
+    """Remove what the run left of its own; the journal last.
+
+    First it says that nothing is left to undo: a staged file that is gone means nothing then.
+    """
+    if journal.manifest is not None and is_there(layout.run):
+        write_journal(Journal(journal.id, journal.staged), layout)
+        disk.remove_file(layout.run / "manifest.json")
+    for path in journal.staged:
+        if not is_there(path.parent) and path.parent != layout.run / "staged":
+            raise missing(f"{path.parent} is gone")  # it may come back, with our file in it
+        disk.remove_file(path)
+        disk.remove_file(path.with_name(f"{path.name}-back"))
+    if is_there(layout.run):
+        _remove_run(layout, journal)
+    disk.remove_file(layout.journal)
+
+
+def _remove_run(layout: Layout, journal: Journal) -> None:
+    """The directory of the run; should it hold anything that is not ours, it is kept whole."""
+    if not journal.id and names_in(layout.run):
+        set_aside(layout, journal)  # nothing tells what it did
+        return
+    for part, ours in (("files", r"[0-9]+\.(before|after|changes)"), ("staged", r"\.ccmove-.*")):
+        for name in names_in(layout.run / part):
+            if re.fullmatch(ours, name, re.DOTALL):
+                disk.remove_file(layout.run / part / name, flushed=False)
+    for name in PARTS:
+        if is_there(layout.run / name) and not names_in(layout.run / name):
+            disk.remove_directory(layout.run / name, flushed=False)
+    if set(names_in(layout.run)) <= set(RECORDS):
+        for name in RECORDS:
+            disk.remove_file(layout.run / name, flushed=False)
+        disk.remove_directory(layout.run)
+    else:
+        set_aside(layout, journal)
+
+
+def set_aside(layout: Layout, journal: Journal | None = None) -> str:
+    """Keep journal, backup and parked things of an unfinished run together; the ID they have."""
+    remove_unwritten(layout)
+    with contextlib.suppress(UnsettledError):
+        journal = journal or read_journal(layout)
+    identifier = (journal.id if journal is not None else "") or new_id(layout)
+    disk.ensure_directory(layout.unfinished)
+    if not is_there(layout.run):
+        disk.make_directory(layout.run)
+    if is_there(layout.journal) and not is_there(layout.run / "journal.json"):
+        disk.rename_new(layout.journal, layout.run / "journal.json")
+    disk.rename_new(layout.run, layout.unfinished / identifier)
+    return identifier

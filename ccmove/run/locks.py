@@ -22,6 +22,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import links_refused
 from ccmove.errors import RefusedError, again
 from ccmove.run import disk
+from ccmove.run.manifest import Manifest, Wrote
 
 STALE_AFTER = 10.0
 REFRESH_EVERY = 3.0
@@ -47,6 +48,15 @@ def own_lock(layout: Layout) -> Iterator[None]:
             os.close(fd)  # which also releases it
 
 
+def client_locks(layout: Layout, manifest: Manifest) -> list[Path]:
+    """The client's locks that a run needs."""
+    history_lock, config_lock = layout.client_locks
+    needed = [history_lock] if manifest.history is not None else []
+    if any(isinstance(op, Wrote) and op.place == "config" for op in manifest.written):
+        needed.append(config_lock)
+    return needed
+
+
 class ClientLocks:
     """Holds the client's locks on these files for as short a time as possible."""
 
@@ -55,21 +65,17 @@ class ClientLocks:
         self.waiting = waiting
         self._held: dict[Path, int] = {}  # the mtime that was read back after it was set
         self._done = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._keep_fresh, daemon=True)
 
     def __enter__(self) -> ClientLocks:
+        self._thread.start()
         try:
             for path in self.paths:
                 self._acquire(path)
         except BaseException:
-            self.release()
+            self.__exit__()
             raise
-        self._thread = threading.Thread(target=self._keep_fresh, daemon=True)
-        self._thread.start()
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
 
     def _acquire(self, path: Path) -> None:
         start = time.monotonic()
@@ -88,14 +94,11 @@ class ClientLocks:
 
     def _taken(self, path: Path) -> bool:
         """Make the lock directory; one that is stale is removed first. False while it is held."""
+        remove_stale([path])
         try:
             disk.make_directory(path, flushed=False)
         except FileExistsError:
-            if not _is_stale(path):
-                return False
-            with contextlib.suppress(FileNotFoundError):
-                disk.remove_directory(path, flushed=False)
-            return self._taken(path)
+            return False
         self._held[path] = os.lstat(path).st_mtime_ns
         return True
 
@@ -111,12 +114,11 @@ class ClientLocks:
         """Not made again by someone who took it for stale."""
         return os.lstat(path).st_mtime_ns == self._held[path]
 
-    def release(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give the locks back; one that someone took over meanwhile is not ours to remove."""
         self._done.set()
-        if self._thread is not None:
+        if self._thread.is_alive():
             self._thread.join()
-            self._thread = None
         for path in list(self._held):
             with contextlib.suppress(FileNotFoundError):
                 if self._is_ours(path):
@@ -128,12 +130,5 @@ def remove_stale(paths: Iterable[Path]) -> None:
     """Remove locks that a dead run of ours, or anybody, has left."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
-            if _is_stale(path):
+            if time.time() - os.lstat(path).st_mtime > STALE_AFTER:
                 disk.remove_directory(path, flushed=False)
-
-
-def _is_stale(path: Path) -> bool:
-    try:
-        return time.time() - os.lstat(path).st_mtime > STALE_AFTER
-    except FileNotFoundError:
-        return True

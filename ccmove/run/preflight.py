@@ -27,7 +27,7 @@ def preflight(layout: Layout, plan: Plan) -> None:
     if plan.history is not None:
         _refuse_foreign_file(plan.history.path)
     _refuse_full_disks(layout, plan)
-    _refuse_two_file_systems(layout, plan)
+    _refuse_two_file_systems(plan)
 
 
 def refuse_foreign_state(layout: Layout) -> None:
@@ -53,33 +53,28 @@ def refuse_links_of_ours(layout: Layout) -> None:
 def refuse_links(layout: Layout, plan: Plan) -> None:
     """No link at anything that the run makes, replaces or removes, nor on the way there."""
     refuse_links_of_ours(layout)
-    for lock in layout.client_locks:
-        refuse_link(lock)
-    for path in dict.fromkeys(_directories(layout, plan)):
+    for path in (*layout.client_locks, *(write.path for write in plan.writes)):
+        refuse_link(path)
+    touched = [write.path for write in plan.writes]
+    for operation in plan.operations:
+        if isinstance(operation, (Rename, Mkdir, Rmdir)):
+            touched.append(operation.path)
+            if operation.path.parent.is_dir():
+                _refuse_read_only(operation.path.parent)
+        if isinstance(operation, Rename):
+            touched.append(operation.target)
+    for path in dict.fromkeys(_directories(layout, touched)):
         refuse_link(path)
         if os.path.lexists(path) and not path.is_dir():
             raise RefusedError(f"{path} is not a directory", look_at(path))
-    for operation in plan.operations:
-        if isinstance(operation, (Rename, Mkdir, Rmdir)) and operation.path.parent.is_dir():
-            _refuse_read_only(operation.path.parent)
-    for write in plan.writes:
-        refuse_link(write.path)
 
 
-def _directories(layout: Layout, plan: Plan) -> Iterator[Path]:
-    """Every directory of the state on the way to what the plan touches, the outer ones first."""
-    touched = [write.path for write in plan.writes]
-    for operation in plan.operations:
-        if isinstance(operation, Rename):
-            touched += [operation.path, operation.target]
-        elif isinstance(operation, (Mkdir, Rmdir)):
-            touched.append(operation.path)
+def _directories(layout: Layout, touched: list[Path]) -> Iterator[Path]:
+    """Every directory of the state on the way to what is touched, the outer ones first."""
     for parent in dict.fromkeys(path.parent for path in touched):
-        if parent.is_relative_to(layout.config_dir):
-            place = layout.config_dir
-            for name in parent.relative_to(layout.config_dir).parts:
-                place /= name
-                yield place
+        above = [parent, *parent.parents]
+        if layout.config_dir in above:
+            yield from reversed(above[: above.index(layout.config_dir)])
     # Deeper down a link may be moved as what it is.
     yield from (path for path in touched if path.parent == layout.projects)
 
@@ -109,67 +104,60 @@ def _refuse_read_only(directory: Path) -> None:
 
 
 def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
-    """Everything is staged before anything is replaced, so there must be room for all of it."""
-    sizes: dict[int, int] = {}
+    """Everything is staged before anything is replaced, so there must be room for all of it:
+    new contents beside the files, and in the backup the texts before and after."""
+    needed: dict[int, int] = {}
     directories: dict[int, Path] = {}
-    for path, size in _staged(layout, plan):
+    staged = [(write.path, len(write.after)) for write in plan.writes]
+    staged += [(layout.own, len(write.after) + len(write.before or b"")) for write in plan.writes]
+    if plan.history is not None:
+        staged.append((plan.history.path, plan.history.scan.new_size()))
+    for path, size in staged:
         parent = path.parent if path.parent.is_dir() else layout.config_dir
         device = os.stat(parent).st_dev
         directories.setdefault(device, parent)
-        sizes[device] = sizes.get(device, 0) + size
+        needed[device] = needed.get(device, ROOM_TO_SPARE) + size
     for device, directory in directories.items():
-        _refuse_full_disk(directory, sizes[device] + ROOM_TO_SPARE)
-
-
-def _staged(layout: Layout, plan: Plan) -> Iterator[tuple[Path, int]]:
-    """What is written where: new contents, and in the backup the texts before and after."""
-    for write in plan.writes:
-        yield write.path, len(write.after)
-        yield layout.own, len(write.after) + len(write.before or b"")
-    if plan.history is not None:
-        yield plan.history.path, plan.history.scan.new_size()
-
-
-def _refuse_full_disk(directory: Path, size: int) -> None:
-    space = os.statvfs(directory)
-    free = space.f_bavail * space.f_frsize
-    hints = run("df", "-h", directory, text="what is free"), again("make room, then run it again")
-    if free < size:
-        what = f"{directory}: {readable_size(free)} free, {readable_size(size)} needed"
-        raise RefusedError(what, *hints)
-    if space.f_files and space.f_favail < FILES_TO_SPARE:  # some file systems do not count them
-        raise RefusedError(f"{directory}: no more files can be made there", *hints)
+        space = os.statvfs(directory)
+        free = space.f_bavail * space.f_frsize
+        what = None
+        if free < needed[device]:
+            amount = f"{readable_size(free)} free, {readable_size(needed[device])} needed"
+            what = f"{directory}: {amount}"
+        elif space.f_files and space.f_favail < FILES_TO_SPARE:  # some do not count them
+            what = f"{directory}: no more files can be made there"
+        if what is not None:
+            free_space = run("df", "-h", directory, text="what is free")
+            raise RefusedError(what, free_space, again("make room, then run it again"))
 
 
 # -- file systems ----------------------------------------------------------------------------------
 
 
-def _refuse_two_file_systems(layout: Layout, plan: Plan) -> None:
-    home = os.stat(layout.own if layout.own.is_dir() else layout.config_dir).st_dev
+def _refuse_two_file_systems(plan: Plan) -> None:
+    """A rename works inside one file system only."""
     coming: list[Path] = []  # project folders, at their new places
     for operation in plan.operations:
-        if isinstance(operation, (Rename, Mkdir, Rmdir)):
-            path = operation.path if os.path.lexists(operation.path) else operation.path.parent
-            if not os.path.lexists(path):
-                continue
-            expected: int | None = home
-            is_folder = isinstance(operation, Rename) and isinstance(operation.holds, FolderHolds)
-            if isinstance(operation, Rename) and is_folder:
-                expected = _device_of_folder(operation.target, coming)
-            if expected is not None and os.lstat(path).st_dev != expected:
-                raise RefusedError(
-                    f"{path} is on another file system than where it is to go",
-                    "move the folder there yourself, then leave --move-folder out"
-                    if is_folder
-                    else run("df", path, text="see where it is"),
-                )
+        if not isinstance(operation, Rename):
+            continue
+        path, target = operation.path, operation.target
+        is_folder = isinstance(operation.holds, FolderHolds)
+        if is_folder:
+            if not target.parent.is_dir() and not any(map(target.is_relative_to, coming)):
+                mkdir = run("mkdir", "-p", target.parent)
+                raise RefusedError(f"{target.parent} does not exist", mkdir)
+            coming.append(target)
+        if _device(path) != _device(target.parent):
+            raise RefusedError(
+                f"{path} is on another file system than where it is to go",
+                "move the folder there yourself, then leave --move-folder out"
+                if is_folder
+                else run("df", path, text="see where it is"),
+            )
 
 
-def _device_of_folder(target: Path, coming: list[Path]) -> int | None:
-    """The file system that a project folder goes to; None inside one that is itself moved."""
-    if any(target.is_relative_to(place) for place in coming):
-        return None
-    coming.append(target)
-    if not target.parent.is_dir():
-        raise RefusedError(f"{target.parent} does not exist", run("mkdir", "-p", target.parent))
-    return os.stat(target.parent).st_dev
+def _device(path: Path) -> int:
+    """The file system of a path, or of the nearest place above it that is there by now."""
+    while not is_there(path):
+        path = path.parent
+    return os.lstat(path).st_dev

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from ccmove.claude.reading import is_there, names_in
+from ccmove.claude.reading import names_in
 from ccmove.plan.model import FolderHolds, Holds
 from ccmove.plan.tree import folder_holds
 
@@ -14,7 +14,11 @@ from ccmove.plan.tree import folder_holds
 def holds(path: Path, noted: Holds) -> bool:
     """Whether something of what was noted is there; names of transcripts are unique, and one may
     have grown since. Of an empty directory this can't be said."""
-    return any(_has(path / name if name else path, size) for name, size in noted.entries)
+    for name, size in noted.entries:
+        found = _facts(path / name if name else path)
+        if found is not None and stat.S_ISREG(found.st_mode) and found.st_size >= size:
+            return True
+    return False
 
 
 def has_grown(path: Path, noted: Holds) -> bool:
@@ -22,14 +26,6 @@ def has_grown(path: Path, noted: Holds) -> bool:
     if noted.is_directory:
         return not noted.entries and bool(names_in(path))
     return os.lstat(path).st_size != noted.entries[0][1]
-
-
-def _has(path: Path, size: int) -> bool:
-    try:
-        found = os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return stat.S_ISREG(found.st_mode) and found.st_size >= size
 
 
 def is_folder(path: Path, noted: FolderHolds) -> bool:
@@ -48,20 +44,13 @@ def is_folder(path: Path, noted: FolderHolds) -> bool:
     return 2 * same > len(noted.entries)
 
 
-def free_name(path: Path) -> Path:
-    """Beside it, with the same ending: what it was read for it is still read for."""
-    number = 0
-    while is_there(free := path.with_name(f"{path.stem}.later{number or ''}{path.suffix}")):
-        number += 1
-    return free
-
-
 def is_directory(path: Path) -> bool:
+    found = _facts(path)
+    return found is not None and stat.S_ISDIR(found.st_mode)
+
+
+def _facts(path: Path) -> os.stat_result | None:
     try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
+        return os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
-def is_empty_directory(path: Path) -> bool:
-    return is_directory(path) and not names_in(path)
+        return None

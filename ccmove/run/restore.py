@@ -15,7 +15,6 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import (
-    Document,
     Fingerprint,
     history_file,
     is_there,
@@ -30,7 +29,6 @@ from ccmove.plan.model import (
     Mkdir,
     Operation,
     Plan,
-    ProjectMove,
     Rename,
     Rmdir,
     Write,
@@ -61,12 +59,15 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
     operations += undoing.placer.tree.operations
     own = _own_paths(layout, manifest)
     plan = Plan(
-        "restore",
-        manifest.paths.reversed(),
-        tuple(operations),
+        kind="restore",
+        moves=manifest.paths.reversed().moves,
+        operations=tuple(operations),
         moved=tuple(moved.items()),
-        projects=tuple(_reversed_project(move) for move in manifest.projects),
-        folders=tuple((str(new), str(old)) for old, new in undoing.folders),
+        projects=tuple(
+            replace(m, path=m.new_path, new_path=m.path, source=m.target, target=m.source)
+            for m in manifest.projects
+        ),
+        folders=tuple((new, old) for old, new in undoing.folders),
         places=manifest.places,
         fresh=tuple((new, old) for old, new in manifest.fresh if old not in own),
         own=own,
@@ -88,16 +89,9 @@ def check_saved_files(directory: Path, manifest: Manifest) -> None:
     for wrote in manifest.written:
         if isinstance(wrote, WroteHistory):
             read_changed(directory, wrote)
-            continue
-        if wrote.before is not None:
-            read_saved(directory, wrote, "before")
-        read_saved(directory, wrote, "after")
-
-
-def _reversed_project(move: ProjectMove) -> ProjectMove:
-    return replace(
-        move, path=move.new_path, new_path=move.path, source=move.target, target=move.source
-    )
+        else:
+            for which in ("before", "after") if wrote.before is not None else ("after",):
+                read_saved(directory, wrote, which)
 
 
 def _own_paths(layout: Layout, manifest: Manifest) -> tuple[str, ...]:
@@ -141,8 +135,10 @@ class Undoing:
                     self._bring_back(operation)
                 case Mkdir():
                     self._remove(operation)
-                case Rmdir():
-                    self._make_again(operation.path, operation.mode)
+                case Rmdir(path, mode):
+                    if not self.tree.has(path):
+                        self._make_parents(path)
+                        self.tree.make_directory(path, mode)
                 case Wrote():
                     self._take_out(operation)
         self._refuse_conflicts()
@@ -159,20 +155,16 @@ class Undoing:
         if not self.tree.has(source):
             self.warnings.append(f"{source} is gone; it can't go back to {target}")
             return
-        if self._is_pruned(target):
+        backups = self.layout.backups
+        if target.is_relative_to(backups) and not is_there(
+            backups / target.relative_to(backups).parts[0]
+        ):  # the run that it is to go back to was pruned
             self.placer.set_aside(source)
             return
         self._make_parents(target)
         self.placer.bring(source, target)
         if source.suffix == ".jsonl" and source.parent.parent == self.layout.projects:
             self._bring_folder_of_session(source.with_suffix(""), target.with_suffix(""))
-
-    def _is_pruned(self, path: Path) -> bool:
-        """A place in the backup of a run that is gone by now."""
-        backups = self.layout.backups
-        if not path.is_relative_to(backups):
-            return False
-        return not is_there(backups / path.relative_to(backups).parts[0])
 
     def _bring_folder_of_session(self, folder: Path, home: Path) -> None:
         """A session that goes back takes along the folder that it got since."""
@@ -187,11 +179,6 @@ class Undoing:
         missing = [place for place in path.parents if not self.tree.has(place)]
         for parent in reversed(missing):
             self.tree.make_directory(parent, 0o700)
-
-    def _make_again(self, path: Path, mode: int) -> None:
-        if not self.tree.has(path):
-            self._make_parents(path)
-            self.tree.make_directory(path, mode)
 
     def _remove(self, made: Mkdir) -> None:
         """A directory that the run made, when nothing else is in it."""
@@ -236,42 +223,32 @@ class Undoing:
     # -- contents ----------------------------------------------------------------------------
 
     def _take_out(self, wrote: Wrote) -> None:
-        document = self._found(wrote)
-        if document is None:
-            self.warnings.append(f"{wrote.ends} is gone; its old content is in the backup")
-        elif wrote.before is None:
-            self._take_away(wrote, document)
-        else:
-            self._write_back(wrote, document)
-
-    def _found(self, wrote: Wrote) -> Document | None:
-        """Where the run left it, or at the old place, if its owner has renamed the folder back."""
+        """The document as it is now without the run's change; one that the run made goes into the
+        backup, unless it was changed since."""
         document = read_document(wrote.ends)
         back = self.manifest.paths.reversed().map(str(wrote.ends))
-        if document is None and back is not None:
+        if document is None and back is not None:  # its owner has renamed the folder back
             document = read_document(Path(back))
-        return document
-
-    def _take_away(self, wrote: Wrote, document: Document) -> None:
-        """A file that the run made goes into the backup, unless it was changed since."""
-        if sha256(document.data) == wrote.after.sha256:
-            self.placer.set_aside(document.path)
-        else:
-            self.warnings.append(f"{wrote.ends} was changed since and stays")
-
-    def _write_back(self, wrote: Wrote, document: Document) -> None:
-        content, named, mtime = document_back(self.directory, self.manifest, wrote, document.data)
-        self.warnings += [f"{wrote.ends}: {what} was changed since and stays" for what in named]
-        if content == document.data:
+        if document is None:
+            self.warnings.append(f"{wrote.ends} is gone; its old content is in the backup")
             return
-        path = document.path
+        path, now = document.path, document.data
+        if wrote.before is None:
+            if sha256(now) == wrote.after.sha256:
+                self.placer.set_aside(path)
+            else:
+                self.warnings.append(f"{wrote.ends} was changed since and stays")
+            return
+        content, named, mtime = document_back(self.directory, self.manifest, wrote, now)
+        self.warnings += [f"{wrote.ends}: {what} was changed since and stays" for what in named]
+        if content == now:
+            return
         if path.is_relative_to(self.layout.projects) or path.is_relative_to(self.layout.own):
             draft = self.placer.needed(path)
             draft.text = content.decode("utf-8", "surrogateescape")
             draft.mtime_ns = mtime
         else:
-            before, seen = document.data, document.seen
-            write = Write(path, path, wrote.place, before, content, seen, mtime_ns=mtime)
+            write = Write(path, path, wrote.place, now, content, document.seen, mtime_ns=mtime)
             self.writes.append(write)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -27,37 +28,30 @@ from ccmove.run import disk
 from ccmove.run.backups import read_saved
 from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
-    client_locks,
+    RECOVER,
+    missing,
     read_journal,
     remove_unwritten,
     staged_file,
+    sweep_up,
 )
-from ccmove.run.locks import ClientLocks, remove_stale
+from ccmove.run.locks import ClientLocks, client_locks, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
-from ccmove.run.recognise import free_name, has_grown, holds, is_directory, is_folder
-from ccmove.run.sweep import RECOVER, missing, sweep
+from ccmove.run.recognise import has_grown, holds, is_directory, is_folder
 from ccmove.run.takeback import document_back, history_back
 
 
 def roll_back(layout: Layout) -> str | None:
     """Roll back an unfinished run; what was done, in words, or None when there was none."""
+    stayed: list[str] = []
     try:
         remove_unwritten(layout)
         journal = read_journal(layout)
         if journal is None:
             return None
-        if journal.manifest is None:  # nothing was changed yet
-            sweep(layout, journal)
-            return _done(journal.id)
-        rollback = Rollback(layout, journal.manifest)
-        rollback.refusemissing()
-        locks = client_locks(layout, journal.manifest)
-        if not rollback.begun:
-            remove_stale(locks)
-            locks = []  # nothing of the client's is touched
-        with ClientLocks(locks):
-            rollback.run()
-        sweep(layout, journal)
+        if journal.manifest is not None:
+            stayed = Rollback(layout, journal.manifest).run()
+        sweep_up(layout, journal)
     except OSError as error:
         raise UnsettledError(
             f"an interrupted run could not be taken back: {describe(error)}", RECOVER
@@ -67,12 +61,8 @@ def roll_back(layout: Layout) -> str | None:
             f"an interrupted run could not be taken back: {error.message}",
             run("ccmove", "recover", text="let it finish or leave it, then"),
         ) from error
-    return _done(journal.id, rollback.stayed)
-
-
-def _done(identifier: str, stayed: list[str] | None = None) -> str:
-    name = f"the interrupted run {identifier}" if identifier else "an interrupted run"
-    return "; ".join((f"{name} was taken back", *(stayed or ())))
+    name = f"the interrupted run {journal.id}" if journal.id else "an interrupted run"
+    return "; ".join((f"{name} was taken back", *stayed))
 
 
 class Rollback:
@@ -81,44 +71,22 @@ class Rollback:
     def __init__(self, layout: Layout, manifest: Manifest) -> None:
         self.layout = layout
         self.manifest = manifest
-        self.begun = self._begun()
         self.stayed: list[str] = []  # what came later and was left as it is, in words
 
-    def refusemissing(self) -> None:
-        """Before anything is touched: is all there that is needed, and used for nothing else?"""
-        for operation in self.manifest.written:
-            if isinstance(operation, Wrote) and operation.before is not None:
-                self._refuse_unsaved(operation)
-        self._refuse_gone()
-        self._refuse_folders()
-
-    def _refuse_gone(self) -> None:
-        """A directory with sessions must be somewhere on its way."""
-        places: dict[Holds, list[Path]] = {}
-        for op in self.manifest.operations:
-            if isinstance(op, Rename) and isinstance(op.holds, Holds) and op.holds.is_directory:
-                places.setdefault(op.holds, []).extend((op.path, op.target))
-        for noted, way in places.items():
-            if noted.entries and not any(holds(place, noted) for place in way):
-                raise missing(f"{way[0]} is gone, and is not at {way[-1]} either")
-
-    def _refuse_unsaved(self, wrote: Wrote) -> None:
-        if self._is_staged(wrote):
-            return
-        try:
-            read_saved(self.layout.run, wrote, "before")
-        except RefusedError as error:
-            raise missing(error.message) from error
-
-    def _is_staged(self, wrote: Wrote | WroteHistory) -> bool:
-        """Whether the write is still to be done."""
-        return is_there(staged_file(self.layout, self.manifest.id, wrote))
-
-    def run(self) -> None:
-        for name in ("aside", "parked"):  # what was there goes back the way it came
-            disk.ensure_directory(self.layout.run / name)
-        for operation in reversed(self.begun):
-            self._undo(operation)
+    def run(self) -> list[str]:
+        begun = self._begun()
+        self._refuse_missing()
+        self._refuse_other_folders()
+        locks = client_locks(self.layout, self.manifest)
+        if not begun:
+            remove_stale(locks)  # and nothing of the client's is touched
+            return []
+        with ClientLocks(locks):
+            for name in ("aside", "parked"):  # what was there goes back the way it came
+                disk.ensure_directory(self.layout.run / name)
+            for operation in reversed(begun):
+                self._undo(operation)
+        return self.stayed
 
     def _begun(self) -> list[Recorded]:
         """The operations up to the first that certainly was not done: none behind it was, either.
@@ -137,19 +105,61 @@ class Rollback:
                 return list(operations[:number])
         return list(operations)
 
+    def _is_staged(self, wrote: Wrote | WroteHistory) -> bool:
+        """Whether the write is still to be done."""
+        return is_there(staged_file(self.layout, self.manifest.id, wrote))
+
+    def _refuse_missing(self) -> None:
+        """Before anything is touched: saved texts, and every directory with sessions, are there."""
+        ways: dict[Holds, list[Path]] = {}  # places of a directory, from the first to the last
+        for op in self.manifest.operations:
+            if isinstance(op, Rename) and isinstance(op.holds, Holds) and op.holds.is_directory:
+                ways.setdefault(op.holds, []).extend((op.path, op.target))
+            elif isinstance(op, Wrote) and op.before is not None and not self._is_staged(op):
+                try:
+                    read_saved(self.layout.run, op, "before")
+                except RefusedError as error:
+                    raise missing(error.message) from error
+        for noted, way in ways.items():
+            if noted.entries and not any(holds(place, noted) for place in way):
+                raise missing(f"{way[0]} is gone, and is not at {way[-1]} either")
+
+    def _refuse_other_folders(self) -> None:
+        """A folder of the user's is renamed back only if it is the one that was renamed, to a place
+        that is free or holds only what goes away from it before."""
+        renames = [op for op in self.manifest.operations if isinstance(op, Rename)]
+        ways: dict[FolderHolds, list[Path]] = {}
+        for op in renames:
+            if isinstance(op.holds, FolderHolds):
+                ways.setdefault(op.holds, []).extend((op.path, op.target))
+        places = dict.fromkeys(place for way in ways.values() for place in way)
+        found: dict[FolderHolds, Path] = {}
+        for noted, way in ways.items():
+            where = [place for place in places if is_folder(place, noted)]
+            if len(where) != 1:
+                both = "both look like" if where else "neither is"
+                raise missing(f"{way[0]} and {way[-1]}: {both} the folder that was renamed")
+            found[noted] = where[0]
+        for op in renames:
+            is_at_target = isinstance(op.holds, FolderHolds) and found[op.holds] == op.target
+            if is_at_target and is_there(op.path) and op.path not in found.values():
+                taken = f"{op.path} is used for something else"
+                raise missing(f"{taken}, so {op.target} can't be renamed back")
+
     def _undo(self, operation: Recorded) -> None:
         match operation:
-            case Rename(holds=FolderHolds()):
-                self._rename_folder_back(operation)
-            case Rename():
-                self._rename_back(operation)
-            case Mkdir():
-                self._remove_if_empty(operation.path)
-            case Rmdir():
-                if is_there(operation.path):
-                    disk.set_mode(operation.path, operation.mode)
+            case Rename(path, target, FolderHolds() as noted):
+                if is_folder(target, noted) and not is_there(path):
+                    disk.rename_new(target, path)
+            case Rename(path, target, Holds() as noted):
+                self._rename_back(path, target, noted)
+            case Mkdir(path):
+                self._remove_if_empty(path)
+            case Rmdir(path, mode):
+                if is_there(path):
+                    disk.set_mode(path, mode)
                 else:
-                    disk.make_directory(operation.path, operation.mode)
+                    disk.make_directory(path, mode)
             case WroteHistory():
                 self._put_history_back(operation)
             case Wrote(before=None):
@@ -158,21 +168,6 @@ class Rollback:
                 self._put_back(operation)
 
     # -- names -----------------------------------------------------------------------------
-
-    def _rename_back(self, rename: Rename) -> None:
-        """A file or directory of the state."""
-        path, target, noted = rename.path, rename.target, rename.holds
-        assert isinstance(noted, Holds)
-        if not is_there(target) or not self._is_done(path, target, noted):
-            return  # it was not done, or is undone already
-        if is_there(path):
-            self._merge_back(target, path)
-        elif path.is_relative_to(self.layout.own) and has_grown(target, noted):
-            self.stayed.append(f"{target} has something new in it and stays")
-            if noted.is_directory:
-                disk.make_directory(path)  # an empty one, as it was
-        else:
-            disk.rename_new(target, path)
 
     def _is_done(self, path: Path, target: Path, noted: Holds) -> bool:
         """Of a rename whose target is there. In our own directories nobody else makes anything."""
@@ -184,28 +179,42 @@ class Rollback:
             return holds(target, noted) and not holds(path, noted)
         return not noted.is_directory or not is_there(path)
 
+    def _rename_back(self, path: Path, target: Path, noted: Holds) -> None:
+        if not is_there(target) or not self._is_done(path, target, noted):
+            return
+        if is_there(path):
+            self._merge_back(target, path)
+        elif path.is_relative_to(self.layout.own) and has_grown(target, noted):
+            self.stayed.append(f"{target} has something new in it and stays")
+            if noted.is_directory:
+                disk.make_directory(path)  # an empty one, as it was
+        else:
+            disk.rename_new(target, path)
+
     def _merge_back(self, target: Path, path: Path) -> None:
         """The old name was used again since: everything goes back beside what is there.
 
-        A later file makes way under another name; two transcripts of one session both stay where
-        they are, since the client goes by that name.
+        A later file makes way under another name, with the same ending: what it was read for it is
+        still read for. Two transcripts of one session both stay where they are, since the client
+        goes by that name.
         """
-        if not (is_directory(target) and is_directory(path)):
-            if path.suffix == ".jsonl":
-                self.stayed.append(f"{path} was made again meanwhile; the earlier one is {target}")
-                return
-            later = free_name(path)
+        if is_directory(target) and is_directory(path):
+            for name in sorted(names_in(target)):
+                if is_there(path / name):
+                    self._merge_back(target / name, path / name)
+                else:
+                    disk.rename_new(target / name, path / name)
+            disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
+            self._remove_if_empty(target)
+        elif path.suffix == ".jsonl":
+            self.stayed.append(f"{path} was made again meanwhile; the earlier one is {target}")
+        else:
+            number = 0
+            while is_there(later := path.with_stem(f"{path.stem}.later{number or ''}")):
+                number += 1
             disk.rename_new(path, later)
             disk.rename_new(target, path)
             self.stayed.append(f"{path} was made again meanwhile; the later one is {later}")
-            return
-        for name in sorted(names_in(target)):
-            if is_there(path / name):
-                self._merge_back(target / name, path / name)
-            else:
-                disk.rename_new(target / name, path / name)
-        disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
-        self._remove_if_empty(target)
 
     def _remove_if_empty(self, path: Path) -> None:
         try:
@@ -216,39 +225,6 @@ class Rollback:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
             self.stayed.append(f"{path} has something new in it and stays")
-
-    # -- project folders ---------------------------------------------------------------------
-
-    def _refuse_folders(self) -> None:
-        """A folder of the user's is renamed back only if it is the one that was renamed."""
-        renames = [op for op in self.manifest.operations if isinstance(op, Rename)]
-        folders = [op for op in renames if isinstance(op.holds, FolderHolds)]
-        places = dict.fromkeys(path for op in folders for path in (op.path, op.target))
-        for noted in {op.holds for op in folders}:
-            assert isinstance(noted, FolderHolds)
-            way = [op for op in folders if op.holds == noted]
-            found = [path for path in places if is_folder(path, noted)]
-            first, last = way[0].path, way[-1].target
-            if len(found) != 1:
-                both = "both look like" if found else "neither is"
-                raise missing(f"{first} and {last}: {both} the folder that was renamed")
-        for operation in reversed(folders):
-            self._refuse_taken(operation, folders)
-
-    def _refuse_taken(self, operation: Rename, folders: list[Rename]) -> None:
-        """The old place must be free, or hold only what goes away from it before."""
-        assert isinstance(operation.holds, FolderHolds)
-        path, target = operation.path, operation.target
-        if not is_folder(target, operation.holds) or not is_there(path):
-            return
-        others = [op.holds for op in folders if op.holds != operation.holds]
-        if not any(isinstance(one, FolderHolds) and is_folder(path, one) for one in others):
-            raise missing(f"{path} is used for something else, so {target} can't be renamed back")
-
-    def _rename_folder_back(self, rename: Rename) -> None:
-        assert isinstance(rename.holds, FolderHolds)
-        if is_folder(rename.target, rename.holds) and not is_there(rename.path):
-            disk.rename_new(rename.target, rename.path)
 
     # -- contents ----------------------------------------------------------------------------
 
@@ -271,48 +247,42 @@ class Rollback:
             self.stayed += [
                 f"{wrote.path}: {what} was changed meanwhile and stays" for what in named
             ]
-            attributes = Attributes.of(os.lstat(wrote.path), mtime)
+            if content != found:
+                self._write(wrote, [content], Attributes.of(os.lstat(wrote.path), mtime))
         elif is_there(wrote.path.parent):  # taken away since, with our change in it
-            found, content = b"", read_saved(self.layout.run, wrote, "before")
+            before = read_saved(self.layout.run, wrote, "before")
             attributes = Attributes(wrote.before.mode, mtime_ns=wrote.before.mtime_ns)
-        else:
-            return
-        if content != found or document is None:
-            fresh = self._fresh(wrote)
-            disk.write_new(fresh, [content], attributes)
-            disk.replace(fresh, wrote.path)
+            self._write(wrote, [before], attributes)
 
     def _put_history_back(self, wrote: WroteHistory) -> None:
-        fd = open_regular(wrote.path)
+        """One that somebody took away comes from its second name, and is there as before again."""
+        fd, before = open_regular(wrote.path), wrote.before
+        is_gone = fd is None
+        if is_gone:
+            fd = open_regular(self.layout.run / "files" / f"{wrote.number}.before")
         if fd is None:
-            self._bring_history_back(wrote)
             return
         try:
             found = os.fstat(fd)
-            scan, mtime = history_back(
-                self.layout.run, self.manifest, wrote, reader(fd), found.st_size
-            )
-            if scan.lines:
-                fresh = self._fresh(wrote)
-                pieces = history.rewritten(reader(fd), scan)
-                disk.write_new(fresh, pieces, Attributes.of(found, mtime))
-                disk.replace(fresh, wrote.path)
+            if is_gone:
+                attributes = Attributes(before.mode, mtime_ns=before.mtime_ns)
+                scan = history.Scan(before.size)
+            else:
+                size = found.st_size
+                read = reader(fd)
+                scan, mtime = history_back(self.layout.run, self.manifest, wrote, read, size)
+                attributes = Attributes.of(found, mtime)
+            if is_gone or scan.lines:
+                self._write(wrote, history.rewritten(reader(fd), scan), attributes)
         finally:
             os.close(fd)
 
-    def _bring_history_back(self, wrote: WroteHistory) -> None:
-        """Someone took the history away: it is there as before again, from its second name."""
-        saved = self.layout.run / "files" / f"{wrote.number}.before"
-        document = read_document(saved)
-        if document is not None:
-            fresh = self._fresh(wrote)
-            attributes = Attributes(wrote.before.mode, mtime_ns=wrote.before.mtime_ns)
-            disk.write_new(fresh, [document.data[: wrote.before.size]], attributes)
-            disk.replace(fresh, wrote.path)
-
-    def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
-        """Never the name of the staged file: that one being gone says that the write was done."""
-        staged = wrote.path.parent / staged_file(self.layout, self.manifest.id, wrote).name
-        fresh = staged.with_name(f"{staged.name}-back")
+    def _write(
+        self, wrote: Wrote | WroteHistory, pieces: Iterable[bytes], attributes: Attributes
+    ) -> None:
+        """Never under the name of the staged file: its being gone says that the write was done."""
+        staged = staged_file(self.layout, self.manifest.id, wrote)
+        fresh = wrote.path.with_name(f"{staged.name}-back")
         disk.remove_file(fresh, flushed=False)
-        return fresh
+        disk.write_new(fresh, pieces, attributes)
+        disk.replace(fresh, wrote.path)

@@ -23,25 +23,25 @@ import contextlib
 import errno
 import json
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import is_there
+from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, again, describe, run
-from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Write, WriteHistory
+from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Undertaking, Write, WriteHistory
 from ccmove.run import backups, disk, verifier
 from ccmove.run.journal import (
+    PARTS,
     Journal,
-    client_locks,
     read_journal,
     staged_path,
     was_interrupted,
     write_journal,
 )
-from ccmove.run.locks import ClientLocks, own_lock
-from ccmove.run.manifest import Manifest, Recorded, from_json, to_json
+from ccmove.run.locks import ClientLocks, client_locks, own_lock
+from ccmove.run.manifest import Manifest, from_json, to_json
 from ccmove.run.preflight import preflight, refuse_foreign_state, refuse_links_of_ours
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
@@ -154,37 +154,28 @@ class Work:
         self.layout = layout
         self.plan = plan
         self.identifier = identifier
-        self.progress = progress
+        self.progress = progress or (lambda _what, _done, _total: None)
         self.has_journal = False
         self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
-        self._manifest: Manifest | None = None
 
     def begin(self) -> None:
         """Write down what will be staged, before any of it is there."""
         layout = self.layout
         for place, operation in enumerate(self.plan.operations):
-            if not isinstance(operation, (Write, WriteHistory)):
-                continue
-            number = len(self.staged)
-            is_made = isinstance(operation, Write) and operation.before is None
-            staged = staged_path(layout, self.identifier, number, operation.path, is_made)
-            if isinstance(operation, WriteHistory):
-                self.staged[place] = StagedHistory(number, operation, staged, self.plan.paths)
-            else:
-                self.staged[place] = StagedDocument(number, operation, staged)
+            if isinstance(operation, (Write, WriteHistory)):
+                number = len(self.staged)
+                is_made = isinstance(operation, Write) and operation.before is None
+                staged = staged_path(layout, self.identifier, number, operation.path, is_made)
+                self.staged[place] = (
+                    StagedDocument(number, operation, staged)
+                    if isinstance(operation, Write)
+                    else StagedHistory(number, operation, staged, self.plan.paths)
+                )
         disk.ensure_directory(layout.backups)
         write_journal(Journal(self.identifier, self._staged_paths()), layout)
         self.has_journal = True
-        for name in ("files", "staged", "aside", "parked"):
-            if name == "files" or self._uses(layout.run / name):
-                disk.make_directory(layout.run / name, flushed=False)
-
-    def _uses(self, directory: Path) -> bool:
-        touched = [staged.path for staged in self.staged.values()]
-        for operation in self.plan.operations:
-            if isinstance(operation, Rename):
-                touched += [operation.path, operation.target]
-        return any(path.parent == directory for path in touched)
+        for name in PARTS:
+            disk.make_directory(layout.run / name, flushed=False)
 
     def _staged_paths(self) -> tuple[Path, ...]:
         return tuple(staged.path for staged in self.staged.values())
@@ -196,10 +187,8 @@ class Work:
 
     def stage(self) -> None:
         """Write the new content beside each file and flush it."""
-        progress = self.progress
-        tick = (lambda done, total: progress("history", done, total)) if progress else None
         for staged in self.staged.values():
-            staged.stage(tick)
+            staged.stage(lambda done, total: self.progress("history", done, total))
 
     def check_staged(self, full: bool) -> None:
         """What was written is read back: to the byte what was planned."""
@@ -215,12 +204,10 @@ class Work:
         def tick(size: int) -> None:
             nonlocal done
             done += size
-            if self.progress:
-                self.progress("hashing", done, total)
+            self.progress("hashing", done, total)
 
-        return verifier.snapshot(
-            self.plan, self._staged_paths(), full=full, tick=tick if full else None
-        )
+        ours = self._staged_paths()
+        return verifier.snapshot(self.plan, ours, full=full, tick=tick if full else None)
 
     def commit(self) -> None:
         """From here on everything can be rolled back from the disk alone.
@@ -228,61 +215,40 @@ class Work:
         The names of staged files must be on disk by then: one that is gone says that its write
         was done. A reader's checks see now what could not be undone later.
         """
-        layout = self.layout
-        self._manifest = self._record()
-        self._refuse_unreadable(self._manifest)
-        backups.write_manifest(self._manifest, layout)
+        layout, manifest = self.layout, self.manifest()
+        try:
+            text = json.dumps(to_json(manifest, layout, layout.run))
+            same = from_json(json.loads(text), layout, layout.run) == manifest
+            problem = "" if same else "it reads otherwise than it was written"
+        except ValueError as error:
+            problem = str(error)
+        if problem:
+            what = f"this run could not be undone later, so nothing was done: {problem}"
+            raise CcmoveError(what)
+        backups.write_manifest(manifest, layout)
         parents = [path.parent for path in self._staged_paths()]
         for directory in dict.fromkeys((*parents, layout.run / "files", layout.run, layout.own)):
             disk.flush(directory)
-        write_journal(Journal(self.identifier, self._staged_paths(), self._manifest), layout)
+        write_journal(Journal(self.identifier, self._staged_paths(), manifest), layout)
         journal = read_journal(layout)
-        if journal is None or journal.manifest != self._manifest:
+        if journal is None or journal.manifest != manifest:
             raise CcmoveError(f"{layout.journal} can't be read back as it was written")
 
-    def _refuse_unreadable(self, manifest: Manifest) -> None:
-        """While nothing is changed yet: what a reader would refuse later could not be undone."""
-        try:
-            text = json.dumps(to_json(manifest, self.layout, self.layout.run))
-            if from_json(json.loads(text), self.layout, self.layout.run) == manifest:
-                return
-            problem = "it reads otherwise than it was written"
-        except ValueError as error:
-            problem = str(error)
-        raise CcmoveError(f"this run could not be undone later, so nothing was done: {problem}")
-
-    def _record(self) -> Manifest:
+    def manifest(self) -> Manifest:
+        """The plan's list of operations, with what recognises each in the place of contents."""
         plan = self.plan
-        return Manifest(
-            id=self.identifier,
-            kind=plan.kind,
-            created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            moves=plan.paths.moves,
-            kept=tuple(sorted(plan.paths.kept)),
-            undoes=plan.undoes,
-            operations=tuple(self._recorded()),
-            projects=plan.projects,
-            folders=tuple((Path(old), Path(new)) for old, new in plan.folders),
-            places=plan.places,
-            fresh=plan.fresh,
-            own=plan.own,
-            only_copies=plan.only_copies,
+        about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
+        about["id"] = self.identifier
+        about["created"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        about["operations"] = tuple(
+            self.staged[place].record() if place in self.staged else operation
+            for place, operation in enumerate(plan.operations)
         )
-
-    def _recorded(self) -> Iterator[Recorded]:
-        for place, operation in enumerate(self.plan.operations):
-            if isinstance(operation, (Write, WriteHistory)):
-                yield self.staged[place].record()
-            else:
-                yield operation
+        return Manifest(**about)
 
     def client_locks(self) -> ClientLocks:
-        assert self._manifest is not None
-        return ClientLocks(client_locks(self.layout, self._manifest), self._waiting)
-
-    def _waiting(self, path: Path) -> None:
-        if self.progress:
-            self.progress(f"waiting for {path}", 0, 0)
+        needed = client_locks(self.layout, self.manifest())
+        return ClientLocks(needed, lambda path: self.progress(f"waiting for {path}", 0, 0))
 
     def look_again(self) -> None:
         """Under the locks: is everything still what the plan was made from?"""
@@ -324,11 +290,12 @@ class Work:
             if isinstance(staged, StagedHistory):  # of which what changed is kept, and no more
                 disk.remove_file(layout.run / "files" / f"{staged.number}.before", flushed=False)
         disk.remove_file(layout.run / "begun.json", flushed=False)
-        for name in ("staged", "parked"):
-            if is_there(layout.run / name):
-                disk.remove_directory(layout.run / name, flushed=False)
-        for directory in (layout.run / "files", layout.run):
-            disk.flush(directory)
+        for part in (layout.run / name for name in PARTS):
+            if not names_in(part):
+                disk.remove_directory(part, flushed=False)
+            else:
+                disk.flush(part)
+        disk.flush(layout.run)
         disk.remove_file(layout.journal)
         # With this the run is done: a flush that fails afterwards may not say otherwise.
         with contextlib.suppress(OSError):

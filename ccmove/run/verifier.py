@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ccmove.claude.reading import open_regular, sha256_of
+from ccmove.claude.reading import read_document, sha256_of
 from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Write
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.jsonspan import NotJsonError, loads
@@ -33,6 +33,12 @@ class Trace:
     mode: int
     sha256: str | None = None
 
+    @classmethod
+    def of(cls, path: str, full: bool) -> Trace:
+        found = os.lstat(path)
+        hashed = sha256_of(Path(path)) if full and stat.S_ISREG(found.st_mode) else None
+        return cls(found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, hashed)
+
 
 # What is renamed, and in it every file by its name below that.
 Traces = dict[Path, dict[str, Trace]]
@@ -47,42 +53,34 @@ def snapshot(
 ) -> Traces:
     """Every file that is moved, with what must survive; not rewritten or staged ones."""
     rewritten = {write.path for write in plan.writes}
-    moved = dict(plan.moved)
+    moved = [path for path, _ in plan.moved]
     left_out = {os.fspath(path) for path in (*moved, *rewritten, *staged)}
-    folders = {Path(old) for old, _ in plan.folders}  # one rename, and not ours to walk through
+    folders = {old for old, _ in plan.folders}  # one rename, and not ours to walk through
     traces: Traces = {}
     for path in moved:
         if path not in folders | rewritten:
             top = os.fspath(path)
             found = traces[path] = {}
-            for file, facts in _files_below(top, left_out):
-                found[file[len(top) :]] = _trace(file, facts, full)
+            for file in _files_below(top, left_out):
+                trace = found[file[len(top) :]] = Trace.of(file, full)
                 if tick:
-                    tick(facts.st_size)
+                    tick(trace.size)
     return traces
 
 
-def _files_below(top: str, left_out: set[str]) -> Iterator[tuple[str, os.stat_result]]:
+def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
     """The file `top`, or every file in that directory; what goes another way is left out."""
-    found = os.lstat(top)
-    if not stat.S_ISDIR(found.st_mode):
-        yield top, found
+    if os.path.islink(top) or not os.path.isdir(top):
+        yield top
         return
     waiting = [top]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
-                if entry.path in left_out:
-                    continue
-                if entry.is_dir(follow_symlinks=False):
+                if entry.path not in left_out and entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
-                else:
-                    yield entry.path, entry.stat(follow_symlinks=False)
-
-
-def _trace(path: str, found: os.stat_result, full: bool) -> Trace:
-    hashed = sha256_of(Path(path)) if full and stat.S_ISREG(found.st_mode) else None
-    return Trace(found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, hashed)
+                elif entry.path not in left_out:
+                    yield entry.path
 
 
 def check(plan: Plan, traces: Traces, *, full: bool) -> list[str]:
@@ -92,9 +90,7 @@ def check(plan: Plan, traces: Traces, *, full: bool) -> list[str]:
 
 def _check_places(plan: Plan) -> Iterator[str]:
     ends = {final for _, final in plan.moved}
-    for final in ends:
-        if not os.path.lexists(final):
-            yield f"{final} is missing"
+    yield from (f"{final} is missing" for final in ends if not os.path.lexists(final))
     made = {op.path for op in plan.operations if isinstance(op, Mkdir)}
     for operation in plan.operations:
         if isinstance(operation, (Rename, Rmdir)):
@@ -106,11 +102,8 @@ def _check_places(plan: Plan) -> Iterator[str]:
 
 def _is_listed(path: Path) -> bool:
     """By its very spelling: where case is ignored, the new name answers for the old one too."""
-    try:
-        os.lstat(path)  # as a rule it is gone, and there is no need to list its neighbours
-        return path.name in os.listdir(path.parent)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
+    # As a rule it is gone, and there is no need to list its neighbours.
+    return os.path.lexists(path) and path.name in os.listdir(path.parent)
 
 
 def _check_traces(plan: Plan, traces: Traces, full: bool) -> Iterator[str]:
@@ -119,7 +112,7 @@ def _check_traces(plan: Plan, traces: Traces, full: bool) -> Iterator[str]:
         top = os.fspath(moved[path])
         for name, trace in before.items():
             try:
-                after = _trace(top + name, os.lstat(top + name), full)
+                after = Trace.of(top + name, full)
             except FileNotFoundError:
                 yield f"{top + name} is missing (it was {path}{name})"
                 continue
@@ -132,33 +125,26 @@ def _check_traces(plan: Plan, traces: Traces, full: bool) -> Iterator[str]:
 
 def check_write(write: Write, path: Path, *, full: bool = False) -> list[str]:
     """What is not as planned in the file at `path`, which holds the new content of a write."""
-    fd = open_regular(path)
-    if fd is None:
+    document = read_document(path)
+    if document is None:
         return [f"{path} is missing"]
-    with open(fd, "rb") as file:
-        found = file.read()
-    if found != write.after:
-        named = _named_differences(write.after, found)
+    if document.data != write.after:
+        named = _named_differences(write.after, document.data)
         return [f"{path} is not what was planned", *named][:MOST_SHOWN]
     if full and write.before is not None:
-        return _unplanned(write.before, found)[:MOST_SHOWN]
+        # What deepdiff finds and the list of changes that people are shown does not.
+        named = _named_differences(write.before, write.after)
+        if named and not compare(write.before, write.after):
+            return ["values changed that are on no list", *named][:MOST_SHOWN]
     return []
-
-
-def _unplanned(before: bytes, after: bytes) -> list[str]:
-    """What deepdiff finds and the list of changes that people are shown does not."""
-    if not _named_differences(before, after) or compare(before, after):
-        return []
-    return ["values changed that are on no list", *_named_differences(before, after)]
 
 
 def _named_differences(expected: bytes, found: bytes) -> list[str]:
     """What deepdiff says of two contents."""
     from deepdiff import DeepDiff
 
-    one, other = _value(expected), _value(found)
-    lines = DeepDiff(one, other, verbose_level=2).pretty().splitlines()
-    return [f"  {line}" for line in lines]
+    difference = DeepDiff(_value(expected), _value(found), verbose_level=2)
+    return [f"  {line}" for line in difference.pretty().splitlines()]
 
 
 def _value(data: bytes) -> Any:

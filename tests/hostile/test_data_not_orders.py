@@ -590,9 +590,9 @@ def test_the_last_id_of_all_is_refused_with_a_reason(target: Target) -> None:
     assert str(last) in done.err
 
 
-def test_an_id_of_a_day_that_the_month_does_not_have_is_counted_on(target: Target) -> None:
+def test_an_id_after_which_there_is_none_is_refused(target: Target) -> None:
     (target.own / "backups" / "21000230T235959Z-ffff").mkdir(parents=True, mode=0o700)
-    assert target.move("--json").json()["backup"] == "21000303T000000Z-0000"
+    assert target.move().exit == 4
 
 
 # -- the list of backups ---------------------------------------------------------------------------

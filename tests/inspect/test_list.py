@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ccmove.inspect.survey import Entry, measured
+from ccmove.inspect.survey import Amount, measured
 from tests.inspect.conftest import run_ccmove
 from tests.support.run import ccmove_command, clean_environment
 from tests.support.state import StateBuilder, encoded_name
@@ -238,4 +238,4 @@ def test_one_thing_that_can_not_be_read_does_not_hide_the_rest(state: StateBuild
 def test_files_that_vanish_during_the_look_are_no_error(tmp_path: Path) -> None:
     (tmp_path / "there").write_text("four")
     assert measured(tmp_path).size == 4
-    assert measured(tmp_path / "gone") == Entry(0, 0, 0)
+    assert measured(tmp_path / "gone") == Amount(0, 0, 0)

@@ -85,9 +85,7 @@ DOCUMENTS = json_texts(LEAVES, spellings())
 def node_at(node: Node, *pointer: str | int) -> Node:
     """The node that a pointer leads to."""
     for token in pointer:
-        found = node.get(token) if isinstance(token, str) else node.items[token]
-        assert found is not None, pointer
-        node = found
+        node = node.members()[token] if isinstance(token, str) else node.items[token]
     return node
 
 

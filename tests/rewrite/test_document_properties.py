@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ccmove.rewrite import config as config_file
 from ccmove.rewrite import index, other
-from ccmove.rewrite.jsonspan import parse
+from ccmove.rewrite.jsonspan import parse, walk
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import Splice, apply, string_splices, walk
+from ccmove.rewrite.splice import Splice, apply, string_splices
 from tests.rewrite.strategies import (
     LEAVES,
     NEW,
@@ -65,8 +65,8 @@ def spans_of(text: str, splices: list[Splice]) -> str:
 
 @given(DOCUMENTS, MAPS)
 def test_exactly_the_values_that_are_paths_change(text: str, paths: PathMap) -> None:
-    splices = string_splices(text, parse(text), paths.map)
-    keys = {key.start for spot in walk(parse(text)) for key in spot.node.keys}
+    splices = string_splices(parse(text), paths.map)
+    keys = {key.start for _, node in walk(parse(text)) for key in node.keys}
     values = [splice for splice in splices if splice.start not in keys]
     assert loads(apply(text, values)) == moved_strings(loads(text), paths)
     assert apply(text, splices) == spans_of(text, splices)
@@ -74,7 +74,7 @@ def test_exactly_the_values_that_are_paths_change(text: str, paths: PathMap) -> 
 
 @given(DOCUMENTS, MAPS)
 def test_no_member_is_hidden_by_another_s_new_name(text: str, paths: PathMap) -> None:
-    after = apply(text, string_splices(text, parse(text), paths.map))
+    after = apply(text, string_splices(parse(text), paths.map))
     assert count_members(loads(after)) == count_members(loads(text))
 
 
@@ -86,9 +86,9 @@ def count_members(value: Any) -> int:
 
 @given(DOCUMENTS)
 def test_rewriting_twice_is_rewriting_once(text: str) -> None:
-    once = apply(text, string_splices(text, parse(text), MOVE.map))
-    keys = {key.start for spot in walk(parse(once)) for key in spot.node.keys}
-    again = string_splices(once, parse(once), MOVE.map)
+    once = apply(text, string_splices(parse(text), MOVE.map))
+    keys = {key.start for _, node in walk(parse(once)) for key in node.keys}
+    again = string_splices(parse(once), MOVE.map)
     assert all(splice.start in keys for splice in again)
 
 
@@ -97,9 +97,9 @@ CANONICAL = json_texts(TEXTS.map(lambda t: stringify(t).decode()), st.just('"k"'
 
 @given(CANONICAL.filter(lambda text: NEW not in text))
 def test_there_and_back_again_is_where_it_began(text: str) -> None:
-    there = apply(text, string_splices(text, parse(text), MOVE.map))
+    there = apply(text, string_splices(parse(text), MOVE.map))
     back = MOVE.reversed()
-    assert apply(there, string_splices(there, parse(there), back.map)) == text
+    assert apply(there, string_splices(parse(there), back.map)) == text
 
 
 # -- sessions-index.json ---------------------------------------------------------------------------

@@ -27,7 +27,7 @@ def rename(text: str, pointer: Pointer, name: str) -> Splice:
 
 
 def add(text: str, pointer: Pointer, *items: tuple[str, str]) -> list[Splice]:
-    return make.add_items(text, node_at(text, *pointer), items)
+    return make.add_items(node_at(text, *pointer), items)
 
 
 def remove(text: str, pointer: Pointer, *gone: int) -> list[Splice]:
@@ -51,8 +51,8 @@ class TestSplices:
 
     def test_one_node_can_be_changed_by_itself(self) -> None:
         text = '{"a": {"b": "x"}, "c": "x"}'
-        edits = [set_at(text, ("a", "b"), "y"), set_at(text, ("c",), "z")]
-        assert make.apply_inside(text, node_at(text, "a"), edits) == '{"b": "y"}'
+        edit = set_at(text, ("a", "b"), "y")
+        assert make.apply_inside(node_at(text, "a"), [edit]) == '{"b": "y"}'
 
 
 class TestAdding:

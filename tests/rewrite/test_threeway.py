@@ -81,6 +81,22 @@ class TestConfig:
             ["/projects/~1o/args"],
         )
 
+    def test_an_item_that_vanished_is_named_also_in_a_swap(self) -> None:
+        """What another item goes back to is not the one that is missing."""
+        found = projects({"/a": {"l": ["/a", "/b"]}}, lambda p: p["/b"]["l"].remove("/a"), SWAP)
+        assert found == ({"/a": {"l": ["/a"]}}, ["/projects/~1a/l/1"])
+
+    def test_an_item_goes_back_although_it_took_the_place_of_another(self) -> None:
+        before = {"/o": {"l": [{"p": "/o"}, {"p": "/o/x"}]}}
+        found = projects(before, lambda p: p["/n"]["l"].pop(0))
+        assert found == ({"/o": {"l": [{"p": "/o/x"}]}}, ["/projects/~1o/l/0"])
+
+    def test_a_project_that_came_since_follows_although_the_run_changed_none(self) -> None:
+        before = {"projects": {"/z": {}}, "githubRepoPaths": {"a/b": ["/o"]}}
+        since = {"/n/s": {"p": "/n/s/x"}}
+        found = lived(before, lambda config: config["projects"].update(since))
+        assert found == (before | {"projects": {"/z": {}, "/o/s": {"p": "/o/s/x"}}}, [])
+
     def test_what_was_brought_to_another_leaves_it(self) -> None:
         before = {
             "/o": {"tools": ["b", "/o"], "hasTrust": True, "only": 1},
@@ -111,6 +127,12 @@ class TestConfig:
         found = projects({"/a": values[0], "/b": values[1]}, life, SWAP)
         expected = {"/a": values[0] | {"since": ["/a/x"]}, "/b": values[1]}
         assert found == (expected | {"/b/sub": {"p": "/b/sub/y"}}, [])
+
+    def test_projects_that_came_since_are_swapped_too(self) -> None:
+        since = {"/a/s": {"v": 1}, "/b/s": {"v": 2}}
+        found = projects({"/a": {"v": 3}, "/b": {"v": 4}}, lambda p: p.update(since), SWAP)
+        swapped = {"/b/s": {"v": 1}, "/a/s": {"v": 2}}
+        assert found == ({"/a": {"v": 3}, "/b": {"v": 4}} | swapped, [])
 
     def test_a_chain(self) -> None:
         before = {"/a": {"v": 1, "p": "/a"}, "/b": {"v": 1, "p": "/b"}}

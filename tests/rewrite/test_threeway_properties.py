@@ -155,7 +155,7 @@ def test_the_undoing_is_undone_too(config: dict[str, Any], data: st.DataObject) 
 def test_what_came_later_in_any_document_is_kept(
     text: str, paths: PathMap, blank: str, data: st.DataObject
 ) -> None:
-    after = apply(text, string_splices(text, parse(text), paths.map))
+    after = apply(text, string_splices(parse(text), paths.map))
     now = data.draw(lives(json.loads(after)))
     result, _ = out(text, after, blank + stringify(now).decode(), paths, "json")
     found = json.loads(result)
