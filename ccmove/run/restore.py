@@ -147,7 +147,8 @@ def _own_paths(layout: Layout, manifest: Manifest) -> tuple[str, ...]:
     if fd is not None:
         try:
             olds = PathMap(tuple((old, old) for _, old in paths.moves))
-            prompts = history.paths_in(reader(fd), os.fstat(fd).st_size, olds)
+            found = history.scan(reader(fd), os.fstat(fd).st_size, olds)
+            prompts = [path for path, _ in found.counts]
         finally:
             os.close(fd)
     state = State(layout)
