@@ -17,6 +17,10 @@ from tests.support.state import StateBuilder
 
 home_guard.install()
 
+# Flushing to a disk is most of the time that a run takes; who needs a disk asks for one.
+if os.access("/dev/shm", os.W_OK):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
+
 hypothesis.settings.register_profile(
     "ccmove",
     deadline=None,

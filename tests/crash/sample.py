@@ -41,11 +41,13 @@ def offset() -> int:
     return int(commit.strip(), 16) % EVERY
 
 
-def sampled(points: Sequence[AnyStep], *, close: int = CLOSE) -> list[AnyStep]:
-    """The points to try; `close` to a rename are those at most so many calls away (-1: none)."""
-    if EXHAUSTIVE:
-        return list(points)
-    chosen = {0, len(points) - 1, *range(offset(), len(points), EVERY)}
+def sampled(points: Sequence[AnyStep], *, close: int = CLOSE, share: int = 1) -> list[AnyStep]:
+    """The points to try; `close` to a rename are those at most so many calls away (-1: none).
+
+    `share` is for what is one of many: even with CCMOVE_EXHAUSTIVE only every so many-th point.
+    """
+    every = share if EXHAUSTIVE else EVERY
+    chosen = {0, len(points) - 1, *range(offset() % every, len(points), every)}
     for number, point in enumerate(points):
         if point.renames:
             chosen.update(range(number - close, number + close + 1))
@@ -59,6 +61,5 @@ def at_least(number: int) -> int:
 
 def told() -> str:
     """For the head of a run, and for whoever wants to repeat it."""
-    if EXHAUSTIVE:
-        return "crash points: all"
-    return f"crash points: a sample, CCMOVE_OFFSET={offset()} (all: CCMOVE_EXHAUSTIVE=1)"
+    which = "all" if EXHAUSTIVE else "a sample (all: CCMOVE_EXHAUSTIVE=1)"
+    return f"crash points: {which}, CCMOVE_OFFSET={offset()}"

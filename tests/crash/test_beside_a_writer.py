@@ -15,9 +15,10 @@ from typing import IO, Any
 import pytest
 
 from tests.crash.bench import must
-from tests.crash.fork import ROOT, Job
+from tests.crash.fork import Job
 from tests.crash.sample import EXHAUSTIVE
 from tests.crash.scenarios import SCENARIOS
+from tests.support.forked import ROOT
 from tests.support.run import clean_environment
 from tests.support.state import StateBuilder
 

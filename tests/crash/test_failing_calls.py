@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.crash.bench import Bench
-from tests.crash.calls import reading_points
+from tests.crash.calls import is_output, reading_points
 from tests.crash.conftest import Record
 from tests.crash.sample import at_least
-from tests.crash.sweep import ERRORS, fail, fail_from_there_on, interrupt, is_output, sweep
+from tests.crash.sweep import ERRORS, fail, fail_from_there_on, interrupt, sweep
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.fork import forget_server
+from tests.support.forked import forget_server
 from tests.support.run import Completed, ccmove_command, run_child
 from tests.support.state import StateBuilder
 

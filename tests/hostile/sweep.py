@@ -146,10 +146,11 @@ def _main(args: list[str]) -> int:
 def main() -> None:
     if os.environ.get("FOLLOW_LINKS"):
         os.O_NOFOLLOW = 0  # type: ignore[misc]  # before ccmove is imported
-    from tests.crash.forkserver import leave_the_process_table_out, preload
+    from tests.crash import sabotage
+    from tests.support.forkserver import preload
 
     preload()
-    leave_the_process_table_out()
+    sabotage.commit("without_process_table")
     words = sys.argv[1:]
     split = words.index("--")
     template, live, swapped = words[:split]
