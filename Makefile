@@ -50,7 +50,9 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 -m "not exhaustive and not client" $(PYTEST_ARGS)
 
+# Without npm there is no client: its tests are skipped then, and say why.
 test-all: $(READY)
+	-scripts/install-clients
 	CCMOVE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 $(PYTEST_ARGS)
 
 check: $(READY)

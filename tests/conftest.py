@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 
 from tests.crash.figures import pytest_terminal_summary  # noqa: F401 - the points that were tried
-from tests.crash.sample import told
+from tests.crash.sample import EXHAUSTIVE, told
 from tests.support import home_guard
 from tests.support.state import StateBuilder
 
@@ -26,14 +26,10 @@ hypothesis.settings.register_profile(
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],  # says more of the machine than of us
     print_blob=True,
-    max_examples=30,
+    max_examples=200 if EXHAUSTIVE else 25,
+    derandomize=bool(os.environ.get("CI")),
 )
-hypothesis.settings.register_profile(
-    "ci", hypothesis.settings.get_profile("ccmove"), max_examples=100, derandomize=True
-)
-hypothesis.settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "ccmove")
-)
+hypothesis.settings.load_profile("ccmove")
 
 _XDG = ("CONFIG", "CACHE", "DATA", "STATE", "RUNTIME")
 
