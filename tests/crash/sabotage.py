@@ -9,6 +9,7 @@ import errno
 import os
 import resource
 import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -64,6 +65,16 @@ def without_process_table() -> None:
     replace(live, "_ancestors", lambda _: iter(()))  # a shell above may end meanwhile
 
 
+def follow_links() -> None:
+    """Every link is followed, as if nobody had thought of them."""
+    no_follow = os.O_NOFOLLOW
+    for module in [module for name, module in sys.modules.items() if name.startswith("ccmove")]:
+        for name, value in list(vars(module).items()):
+            if name.isupper() and isinstance(value, int) and value & os.O_CLOEXEC:
+                setattr(module, name, value & ~no_follow)
+    replace(os, "O_NOFOLLOW", 0)
+
+
 def short_writes() -> None:
     """Every write takes at most seven bytes, as the system may do at any time."""
     write = os.write
@@ -78,6 +89,11 @@ def file_size_limit(size: str) -> None:
 def open_files_limit(number: str) -> None:
     """No more files than this can be open at once, standard input and output among them."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (int(number), int(number)))
+
+
+def umask(mode: str) -> None:
+    """What is made from here on lacks these bits of its mode."""
+    os.umask(int(mode, 8))
 
 
 def clock(seconds: str) -> None:
@@ -173,9 +189,11 @@ _KINDS: dict[str, Callable[..., None]] = {
         without_journal,
         without_client_locks,
         without_process_table,
+        follow_links,
         short_writes,
         file_size_limit,
         open_files_limit,
+        umask,
         clock,
         patience,
         die_at,
