@@ -118,17 +118,24 @@ def interrupt_at(number: str, name: str) -> None:
     _at(number, lambda *_: os.kill(os.getpid(), signal.Signals[f"SIG{name}"]))
 
 
-def fail_at(number: str, name: str) -> None:
+def fail_at(number: str, name: str, *, onwards: bool = False) -> None:
     """That call fails with this error."""
     code = getattr(errno, name)
 
     def fail(names: Sequence[object]) -> None:
         raise OSError(code, os.strerror(code), *names)
 
-    _at(number, fail)
+    _at(number, fail, onwards=onwards)
 
 
-def _at(number: str, action: Callable[[Sequence[object]], object]) -> None:
+def fail_from(number: str, name: str) -> None:
+    """That call fails with this error, and so do all later ones but opening and writing."""
+    fail_at(number, name, onwards=True)
+
+
+def _at(
+    number: str, action: Callable[[Sequence[object]], object], *, onwards: bool = False
+) -> None:
     """Before the `number`-th call of `run.disk` that changes something, note it and do this."""
     left = int(number)
 
@@ -138,6 +145,7 @@ def _at(number: str, action: Callable[[Sequence[object]], object]) -> None:
         if left == 0:
             with open(record, "w") as file:
                 file.write(" ".join([call, *_paths(names, parents)]))
+        if left == 0 or (onwards and left < 0 and call not in ("openat", "write")):
             action([name for name in names if isinstance(name, str)])
 
     def watched(call: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -199,6 +207,7 @@ _KINDS: dict[str, Callable[..., None]] = {
         die_at,
         interrupt_at,
         fail_at,
+        fail_from,
     )
 }
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import pytest
 
 EXHAUSTIVE = os.environ.get("CCMOVE_EXHAUSTIVE", "") not in ("", "0")
 EVERY, CLOSE = 12, 2
@@ -52,6 +54,12 @@ def sampled(points: Sequence[AnyStep], *, close: int = CLOSE, share: int = 1) ->
         if point.renames:
             chosen.update(range(number - close, number + close + 1))
     return [point for number, point in enumerate(points) if number in chosen]
+
+
+def some(values: Iterable[str], *chosen: str) -> list[Any]:
+    """Parameters of a test: these are in every run, the others only in `make test-all`."""
+    marks = {True: (), False: (pytest.mark.exhaustive,)}
+    return [pytest.param(value, marks=marks[value in chosen]) for value in values]
 
 
 def at_least(number: int) -> int:

@@ -17,9 +17,6 @@ KILL = "KILL"
 ERRORS = ("EIO", "ENOSPC", "EACCES", "EROFS", "EXDEV")
 KILLED = -9
 
-# Not `write`: nothing could be said then. Not `openat`: strace can't tell reading from making.
-_STEPS = {"fsync", "linkat", "mkdirat", "renameat", "renameat2", "unlinkat", "utimensat"}
-
 FAILED, REFUSED, UNSETTLED, INTERRUPTED = 1, 4, 5, 130
 
 
@@ -103,13 +100,9 @@ def fail(bench: Bench, point: Point, error: str, *, traced: bool = False) -> tup
 def fail_from_there_on(bench: Bench, point: Point, error: str) -> tuple[str, list[str]]:
     """Let that call fail and all later ones that rename, remove, make or flush something."""
     before = bench.reset()
-    later = bench.points[bench.points.index(point) :]
-    options = point.inject(f"error={error}")
-    for name in sorted({p.name for p in later} & _STEPS):
-        first = next(p.number for p in later if p.name == name)
-        options += ["-e", f"inject={name}:error={error}:when={first}+"]
-    ended = bench.job().run(options)
-    return truthful(bench, before, ended)
+    ended = bench.job([f"fail_from={point.ordinal}:{error}"]).run()
+    end, problems = truthful(bench, before, ended)
+    return end, [*not_happened_there(ended, point), *problems]
 
 
 def interrupt(bench: Bench, point: Point, signal: str) -> tuple[str, list[str]]:

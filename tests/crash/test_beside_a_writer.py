@@ -98,6 +98,7 @@ def test_no_line_is_lost_or_doubled_and_no_count_of_the_config_file_is_lost(
     assert state.config()["numStartups"] == starts_before + writing.written["starts"]
 
 
+@pytest.mark.exhaustive
 def test_control_without_the_clients_locks_lines_are_lost(in_memory: Path) -> None:
     state = StateBuilder(in_memory / "live")
     SCENARIOS["folder"].build(state)
