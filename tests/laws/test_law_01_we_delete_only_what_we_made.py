@@ -33,7 +33,7 @@ def then_another_run(*changes: str) -> Tally:
                 problems.append(f"{ended}")
             return f"exit {ended.exit}", problems
 
-        return sweep(lasting(bench.points), try_one, close=1)
+        return sweep(lasting(bench.points), try_one)
 
 
 def test_the_next_run_after_a_crash_loses_nothing(proven: Record) -> None:

@@ -37,7 +37,7 @@ def test_a_note_added_to_a_file_that_the_run_made_stays_is_live_and_is_named(
                 problems.append(f"not named: {ended}")
             return f"exit {ended.exit}", problems
 
-        tally = sweep(lasting(bench.points), try_one, close=1)
+        tally = sweep(lasting(bench.points), try_one)
     proven("killed, a note in a file that we made (split)", tally)
     assert tally.ends["exit 0"] > 3
 

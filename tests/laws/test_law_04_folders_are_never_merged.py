@@ -53,7 +53,7 @@ def test_another_repository_in_the_old_place_stops_the_recovery(
             problems += diff(before, users(snapshot(world.state.home)), inodes="all")
             return f"exit {ended.exit}", problems
 
-        tally = sweep(lasting(bench.points), try_one, close=1)
+        tally = sweep(lasting(bench.points), try_one)
     proven(f"killed, another repository in the old place: {command} (folder)", tally)
     assert tally.ends["exit 5"] > 3
     assert tally.ends["exit 0"] > 3
@@ -76,7 +76,7 @@ def test_a_new_file_in_our_folder_is_no_reason_to_stop(command: str, proven: Rec
             wrong = unsettled(world) if ended.exit == 0 else [f"{ended}"]
             return f"exit {ended.exit}", problems + wrong
 
-        tally = sweep(lasting(bench.points), try_one, close=1)
+        tally = sweep(lasting(bench.points), try_one)
     proven(f"killed, a new file in the folder: {command} (folder)", tally)
 
 

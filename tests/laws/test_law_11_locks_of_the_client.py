@@ -88,7 +88,7 @@ def test_a_recovery_releases_what_a_crash_has_left_once_it_is_stale(proven: Reco
             problems += [f"left: {lock}" for lock in locks(world.state)]
             return f"exit {ended.exit}", problems
 
-        proven("killed: locks left (move)", sweep(lasting(bench.points), try_one, close=1))
+        proven("killed: locks left (move)", sweep(lasting(bench.points), try_one))
 
 
 @pytest.mark.crash
