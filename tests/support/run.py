@@ -87,9 +87,11 @@ def run_ccmove(
     """Run `ccmove ARGS`; a traceback fails the test at once, since no user may ever see one.
 
     The command line runs in the child of a process that has imported ccmove already, which takes
-    a fifth of the time; `alone` it is a process of its own, started as a user starts it.
+    a fifth of the time; `alone`, or with an `env` that Python itself reads at its start, it is a
+    process of its own, started as a user starts it.
     """
-    if alone or os.environ.get(ALONE):
+    started_anew = any(name.startswith(("PYTHON", "LANG", "LC_")) for name in env or ())
+    if alone or started_anew or os.environ.get(ALONE):
         done = run_child(ccmove_command(*args), state=state, cwd=cwd, env=env, input=input)
     else:
         given = input.decode("utf-8", "surrogateescape") if isinstance(input, bytes) else input
