@@ -14,6 +14,7 @@ from typing import Annotated
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Scan
 from ccmove.rewrite.pathmap import PathMap, is_root
+from ccmove.text import command_line
 
 PARKED = ".ccmove-parked-"  # begins the name of a project folder that steps aside for another
 
@@ -62,11 +63,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """Something that names OLD and stays as it is."""
+    """Something that names OLD and stays as it is; what has a command is still to do."""
 
     file: str
     what: str
-    hint: str = ""
+    command: tuple[str, ...] = ()
+
+    @property
+    def hint(self) -> str:
+        """The command as it is typed."""
+        return command_line(self.command)
 
 
 @dataclass(frozen=True, slots=True)

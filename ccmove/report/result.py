@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout
@@ -71,7 +71,10 @@ class Result:
             ],
             "counts": self.counts(),
             "changes": [row for operation in plan.operations for row in _changes(operation)],
-            "left_alone": [asdict(item) for item in plan.left_alone],
+            "left_alone": [
+                {"file": item.file, "what": item.what, "hint": item.hint}
+                for item in plan.left_alone
+            ],
             "warnings": [*self.warnings, *plan.warnings],
             "settled": self.settled,
             "error": self.error,

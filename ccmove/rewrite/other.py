@@ -16,10 +16,37 @@ def plugins(text: str, paths: PathMap, _: NameMap) -> str:
     return at_places(text, {"plugins/*/[]/projectPath": paths.map})
 
 
+def marketplaces(text: str, paths: PathMap, _: NameMap) -> str:
+    """known_marketplaces.json with the folder of each, and the one it was added from, moved."""
+    return at_places(text, {"*/installLocation": paths.map, "*/source/path": paths.map})
+
+
 def job(text: str, paths: PathMap, names: NameMap) -> str:
-    """A background job's state.json with its folders and `linkScanPath`, its transcript, moved."""
-    folders = ("cwd", "originCwd", "worktreePath", "sessionPermissionRules/addDirs/[]")
-    return at_places(text, {**dict.fromkeys(folders, paths.map), "linkScanPath": names.map})
+    """A background job's state.json with its folders, its transcript, flags and rules moved."""
+    places = dict.fromkeys(("cwd", "originCwd", "worktreePath"), paths.map)
+    return at_places(
+        text,
+        {
+            **places,
+            "linkScanPath": names.map,
+            "respawnFlags/[]": partial(_moved_flag, paths=paths, names=names),
+            "sessionPermissionRules/*/[]": partial(map_inside, paths=paths),
+        },
+    )
+
+
+def _moved_flag(flag: str, paths: PathMap, names: NameMap) -> str | None:
+    """An argument that is a path or a rule, or `--option=` with one behind it."""
+    option = flag[: flag.find("=") + 1] if flag.startswith("--") else ""
+    value = flag.removeprefix(option)
+    new = names.map(value) or map_inside(value, paths)
+    return option + new if new is not None else None
+
+
+def folders(text: str, paths: PathMap, _: NameMap) -> str:
+    """daemon.json or bridge-pointer.json with every `dir` and `directory` in it moved."""
+    names = ("dir", "directory")
+    return apply(text, string_splices(parse(text), paths.map, lambda token, _: token in names))
 
 
 def desktop(text: str, paths: PathMap, _: NameMap) -> str:
@@ -32,19 +59,22 @@ def desktop(text: str, paths: PathMap, _: NameMap) -> str:
 
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules such as `Read(//old/**)`."""
-    mapper = partial(map_inside, paths=paths)
-    return apply(text, string_splices(parse(text), mapper, _is_no_command))
+    root = parse(text)
+    splices = string_splices(root, partial(map_inside, paths=paths), lambda *at: not _is_line(*at))
+    splices += string_splices(root, partial(_moved_command, paths=paths), _is_line)
+    return apply(text, splices)
 
 
-def _is_no_command(token: str | int, node: Node) -> bool:
+def _is_line(token: str | int, node: Node) -> bool:
     """A hook's command with arguments only looks like a path that has blanks in it."""
-    return not (token == "command" and isinstance(node.value, str) and " " in node.value)
+    return token == "command" and isinstance(node.value, str) and " " in node.value
 
 
 _RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)
 # A word of a shell command that is quoted as a whole or not at all, between blanks or operators.
 _EDGE = r"\s;&|<>()"
-_WORD = re.compile(rf"""(?<![^{_EDGE}])(?:"[^"\\]*"|'[^']*'|[^{_EDGE}"'\\`$]+)(?![^{_EDGE}])""")
+_PLAIN = rf"""(?:\$HOME|\$\{{HOME\}})?[^{_EDGE}"'\\`$]+"""
+_WORD = re.compile(rf"""(?<![^{_EDGE}])(?:"[^"\\]*"|'[^']*'|{_PLAIN})(?![^{_EDGE}])""")
 
 
 def map_inside(value: str, paths: PathMap) -> str | None:
@@ -62,7 +92,10 @@ def _moved_pattern(pattern: str, paths: PathMap) -> str:
     """A file pattern is one path; `//` is how a rule writes an absolute one."""
     slash = "/" if pattern.startswith("//") else ""
     new = paths.map(pattern.removeprefix(slash))
-    return pattern if new is None else slash + new
+    if new is None:
+        return pattern
+    leaves_home = new.startswith("/") and not pattern.startswith("/")  # `~/x` has become absolute
+    return f"/{new}" if slash or leaves_home else new
 
 
 def _moved_command(command: str, paths: PathMap) -> str:
