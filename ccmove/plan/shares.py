@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from ccmove.claude.naming import is_of_downloads, names_of_downloads, possible_names
 from ccmove.claude.ownership import BY_TRANSCRIPTS, Case, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import HEAD, INDEX, MEMORY, POINTER, ProjectDirectory, State
+from ccmove.claude.state import HEAD, INDEX, MEMORY, POINTER, Item, ProjectDirectory, State
 from ccmove.plan.documents import rewrite_others
 from ccmove.plan.model import LeftAlone, ProjectMove
 from ccmove.plan.place import Draft, Placer, arrange, mode_of, needed
@@ -82,27 +82,32 @@ def _share(case: Case, path: str) -> ProjectMove:
 
 
 def left_behind(case: Case) -> Iterator[LeftAlone]:
-    """What stays in a directory that is shared, and how to bring it along where that is likely."""
-    doctor = ("ccmove", "doctor", str(case.directory.path))
-    silent = [t for t in case.directory.transcripts if t.path is None and (t.size or 0) > HEAD]
-    if silent and not case.claims:
-        what = f"{plural(len(silent), 'session')} without a path in the first 8 MB, "
-        what += "perhaps of a folder in the old path"
-        yield LeftAlone(str(case.directory.path), what, doctor)
+    """What stays although it may be the move's, and how to bring it along or look at it."""
+    directory = case.directory.path
+    if not case.claims:
+        for item in case.directory.transcripts:
+            if item.path is None and (item.size or 0) > HEAD:
+                what = "a session, perhaps of a folder in the old path: its first 8 MB name none"
+                yield LeftAlone(str(directory / item.name), what, _look_at(directory, item))
     if not case.moving or case.stays_together:
         return
     others = ", ".join(case.staying) or "several paths of this move"
     for item in case.directory.items:
         if item.name not in (INDEX, MEMORY) and not case.owner(item):
             what = f"in a directory shared with {others}; nothing says whose it is"
-            yield LeftAlone(str(case.directory.path / item.name), what, doctor)
+            yield LeftAlone(str(directory / item.name), what, _look_at(directory, item))
     new_paths = {case.paths.map(path) or path for path in case.moving}
     for path in case.staying:
         if case.claims[path] == BY_TRANSCRIPTS and not os.path.lexists(path):
             number = sum(owner == path for owner in case.owner_of.values())
             what = f"{plural(number, 'session')} of {path}, whose folder is gone"
-            bring = ("ccmove", path, *new_paths) if len(new_paths) == 1 else doctor
-            yield LeftAlone(str(case.directory.path), what, bring)
+            bring = ("ccmove", path, *new_paths) if len(new_paths) == 1 else ("ccmove", "doctor")
+            yield LeftAlone(str(directory), what, bring)
+
+
+def _look_at(directory: Path, item: Item) -> tuple[str, ...]:
+    """How its beginning is seen, which tells people more than it tells us."""
+    return (*(("ls", "-l") if item.is_dir else ("head", "-c", "2000")), str(directory / item.name))
 
 
 def reasons(case: Case) -> Iterator[str]:

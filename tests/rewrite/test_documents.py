@@ -181,7 +181,7 @@ class TestOtherFiles:
         expected = json.loads(json.dumps(record))
         expected.update(cwd=NEW, originCwd=NEW + "/x", worktreePath=NEW + "/w")
         expected["linkScanPath"] = transcript.replace("my-app", "new-app")
-        expected["sessionPermissionRules"]["addDirs"] = [NEW, "/srv"]
+        expected["sessionPermissionRules"] = {"addDirs": [NEW, "/srv"], "allow": [NEW]}
         assert moved(json.dumps(record), other.job) == expected
 
     def test_desktop(self) -> None:
@@ -235,7 +235,12 @@ class TestPermissionRules:
             "allow": [f"Read(/{NEW}/**)", "Bash(make:*)"],
             "additionalDirectories": [NEW, "../x", f"{NEW}/x y"],
         }
-        expected["hooks"]["Start"][0]["hooks"][0]["command"] = f"{NEW}/hook.sh"
+        for name, command in {
+            "Stop": f"{NEW}/hook.sh --all {NEW}",
+            "Start": f"{NEW}/hook.sh",
+            "Other": f"bash {NEW}/hook.sh",
+        }.items():
+            expected["hooks"][name][0]["hooks"][0]["command"] = command
         expected["env"]["ROOT"] = NEW
         assert moved(json.dumps(settings, indent=2), other.project_file) == expected
 
