@@ -104,7 +104,8 @@ def project_files(layout: Layout, folder: Path) -> list[Path]:
 
 def is_state(layout: Layout, path: Path) -> bool:
     """Whether it is a config directory and not a project's own `.claude`."""
-    return os.path.realpath(path) in (str(layout.config_dir), str(layout.home / ".claude"))
+    states = (layout.config_dir, layout.home / ".claude")
+    return os.path.realpath(path) in map(os.path.realpath, states)
 
 
 def desktop_files(layout: Layout) -> list[Path]:

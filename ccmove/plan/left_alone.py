@@ -143,10 +143,13 @@ def _files_below(path: Path) -> Iterator[Path]:
 
 
 def _claude_files(layout: Layout, folder: Path) -> Iterator[Path]:
-    """Claude Code's files in a project; worktrees are whole checkouts of their own."""
+    """Claude Code's files in a project; worktrees are whole checkouts of their own.
+
+    Never a transcript, even where `.claude` turns out to be the state of some other home.
+    """
     yield from (folder / name for name in FOLDER_FILES)
     inside = folder / ".claude"
     if os.path.isdir(inside) and not os.path.islink(inside) and not is_state(layout, inside):
         for name in sorted(os.listdir(inside)):
             if name != "worktrees":
-                yield from _files_below(inside / name)
+                yield from (p for p in _files_below(inside / name) if p.suffix != ".jsonl")

@@ -72,7 +72,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         only_copies=tuple(placer.only_copies),
         left_alone=tuple(left),
         warnings=(*_warnings(prompts), *filter(None, [ledger.problem])),
-        notes=tuple(reason for case in cases for reason in reasons(case)),
+        notes=(*(reason for case in cases for reason in reasons(case)), *relocator.notes),
     )
 
 

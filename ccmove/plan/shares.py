@@ -134,6 +134,7 @@ class Relocator:
         self.portions = portions
         self.moves: list[ProjectMove] = []
         self.left_alone: list[LeftAlone] = []
+        self.notes: list[str] = []
         # The names of directories that change, and of single sessions that get another one.
         moving = [portion for portion in portions if not portion.stays]
         self.names = NameMap(
@@ -185,6 +186,7 @@ class Relocator:
         for name in filter(is_of_downloads, state.directory_names):
             place = state.layout.projects / name
             if name in new_names:
+                self.notes.append(f"{name}: connector downloads of a folder that is moved")
                 yield place, place.with_name(new_names[name])
             elif name.rpartition(".")[0] in projects:
                 what = "connector downloads, and not of a folder that is moved"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +210,39 @@ def test_the_state_in_a_home_that_moved_is_not_a_projects_own(bench: Bench) -> N
     assert done.exit == 0, done
     assert (state.config_dir / "settings.json").read_text() == '{"a": "/Users/me/x"}'
     assert (state.home / ".mcp.json").read_text() == f'{{"a": "{state.home}/x"}}'
+
+
+def test_every_hint_is_a_command_that_works_as_it_stands(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    state.project("old/sub", sessions=1)
+    state.project("o/ld", sessions=1, make_folder=True)  # in one directory with two others
+    state.project("o_ld", sessions=1)
+    state.add_session("o-ld")
+    (state.projects / encoded_name(str(state.code / "o-ld")) / "x.jsonl").write_text("{}\n")
+    for folder in (new, new / "sub"):
+        written(folder / ".claude" / "settings.json", f'{{"a": "{state.code}/old/sub"}}')
+        written(folder / "CLAUDE.md", old.path)
+    written(state.config_dir / "settings.json", f'{{"a": "{old.path}"}}')
+    record = stringify({"cwd": old.path}).decode()
+    app = state.home / ".config" / "Claude" / "claude-code-sessions"
+    written(app / "local_1.json", record)
+    (state.code / "n-ew").mkdir()
+    rows = [*bench.ok(old.path, new)["left_alone"]]
+    rows += bench.ok(state.code / "o-ld", state.code / "n-ew")["left_alone"]
+    commands = [row["hint"].split() for row in rows if row["hint"]]
+    assert {tuple(command[:2]) for command in commands} >= {
+        ("ccmove", "--project-files"),
+        ("ccmove", "--desktop"),
+        ("ccmove", str(state.code / "o_ld")),
+        ("head", "-c"),
+    }
+    for program, *args in commands:
+        if program == "ccmove":
+            assert bench.run(*args).exit == 0, args
+        else:
+            assert subprocess.run([program, *args], check=True, capture_output=True).stdout
 
 
 def test_what_is_too_large_to_look_at_is_counted(
