@@ -17,9 +17,10 @@ from ccmove.plan.documents import PLACES, Folder, desktop_files, is_state, proje
 from ccmove.plan.model import LeftAlone, Request
 from ccmove.plan.tree import ends_of
 from ccmove.plan.worktrees import repair_command
+from ccmove.rewrite import other
 from ccmove.rewrite.config import mentions
 from ccmove.rewrite.jsonspan import NotJsonError
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.text import plural
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
@@ -81,10 +82,17 @@ class Search:
             by_us = [] if self.request.project_files else project_files(layout, folder)
             command = ("ccmove", "--project-files", old, new)
             for path in _claude_files(layout, folder):
-                to_do = ("", command) if path in by_us else (BY_HAND, ())
-                yield path, "in the repo", *to_do
+                is_ours = path in by_us and self._would_follow(path)
+                yield path, "in the repo", *(("", command) if is_ours else (BY_HAND, ()))
         for path in [] if self.request.desktop else desktop_files(layout):
             yield path, "a session of the desktop app", "", self._again("--desktop")
+
+    def _would_follow(self, path: Path) -> bool:
+        """Whether `--project-files` changes anything in the file: a shell's line stays."""
+        text = self._text(path) or "null"
+        with contextlib.suppress(NotJsonError):
+            return other.project_file(text, self.paths, NameMap(())) != text
+        return False
 
     def _worktrees(self) -> Iterator[LeftAlone]:
         """Git keeps absolute paths both ways between a repository and its worktrees."""

@@ -59,15 +59,13 @@ def desktop(text: str, paths: PathMap, _: NameMap) -> str:
 
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules such as `Read(//old/**)`."""
-    root = parse(text)
-    splices = string_splices(root, partial(map_inside, paths=paths), lambda *at: not _is_line(*at))
-    splices += string_splices(root, partial(_moved_command, paths=paths), _is_line)
-    return apply(text, splices)
+    mapper = partial(map_inside, paths=paths)
+    return apply(text, string_splices(parse(text), mapper, _is_no_command))
 
 
-def _is_line(token: str | int, node: Node) -> bool:
+def _is_no_command(token: str | int, node: Node) -> bool:
     """A hook's command with arguments only looks like a path that has blanks in it."""
-    return token == "command" and isinstance(node.value, str) and " " in node.value
+    return not (token == "command" and isinstance(node.value, str) and " " in node.value)
 
 
 _RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)

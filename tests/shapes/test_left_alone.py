@@ -164,9 +164,12 @@ def test_values_of_other_projects_in_the_config_file(
 
 
 def test_files_of_the_project_itself(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    by_us = [".claude/settings.json", ".claude/settings.local.json", ".mcp.json"]
+    by_us = [".claude/settings.json", ".mcp.json"]
     by_hand = ["CLAUDE.md", ".claude/commands/x.md", ".claude/hooks/run.sh"]
-    for name in (*by_us, *by_hand):
+    by_hand.append(".claude/settings.local.json")  # what it holds is a line for a shell
+    for name in by_us:
+        written(new / name, f'{{"command": "{old.path}/x"}}\n')
+    for name in by_hand:
         written(new / name, f'{{"command": "bash {old.path}/x"}}\n')
     written(new / ".claude" / "worktrees" / "fix" / "CLAUDE.md", old.path)
     written(new / "src" / "notes.md", old.path)

@@ -289,7 +289,7 @@ TILDE = """{
     "additionalDirectories": ["~/OLD/lib", "~/OLD", "~/elsewhere", "~"]
   },
   "hooks": {
-    "Stop": [{"hooks": [{"command": "$HOME/OLD/stop.sh"}, {"command": "sh ${HOME}/OLD/x -v"}]}]
+    "Stop": [{"hooks": [{"command": "$HOME/OLD/stop.sh"}, {"command": "${HOME}/OLD/x"}]}]
   },
   "env": {"A": "${HOME}/OLD", "B": "$HOMER/OLD", "C": "~root/OLD"}
 }
