@@ -61,6 +61,12 @@ class Client:
             raise ClientMissingError(f"Claude Code {self} needs node, which is not on PATH")
         return [node, str(script)]
 
+    @property
+    def stands_for_all(self) -> bool:
+        """The newest: for what only ccmove decides, one client is as good a witness as four."""
+        newest = max(CLIENTS, key=lambda client: client.number)
+        return self == newest and not self.is_of_the_older_form
+
     # -- how versions differ; all of it seen with the versions of the list
 
     @property
