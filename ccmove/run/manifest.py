@@ -60,7 +60,7 @@ class Wrote:
 
 @dataclass(frozen=True, slots=True)
 class WroteHistory:
-    """The history got new values. The backup keeps those, old and new, in `files/<number>.json`."""
+    """The history got new values; those and the old ones are kept in `files/<number>.changes`."""
 
     number: Count
     path: Path

@@ -22,7 +22,7 @@ from ccmove.claude.reading import (
     read_document,
     reader,
 )
-from ccmove.claude.state import State, is_of_a_session
+from ccmove.claude.state import SESSION_ID, State
 from ccmove.errors import RefusedError, run
 from ccmove.plan.model import (
     FolderHolds,
@@ -32,12 +32,10 @@ from ccmove.plan.model import (
     Plan,
     Rename,
     Rmdir,
-    Write,
     WriteHistory,
 )
 from ccmove.plan.place import Placer, mode_of
 from ccmove.plan.planner import own_paths
-from ccmove.plan.tree import ends_of
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap, are_nested
 from ccmove.run.backups import all_backups, read_changed, read_saved
@@ -58,7 +56,6 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
     prompts = _history(layout, manifest, directory, undoing.warnings)
     moved = undoing.placer.tree.moved()
     operations: list[Operation] = [*undoing.placer.writes()]
-    operations += [replace(write, ends=ends_of(write.path, moved)) for write in undoing.writes]
     operations += [prompts] if prompts is not None else []
     operations += undoing.placer.tree.operations
     own = _own_paths(layout, manifest)
@@ -150,7 +147,8 @@ def _own_paths(layout: Layout, manifest: Manifest) -> tuple[str, ...]:
     if fd is not None:
         try:
             olds = PathMap(tuple((old, old) for _, old in paths.moves))
-            prompts = history.paths_in(reader(fd), os.fstat(fd).st_size, olds)
+            found = history.scan(reader(fd), os.fstat(fd).st_size, olds)
+            prompts = [path for path, _ in found.counts]
         finally:
             os.close(fd)
     state = State(layout)
@@ -172,7 +170,6 @@ class Undoing:
         self.strangers = strangers
         self.placer = Placer(layout)
         self.tree = self.placer.tree
-        self.writes: list[Write] = []  # of documents outside of the project directories
         self.folders: list[tuple[Path, Path]] = []
         self.warnings: list[str] = []
 
@@ -240,8 +237,9 @@ class Undoing:
             return
         for move in self.manifest.projects:  # what was begun in a part that was split off
             if move.kind == "split" and path == self.layout.projects / move.target:
-                for name in filter(is_of_a_session, self.tree.names(path)):
-                    self.placer.bring(path / name, path.with_name(move.source) / name)
+                for name in self.tree.names(path):
+                    if name.endswith(".jsonl") or SESSION_ID.match(name):
+                        self.placer.bring(path / name, path.with_name(move.source) / name)
         if self.tree.names(path):
             self.warnings.append(f"{path} has something new in it and stays")
             return
@@ -300,13 +298,8 @@ class Undoing:
         self.warnings += [f"{wrote.ends}: {what} was changed since and stays" for what in named]
         if content == now:
             return
-        if path.is_relative_to(self.layout.projects) or path.is_relative_to(self.layout.own):
-            draft = self.placer.draft(path)
-            draft.text = content.decode("utf-8", "surrogateescape")
-            draft.mtime_ns = mtime
-        else:
-            write = Write(path, path, wrote.place, now, content, document.seen, mtime_ns=mtime)
-            self.writes.append(write)
+        draft = self.placer.draft(path, document)
+        draft.text, draft.mtime_ns = content.decode("utf-8", "surrogateescape"), mtime
 
 
 def _history(

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in, open_regular, read_document, reader
-from ccmove.errors import RefusedError, UnsettledError, describe, run
+from ccmove.errors import RefusedError, StaleLookError, UnsettledError, describe, run
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
 from ccmove.rewrite import history
 from ccmove.run import disk
@@ -38,7 +38,8 @@ from ccmove.run.journal import (
 from ccmove.run.locks import ClientLocks, client_locks, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
 from ccmove.run.recognise import has_grown, holds, is_directory, is_folder
-from ccmove.run.takeback import document_back, history_back
+from ccmove.run.stage import StagedHistory
+from ccmove.run.takeback import document_back, stage_history_back
 
 
 def roll_back(layout: Layout) -> str | None:
@@ -72,6 +73,7 @@ class Rollback:
         self.layout = layout
         self.manifest = manifest
         self.stayed: list[str] = []  # what came later and was left as it is, in words
+        self._history: StagedHistory | None = None  # without the run's change
 
     def run(self) -> list[str]:
         begun = self._begun()
@@ -81,6 +83,9 @@ class Rollback:
         if not begun:
             remove_stale(locks)  # and nothing of the client's is touched
             return []
+        for operation in begun:
+            if isinstance(operation, WroteHistory):
+                self._stage_history(operation)
         with ClientLocks(locks):
             for name in ("aside", "parked"):  # what was there goes back the way it came
                 disk.ensure_directory(self.layout.run / name)
@@ -255,34 +260,40 @@ class Rollback:
             self._write(wrote, [before], attributes)
 
     def _put_history_back(self, wrote: WroteHistory) -> None:
-        """One that somebody took away comes from its second name, and is there as before again."""
-        fd, before = open_regular(wrote.path), wrote.before
-        is_gone = fd is None
-        if is_gone:
+        before = wrote.before
+        if not is_there(wrote.path):  # taken away since: from its second name, as it was before
             fd = open_regular(self.layout.run / "files" / f"{wrote.number}.before")
-        if fd is None:
+            if fd is not None:
+                with open(fd, "rb"):
+                    pieces = history.rewritten(reader(fd), history.Scan(before.size))
+                    self._write(wrote, pieces, Attributes(before.mode, mtime_ns=before.mtime_ns))
             return
         try:
-            found = os.fstat(fd)
-            if is_gone:
-                attributes = Attributes(before.mode, mtime_ns=before.mtime_ns)
-                scan = history.Scan(before.size)
-            else:
-                size = found.st_size
-                read = reader(fd)
-                scan, mtime = history_back(self.layout.run, self.manifest, wrote, read, size)
-                attributes = Attributes.of(found, mtime)
-            if is_gone or scan.lines:
-                self._write(wrote, history.rewritten(reader(fd), scan), attributes)
-        finally:
-            os.close(fd)
+            if self._history is not None:
+                self._history.look_again()
+        except StaleLookError:  # it did not just grow: once more, and now under the lock
+            self._history = None
+        if self._history is None:
+            self._stage_history(wrote)
+        if self._history is not None:
+            disk.replace(self._history.path, wrote.path)
+
+    def _stage_history(self, wrote: WroteHistory) -> None:
+        """Before the locks, since a large history takes time; only its tail is left for later."""
+        self._history = stage_history_back(
+            self.layout.run, self.manifest, wrote, self._fresh(wrote)
+        )
 
     def _write(
         self, wrote: Wrote | WroteHistory, pieces: Iterable[bytes], attributes: Attributes
     ) -> None:
-        """Never under the name of the staged file: its being gone says that the write was done."""
+        fresh = self._fresh(wrote)
+        disk.write_new(fresh, pieces, attributes)
+        disk.replace(fresh, wrote.path)
+
+    def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
+        """Never the name of the staged file: its being gone says that the write was done."""
         staged = staged_file(self.layout, self.manifest.id, wrote)
         fresh = wrote.path.with_name(f"{staged.name}-back")
         disk.remove_file(fresh, flushed=False)
-        disk.write_new(fresh, pieces, attributes)
-        disk.replace(fresh, wrote.path)
+        return fresh

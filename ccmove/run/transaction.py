@@ -157,6 +157,7 @@ class Work:
         self.progress = progress or (lambda _what, _done, _total: None)
         self.has_journal = False
         self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
+        self.manifest: Manifest | None = None  # from the commit point on
 
     def begin(self) -> None:
         """Write down what will be staged, before any of it is there."""
@@ -215,7 +216,7 @@ class Work:
         The names of staged files must be on disk by then: one that is gone says that its write
         was done. A reader's checks see now what could not be undone later.
         """
-        layout, manifest = self.layout, self.manifest()
+        layout, manifest = self.layout, self._record()
         try:
             text = json.dumps(to_json(manifest, layout, layout.run))
             same = from_json(json.loads(text), layout, layout.run) == manifest
@@ -233,8 +234,9 @@ class Work:
         journal = read_journal(layout)
         if journal is None or journal.manifest != manifest:
             raise CcmoveError(f"{layout.journal} can't be read back as it was written")
+        self.manifest = manifest
 
-    def manifest(self) -> Manifest:
+    def _record(self) -> Manifest:
         """The plan's list of operations, with what recognises each in the place of contents."""
         plan = self.plan
         about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
@@ -247,7 +249,8 @@ class Work:
         return Manifest(**about)
 
     def client_locks(self) -> ClientLocks:
-        needed = client_locks(self.layout, self.manifest())
+        assert self.manifest is not None
+        needed = client_locks(self.layout, self.manifest)
         return ClientLocks(needed, lambda path: self.progress(f"waiting for {path}", 0, 0))
 
     def look_again(self) -> None:
