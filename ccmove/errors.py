@@ -53,12 +53,20 @@ def in_words(
     words = list(hint.command)
     if hint.again:
         for word in argv or ("OLD", "NEW"):
-            path = "" if word.startswith("-") else os.path.abspath(word)
-            words.append(hint.instead.get(path, word))
+            paths = [] if word.startswith("-") or not hint.instead else _spellings(word)
+            words.append(next((hint.instead[p] for p in paths if p in hint.instead), word))
     names_it = any(word.startswith("--config-dir") for word in words)
     if config_dir and words[:1] == ["ccmove"] and not names_it:
         words[1:1] = ["--config-dir", config_dir]
     return hint.text, command_line(words)
+
+
+def _spellings(word: str) -> list[str]:
+    """The paths that a typed word may stand for."""
+    try:
+        return [os.path.abspath(word), os.path.realpath(word)]
+    except OSError:  # the current folder was deleted
+        return [word]
 
 
 class CcmoveError(Exception):
@@ -135,6 +143,13 @@ def describe(error: OSError) -> str:
 def system_error(error: OSError) -> CcmoveError:
     """What the system refused, on which file, and how to look into it."""
     path, number = _path_of(error), error.errno
+    if not path and number == errno.ENOENT:  # only a relative path is looked for without a name
+        where = os.environ.get("PWD", "")
+        named = f", {where}," if where and not os.path.exists(where) else ""
+        return CcmoveError(
+            f"the current folder{named} does not exist any more",
+            run("cd", text="type whole paths, or change to a folder that exists"),
+        )
     hints = [again("nothing was changed; mend that and run it again")]
     if path and number in (errno.EACCES, errno.EPERM):
         hints = [run("ls", "-ld", path, text="look at the permissions")]

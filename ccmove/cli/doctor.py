@@ -129,13 +129,15 @@ def repair(
 ) -> Repair:
     """Ask for each finding that has a choice, then make all chosen moves in one transaction."""
 
-    def move_all(chosen: Chosen, *, dry_run: bool = dry_run) -> Result | None:
+    def move_all(
+        chosen: Chosen, *, dry_run: bool = dry_run, allow_live: bool = allow_live
+    ) -> Result | None:
         pairs = [Pair(old, new, old) for old, new in _moves(chosen)]
         return move(layout, pairs, dry_run=dry_run, allow_live=allow_live) if pairs else None
 
     def refusal(one: tuple[Finding, Choice]) -> str | None:
         try:
-            move_all((one,), dry_run=True)
+            move_all((one,), dry_run=True, allow_live=True)  # a running session refuses all
         except RefusedError as error:
             return error.message
         return None

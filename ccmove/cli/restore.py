@@ -47,8 +47,8 @@ def restore(
     # An interrupted run comes first: it may be the newest of all.
     settled = None if dry_run else recover(layout).settled
     manifest = _find(layout, identifier)
-    if not allow_live and not dry_run:
-        refuse_live(layout, [path for move in manifest.moves for path in move])
+    named = [path for move in manifest.moves for path in move]
+    warnings = refuse_live(layout, named, allow=allow_live, dry_run=dry_run)
     moves = manifest.paths.reversed().moves
 
     def make_plan() -> Plan:
@@ -63,9 +63,8 @@ def restore(
         and os.path.isdir(now)
         and not os.path.lexists(then)
     ]
-    return replace(
-        result, warnings=(*to_rename, *result.warnings), settled=settled or result.settled
-    )
+    warnings += [*to_rename, *result.warnings]
+    return replace(result, warnings=tuple(warnings), settled=settled or result.settled)
 
 
 def _find(layout: Layout, identifier: str | None) -> Manifest:

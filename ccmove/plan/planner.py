@@ -15,6 +15,7 @@ from ccmove.claude.state import State
 from ccmove.errors import RefusedError
 from ccmove.plan.documents import moved_folders, rewrite_others, rows
 from ccmove.plan.left_alone import Search
+from ccmove.plan.merges import merges
 from ccmove.plan.model import LeftAlone, Operation, Plan, Request, Write, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts
 from ccmove.plan.shares import Relocator, left_behind, portions_of, reasons
@@ -46,6 +47,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     left += [row for case in cases for row in left_behind(case)]
     left += [*relocator.left_alone, *_rewrite_config(state, paths, placer)]
     left += rewrite_others(placer, rows(layout, request, here), paths, relocator.names)
+    merged = merges(state, request, paths, projects, ledger)
     folders = _folders(layout, request)
     placer.rename_folders(folders)
 
@@ -63,6 +65,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         kept=tuple(sorted(paths.kept)),
         operations=tuple(operations),
         moved=tuple(moved.items()),
+        merged=merged,
         projects=tuple(projects),
         folders=folders,
         places=tuple(dict.fromkeys(map(Path, settings))),

@@ -64,6 +64,7 @@ def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     detailed = result.status == "planned" or printer.verbose
     yield from _heading(result, plan, printer)
     yield from _summary(result, plan, detailed)
+    yield from _merges(result, plan)
     if detailed:
         base = str(result.layout.projects if result.layout else "")
         title = [("title", "Project directories"), ("dim", " in "), ("path dim", base)]
@@ -141,6 +142,16 @@ def _summary(result: Result, plan: Plan, detailed: bool) -> Iterator[Line]:
     width = max((len(amount) for amount, _ in rows), default=0)
     for amount, where in rows:
         yield [("title", f"  {amount:{width}}"), ("", "   "), *where]
+
+
+def _merges(result: Result, plan: Plan) -> Iterator[Line]:
+    """Every project with sessions of its own that others came to, in a line of its own."""
+    planned = result.status == "planned"
+    verb, has = ("Would merge", "has") if planned else ("Merged", "had")
+    for path, sessions in plan.merged:
+        of_its_own = f" into a project that {has} {plural(sessions, 'session')} of its own"
+        where: Line = [("", ": "), ("path", path)] if len(plan.projects) > 1 else []
+        yield [("note", f"  {verb}"), ("", of_its_own), *where]
 
 
 def _directories_by_kind(plan: Plan) -> str:
