@@ -58,7 +58,7 @@ def doctor_command(
     if not fix and (yes or dry_run or allow_live):
         raise UsageError("--yes, --dry-run and --allow-live go with --fix")
     layout, bar = call.find_layout(), call.progress(counts=True)
-    command = CommandLine(call.printer.config_dir)
+    command = call.printer.typed
 
     def doctor() -> Examination:
         survey = look(layout, bar.of("looking at projects"))

@@ -167,8 +167,9 @@ def carry_out(
     if dry_run:
         plan = make_plan()
         preflight(layout, plan)
-        earlier = read_journal(layout) and "an earlier run was interrupted: ccmove recover"
-        return Result("planned", layout, moves, plan, warnings=(earlier,) if earlier else ())
+        earlier = run("ccmove", "recover", text="an earlier run was interrupted")
+        warnings = (earlier,) if read_journal(layout) else ()
+        return Result("planned", layout, moves, plan, warnings=warnings)
     done = run_plan(layout, make_plan, full=full, progress=progress)
     repaired = tuple(worktrees.repair(done.plan))
     return Result(

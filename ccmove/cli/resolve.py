@@ -119,7 +119,7 @@ def _check_folder(pair: Pair, olds: set[str]) -> None:
         gone = "is gone already" if os.path.isdir(pair.new) else "does not exist"
         raise RefusedError(
             f"{pair.old} {gone}, so there is no folder to rename",
-            run("ccmove", pair.old, pair.new, text="leave --move-folder out"),
+            again("leave --move-folder out", without=("-m", "--move-folder")),
         )
     if os.path.islink(pair.typed_old):
         raise RefusedError(
@@ -194,12 +194,12 @@ def _same_folder(pair: Pair) -> bool:
 
 def refuse_live(
     layout: Layout, folders: list[str], *, allow: bool = False, dry_run: bool = False
-) -> list[str]:
+) -> list[Hint]:
     """Refuse while a client runs in one of these folders; where that is allowed, say it."""
     sessions = live_sessions(layout, folders)
     lines = [_who_runs(session) for session in sessions]
     if allow or not sessions:
-        return lines
+        return [Hint(line) for line in lines]
     hints = [again("exit it (/exit), then")]
     if any(session.is_ancestor for session in sessions):
         hints = [again("exit Claude Code (/exit), then run in a terminal")]
@@ -285,7 +285,7 @@ def _unknown(
     by_name: dict[str, list[str]] = defaultdict(list)
     for other in sorted(known):
         by_name[os.path.basename(other).lower()].append(other)
-    names = difflib.get_close_matches(os.path.basename(path).lower(), by_name, n=3, cutoff=0.7)
+    names = difflib.get_close_matches(os.path.basename(path).lower(), by_name, n=3)
     alike = [other for name in names for other in by_name[name]]
     near = sorted(alike, key=lambda other: folder_exists(other) is not False)[:3]
     hint = meant(near[0]) if near else None

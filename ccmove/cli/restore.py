@@ -20,7 +20,6 @@ from ccmove.run import backups
 from ccmove.run.manifest import ID_PATTERN, Manifest
 from ccmove.run.restore import plan_restore
 from ccmove.run.transaction import Progress
-from ccmove.text import command_line
 
 
 @options.command("restore")
@@ -57,7 +56,7 @@ def restore(
     result = carry_out("restored", layout, moves, make_plan, dry_run, full, progress)
     # The state is at the old path again; its folder is the user's to rename.
     to_rename = [
-        f"the folder is still {now}; to rename it too: {command_line(['mv', now, then])}"
+        run("mv", now, then, text=f"the folder is still {now}; to rename it too")
         for now, then in moves
         if not (dry_run or (result.plan and result.plan.folders))
         and os.path.isdir(now)

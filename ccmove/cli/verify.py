@@ -25,7 +25,7 @@ def verify_command(call: Call, path: str | None) -> Verification:
     Exits with 3 when nothing is known about PATH.
     """
     tick = call.progress(counts=True).of("looking at projects")
-    return verify(call.find_layout(), path, CommandLine(call.printer.config_dir), tick)
+    return verify(call.find_layout(), path, call.printer.typed, tick)
 
 
 def verify(

@@ -12,7 +12,7 @@ from ccmove.claude.naming import encode, sieve
 from ccmove.claude.ownership import Ledger, cases_of_moves
 from ccmove.claude.reading import Fingerprint, history_file, open_regular, reader
 from ccmove.claude.state import State
-from ccmove.errors import RefusedError
+from ccmove.errors import RefusedError, run
 from ccmove.plan.documents import moved_folders, rewrite_others, rows
 from ccmove.plan.left_alone import Search
 from ccmove.plan.merges import merges
@@ -172,11 +172,13 @@ def _rewrite_config(state: State, paths: PathMap, placer: Placer) -> list[LeftAl
 def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
     if not request.move_folder:
         return ()
-    for old, _ in request.on_disk:
+    for old, new in request.on_disk:
         if layout.config_dir.is_relative_to(old) or layout.real_config_file.is_relative_to(old):
+            there = PathMap(((old, new),)).map(str(layout.config_dir)) or layout.config_dir
             raise RefusedError(
-                f"{layout.config_dir} lies in {old}, which is to be renamed",
-                f"rename the folder yourself, then: ccmove --config-dir DIR {old} …",
+                f"{layout.config_dir} is in {old}, which is to be renamed",
+                run("mv", old, new, text="rename the folder yourself"),
+                run("ccmove", "--config-dir", there, old, new, text="then"),
             )
     return tuple((Path(old), Path(new)) for old, new in request.on_disk)
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ccmove.errors import Hint, in_words
 from ccmove.plan.model import Plan, Write
 from ccmove.report.console import Line, Piece, Printer, more
 from ccmove.report.result import Result
@@ -32,7 +33,7 @@ PROGRAMS = frozenset(("ccmove", "git", "mv", "ls", "mkdir", "chmod", "df"))
 def show_result(result: Result, printer: Printer) -> None:
     """Print one result, or what went wrong; the most important line is the last."""
     if printer.as_json:
-        printer.json(result.to_json())
+        printer.json(result.to_json(printer.config_dir))
     elif result.error is not None:
         printer.on_stderr().lines(_failure(result, result.error))
     elif not printer.quiet:
@@ -42,9 +43,14 @@ def show_result(result: Result, printer: Printer) -> None:
 def _failure(result: Result, error: str) -> Iterator[Line]:
     yield [("bad", "ccmove: "), ("", error)]
     yield from ([("dim", f"  {detail}")] for detail in result.details)
-    for text, command in result.hints:
-        colon = ": " if text and command else ""
-        yield [("title", "  -> "), ("", text + colon), *([("command", command)] if command else [])]
+    for words in result.hints:
+        yield [("title", "  -> "), *hint_pieces(*words)]
+
+
+def hint_pieces(text: str, command: str) -> Line:
+    """A command stands out and is never broken: it is there to be copied."""
+    colon = ": " if text and command else ""
+    return [("", text + colon), *([("command", command)] if command else [])]
 
 
 def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
@@ -74,10 +80,11 @@ def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     if printer.verbose:
         notes = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
         yield from _section([("title", "Why each directory is taken or left")], notes)
-    warnings = (*result.warnings, *plan.warnings)
+    warnings = (*result.warnings, *map(Hint, plan.warnings))
     yield from ([[]] if warnings else [])
     for warning in warnings:
-        yield [("note", "Note: "), *with_command(warning)]
+        words = in_words(warning, config_dir=printer.config_dir)
+        yield [("note", "Note: "), *hint_pieces(*words)]
     yield []
     if result.status == "planned":
         yield [("title", "Nothing was changed."), ("", " To do it, leave out --dry-run.")]
