@@ -130,10 +130,12 @@ def _pid_domain() -> str:
         return f"linux:{socket.gethostname().lower()}"
     if not HAS_PROC:
         return "linux"
-    machine = ""
+    machine = namespace = ""  # a system may have neither
     with contextlib.suppress(OSError):
         machine = Path("/etc/machine-id").read_text("utf-8", "replace").strip()
-    return f"linux:{machine}:{os.readlink('/proc/self/ns/pid')}"
+    with contextlib.suppress(OSError):
+        namespace = os.readlink("/proc/self/ns/pid")
+    return f"linux:{machine}:{namespace}"
 
 
 # -- the process table -----------------------------------------------------------------

@@ -89,6 +89,16 @@ class Client:
         """Finds `--resume ID` in whatever project directory it lies: that alone proves little."""
         return not self.is_of_the_older_form
 
+    @property
+    def notes_its_pid_domain(self) -> bool:
+        """Says in its live-session file on which machine, in which namespace its pid counts."""
+        return not self.is_of_the_older_form
+
+    @property
+    def repeats_its_system_prompt(self) -> bool:
+        """A resumed session is told again what it was told in its first folder."""
+        return not self.is_of_the_older_form
+
 
 def pinned() -> list[str]:
     """The versions of the list, in its order."""
