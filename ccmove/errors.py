@@ -76,9 +76,9 @@ def _changed(argv: Sequence[str], hint: Hint) -> Iterator[str]:
 
 def _spellings(word: str) -> tuple[str, ...]:
     try:
-        return (os.path.abspath(word), os.path.realpath(word))
+        return (word, os.path.abspath(word), os.path.realpath(word))
     except OSError:  # the current folder was deleted
-        return ()
+        return (word,)
 
 
 def in_one_line(hint: Hint, config_dir: str | None = None) -> str:

@@ -87,11 +87,13 @@ def _in_list(pair: Pair, error: CcmoveError) -> CcmoveError:
     """An error about one pair; in a list it names the line, where other paths have to stand."""
     if not pair.where:
         return error
-    message, hints = f"{pair.where}: {error.message}", []
-    for hint in error.hints:
-        other = Hint(f"correct that line; {hint.text}: {', '.join(hint.instead.values())}")
-        hints.append(other if hint.instead else hint)
-    return type(error)(message, *hints, details=error.details)
+    hints = [
+        Hint(f"correct that line; {hint.text}: {', '.join(hint.instead.values())}")
+        if hint.instead
+        else hint
+        for hint in error.hints
+    ]
+    return type(error)(f"{pair.where}: {error.message}", *hints, details=error.details)
 
 
 def _check_shape(pair: Pair, move_folder: bool) -> None:
@@ -115,17 +117,13 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
 
 
 def _check_folder(pair: Pair, olds: set[str]) -> None:
-    if not os.path.isdir(pair.old):
+    is_link_to_new = os.path.islink(pair.old)  # any other was seen through
+    if is_link_to_new or not os.path.isdir(pair.old):
         gone = "is gone already" if os.path.isdir(pair.new) else "does not exist"
+        gone = f"is a symbolic link to {pair.new}" if is_link_to_new else gone
         raise RefusedError(
             f"{pair.old} {gone}, so there is no folder to rename",
             again("leave --move-folder out", without=("-m", "--move-folder")),
-        )
-    if os.path.islink(pair.typed_old):
-        raise RefusedError(
-            f"{pair.typed_old} is a symbolic link to {pair.old}",
-            run("mv", pair.typed_old, pair.new, text="to rename the link alone"),
-            again("to rename the real folder", instead={pair.typed_old: pair.old}),
         )
     if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
         inside = _inside_new(pair)
@@ -134,6 +132,12 @@ def _check_folder(pair: Pair, olds: set[str]) -> None:
             f"can't rename {pair.old} to {pair.new}: {pair.new} already exists",
             again("to move it into that folder", instead={pair.new: inside}) if is_free else None,
             "choose another name, or move what is there out of the way",
+        )
+    if os.path.islink(pair.typed_old):
+        raise RefusedError(
+            f"{pair.typed_old} is a symbolic link to {pair.old}",
+            run("mv", pair.typed_old, pair.new, text="to rename the link alone"),
+            again("to rename the real folder", instead={pair.typed_old: pair.old}),
         )
 
 

@@ -25,9 +25,9 @@ def merges(
     news = dict.fromkeys((move.new_path, move.new_path) for move in moves)
     listed = [(path, "the config file") for path in state.config_paths]
     evidence = Evidence(state.layout, ledger, PathMap(tuple(news)), listed)
-    found: dict[str, int] = {}
+    there, found = set(state.directory_names), dict[str, int]()
     for move in moves:
-        if move.target not in state.directory_names:
+        if move.target not in there:
             continue
         case = Case(evidence, state.directory(move.target))
         staying = [path for path in case.claims if not paths.covers(path)]

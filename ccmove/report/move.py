@@ -44,10 +44,10 @@ def _failure(result: Result, error: str) -> Iterator[Line]:
     yield [("bad", "ccmove: "), ("", error)]
     yield from ([("dim", f"  {detail}")] for detail in result.details)
     for words in result.hints:
-        yield [("title", "  -> "), *hint_pieces(*words)]
+        yield [("title", "  -> "), *_hint(*words)]
 
 
-def hint_pieces(text: str, command: str) -> Line:
+def _hint(text: str, command: str) -> Line:
     """A command stands out and is never broken: it is there to be copied."""
     colon = ": " if text and command else ""
     return [("", text + colon), *([("command", command)] if command else [])]
@@ -84,7 +84,7 @@ def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     yield from ([[]] if warnings else [])
     for warning in warnings:
         words = in_words(warning, config_dir=printer.config_dir)
-        yield [("note", "Note: "), *hint_pieces(*words)]
+        yield [("note", "Note: "), *_hint(*words)]
     yield []
     if result.status == "planned":
         yield [("title", "Nothing was changed."), ("", " To do it, leave out --dry-run.")]
