@@ -80,7 +80,7 @@ def _about(found: Examination, subjects: tuple[str, ...]) -> Examination:
         names |= {finding.subject, *finding.names}
     wanted: set[str] = set()
     for typed in subjects:
-        wanted |= find_subject("doctor", typed, names, survey.by_path)
+        wanted |= find_subject(typed, names, survey.by_path)
     kept = [f for f in found.findings if wanted.intersection((f.subject, *f.names))]
     return replace(found, findings=tuple(kept))
 

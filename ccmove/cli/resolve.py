@@ -6,7 +6,7 @@ import datetime
 import difflib
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
@@ -244,28 +244,21 @@ def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...
 def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
     """There is nothing to move: NEW has it already, or another OLD was meant."""
     known, (old, new) = known_paths(State(layout)), pair.real
-
-    def lost(meant: str) -> Hint | None:
-        is_lost = folder_exists(meant) is False
-        return again("did you mean", instead={old: meant}) if is_lost else None
-
     if new in known:
         what = f"Claude Code has no data for {old}, and {new} has its state already"
         return _in_list(pair, NothingKnownError(what, WHAT_IS_KNOWN))
-    return _in_list(pair, _unknown(old, known, lost))
+    return _in_list(pair, _unknown(old, known, only_lost=True))
 
 
-def find_subject(command: str, typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:
-    """Those of the names that are what was typed for a command, or below it.
+def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:
+    """Those of the names that are what was typed, or below it.
 
     NothingKnownError with the nearest of these paths when there is none.
     """
     path = os.path.abspath(typed)
     found = at_or_below({typed or path, path, os.path.realpath(typed)}, names)
     if not found:
-        raise _unknown(
-            path, paths, lambda meant: run("ccmove", command, meant, text="did you mean")
-        )
+        raise _unknown(path, paths)
     return found
 
 
@@ -282,9 +275,7 @@ def known_paths(state: State, *, history: bool = True) -> set[str]:
     return known
 
 
-def _unknown(
-    path: str, known: Iterable[str], meant: Callable[[str], Hint | None]
-) -> NothingKnownError:
+def _unknown(path: str, known: Iterable[str], *, only_lost: bool = False) -> NothingKnownError:
     """Names the known paths whose last component is most like this one's, lost ones first."""
     by_name: dict[str, list[str]] = defaultdict(list)
     for other in sorted(known):
@@ -292,7 +283,7 @@ def _unknown(
     names = difflib.get_close_matches(os.path.basename(path).lower(), by_name, n=3)
     alike = [other for name in names for other in by_name[name]]
     near = sorted(alike, key=lambda other: folder_exists(other) is not False)[:3]
-    hint = meant(near[0]) if near else None
-    others = [f"also known: {other}" for other in near[1 if hint else 0 :]]
-    what = f"Claude Code has no data for {path}"
-    return NothingKnownError(what, hint or WHAT_IS_KNOWN, details=others)
+    what, hint = f"Claude Code has no data for {path}", WHAT_IS_KNOWN
+    if near and not (only_lost and folder_exists(near[0])):
+        hint = again("did you mean", instead={path: near.pop(0)})
+    return NothingKnownError(what, hint, details=[f"also known: {other}" for other in near])

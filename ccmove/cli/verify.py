@@ -37,7 +37,7 @@ def verify(
     paths = sorted(survey.by_path)
     elsewhere: set[str] = set()
     if path is not None:
-        paths = sorted(find_subject("verify", path, paths, paths))
+        paths = sorted(find_subject(path, paths, paths))
         names = _names(survey, paths)
         findings = tuple(finding for finding in findings if _concerns(finding, names))
         elsewhere = {f.subject for f in findings if _is_elsewhere(layout, f, names)}

@@ -42,6 +42,15 @@ def test_did_you_mean_keeps_every_option(state: StateBuilder, config_dir: str) -
     assert f"ccmove {typed} {state.code / 'old'} {state.code / 'new'}" in done.err
 
 
+def test_did_you_mean_about_a_subject_keeps_every_option(
+    state: StateBuilder, config_dir: str
+) -> None:
+    (state.code / "old").mkdir()
+    done = run_ccmove("doctor", "--fix", "--yes", state.code / "olt", state=state)
+    assert done.exit == 3
+    assert f"did you mean: ccmove doctor --fix --yes {state.code / 'old'}\n" in done.err
+
+
 @pytest.mark.parametrize("typed", [["-m", "-n"], ["-nm"], ["--move-folder", "-n"]])
 def test_one_option_is_left_out_and_the_others_stay(
     state: StateBuilder, config_dir: str, typed: list[str]
