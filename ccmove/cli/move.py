@@ -138,7 +138,7 @@ def move(
         plan = plan_move(layout, request, ledger, tick)
         for pair, one, folder in zip(pairs, request.moves, folders, strict=True):
             alone = plan
-            if len(pairs) > 1 and not _has_part_in(plan, one[0]):
+            if pair.where and len(pairs) > 1 and not _has_part_in(plan, one[0]):
                 alone = plan_move(layout, replace(request, moves=(one,), folders=(folder,)), ledger)
             if not (alone.projects or alone.writes or alone.history):  # a folder is not Claude's
                 raise resolve.nothing_known(layout, pair)
