@@ -122,12 +122,13 @@ def test_sessions_that_came_into_a_shared_directory_leave_it_again(
 ) -> None:
     state = bench.state
     far = state.project("far", sessions=2)
-    other = state.project("my.app", sessions=1, make_folder=True)
+    other = state.project("my.app", sessions=1)
     (state.code / "my-app").mkdir()
     bench.ok(far.path, state.code / "my-app")
     if pruned:
         bench.ok("backups", "--prune", "--keep", "0")
         bench.ok("backups", "--prune", "--keep", "0")  # which forgets nothing
+    (state.code / "my.app").mkdir()  # while it was there the move would have been refused
     session = state.add_session("my-app")
     (state.code / "my-app").rmdir()
     new = state.code / "new"
