@@ -19,13 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.naming import (
-    encode,
-    is_of_downloads,
-    may_be_name_of,
-    possible_names,
-    sieve,
-)
+from ccmove.claude.naming import encode, is_of_downloads, may_be_name_of, possible_names, sieve
 from ccmove.claude.reading import ignores_case, refuse_link
 from ccmove.claude.state import SESSION_ID, Item, ProjectDirectory, State
 from ccmove.rewrite.pathmap import PathMap, is_windows

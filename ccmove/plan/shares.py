@@ -171,26 +171,23 @@ class Relocator:
 
     def _downloads(self, state: State) -> Iterator[tuple[Path, Path]]:
         """What connectors have saved, in directories that are named for a path of the move."""
-        known = [*(old for old, _ in self.paths.moves)]
-        known += [share.path for portion in self.portions for share in portion.shares]
-        known += [str(above) for path in known for above in PurePath(path).parents]
-        new_names = {
-            name: names_of_downloads(new)[0]
-            for path in known
-            if (new := self.paths.map(path)) is not None
-            for name in names_of_downloads(path)
-        }
-        projects = {
-            name for path in known if self.paths.covers(path) for name in possible_names(path)
-        }
+        known = {old for old, _ in self.paths.moves}
+        known |= {share.path for portion in self.portions for share in portion.shares}
+        known |= {str(above) for path in known for above in PurePath(path).parents}
+        projects: set[str] = set()
+        new_names: dict[str, str] = {}
+        for path in sorted(known):
+            if (new := self.paths.map(path)) is not None:
+                projects.update(possible_names(path))
+                new_names |= dict.fromkeys(names_of_downloads(path), names_of_downloads(new)[0])
         for name in filter(is_of_downloads, state.directory_names):
-            place = state.layout.projects / name
-            if name in new_names:
+            place, new_name = state.layout.projects / name, new_names.get(name)
+            if new_name is None and name.rpartition(".")[0] in projects:
+                what = "connector downloads, named for another folder"
+                self.left_alone.append(LeftAlone(str(place), what))
+            elif new_name not in (None, name):
                 self.notes.append(f"{name}: connector downloads of a folder that is moved")
                 yield place, place.with_name(new_names[name])
-            elif name.rpartition(".")[0] in projects:
-                what = "connector downloads, and not of a folder that is moved"
-                self.left_alone.append(LeftAlone(str(place), what))
 
     def _note(self, portion: Portion, kind: str) -> None:
         self.moves += [replace(share, kind=kind) for share in portion.shares]
