@@ -12,8 +12,9 @@ from ccmove.rewrite.splice import apply, at_places, string_splices
 
 
 def plugins(text: str, paths: PathMap, _: NameMap) -> str:
-    """installed_plugins.json with `plugins[id][].projectPath` moved."""
-    return at_places(text, {"plugins/*/[]/projectPath": paths.map})
+    """installed_plugins.json with the project of each, and the folder it is loaded from, moved."""
+    places = ("plugins/*/[]/projectPath", "plugins/*/[]/installPath")
+    return at_places(text, dict.fromkeys(places, paths.map))
 
 
 def marketplaces(text: str, paths: PathMap, _: NameMap) -> str:

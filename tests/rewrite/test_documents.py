@@ -164,7 +164,7 @@ class TestOtherFiles:
             }
         )
         expected = json.loads(text)
-        expected["plugins"]["a@b"][0]["projectPath"] = NEW
+        expected["plugins"]["a@b"][0].update(projectPath=NEW, installPath=NEW + "/x")
         assert moved(text, other.plugins) == expected
 
     def test_jobs(self) -> None:

@@ -204,6 +204,13 @@ def test_the_state_in_a_home_that_moved_is_not_a_projects_own(bench: Bench) -> N
     written(state.config_dir / "settings.json", '{"a": "/Users/me/x"}')
     written(state.home / "CLAUDE.md", "see /Users/me/notes\n")
     written(state.home / ".mcp.json", '{"a": "/Users/me/x"}')
+    cache, market = "/Users/me/.claude/plugins/cache/x", "/Users/me/.claude/plugins/mkt"
+    plugins = {
+        "installed_plugins": {"plugins": {"x@mkt": [{"scope": "user", "installPath": cache}]}},
+        "known_marketplaces": {"mkt": {"installLocation": market}},
+    }
+    for name, record in plugins.items():
+        written(state.config_dir / "plugins" / f"{name}.json", json.dumps(record))
     (state.home / "code" / "app").mkdir(parents=True)
     rows = left(bench, "/Users/me", state.home)
     files = [state.config_dir / "CLAUDE.md", state.config_dir / "settings.json"]
@@ -213,6 +220,9 @@ def test_the_state_in_a_home_that_moved_is_not_a_projects_own(bench: Bench) -> N
     assert done.exit == 0, done
     assert (state.config_dir / "settings.json").read_text() == '{"a": "/Users/me/x"}'
     assert (state.home / ".mcp.json").read_text() == f'{{"a": "{state.home}/x"}}'
+    for name, record in plugins.items():
+        text = (state.config_dir / "plugins" / f"{name}.json").read_text()
+        assert text == json.dumps(record).replace("/Users/me", str(state.home))
 
 
 def test_every_hint_is_a_command_that_works_as_it_stands(

@@ -80,6 +80,7 @@ def test_plugins_installed_for_the_project_follow(
 ) -> None:
     rows = [
         {"scope": "project", "installPath": f"{old.path}/x", "projectPath": old.path},
+        {"scope": "user", "resolvedVersion": old.path},
         {"scope": "local", "projectPath": f"{old.path}/sub", "version": 1.10},
         {"scope": "local", "projectPath": f"{old.path}-2"},
         {"scope": "user", "installPath": "/elsewhere"},
@@ -92,10 +93,11 @@ def test_plugins_installed_for_the_project_follow(
         file,
         (f'"projectPath": "{old.path}"', f'"projectPath": "{new}"'),
         (f'"projectPath": "{old.path}/sub"', f'"projectPath": "{new}/sub"'),
+        (f'"installPath": "{old.path}/x"', f'"installPath": "{new}/x"'),
     )
     moved = bench.cycle(expected, old.path, new)
     (left,) = [row for row in moved["left_alone"] if row["file"] == str(file)]
-    assert "/plugins/lint@market/0/installPath" in left["what"]
+    assert "/plugins/lint@market/1/resolvedVersion" in left["what"]
 
 
 def job(state: StateBuilder, handle: ProjectHandle) -> Path:
