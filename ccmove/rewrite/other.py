@@ -115,13 +115,8 @@ def _moved_word(word: str, paths: PathMap) -> str:
 
 def aliases(text: str, names: NameMap) -> str:
     """.session-aliases with the lines that name a moved project directory changed."""
-    return "\n".join(_moved_line(line, names) for line in text.split("\n"))
-
-
-def _moved_line(line: str, names: NameMap) -> str:
-    plain = line.rstrip("\r")
-    new = names.map(plain)
-    return line if new is None else new + line[len(plain) :]
+    lines = [(line.rstrip("\r"), line) for line in text.split("\n")]
+    return "\n".join((names.map(path) or path) + line[len(path) :] for path, line in lines)
 
 
 def appended(text: str, other: str) -> str:
