@@ -22,11 +22,12 @@ from ccmove.plan.worktrees import repair_command
 from ccmove.rewrite.config import mentions
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.text import command_line, plural
+from ccmove.text import plural
 from ccmove.text import quote as shell_quote
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
 MOST_PLACES = 3
+Words = tuple[str, ...]  # a command
 # What people write in the state themselves.
 SETTINGS = ("settings.json", "settings.local.json")
 YOURS = ("CLAUDE.md", "agents", "commands", "hooks", "output-styles", "rules", "skills", *SETTINGS)
@@ -50,12 +51,13 @@ class Search:
     def everything(self) -> Iterator[LeftAlone]:
         """All of it, what the client keeps first, then the projects' own folders."""
         yield from self._downloads()
-        for path, whose, hint in self._files():
+        for path, whose, hint, command in self._files():
             text = self._text(path)
             if text is not None and self.paths.is_named_in(text):
                 final = str(ends_of(path, self.moved))
-                what = f"{whose}, {_places(path, text, self.paths)}: names the old path"
-                yield LeftAlone(final, what, f"edit {shell_quote(final)}" if hint is None else hint)
+                what = f"{whose}: {_places(path, text, self.paths)} still points to the old path"
+                by_hand = f"edit {shell_quote(final)}" if hint is None and not command else ""
+                yield LeftAlone(final, what, hint or by_hand, command)
         yield from self._worktrees()
         yield from self._rest()
 
@@ -69,36 +71,40 @@ class Search:
                 what = "connector downloads; the name is made from the old path"
                 yield LeftAlone(str(self.state.layout.projects / name), what)
 
-    def _files(self) -> Iterator[tuple[Path, str, str | None]]:
+    def _files(self) -> Iterator[tuple[Path, str, str | None, Words]]:
         """Each file to look into, whose it is, and what to do; None: it is to be edited."""
         layout, root = self.state.layout, self.state.layout.config_dir
         running = daemon_is_running(layout)
-        stop = f"stop the daemon, then: {self._again()}" if running else ""
+        stop = ("stop the daemon, then", self._again()) if running else ("", ())
         for path in (root / "daemon" / "roster.json", *JOBS.files(layout)):
-            yield path, "the background daemon's", stop
+            yield path, "the background daemon's", *stop
         plugins = [root / "plugins" / name for name in names_in(root / "plugins")]
         yours = [path for name in YOURS for path in _files_below(root / name)]
         for path in (*yours, *(path for path in plugins if path.suffix == ".json")):
-            yield path, "of yours", None
+            yield path, "yours", None, ()
         for name in self.state.directory_names:
             for path in _files_below(layout.projects / name / MEMORY):
-                yield path, "Claude's notes", None
+                yield path, "Claude's notes", None, ()
         for old, new, folder in self.folders:
-            command = command_line(["ccmove", "--project-files", old, new])
+            command = ("ccmove", "--project-files", old, new)
             for path in _claude_files(folder):
                 by_us = any(path == folder / name for name in PROJECT_FILES)
-                hint = command if by_us and not self.request.project_files else None
-                yield path, "the project's own", hint
+                yield (
+                    path,
+                    "in the repo",
+                    None,
+                    command if by_us and not self.request.project_files else (),
+                )
         for path in [] if self.request.desktop else desktop_files(layout):
-            yield path, "a session of the desktop app", self._again("--desktop")
+            yield path, "a session of the desktop app", None, self._again("--desktop")
 
     def _worktrees(self) -> Iterator[LeftAlone]:
         """Git keeps absolute paths both ways between a repository and its worktrees."""
         for _, _, folder in [] if self.request.move_folder else self.folders:
             command = repair_command(folder, self.paths)
             if command is not None:
-                what = "git's own path of a worktree"
-                yield LeftAlone(str(folder / ".git"), what, command_line(command))
+                what = "git still looks for a worktree at the old path"
+                yield LeftAlone(str(folder / ".git"), what, command=tuple(command))
 
     def _rest(self) -> Iterator[LeftAlone]:
         """What is kept by session, copies, logs and caches: a path in it does no harm."""
@@ -123,9 +129,8 @@ class Search:
             return self.planned[path].decode("utf-8", "surrogateescape")
         return document.text if document is not None else None
 
-    def _again(self, *options: str) -> str:
-        old, new = self.request.on_disk[0]
-        return command_line(["ccmove", *options, old, new])
+    def _again(self, *options: str) -> Words:
+        return ("ccmove", *options, *self.request.on_disk[0])
 
 
 def _places(path: Path, text: str, paths: PathMap) -> str:
@@ -133,7 +138,7 @@ def _places(path: Path, text: str, paths: PathMap) -> str:
     found: list[str] = []
     if path.suffix == ".json":
         with contextlib.suppress(NotJsonError):
-            found = [pointer for pointer, _ in mentions(text, paths)]
+            found = [pointer[1:].replace("/", ".") for pointer, _ in mentions(text, paths)]
     if not found:
         lines = enumerate(text.split("\n"), 1)
         found = [f"line {number}" for number, line in lines if paths.is_named_in(line)]

@@ -14,6 +14,7 @@ from typing import Annotated
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Scan
 from ccmove.rewrite.pathmap import PathMap, is_root
+from ccmove.text import command_line
 
 PARKED = ".ccmove-parked-"  # begins the name of a project folder that steps aside for another
 
@@ -62,11 +63,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """Something that names OLD and stays as it is."""
+    """Something that names OLD and stays as it is; what has a command is still to do."""
 
     file: str
     what: str
     hint: str = ""
+    command: tuple[str, ...] = ()
+
+    @property
+    def advice(self) -> str:
+        """The hint and the command in one line."""
+        return ": ".join(filter(None, (self.hint, command_line(self.command))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +178,9 @@ class Undertaking:
     own: tuple[str, ...] = ()  # paths at or below a NEW that were known before
     only_copies: tuple[Path, ...] = ()  # what loses a conflict and is kept in the backup alone
     undoes: str | None = None  # the backup that a restore undoes
+    left_alone: tuple[LeftAlone, ...] = ()  # this and the next two are told again later
+    warnings: tuple[str, ...] = ()
+    remembering: int = 0  # sessions whose client recorded its system prompt, which names OLD
 
     @property
     def paths(self) -> PathMap:
@@ -183,8 +193,6 @@ class Plan(Undertaking):
 
     operations: tuple[Operation, ...] = ()
     moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
-    left_alone: tuple[LeftAlone, ...] = ()
-    warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # why each directory is taken or left, for -v
 
     @property

@@ -21,7 +21,7 @@ from ccmove.plan.place import Draft, Placer, arrange, mode_of, needed
 from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.text import command_line, plural
+from ccmove.text import plural
 
 # -- what moves ----------------------------------------------------------------------------------
 
@@ -83,17 +83,18 @@ def left_behind(case: Case) -> Iterator[LeftAlone]:
     if not case.moving or case.stays_together:
         return
     others = ", ".join(case.staying) or "several paths of this move"
+    doctor = ("ccmove", "doctor", str(case.directory.path))
     for item in case.directory.items:
         if item.name not in (INDEX, MEMORY) and not case.owner(item):
             what = f"in a directory shared with {others}; nothing says whose it is"
-            yield LeftAlone(str(case.directory.path / item.name), what)
+            yield LeftAlone(str(case.directory.path / item.name), what, command=doctor)
     new_paths = {case.paths.map(path) or path for path in case.moving}
     for path in case.staying:
         if case.claims[path] == BY_TRANSCRIPTS and not os.path.lexists(path):
             number = sum(owner == path for owner in case.owner_of.values())
             what = f"{plural(number, 'session')} of {path}, whose folder is gone"
-            hint = command_line(["ccmove", path, *new_paths]) if len(new_paths) == 1 else ""
-            yield LeftAlone(str(case.directory.path), what, hint)
+            bring = ("ccmove", path, *new_paths) if len(new_paths) == 1 else doctor
+            yield LeftAlone(str(case.directory.path), what, command=bring)
 
 
 def reasons(case: Case) -> Iterator[str]:

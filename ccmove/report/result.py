@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.state import Problem
+from ccmove.errors import Hint, in_words
+from ccmove.inspect.backups import Row
 from ccmove.inspect.findings import Choice, Finding
 from ccmove.inspect.survey import Project
-from ccmove.plan.model import Operation, Plan, Write, WriteHistory
+from ccmove.plan.model import LeftAlone, Operation, Plan, Write, WriteHistory
 from ccmove.rewrite.compare import compare
 
 SCHEMA = 1
@@ -32,6 +34,18 @@ class Result:
     details: tuple[str, ...] = ()
     exit_code: int = 0
     settled: str | None = None
+    apply: str | None = None  # the command that does what was planned
+    past: bool = False  # a run of some time ago
+    undone: bool = False  # since then
+
+    def to_do(self, config_dir: str | None = None) -> dict[str, list[LeftAlone]]:
+        """What needs a hand, by the command that deals with it."""
+        found: dict[str, list[LeftAlone]] = {}
+        for item in self.plan.left_alone if self.plan else ():
+            if item.command:
+                _, command = in_words(Hint(command=item.command), config_dir=config_dir)
+                found.setdefault(command, []).append(item)
+        return found
 
     def counts(self) -> dict[str, int]:
         """How many values change, by place."""
@@ -45,8 +59,8 @@ class Result:
             found["transcripts"] += move.transcripts
         return found
 
-    def to_json(self) -> dict[str, Any]:
-        """The object of contract version 1."""
+    def to_json(self, config_dir: str | None = None) -> dict[str, Any]:
+        """The object of contract version 1; commands act on the `config_dir` that was given."""
         old, new = self.moves[0] if self.moves else (None, None)
         plan = self.plan or Plan(kind="move", moves=())
         return {
@@ -71,7 +85,14 @@ class Result:
             ],
             "counts": self.counts(),
             "changes": [row for operation in plan.operations for row in _changes(operation)],
-            "left_alone": [asdict(item) for item in plan.left_alone],
+            "to_do": [
+                {"what": "; ".join(f"{i.file}: {i.what}" for i in items), "command": command}
+                for command, items in self.to_do(config_dir).items()
+            ],
+            "left_alone": [
+                {"file": item.file, "what": item.what, "hint": item.advice}
+                for item in plan.left_alone
+            ],
             "warnings": [*self.warnings, *plan.warnings],
             "settled": self.settled,
             "error": self.error,
@@ -112,6 +133,19 @@ class Listing:
     problems: tuple[Problem, ...]
     known: int  # how many there are in all
     exit_code: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """Every backup there was, with why it is kept; nothing for those that go."""
+
+    rows: tuple[tuple[Row, str], ...]
+    dry_run: bool = False
+    apply: str | None = None
+
+    @property
+    def verb(self) -> str:
+        return "Would remove" if self.dry_run else "Removed"
 
 
 @dataclass(frozen=True, slots=True)
