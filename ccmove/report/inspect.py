@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -96,24 +97,16 @@ def _project(project: Project) -> dict[str, Any]:
 
 def _columns(projects: Iterable[Project]) -> Iterator[Line]:
     """No column but the last, the path, has a blank in it."""
-    head = ("SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH")
-    rows = [head, *(_cells(project) for project in projects)]
+    rows = [("SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH")]
+    for project in projects:
+        used, kept = _iso(project.last_used) or "-", ",".join(_kept(project)) or "-"
+        folder = {True: "yes", False: "gone", None: "?"}[project.exists]
+        path = printable(project.path or f"? {', '.join(project.directories)}")
+        rows.append((str(project.sessions), str(project.size), used, folder, kept, path))
     *widths, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
     for *cells, path in rows:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
         yield [("", "  ".join([*padded, path]))]
-
-
-def _cells(project: Project) -> tuple[str, ...]:
-    unknown = f"? {', '.join(project.directories)}"
-    return (
-        str(project.sessions),
-        str(project.size),
-        _iso(project.last_used) or "-",
-        {True: "yes", False: "gone", None: "?"}[project.exists],
-        ",".join(_kept(project)) or "-",
-        printable(unknown if project.path is None else project.path),
-    )
 
 
 def _kept(project: Project) -> list[str]:
@@ -153,18 +146,13 @@ def _backup(row: Row) -> dict[str, Any]:
 
 
 def _backup_lines(row: Row) -> Iterator[Line]:
-    about = f"{row.id}  {_date(row.id)}  {size(row.bytes):>8}"
+    date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
+    about = f"{row.id}  {date} UTC  {size(row.bytes):>8}"
     yield [(STATES[row.state], f"{row.state:10}  "), ("", about)]
     remarks = [f"undoes {row.undoes}"] if row.undoes else []
     remarks += ["holds the only copy of something"] if row.only_copy else []
     moves = [row.error] if row.error else [f"{old} -> {new}" for old, new in row.moves]
     yield from ([("", f"    {text}")] for text in (*moves, *remarks))
-
-
-def _date(identifier: str) -> str:
-    """When a run was, by its ID, in the time of this place."""
-    moment = datetime.datetime.strptime(f"{identifier[:15]}+0000", "%Y%m%dT%H%M%S%z")
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
 def show_pruning(pruning: Pruning, printer: Printer) -> None:
