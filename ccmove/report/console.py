@@ -155,10 +155,11 @@ def _paint(line: Line, console: rich.console.Console) -> None:
     if cell_len(words + command) <= console.width:
         console.print(Fitted(line))
         return
+    indent = len(words) - len(words.lstrip(" "))
     if re.search(r"\w", words):
         console.print(Fitted(sentence))
-    indent = " " * (len(words) - len(words.lstrip(" ")) + 2)
-    console.print(Text(indent + command, STYLES["command"]), soft_wrap=True)
+        indent += 2
+    console.print(Text(" " * indent + command, STYLES["command"]), soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)

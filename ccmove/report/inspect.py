@@ -86,7 +86,7 @@ def _totals(projects: Iterable[Project], printer: Printer) -> Line:
     known = f"{plural(len(numbers), 'project')}, {plural(sessions, 'session')}, {size(total)}."
     if gone:
         what = "1 folder is gone" if gone == 1 else f"{gone} folders are gone"
-        return [("", known), ("bad", f" {what}."), ("", " Where to: "), printer.command("doctor")]
+        return [("", known), ("bad", f" {what}."), ("", " See: "), printer.command("doctor")]
     return [("", f"{known} What else is kept: "), printer.command("list", "-v")]
 
 

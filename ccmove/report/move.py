@@ -28,8 +28,8 @@ VERBS = {  # what is done to a directory, and what was done
     "same": ("keep", "", "kept"),
 }
 REMEMBERED = (
-    "{} started before the move: until /compact Claude still names the old memory folder and "
-    "saved results there; /rewind can't go behind the move"
+    "in {} Claude still names the old memory folder and saved results until /compact; "
+    "/rewind can't go behind the move"
 )
 PROGRAMS = frozenset(("ccmove", "git", "mv", "ls", "mkdir", "chmod", "df"))
 
@@ -140,7 +140,7 @@ def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     by_file = result.status == "planned" and not printer.verbose
     if plan.history is not None:
         paths = [new for _, new in plan.history.scan.counts]
-        example = _example(len(paths), f"project is {paths[0]}") if by_file else ""
+        example = _example(len(paths), f"project = {paths[0]}") if by_file else ""
         rows.append((plural(number["history"], "prompt"), f"in history.jsonl{example}"))
     for place in reversed(PLACES):
         files = [change for change in plan.writes if change.place == place]
@@ -167,7 +167,7 @@ def _with_example(change: Write) -> tuple[str, str]:
     groups = _grouped(change)
     number, value = sum(map(len, groups)), groups[0][0].after
     is_short = value is not None and len(str(value)) <= LONGEST_EXAMPLE
-    example = f"{_label(groups[0])} is {value}" if is_short else _label(groups[0])
+    example = f"{_label(groups[0])} = {value}" if is_short else _label(groups[0])
     return plural(number, "value"), f"in {change.path}{_example(number, example)}"
 
 
@@ -176,14 +176,9 @@ def _example(number: int, example: str) -> str:
 
 
 def _directories_by_kind(plan: Plan) -> str:
-    """`3 project directories renamed, 1 merged`: the noun stands with the first number only."""
     number = Counter(move.kind for move in plan.projects)
-    words: list[str] = []
-    for kind, (_, _, done) in VERBS.items():
-        if number[kind]:
-            how_many = str(number[kind]) if words else plural(number[kind], "project directory")
-            words.append(f"{how_many} {done}")
-    return ", ".join(words)
+    done = {kind: done for kind, (_, _, done) in VERBS.items() if number[kind]}
+    return ", ".join(f"{plural(number[k], 'project directory')} {done[k]}" for k in done)
 
 
 # -- in detail -----------------------------------------------------------------------------------
@@ -203,13 +198,14 @@ def _directories(plan: Plan) -> Iterator[Line]:
 def _differences(plan: Plan) -> Iterator[Line]:
     for change in sorted(plan.writes, key=lambda change: PLACES.index(change.place)):
         groups = _grouped(change)
-        yield _file_line(change.path, plural(sum(map(len, groups)), "value"))
+        amount = plural(sum(map(len, groups)), "value")
+        yield [("bold", f"  {change.path}"), ("", f"  {amount}")]
         for group in groups:
             amount = f"  {plural(len(group), 'value')}" if len(group) > 1 else ""
             yield from _pair(_label(group) + amount, group[0].before, group[0].after)
     if plan.history is not None:
         scan = plan.history.scan
-        yield _file_line(plan.history.path, plural(scan.lines, "line"))
+        yield [("bold", f"  {plan.history.path}"), ("", f"  {plural(scan.lines, 'line')}")]
         for (before, after), number in scan.counts.items():
             yield from _pair(f"project  {plural(number, 'line')}", before, after)
 
@@ -224,10 +220,6 @@ def _grouped(change: Write) -> list[list[Difference]]:
         key = (row.pattern, row.line, row.is_key, repr(row.before), repr(row.after))
         groups.setdefault(key, []).append(row)
     return sorted(groups.values(), key=lambda group: (len(group[0].pointer), -len(group)))
-
-
-def _file_line(path: object, amount: str) -> Line:
-    return [("", "  "), ("bold", str(path)), ("", f"  {amount}")]
 
 
 def _label(group: list[Difference]) -> str:

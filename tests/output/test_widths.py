@@ -139,5 +139,5 @@ def test_a_list_shows_nested_projects_below_their_parent_and_ends_with_what_to_d
     parent = next(n for n, row in enumerate(said) if row.endswith("websites/cafe-menu"))
     assert said[parent].startswith("GONE")
     assert re.fullmatch(r"GONE .*   packages/core", said[parent + 1])
-    assert said[-1].endswith("3 folders are gone. Where to: ccmove doctor")
+    assert said[-1].endswith("3 folders are gone. See: ccmove doctor")
     assert os.environ["HOME"] not in "".join(said)
