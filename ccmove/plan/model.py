@@ -53,6 +53,7 @@ class Request:
     project_files: bool = False
     desktop: bool = False
     move_folder: bool = False
+    merge: bool = False  # also with another project
     folders: tuple[tuple[str, str], ...] = ()  # the same paths as the system spells them
 
     @property
@@ -178,7 +179,9 @@ class Undertaking:
     own: tuple[str, ...] = ()  # paths at or below a NEW that were known before
     only_copies: tuple[Path, ...] = ()  # what loses a conflict and is kept in the backup alone
     undoes: str | None = None  # the backup that a restore undoes
-    left_alone: tuple[LeftAlone, ...] = ()  # this and the next two are told again later
+    # What is told again later:
+    merged: tuple[tuple[str, int], ...] = ()  # each NEW with sessions of its own, and how many
+    left_alone: tuple[LeftAlone, ...] = ()
     warnings: tuple[str, ...] = ()
     remembering: int = 0  # sessions whose client recorded its system prompt, which names OLD
 

@@ -31,7 +31,6 @@ REMEMBERED = (
     "in {} Claude still names the old memory folder and saved results until /compact; "
     "/rewind can't go behind the move"
 )
-PROGRAMS = frozenset(("ccmove", "git", "mv", "ls", "mkdir", "chmod", "df"))
 
 
 def show_result(result: Result, printer: Printer) -> None:
@@ -65,20 +64,20 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
 def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     yield from _heading(result, plan, printer)
     yield from _summary(result, plan, printer)
+    yield from _merges(result, plan)
     if printer.verbose:
         base = str(result.layout.projects if result.layout else "")
         yield from _section(f"Project directories in {base}", _directories(plan))
         yield from _section("Differences", _differences(plan))
         yield from _section("Left alone", _left_alone(result, plan))
-        notes = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
-        yield from _section("Why each directory is taken or left", notes)
+        reasons = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
+        yield from _section("Why each directory is taken or left", reasons)
     yield from _section("Still to do", _still_to_do(result, printer.config_dir))
-    warnings = (*result.warnings, *plan.warnings)
+    notes = [*(w.text for w in result.warnings if not w.command), *plan.warnings]
     if plan.remembering:
-        warnings += (REMEMBERED.format(plural(plan.remembering, "session")),)
-    yield from ([[]] if warnings else [])
-    for warning in warnings:
-        yield [("note", "Note: "), *with_command(warning)]
+        notes.append(REMEMBERED.format(plural(plan.remembering, "session")))
+    yield from ([[]] if notes else [])
+    yield from ([("note", "Note: "), ("", note)] for note in notes)
     yield []
     if result.status == "planned":
         yield nothing_changed(result.apply)
@@ -95,14 +94,6 @@ def nothing_changed(apply: str | None) -> Line:
     """How a preview ends: with the real command."""
     how: Line = [("", " To apply: "), ("command", apply)] if apply else []
     return [("title", "Nothing was changed."), *how]
-
-
-def with_command(sentence: str) -> Line:
-    """The command that ends a sentence stands out and is never broken: it is there to be copied."""
-    words, colon, command = sentence.rpartition(": ")
-    if command.partition(" ")[0] in PROGRAMS:
-        return [("", words + colon), ("command", command)]
-    return [("", sentence)]
 
 
 def _section(title: str, lines: Iterable[Line]) -> list[Line]:
@@ -173,6 +164,15 @@ def _with_example(change: Write) -> tuple[str, str]:
 
 def _example(number: int, example: str) -> str:
     return f", such as {example}" if number > 1 else f": {example}"
+
+
+def _merges(result: Result, plan: Plan) -> Iterator[Line]:
+    """Every project with sessions of its own that others came to, in a line of its own."""
+    verb, has = ("Would merge", "has") if result.status == "planned" else ("Merged", "had")
+    for path, sessions in plan.merged:
+        into = f" into a project that {has} {plural(sessions, 'session')} of its own"
+        where = f": {path}" if len(plan.projects) > 1 else ""
+        yield [("note", f"  {verb}"), ("", into + where)]
 
 
 def _directories_by_kind(plan: Plan) -> str:
@@ -263,8 +263,7 @@ def _left_alone(result: Result, plan: Plan) -> Iterator[Line]:
 
 def _still_to_do(result: Result, config_dir: str | None) -> Iterator[Line]:
     """What needs a hand, each with its command on a line of its own."""
-    for command, items in result.to_do(config_dir).items():
-        for item in items:
-            yield from _about(item.file, item.what)
-        yield from ([("", f"    {hint}:")] for hint in {item.hint for item in items} if hint)
+    for command, rows in result.to_do(config_dir).items():
+        for about in rows:
+            yield from _about(*about)
         yield [("", "    "), ("command", command)]

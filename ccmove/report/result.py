@@ -8,11 +8,11 @@ from typing import Any
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.state import Problem
-from ccmove.errors import Hint, in_words
+from ccmove.errors import Hint, in_one_line, in_words
 from ccmove.inspect.backups import Row
 from ccmove.inspect.findings import Choice, Finding
 from ccmove.inspect.survey import Project
-from ccmove.plan.model import LeftAlone, Operation, Plan, Write, WriteHistory
+from ccmove.plan.model import Operation, Plan, Write, WriteHistory
 from ccmove.rewrite.compare import compare
 
 SCHEMA = 1
@@ -28,7 +28,7 @@ class Result:
     moves: Moves = ()
     plan: Plan | None = None
     backup: str | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Hint, ...] = ()
     error: str | None = None
     hints: tuple[tuple[str, str], ...] = ()  # sentence, command
     details: tuple[str, ...] = ()
@@ -38,13 +38,16 @@ class Result:
     past: bool = False  # a run of some time ago
     undone: bool = False  # since then
 
-    def to_do(self, config_dir: str | None = None) -> dict[str, list[LeftAlone]]:
-        """What needs a hand, by the command that deals with it."""
-        found: dict[str, list[LeftAlone]] = {}
-        for item in self.plan.left_alone if self.plan else ():
-            if item.command:
-                _, command = in_words(Hint(command=item.command), config_dir=config_dir)
-                found.setdefault(command, []).append(item)
+    def to_do(self, config_dir: str | None = None) -> dict[str, list[tuple[str, ...]]]:
+        """What needs a hand, by the command that deals with it: which file, and what about it."""
+        left = self.plan.left_alone if self.plan else ()
+        rows = [(Hint(i.hint, i.command), (i.file, i.what, i.hint)) for i in left]
+        rows += [(warning, (warning.text, "", "")) for warning in self.warnings]
+        found: dict[str, list[tuple[str, ...]]] = {}
+        for hint, about in rows:
+            if hint.command:
+                _, command = in_words(hint, config_dir=config_dir)
+                found.setdefault(command, []).append(tuple(filter(None, about)))
         return found
 
     def counts(self) -> dict[str, int]:
@@ -86,14 +89,14 @@ class Result:
             "counts": self.counts(),
             "changes": [row for operation in plan.operations for row in _changes(operation)],
             "to_do": [
-                {"what": "; ".join(f"{i.file}: {i.what}" for i in items), "command": command}
-                for command, items in self.to_do(config_dir).items()
+                {"what": "; ".join(": ".join(about) for about in rows), "command": command}
+                for command, rows in self.to_do(config_dir).items()
             ],
             "left_alone": [
                 {"file": item.file, "what": item.what, "hint": item.advice}
                 for item in plan.left_alone
             ],
-            "warnings": [*self.warnings, *plan.warnings],
+            "warnings": [*(in_one_line(w, config_dir) for w in self.warnings), *plan.warnings],
             "settled": self.settled,
             "error": self.error,
             "hint": "\n".join(": ".join(filter(None, hint)) for hint in self.hints) or None,
