@@ -99,7 +99,7 @@ class Search:
         for _, _, folder in [] if self.request.move_folder else self.folders:
             command = repair_command(folder, self.paths)
             if command is not None:
-                what = "git's own path of a worktree"
+                what = "git still looks for a worktree at the old path"
                 yield LeftAlone(str(folder / ".git"), what, tuple(command))
 
     def _rest(self) -> Iterator[LeftAlone]:
@@ -134,7 +134,7 @@ def _places(path: Path, text: str, paths: PathMap) -> list[str]:
     found: list[str] = []
     if path.suffix == ".json":
         with contextlib.suppress(NotJsonError):
-            found = [pointer for pointer, _ in mentions(text, paths)]
+            found = [pointer[1:].replace("/", ".") for pointer, _ in mentions(text, paths)]
     lines = enumerate(text.split("\n"), 1)
     return found or [f"line {number}" for number, line in lines if paths.is_named_in(line)]
 

@@ -14,7 +14,6 @@ from typing import Annotated
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Scan
 from ccmove.rewrite.pathmap import PathMap, is_root
-from ccmove.text import command_line
 
 PARKED = ".ccmove-parked-"  # begins the name of a project folder that steps aside for another
 
@@ -69,11 +68,6 @@ class LeftAlone:
     file: str
     what: str
     command: tuple[str, ...] = ()
-
-    @property
-    def hint(self) -> str:
-        """The command as it is typed."""
-        return command_line(self.command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +172,11 @@ class Undertaking:
     own: tuple[str, ...] = ()  # paths at or below a NEW that were known before
     only_copies: tuple[Path, ...] = ()  # what loses a conflict and is kept in the backup alone
     undoes: str | None = None  # the backup that a restore undoes
+    # What is told again later:
+    merged: tuple[tuple[str, int], ...] = ()  # each NEW with sessions of its own, and how many
+    left_alone: tuple[LeftAlone, ...] = ()
+    warnings: tuple[str, ...] = ()
+    remembering: int = 0  # sessions whose client recorded its system prompt, which names OLD
 
     @property
     def paths(self) -> PathMap:
@@ -190,9 +189,6 @@ class Plan(Undertaking):
 
     operations: tuple[Operation, ...] = ()
     moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
-    merged: tuple[tuple[str, int], ...] = ()  # each NEW with sessions of its own, and how many
-    left_alone: tuple[LeftAlone, ...] = ()
-    warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # why each directory is taken or left, for -v
 
     @property

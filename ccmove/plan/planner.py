@@ -188,5 +188,5 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
 
 def _transcripts_left(layout: Layout, number: int) -> Iterator[LeftAlone]:
     if number:
-        what = f"the old path stays inside {plural(number, 'transcript')}; "
-        yield LeftAlone(str(layout.projects), what + "Claude Code goes by the directory")
+        what = f"{plural(number, 'transcript')} still mention{'s' * (number == 1)} the old path: "
+        yield LeftAlone(str(layout.projects), what + "harmless, Claude Code goes by the directory")

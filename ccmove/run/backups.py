@@ -240,22 +240,42 @@ def _saved(path: Path, expected: str) -> bytes:
 
 
 def prune(
-    layout: Layout, keep: int | None, older_than: float | None, named: Iterable[str] = ()
-) -> tuple[list[str], list[str]]:
+    layout: Layout,
+    keep: int | None,
+    older_than: float | None,
+    named: Iterable[str] = (),
+    *,
+    dry_run: bool = False,
+) -> dict[str, str]:
     """Remove backups beyond the newest `keep`, or older than that many seconds, and those named.
 
-    The IDs that went, and those that stay because they hold the only copy of something.
+    Of every backup why it stays, and nothing for those that go. One that holds the only copy of
+    something stays unless it is named.
     """
-    backups = {backup.id: backup for backup in all_backups(layout)}
+    backups = all_backups(layout)
+    newest = {backup.id for backup in backups[max(0, len(backups) - (keep or 0)) :]}
+    limit = _stamp(time.time() - older_than) if older_than is not None else "~"
     named = set(named)
-    chosen = _chosen(list(backups), keep, older_than) if keep is not None or older_than else []
-    spared = [i for i in chosen if i not in named and holds_only_copy(layout, backups[i])]
-    gone = [i for i in backups if i in named or (i in chosen and i not in spared)]
-    if gone:
-        _keep(layout, [backups[identifier] for identifier in gone])
-    for identifier in gone:
+    why: dict[str, str] = {}
+    for backup in backups:
+        if backup.id in named:
+            why[backup.id] = ""
+        elif keep is None and older_than is None:
+            why[backup.id] = "not named"
+        elif backup.id in newest:
+            why[backup.id] = f"among the newest {keep}"
+        elif backup.id[:16] >= limit:
+            why[backup.id] = "not old enough"
+        elif holds_only_copy(layout, backup):
+            why[backup.id] = "holds the only copy of something; to remove it, name its ID"
+        else:
+            why[backup.id] = ""
+    going = [] if dry_run else [backup for backup in backups if not why[backup.id]]
+    if going:
+        _keep(layout, going)
+    for identifier in (backup.id for backup in going):
         disk.remove_backup(layout.backups / identifier)
-    return gone, spared
+    return why
 
 
 def holds_only_copy(layout: Layout, backup: Backup) -> bool:
@@ -263,10 +283,3 @@ def holds_only_copy(layout: Layout, backup: Backup) -> bool:
     if backup.manifest is None:
         return bool(names_in(layout.backups / backup.id / "aside"))
     return any(is_there(path) for path in backup.manifest.only_copies)
-
-
-def _chosen(identifiers: list[str], keep: int | None, older_than: float | None) -> list[str]:
-    """Both conditions must hold when both are given."""
-    chosen = identifiers if keep is None else identifiers[: max(0, len(identifiers) - keep)]
-    limit = _stamp(time.time() - older_than) if older_than is not None else "~"
-    return [identifier for identifier in chosen if identifier[:16] < limit]

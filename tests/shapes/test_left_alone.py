@@ -49,11 +49,11 @@ def test_files_of_the_user_in_the_state(bench: Bench, old: ProjectHandle, new: P
     root = bench.state.config_dir
     hooks = {"hooks": {"Stop": [{"command": f"{old.path}/stop.sh --now"}]}, "x": [old.path]}
     files = {
-        root / "settings.json": (stringify(hooks, 2).decode(), "/hooks/Stop/0/command, /x/0"),
+        root / "settings.json": (stringify(hooks, 2).decode(), "hooks.Stop.0.command, x.0"),
         root / "CLAUDE.md": (f"# Me\n\nsee {old.path}.\n", "line 3"),
         root / "agents" / "a.md": (f"{old.path}/x\n" * 5, "line 1, line 2, line 3, and 2 more"),
         root / "hooks" / "run.sh": (f"cd '{old.path}'\n", "line 1"),
-        root / "plugins" / "blocklist.json": (f'{{"a": "{old.path}/m"}}', "/a"),
+        root / "plugins" / "blocklist.json": (f'{{"a": "{old.path}/m"}}', "a"),
     }
     for path, (text, _) in files.items():
         written(path, text)
@@ -190,7 +190,7 @@ def test_what_project_files_can_not_rewrite_is_still_named(
     file = written(new / ".claude" / "settings.json", text)
     rows = left(bench, "--project-files", old.path, new)
     assert rows[str(file)]["what"] == (
-        "in the repo: /b, /c still point to the old path; edit it by hand"
+        "in the repo: b, c still point to the old path; edit it by hand"
     )
     assert not rows[str(file)]["hint"]
 
