@@ -24,9 +24,13 @@ OLDER_THAN = ("ccmove", "backups", "--prune", "--older-than", "30d")
 
 @options.command("backups")
 @click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=values.backups)
-@click.option("--prune", is_flag=True, help="Remove old backups, or those with these IDs.")
-@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N.")
-@click.option("--older-than", metavar="AGE", help="Remove only what is older, such as 30d.")
+@click.option("--prune", is_flag=True, help="Remove backups: those with these IDs, or as below.")
+@click.option(
+    "--keep", type=click.IntRange(min=0), metavar="N", help="With --prune: keep the newest N."
+)
+@click.option(
+    "--older-than", metavar="AGE", help="With --prune: remove only what is older, such as 30d."
+)
 def backups_command(
     call: Call,
     identifiers: tuple[str, ...],
@@ -34,7 +38,7 @@ def backups_command(
     keep: int | None,
     older_than: str | None,
 ) -> list[Row]:
-    """List what can be restored."""
+    """List the moves that can be undone; --prune removes old backups."""
     layout = call.find_layout()
     if prune:
         age = seconds(older_than) if older_than else None
