@@ -12,7 +12,7 @@ from typing import Any
 
 from ccmove.claude import naming as encoding
 from ccmove.rewrite import history, jsonspan, pathmap, splice
-from ccmove.run import manifest
+from ccmove.run import decode, manifest
 
 Patch = Callable[[Any, str, Any], None]
 Bug = Callable[[Patch], None]
@@ -68,10 +68,8 @@ BUGS: dict[str, dict[str, Bug]] = {
         "any file may be rewritten": lambda patch: patch(
             manifest.Policy, "_may_rewrite", lambda *_: True
         ),
-        "anything may be renamed": lambda patch: patch(
-            manifest.Policy, "_may_move", lambda *_: True
-        ),
-        "a name may be a path": lambda patch: patch(manifest, "_check_names", lambda _: None),
+        "anything may be renamed": lambda patch: patch(manifest, "_MOVED", "(?s:.*)"),
+        "a value may be anything": lambda patch: patch(decode, "_fits", lambda *_: True),
     },
     "paths": {
         "part of a name counts": lambda patch: patch(pathmap, "tail_below", _prefix),

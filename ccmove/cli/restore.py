@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 
 import click
@@ -16,6 +17,7 @@ from ccmove.cli.resolve import refuse_live
 from ccmove.errors import NothingKnownError, RefusedError, UsageError, run
 from ccmove.plan.model import Plan
 from ccmove.report.result import Result
+from ccmove.rewrite.pathmap import are_nested
 from ccmove.run import backups
 from ccmove.run.manifest import ID_PATTERN, Manifest
 from ccmove.run.restore import plan_restore
@@ -58,17 +60,25 @@ def restore(
         return plan_restore(layout, _find(layout, manifest.id))
 
     result = carry_out("restored", layout, moves, make_plan, dry_run, full, progress)
-    # The state is at the old path again; its folder is the user's to rename.
-    to_rename = [
-        f"the folder is still {now}; to rename it too: {command_line(['mv', now, then])}"
-        for now, then in moves
-        if not (dry_run or (result.plan and result.plan.folders))
-        and os.path.isdir(now)
-        and not os.path.lexists(then)
-    ]
+    to_rename = () if dry_run else tuple(_folders_to_rename(manifest, result.plan))
     return replace(
         result, warnings=(*to_rename, *result.warnings), settled=settled or result.settled
     )
+
+
+def _folders_to_rename(manifest: Manifest, plan: Plan | None) -> Iterator[str]:
+    """The state is at the old path again; its folder is the user's to rename.
+
+    Not where something of NEW's own stays, and not another folder than was there at the move.
+    """
+    if plan is None or plan.folders:
+        return
+    for now, then in plan.moves:
+        came_back = any(are_nested(project.path, now) for project in plan.projects)
+        is_free = not os.path.lexists(then) and not manifest.own
+        if came_back and is_free and manifest.still_has(now):
+            command = command_line(["mv", now, then])
+            yield f"the folder is still {now}; to rename it too: {command}"
 
 
 def _find(layout: Layout, identifier: str | None) -> Manifest:

@@ -37,7 +37,7 @@ from ccmove.run.journal import (
 )
 from ccmove.run.locks import ClientLocks, client_locks, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
-from ccmove.run.recognise import has_grown, holds, is_directory, is_folder
+from ccmove.run.recognise import has, has_grown, holds, is_directory, is_folder
 from ccmove.run.stage import StagedHistory
 from ccmove.run.takeback import document_back, stage_history_back
 
@@ -180,20 +180,26 @@ class Rollback:
             return True
         if is_there(path) and path.is_relative_to(self.layout.own):
             return False
-        if noted.is_directory and noted.entries:
-            return holds(target, noted) and not holds(path, noted)
+        if noted.is_directory and noted.entries:  # some may be back already: that was killed, too
+            return any(has(target, entry) and not has(path, entry) for entry in noted.entries)
         return not noted.is_directory or not is_there(path)
 
     def _rename_back(self, path: Path, target: Path, noted: Holds) -> None:
-        if not is_there(target) or not self._is_done(path, target, noted):
+        if not is_there(target):
             return
-        if is_there(path):
+        if not self._is_done(path, target, noted):
+            if is_directory(target) and not names_in(target) and holds(path, noted):
+                disk.remove_directory(target)  # all of it is back, and the recovery was killed then
+        elif is_there(path):
             self._merge_back(target, path)
         elif path.is_relative_to(self.layout.own) and has_grown(target, noted):
             self.stayed.append(f"{target} has something new in it and stays")
             if noted.is_directory:
                 disk.make_directory(path)  # an empty one, as it was
         else:
+            for parent in reversed(path.parents):
+                if parent.is_relative_to(self.layout.own):  # of a backup that is gone by now
+                    disk.ensure_directory(parent)
             disk.rename_new(target, path)
 
     def _merge_back(self, target: Path, path: Path) -> None:
@@ -204,12 +210,13 @@ class Rollback:
         goes by that name.
         """
         if is_directory(target) and is_directory(path):
+            # First, since nobody would know it any more after a kill further down.
+            disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
             for name in sorted(names_in(target)):
                 if is_there(path / name):
                     self._merge_back(target / name, path / name)
                 else:
                     disk.rename_new(target / name, path / name)
-            disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
             self._remove_if_empty(target)
         elif path.suffix == ".jsonl":
             self.stayed.append(f"{path} was made again meanwhile; the earlier one is {target}")

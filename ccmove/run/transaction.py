@@ -41,7 +41,7 @@ from ccmove.run.journal import (
     write_journal,
 )
 from ccmove.run.locks import ClientLocks, client_locks, own_lock
-from ccmove.run.manifest import Manifest, from_json, to_json
+from ccmove.run.manifest import Manifest, folder_id, from_json, to_json
 from ccmove.run.preflight import preflight, refuse_foreign_state, refuse_links_of_ours
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
@@ -242,6 +242,7 @@ class Work:
         about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
         about["id"] = self.identifier
         about["created"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
         about["operations"] = tuple(
             self.staged[place].record() if place in self.staged else operation
             for place, operation in enumerate(plan.operations)

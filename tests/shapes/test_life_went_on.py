@@ -297,6 +297,37 @@ def test_a_session_begun_in_a_part_that_was_split_off_goes_back_with_it(bench: B
     assert not directory_of(state, shop).exists()
 
 
+FOLDER = "the folder is still "
+
+
+def test_undoing_a_move_says_that_the_folder_can_be_renamed_too(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    bench.ok(old.path, new)
+    assert any(w.startswith(FOLDER) for w in bench.restore()["warnings"])
+
+
+def test_but_not_when_only_settings_were_undone(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    """The sessions still belong to NEW: who renamed the folder now would lose them from view."""
+    (new / ".claude").mkdir()
+    settings = new / ".claude" / "settings.json"
+    settings.write_text(json.dumps({"additionalDirectories": [f"{old.path}/docs"]}))
+    bench.ok(old.path, new)
+    bench.ok("--project-files", old.path, new)
+    assert not any(w.startswith(FOLDER) for w in bench.restore()["warnings"])
+
+
+def test_nor_when_another_folder_is_there_by_now(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    bench.ok(old.path, new)
+    new.rename(new.with_name("archive"))
+    new.mkdir()
+    assert not any(w.startswith(FOLDER) for w in bench.restore()["warnings"])
+
+
 # -- undoing the undoing -------------------------------------------------------------------------
 
 
