@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -80,6 +81,47 @@ def test_a_dead_pid_is_no_session(state: StateBuilder, sleeper: subprocess.Popen
     sleeper.wait()
     state.session_file(sleeper.pid, str(state.code / "my-app"), started, "dead")
     assert found(state, state.code / "my-app") == []
+
+
+def with_pid_domain(record: Path, domain: object) -> None:
+    record.write_text(json.dumps({**json.loads(record.read_text()), "pidDomain": domain}))
+
+
+def domain_of_this_process() -> str:
+    """As clients from 2.1.325 on write it."""
+    machine = Path("/etc/machine-id")
+    name = machine.read_text().strip() if machine.exists() else ""
+    return f"linux:{name}:{os.readlink('/proc/self/ns/pid')}"
+
+
+@pytest.mark.parametrize("pid", [4_194_305, os.getpid()], ids=["no process", "some process"])
+def test_a_session_of_another_container_can_not_be_checked(state: StateBuilder, pid: int) -> None:
+    """Neither that pid's absence here nor its presence says anything."""
+    folder = state.code / "my-app"
+    record = state.session_file(pid, str(folder), "1", "far-away")
+    with_pid_domain(record, f"{domain_of_this_process()}0")
+    os.utime(record, (1_700_000_000, 1_700_000_000))
+    layout = find_layout(str(state.config_dir), {})
+    (session,) = live_sessions(layout, [str(folder)])
+    assert (session.pid, session.session, session.is_elsewhere) == (pid, "far-away", True)
+    assert session.last_written == 1_700_000_000
+    assert not session.is_ancestor
+    assert live_sessions(layout, [str(state.code / "other")]) == []
+
+
+def test_a_session_of_this_very_machine_is_checked(
+    state: StateBuilder, sleeper: subprocess.Popen[bytes]
+) -> None:
+    """The control; what is no text counts as not said, as for the client."""
+    folder = state.code / "my-app"
+    layout = find_layout(str(state.config_dir), {})
+    for domain in (domain_of_this_process(), None, 3):
+        record = state.session_file(sleeper.pid, str(folder), start_time(sleeper.pid), "here")
+        with_pid_domain(record, domain)
+        (session,) = live_sessions(layout, [str(folder)])
+        assert not session.is_elsewhere
+        with_pid_domain(state.session_file(sleeper.pid, str(folder), "1", "gone"), domain)
+        assert live_sessions(layout, [str(folder)]) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid":"x","cwd":3}', b'{"pid":-1}'])
