@@ -35,6 +35,7 @@ PROMPTS = (
     (f"{OLD}/packages/core", "add a dessert section to the menu"),
     (f"{OLD}-docker", "prices should show the euro sign"),
 )
+TURNS = 100  # of each session
 # Title, meaning and command of each, with a blank line between them.
 STEPS = """\
 Rename the folder
@@ -151,7 +152,7 @@ def _write_sample(home: Path) -> None:
     for number, (name, prompt) in enumerate(PROMPTS):
         folder, session = str(home / name), f"00000000-0000-4000-8000-{number:012}"
         line = {"type": "user", "cwd": folder, "sessionId": session, "message": prompt}
-        files[projects / encode(folder) / f"{session}.jsonl"] = json.dumps(line) + "\n"
+        files[projects / encode(folder) / f"{session}.jsonl"] = (json.dumps(line) + "\n") * TURNS
         files[home / name / "menu.txt"] = "soup\nfish\ncake\n"
         record = {"display": prompt, "timestamp": 1_780_000_000_000 + number, "project": folder}
         history += json.dumps(record) + "\n"
