@@ -65,8 +65,10 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """The first word may be a command, or OLD or an option of a move."""
-        of_a_move = self.commands["move"].shell_complete(ctx, incomplete)
-        return first_word(ctx, incomplete, [*super().shell_complete(ctx, incomplete), *of_a_move])
+        words = [CompletionItem(w) for w in (*ALIASES, "help") if w.startswith(incomplete)]
+        words += super().shell_complete(ctx, incomplete)
+        words += self.commands["move"].shell_complete(ctx, incomplete)
+        return first_word(ctx, incomplete, words)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The help of the whole program: moves first, for that is what it is for."""

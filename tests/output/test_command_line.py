@@ -166,3 +166,14 @@ def test_an_encoded_name_of_nothing_known_is_answered_with_the_list(state: State
     done = run_ccmove("list", "-home-me-code-app", state=state)
     assert done.exit == 2
     assert hints(done.err)[0].endswith("ccmove list")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"), [("ccmove un", "undo"), ("ccmove undo --v", "--verify")]
+)
+def test_an_alias_is_completed_like_its_command(
+    words: str, offered: str, state: StateBuilder
+) -> None:
+    place = str(len(words.split()) - 1)
+    asked = {"COMP_WORDS": words, "COMP_CWORD": place, "_CCMOVE_COMPLETE": "bash_complete"}
+    assert f"plain,{offered}" in run_ccmove(state=state, env=asked).out.splitlines()
