@@ -96,7 +96,8 @@ class Rollback:
     def _begun(self) -> list[Recorded]:
         """The operations up to the first that certainly was not done: none behind it was, either.
 
-        That is one whose staged file is there, or that sets something aside which is not there.
+        That is one whose staged file is there, or a rename of something that is still in its old
+        place and not in the new one. What goes to our own directories can be nowhere else.
         """
         operations = self.manifest.operations
         passing = {op.path for op in operations if isinstance(op, Rename)}
@@ -104,8 +105,12 @@ class Rollback:
             is_to_come = False
             if isinstance(op, (Wrote, WroteHistory)):
                 is_to_come = self._is_staged(op)
-            elif isinstance(op, Rename) and op.target.is_relative_to(self.layout.own):
-                is_to_come = op.target not in passing and not is_there(op.target)
+            elif isinstance(op, Rename) and op.target not in passing and not is_there(op.target):
+                is_to_come = op.target.is_relative_to(self.layout.own) or (
+                    holds(op.path, op.holds)
+                    if isinstance(op.holds, Holds) and op.holds.entries
+                    else is_there(op.path)
+                )
             if is_to_come:
                 return list(operations[:number])
         return list(operations)

@@ -51,6 +51,7 @@ class World:
         self.places = tuple(names)  # the old and the new folder
         self.came: dict[str, str] = {}  # each mark, and what kind of thing carries it
         self.needed_is_gone = False
+        self.backups_gone = False
 
     def mark(self, kind: str) -> str:
         """Text for a thing of this kind that is told from all others."""
@@ -162,6 +163,7 @@ def _journal_gone(world: World) -> None:
 def _backups_gone(world: World) -> None:
     if seams.backups_are_needed(world.state):
         world.needed_is_gone = True
+    world.backups_gone = True
     shutil.rmtree(seams.backups(world.state), ignore_errors=True)
 
 
@@ -276,7 +278,10 @@ def unsettled(world: World) -> list[str]:
              for line in found[:4]] if all(ends) else []  # fmt: skip
     wrong += [f"is not live, or not once: {text} ({kind})" for text, kind in world.came.items()
               if not is_live(world, text, kind)]  # fmt: skip
-    return wrong + [f"left over: {name}" for name in seams.left_over(world.state)]
+    left = seams.left_over(world.state)
+    if world.backups_gone:  # what had been taken out of one goes back there
+        left = [name for name in left if not name.startswith(f"{seams.OWN}/backups/")]
+    return wrong + [f"left over: {name}" for name in left]
 
 
 def lost(world: World, there: set[bytes]) -> list[str]:
