@@ -28,6 +28,16 @@ class Identity:
     remotes: frozenset[str] = frozenset()  # owner/name in lower case: hosts do not tell case apart
     roots: frozenset[str] = frozenset()  # the first commits of its history
 
+    def is_another(self, other: Identity) -> bool:
+        """Whether both are known and are not the same; remotes say more than commits."""
+        if self.remotes and other.remotes:
+            return not self.remotes & other.remotes
+        return bool(self.roots and other.roots) and not self.roots & other.roots
+
+    def __str__(self) -> str:
+        commits = [f"root commit {commit[:9]}" for commit in sorted(self.roots)]
+        return ", ".join(sorted(self.remotes) or commits)
+
 
 def identity(folder: str) -> Identity:
     """The repository whose checkout the folder is; empty when it is none."""
@@ -47,7 +57,8 @@ def ask(folder: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     try:
         done = subprocess.run(
-            ["git", "-C", folder, *_HARMLESS, *arguments],
+            ["git", *_HARMLESS, *arguments],
+            cwd=folder,  # not -C: git fails where the current folder was deleted
             env={**kept, **_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -63,7 +63,7 @@ def doctor_command(
     if not fix and (yes or dry_run or allow_live):
         raise UsageError("--yes, --dry-run and --allow-live go with --fix")
     layout, bar = call.find_layout(), call.progress(counts=True)
-    command = CommandLine(call.printer.config_dir)
+    command = call.printer.typed
 
     def doctor() -> Examination:
         survey = look(layout, bar.of("looking at projects"))
@@ -85,7 +85,7 @@ def _about(found: Examination, subjects: tuple[str, ...]) -> Examination:
         names |= {finding.subject, *finding.names}
     wanted: set[str] = set()
     for typed in subjects:
-        wanted |= find_subject("doctor", typed, names, survey.by_path)
+        wanted |= find_subject(typed, names, survey.by_path)
     kept = [f for f in found.findings if wanted.intersection((f.subject, *f.names))]
     return replace(found, findings=tuple(kept))
 
@@ -134,13 +134,15 @@ def repair(
 ) -> Repair:
     """Ask for each finding that has a choice, then make all chosen moves in one transaction."""
 
-    def move_all(chosen: Chosen, *, dry_run: bool = dry_run) -> Result | None:
+    def move_all(
+        chosen: Chosen, *, dry_run: bool = dry_run, allow_live: bool = allow_live
+    ) -> Result | None:
         pairs = [Pair(old, new, old) for old, new in _moves(chosen)]
         return move(layout, pairs, dry_run=dry_run, allow_live=allow_live) if pairs else None
 
     def refusal(one: tuple[Finding, Choice]) -> str | None:
         try:
-            move_all((one,), dry_run=True)
+            move_all((one,), dry_run=True, allow_live=True)  # a running session refuses all
         except RefusedError as error:
             return error.message
         return None

@@ -52,6 +52,7 @@ class Request:
     project_files: bool = False
     desktop: bool = False
     move_folder: bool = False
+    merge: bool = False  # also with another project
     folders: tuple[tuple[str, str], ...] = ()  # the same paths as the system spells them
 
     @property
@@ -183,6 +184,7 @@ class Plan(Undertaking):
 
     operations: tuple[Operation, ...] = ()
     moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
+    merged: tuple[tuple[str, int], ...] = ()  # each NEW with sessions of its own, and how many
     left_alone: tuple[LeftAlone, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # why each directory is taken or left, for -v

@@ -12,9 +12,10 @@ from ccmove.claude.naming import encode, sieve
 from ccmove.claude.ownership import Ledger, cases_of_moves
 from ccmove.claude.reading import Fingerprint, history_file, open_regular, reader
 from ccmove.claude.state import State
-from ccmove.errors import RefusedError
+from ccmove.errors import RefusedError, run
 from ccmove.plan.documents import moved_folders, rewrite_others, rows
 from ccmove.plan.left_alone import Search
+from ccmove.plan.merges import merges
 from ccmove.plan.model import LeftAlone, Operation, Plan, Request, Write, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts
 from ccmove.plan.shares import Relocator, left_behind, portions_of, reasons
@@ -46,6 +47,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     left += [row for case in cases for row in left_behind(case)]
     left += [*relocator.left_alone, *_rewrite_config(state, paths, placer)]
     left += rewrite_others(placer, rows(layout, request, here), paths, relocator.names)
+    merged = merges(state, request, paths, projects, ledger)
     folders = _folders(layout, request)
     placer.rename_folders(folders)
 
@@ -63,6 +65,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         kept=tuple(sorted(paths.kept)),
         operations=tuple(operations),
         moved=tuple(moved.items()),
+        merged=merged,
         projects=tuple(projects),
         folders=folders,
         places=tuple(dict.fromkeys(map(Path, settings))),
@@ -169,11 +172,13 @@ def _rewrite_config(state: State, paths: PathMap, placer: Placer) -> list[LeftAl
 def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
     if not request.move_folder:
         return ()
-    for old, _ in request.on_disk:
+    for old, new in request.on_disk:
         if layout.config_dir.is_relative_to(old) or layout.real_config_file.is_relative_to(old):
+            there = PathMap(((old, new),)).map(str(layout.config_dir)) or layout.config_dir
             raise RefusedError(
-                f"{layout.config_dir} lies in {old}, which is to be renamed",
-                f"rename the folder yourself, then: ccmove --config-dir DIR {old} …",
+                f"{layout.config_dir} is in {old}, which is to be renamed",
+                run("mv", old, new, text="rename the folder yourself"),
+                run("ccmove", "--config-dir", there, old, new, text="then"),
             )
     return tuple((Path(old), Path(new)) for old, new in request.on_disk)
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ccmove.claude import git
+from ccmove.errors import Hint, run
 from ccmove.plan.model import Plan
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.text import command_line
 
 TIMEOUT = 60.0
 
@@ -44,8 +44,8 @@ def _text(path: Path) -> str:
         return ""
 
 
-def repair(plan: Plan) -> Iterator[str]:
-    """Mend the worktrees of every folder that was renamed; what could not be mended, in words.
+def repair(plan: Plan) -> Iterator[Hint]:
+    """Repair the worktrees of every folder that was renamed; what could not be, with its command.
 
     The move is done by now, so that no failure here may say otherwise.
     """
@@ -57,4 +57,4 @@ def repair(plan: Plan) -> Iterator[str]:
         except OSError:
             command = _command(Path(folder))
         if command and git.ask(command[2], *command[3:], timeout=TIMEOUT) is None:
-            yield f"git's worktrees could not be repaired; run: {command_line(command)}"
+            yield run(*command, text="git's worktrees could not be repaired; run")

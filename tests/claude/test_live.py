@@ -163,11 +163,48 @@ def test_a_session_in_the_new_folder_is_a_reason_too(
     assert "running" in done.err
 
 
-def test_a_preview_only_warns(state: StateBuilder, claude: subprocess.Popen[bytes]) -> None:
+def test_a_preview_is_refused_too_and_says_that_the_move_will_be(
+    state: StateBuilder, claude: subprocess.Popen[bytes]
+) -> None:
     state.project("before")
-    done = run_ccmove("-n", state.code / "before", state.code / "my-app", state=state)
+    arguments = (state.code / "before", state.code / "my-app")
+    done = run_ccmove("-n", *arguments, state=state)
+    assert done.exit == 4
+    assert f"pid {claude.pid}" in done.err
+    assert "will be refused until it is gone" in done.err
+    done = run_ccmove("-n", "--allow-live", *arguments, state=state)
     assert done.exit == 0
     assert f"pid {claude.pid}" in done.out
+
+
+def test_the_way_on_beside_a_running_session_is_to_exit_it(
+    state: StateBuilder, claude: subprocess.Popen[bytes]
+) -> None:
+    state.project("before")
+    done = run_ccmove(state.code / "before", state.code / "my-app", state=state)
+    assert "exit it (/exit), then: ccmove" in done.err
+    assert "--allow-live" not in done.err
+
+
+def test_a_session_that_can_not_be_checked_is_refused_with_its_last_sign(
+    state: StateBuilder,
+) -> None:
+    state.project("before")
+    new = state.code / "my-app"
+    new.mkdir(exist_ok=True)
+    record = state.session_file(4_194_305, str(new), "1", "far-away")
+    with_pid_domain(record, f"{domain_of_this_process()}0")
+    os.utime(record, (1_700_000_000, 1_700_000_000))
+    arguments = (state.code / "before", new)
+    for option in ([], ["-n"]):
+        done = run_ccmove(*option, *arguments, state=state)
+        assert done.exit == 4
+        assert "can't be checked" in done.err
+        assert "2023-11-14 22:13 UTC" in done.err
+    assert "not running any more: ccmove --allow-live" in done.err
+    done = run_ccmove("--allow-live", *arguments, state=state)
+    assert done.exit == 0
+    assert "far-away" in done.out
 
 
 def test_asked_from_inside_the_session_it_says_what_to_run_after_leaving(

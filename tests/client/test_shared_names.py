@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.client import CLIENT_TEST, with_clients
 from tests.client.driver import Desk, new_prompt
 
@@ -31,7 +29,6 @@ def test_what_is_merged_into_a_living_twins_directory_the_twin_opens(desk: Desk)
     assert not answer.knew(of_the_twin)
 
 
-@pytest.mark.xfail(strict=True, reason="ccmove merges into a living twin's directory (issue 16.2)")
 @with_clients(lambda client: client.stands_for_all)
 def test_a_move_to_a_living_twins_name_is_refused(desk: Desk) -> None:
     twin, old, new = desk.folder("my-app"), desk.folder("old"), desk.code / "my_app"
