@@ -62,11 +62,11 @@ def doctor_command(
     """
     if not fix and (yes or dry_run or allow_live):
         raise UsageError("--yes, --dry-run and --allow-live go with --fix")
-    layout, bar = call.find_layout(), call.progress(counts=True)
+    layout, bar = call.find_layout(), call.progress()
     command = call.printer.typed
 
     def doctor() -> Examination:
-        survey = look(layout, bar.of("looking at projects"))
+        survey = look(layout, bar)
         found = examine(survey, command, search, bar.of("looking for lost folders"))
         return _about(found, subject) if subject else found
 
@@ -167,7 +167,8 @@ def repair(
         result = move_all(chosen)
     pruned = 0
     if not dry_run and any(choice.action == "prune" for _, choice in chosen):
-        pruned = len(prune_backups(layout, PRUNE_KEEP, PRUNE_AFTER_DAYS * 86400.0))
+        why = prune_backups(layout, PRUNE_KEEP, PRUNE_AFTER_DAYS * 86400.0)
+        pruned = sum(not reason for reason in why.values())
     left = _left(examination, chosen)
     look_again = command("doctor")
     return Repair(layout, chosen, left, result, recovered, pruned, tuple(notes), look_again)

@@ -8,7 +8,7 @@ import sys
 import click
 from click.shell_completion import CompletionItem
 
-from ccmove.cli import backups, demo, doctor, meant, move, options, recover, restore, verify
+from ccmove.cli import backups, demo, doctor, meant, move, options, recover, restore, show, verify
 from ccmove.cli import list as listing
 from ccmove.cli.boundary import TextWanted, end_to_end
 from ccmove.cli.completion import ASKING, SHELLS, completion_command
@@ -101,6 +101,7 @@ app = Commands(
         restore.restore_command,
         doctor.doctor_command,
         listing.list_command,
+        show.show_command,
         verify.verify_command,
         backups.backups_command,
         recover.recover_command,
