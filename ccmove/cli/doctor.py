@@ -31,17 +31,21 @@ Chosen = tuple[tuple[Finding, Choice], ...]
 
 @options.command("doctor")
 @click.argument("subject", nargs=-1, shell_complete=values.known_projects)
-@click.option("--fix", is_flag=True, help="Ask about each finding, and mend all in one go.")
-@click.option("--yes", is_flag=True, help="Do not ask: mend what the evidence leaves no doubt of.")
-@click.option("-n", "--dry-run", is_flag=True, help="With --fix: only show what would change.")
+@click.option("--fix", is_flag=True, help="Ask about each finding, then fix them all in one step.")
+@click.option("--yes", is_flag=True, help="Don't ask; fix only what is certain.")
+@click.option(
+    "-n", "--dry-run", is_flag=True, help="With --fix: show what would change, change nothing."
+)
 @click.option(
     "--search",
     metavar="DIR",
     multiple=True,
     type=click.Path(exists=True, file_okay=False),
-    help="Also look there for folders that are gone; may be repeated.",
+    help="Also look in DIR for folders that are gone; may be repeated.",
 )
-@click.option("--allow-live", is_flag=True, help="With --fix: go on although a session is running.")
+@click.option(
+    "--allow-live", is_flag=True, help="With --fix: proceed even if Claude Code is running."
+)
 def doctor_command(
     call: Call,
     subject: tuple[str, ...],
@@ -51,9 +55,10 @@ def doctor_command(
     search: tuple[str, ...],
     allow_live: bool,
 ) -> Examination | Repair:
-    """Show what is wrong, and the command that mends it; SUBJECT is a path, a name or an ID.
+    """Find lost projects and stale entries, and how to fix each.
 
-    Exits with 1 when there are findings. Changes nothing without --fix.
+    SUBJECT is a path, a folder's name or a session's ID. Changes nothing without --fix.
+    The exit code is 1 if something is wrong.
     """
     if not fix and (yes or dry_run or allow_live):
         raise UsageError("--yes, --dry-run and --allow-live go with --fix")

@@ -21,7 +21,7 @@ from ccmove.run.signals import termination_as_interrupt
     "--set-aside", is_flag=True, help="Keep what can't be rolled back, so that ccmove can go on."
 )
 def recover_command(call: Call, set_aside: bool) -> Result:
-    """Settle a run that was interrupted."""
+    """Undo a run that was interrupted."""
     return recover(call.find_layout(), set_aside=set_aside)
 
 

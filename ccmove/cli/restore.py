@@ -30,7 +30,10 @@ from ccmove.run.transaction import Progress
 @options.full
 @options.allow_live
 def restore_command(call: Call, identifier: str | None, verify: str, **wanted: bool) -> Result:
-    """Undo a move; without ID the newest one that was not undone yet."""
+    """Undo the last move, or the one with this ID.
+
+    What was added since is kept. `ccmove undo` is the same.
+    """
     layout, progress = call.find_layout(), call.progress()
     return restore(layout, identifier, progress, full=verify == "full", **wanted)
 
