@@ -89,12 +89,8 @@ class Search:
             command = ("ccmove", "--project-files", old, new)
             for path in _claude_files(folder):
                 by_us = any(path == folder / name for name in PROJECT_FILES)
-                yield (
-                    path,
-                    "in the repo",
-                    None,
-                    command if by_us and not self.request.project_files else (),
-                )
+                follows = by_us and not self.request.project_files
+                yield path, "in the repo", None, command if follows else ()
         for path in [] if self.request.desktop else desktop_files(layout):
             yield path, "a session of the desktop app", None, self._again("--desktop")
 

@@ -14,7 +14,6 @@ from typing import Annotated
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Scan
 from ccmove.rewrite.pathmap import PathMap, is_root
-from ccmove.text import command_line
 
 PARKED = ".ccmove-parked-"  # begins the name of a project folder that steps aside for another
 
@@ -70,11 +69,6 @@ class LeftAlone:
     what: str
     hint: str = ""
     command: tuple[str, ...] = ()
-
-    @property
-    def advice(self) -> str:
-        """The hint and the command in one line."""
-        return ": ".join(filter(None, (self.hint, command_line(self.command))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,11 @@ class Result:
                 for command, rows in self.to_do(config_dir).items()
             ],
             "left_alone": [
-                {"file": item.file, "what": item.what, "hint": item.advice}
+                {
+                    "file": item.file,
+                    "what": item.what,
+                    "hint": in_one_line(Hint(item.hint, item.command), config_dir),
+                }
                 for item in plan.left_alone
             ],
             "warnings": [*(in_one_line(w, config_dir) for w in self.warnings), *plan.warnings],
@@ -135,7 +139,6 @@ class Listing:
     projects: tuple[Project, ...]
     problems: tuple[Problem, ...]
     known: int  # how many there are in all
-    exit_code: int = 0
 
 
 @dataclass(frozen=True, slots=True)
