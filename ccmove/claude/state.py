@@ -36,6 +36,7 @@ from ccmove.rewrite.pathmap import is_windows
 
 INDEX = "sessions-index.json"
 ALIASES = ".session-aliases"
+POINTER = "bridge-pointer.json"
 MEMORY = "memory"
 SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 65536  # the client looks for a relocation in this much of a transcript's end

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import live_sessions
-from ccmove.claude.naming import may_be_name_of, uncut
+from ccmove.claude.naming import is_of_downloads, may_be_name_of, uncut
 from ccmove.claude.ownership import Case, Evidence
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, Item, State
 from ccmove.errors import NothingKnownError
@@ -28,7 +27,6 @@ from ccmove.run.backups import Backup, all_backups, ledger_of
 Tick = Callable[[int, int], None]  # done, in all
 Progress = Callable[[str, int, int], None]  # of what
 
-DOWNLOADS = re.compile(r".*\.[0-9a-f]{16}")  # beside a project's directory, and no project
 _BESIDE_SESSIONS = {MEMORY: "memory", INDEX: "index", ALIASES: "aliases"}
 
 
@@ -117,7 +115,8 @@ class Survey:
             self.backups = all_backups(layout)
         named = self.lists.named
         listed = [(path, "the config file") for path in named if "config" in named[path]]
-        self._evidence = Evidence(layout, ledger_of(self.backups), PathMap(()), listed, named)
+        ledger = ledger_of(layout, self.backups)
+        self._evidence = Evidence(layout, ledger, PathMap(()), listed, named)
         self.directory_by_name = {
             d.name: d for d in self._read_directories(partial(progress, "looking at projects"))
         }
@@ -144,7 +143,7 @@ class Survey:
             tick(number, len(names))
             path = self.layout.projects / name
             with self.lists.problems_of(path):
-                if DOWNLOADS.fullmatch(name):
+                if is_of_downloads(name):
                     continue
                 case = Case(self._evidence, self._state.directory(name))
                 amounts = {i.name: measured(path / i.name) for i in case.directory.items}

@@ -67,7 +67,6 @@ class LeftAlone:
 
     file: str
     what: str
-    hint: str = ""
     command: tuple[str, ...] = ()
 
 

@@ -41,8 +41,8 @@ class Result:
     def to_do(self, config_dir: str | None = None) -> dict[str, list[tuple[str, ...]]]:
         """What needs a hand, by the command that deals with it: which file, and what about it."""
         left = self.plan.left_alone if self.plan else ()
-        rows = [(Hint(i.hint, i.command), (i.file, i.what, i.hint)) for i in left]
-        rows += [(warning, (warning.text, "", "")) for warning in self.warnings]
+        rows = [(Hint(command=item.command), (item.file, item.what)) for item in left]
+        rows += [(warning, (warning.text, "")) for warning in self.warnings]
         found: dict[str, list[tuple[str, ...]]] = {}
         for hint, about in rows:
             if hint.command:
@@ -93,12 +93,8 @@ class Result:
                 for command, rows in self.to_do(config_dir).items()
             ],
             "left_alone": [
-                {
-                    "file": item.file,
-                    "what": item.what,
-                    "hint": in_one_line(Hint(item.hint, item.command), config_dir),
-                }
-                for item in plan.left_alone
+                {"file": item.file, "what": item.what, "hint": in_one_line(hint, config_dir)}
+                for item, hint in ((item, Hint(command=item.command)) for item in plan.left_alone)
             ],
             "warnings": [*(in_one_line(w, config_dir) for w in self.warnings), *plan.warnings],
             "settled": self.settled,
