@@ -49,7 +49,7 @@ def restore(
 ) -> Result:
     """Undo a move or a restore; without an ID the newest move that still stands."""
     # An interrupted run comes first: it may be the newest of all.
-    settled = None if dry_run else recover(layout).settled
+    settled = None if dry_run else recover(layout, progress).settled
     manifest = _find(layout, identifier)
     named = [path for move in manifest.moves for path in move]
     warnings = refuse_live(layout, named, allow=allow_live, dry_run=dry_run)
