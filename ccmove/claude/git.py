@@ -41,6 +41,13 @@ def identity(folder: str) -> Identity:
     return Identity(remotes, frozenset(ask(folder, "rev-list", "--max-parents=0", "HEAD").split()))
 
 
+def reflog(folder: str) -> list[tuple[int, str]]:
+    """What HEAD went through in this very checkout, the oldest first: when, in ns, and what."""
+    lines = ask(folder, "reflog", "--date=unix", "--format=%gd %gs").splitlines()
+    found = [re.match(r"HEAD@\{(\d+)\} (.*)", line) for line in reversed(lines)]
+    return [(int(entry[1]) * 1_000_000_000, entry[2]) for entry in found if entry]
+
+
 def ask(folder: str, *arguments: str) -> str:
     """What git prints; nothing when it can't tell."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}

@@ -13,6 +13,7 @@ import click
 from ccmove.claude.layout import Layout, size_of
 from ccmove.cli import options, resolve, values
 from ccmove.cli.boundary import Call
+from ccmove.cli.find import find_pair
 from ccmove.cli.resolve import Pair, resolve_pair
 from ccmove.errors import NothingKnownError, UsageError, run
 from ccmove.plan import worktrees
@@ -45,6 +46,9 @@ from ccmove.run.transaction import Progress, run_plan
     help="Also rewrite NEW/.claude/settings*.json and NEW/.mcp.json.",
 )
 @click.option("--desktop", is_flag=True, help="Also rewrite the desktop app's sessions.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="With one path: take the only candidate, don't ask."
+)
 @options.allow_live
 @click.option("--skip-path-check", is_flag=True, help="Do not ask that OLD is gone and NEW exists.")
 def move_command(
@@ -53,6 +57,7 @@ def move_command(
     new: str | None,
     from_file: str | None,
     verify: str,
+    yes: bool,
     **wanted: Any,
 ) -> Result:
     """Move a project's Claude Code state from OLD to NEW."""
@@ -61,17 +66,32 @@ def move_command(
             message = "--from-file takes the place of OLD and NEW"
             raise UsageError(message, run("ccmove", "--from-file", from_file))
         pairs = read_pairs(from_file)
-    elif old is None or new is None:
-        # Perhaps the single word is a command, misspelled.
-        context = click.get_current_context().find_root()
-        commands = context.command.to_info_dict(context)["commands"]
-        meant = difflib.get_close_matches(old or "", commands, n=1)
-        hint = run("ccmove", meant[0], text="did you mean") if meant else resolve.USUAL
-        raise UsageError("two paths are needed: OLD and NEW", hint)
+    elif old is None:
+        raise UsageError("missing argument: OLD", resolve.USUAL)
+    elif new is None:
+        pairs = [_pair_of_one(call, old, yes=yes, **wanted)]
     else:
         pairs = [resolve_pair(old, new)]
     call.moves = tuple(pair.real for pair in pairs)
     return move(call.find_layout(), pairs, call.progress(), full=verify == "full", **wanted)
+
+
+def _pair_of_one(
+    call: Call, path: str, *, yes: bool, dry_run: bool, move_folder: bool, **_: Any
+) -> Pair:
+    if move_folder:
+        raise UsageError("missing argument: NEW", "--move-folder needs both paths")
+    # Perhaps the single word is a command, misspelled.
+    context = click.get_current_context().find_root()
+    commands = context.command.to_info_dict(context)["commands"]
+    meant = difflib.get_close_matches(path, commands, n=1)
+    try:
+        return find_pair(call, path, yes=yes, dry_run=dry_run)
+    except NothingKnownError:
+        if not meant or os.path.lexists(path):
+            raise
+        hint = run("ccmove", meant[0], text="did you mean")
+        raise UsageError("missing argument: NEW", hint) from None
 
 
 def read_pairs(source: str) -> list[Pair]:

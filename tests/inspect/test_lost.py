@@ -100,7 +100,7 @@ def test_the_same_remote_is_likely_the_new_home(state: StateBuilder, homes: Exam
     (candidate,) = homes()
     assert candidate.path == str(state.code / "new")
     assert candidate.confidence == "likely"
-    assert candidate.evidence[0] == "the same remote, acme/app"
+    assert candidate.evidence[0] == "same remote, acme/app"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_root_commit_of_another_clone_is_evidence(state: StateBuilder, homes
     data["githubRepoPaths"]["acme/app"].append(str(clone))
     state.write_config(data)
     found = {Path(c.path).name: c for c in homes()}
-    assert "the same root commit" in found["new"].evidence
+    assert "same root commit" in found["new"].evidence
 
 
 def test_no_hook_and_no_filter_runs_while_git_is_asked(tmp_path: Path) -> None:
