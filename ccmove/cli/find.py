@@ -152,7 +152,7 @@ def _somebody_is_there() -> bool:
 def _ask(match: Match, is_new: bool) -> None:
     where = f"from {match.old}" if is_new else f"to {match.new}"
     question = at_home(printable(f"Move {match.what} {where} ({match.why})?"))
-    with asking(), contextlib.suppress(click.Abort):
+    with contextlib.suppress(click.Abort), asking():
         if click.confirm(question, default=match.candidate.confidence != "possible", err=True):
             return
     raise _declined()
@@ -163,7 +163,7 @@ def _ask_which(matches: list[Match], is_new: bool) -> Match:
     for number, match in enumerate(matches[:MOST_OFFERED], 1):
         _say(f"  {number}  {match.old if is_new else match.new} ({match.what}; {match.why})")
     numbers = click.IntRange(0, min(len(matches), MOST_OFFERED))
-    with asking(), contextlib.suppress(click.Abort):
+    with contextlib.suppress(click.Abort), asking():
         if number := click.prompt("Number, 0 for none", type=numbers, default=0, err=True):
             return matches[number - 1]
     raise _declined()

@@ -154,7 +154,7 @@ def _unknown(survey: Survey, directory: Directory) -> Finding:
     lines = tuple(f"its transcripts name {path}" for path in named)
     # Any path with this name will do as OLD: nobody else claims the directory.
     guess = directory.name.replace("-", "/")
-    lines = lines or (f"--skip-path-check moves it, with {guess} as the old path",)
+    lines = lines or (f"if you know its folder: --skip-path-check, with {guess} as the old path",)
     return Finding("unknown-name", str(directory.path), what, fix, lines)
 
 

@@ -130,9 +130,9 @@ class Finder:
         """Where the project at a path that is gone may be now, the best first."""
         found: dict[str, Candidate] = {}
         for new, basis, sign in self._signs(path):
-            candidate = found.setdefault(new, Candidate(new))
-            candidate.basis = min(basis, candidate.basis)
-            candidate.evidence.append(sign)
+            candidate = found.setdefault(new, Candidate(new, basis))
+            if candidate.basis == basis:  # the best comes first, and the rest adds nothing to it
+                candidate.evidence.append(sign)
         candidates = [candidate for candidate in found.values() if self._may_be(path, candidate)]
         for candidate in candidates:
             if candidate.basis is not Basis.STATED:
@@ -228,8 +228,7 @@ class Finder:
         begun = time.time()
         for name in self.lost[path].directories if path in self.lost else ():
             directory = self.survey.directory_by_name[name]
-            sessions = directory.sessions_of(path)
-            for item in sorted(sessions, key=lambda i: directory.amounts[i.name].newest)[:1]:
+            for item in directory.sessions_of(path)[:1]:
                 with contextlib.suppress(CcmoveError, OSError, ValueError):
                     first = read_turns(directory.path / item.name).first
                     begun = min(begun, datetime.datetime.fromisoformat(first).timestamp())

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ccmove.claude.reading import open_regular
 from ccmove.claude.state import get
+from ccmove.text import plural
 
 
 class Turns(NamedTuple):
@@ -19,7 +20,7 @@ class Turns(NamedTuple):
     last: str
 
     def __str__(self) -> str:
-        return f"{self.lines:,} lines, {self.first} to {self.last}"
+        return f"{plural(self.lines, 'line')}, {self.first} to {self.last}"
 
 
 def read_turns(file: Path) -> Turns:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Document, ignores_case, read_document
-from ccmove.claude.state import ALIASES, INDEX, MEMORY
-from ccmove.errors import RefusedError, StaleLookError, again
+from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
+from ccmove.errors import RefusedError, StaleLookError, again, run
 from ccmove.plan.model import PARKED, Write
 from ccmove.plan.tree import Tree, ends_of
 from ccmove.rewrite import index, other
@@ -198,9 +198,13 @@ def refuse_conflicts(placer: Placer) -> None:
         return
     listed = [f"{source}  differs from  {target}" for source, target in placer.conflicts]
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
+    first = placer.conflicts[0][0]
+    for source, _ in placer.conflicts:
+        if SESSION_ID.fullmatch(source.stem):  # to keep one of the two would discard turns
+            see = run("ccmove", "doctor", source.stem, text="see which turns are in which")
+            raise RefusedError(f"one conversation is in two files: {source}", see, details=listed)
     raise RefusedError(
-        f"files of the same name differ: {placer.conflicts[0][0]}{more}; what loses would stay in "
-        "the backup",
+        f"files of the same name differ: {first}{more}; what loses would stay in the backup",
         again("to keep those of the new path", ["--on-conflict", "keep-new"]),
         again("to keep those of the old path", ["--on-conflict", "keep-old"]),
         details=listed,
