@@ -144,7 +144,8 @@ def ask(examination: Examination, printer: Printer, *, dry_run: bool) -> Chosen:
 
 def _where(finding: Finding, number: str, printer: Printer) -> str:
     """A folder, or one of the letters; a closed input quits."""
-    what = f"{number}{finding.subject} is gone ({finding.what}). Where is it now?"
+    most, *_ = finding.what.split(", ")  # its sessions, if there are any
+    what = f"{number}{finding.subject} is gone ({most}). Where is it now?"
     lines = [[("path bold", what)], *([("", f"  {detail}")] for detail in finding.details)]
     for place, candidate in enumerate(finding.candidates, 1):
         lines += candidate_lines(candidate, f"  {place}  ")

@@ -33,9 +33,10 @@ class Match(NamedTuple):
 
     @property
     def why(self) -> str:
+        """The best of the evidence, and what speaks against it."""
         doubt = "possible: " if self.candidate.confidence == "possible" else ""
         against = "".join(f", but {reason}" for reason in self.candidate.against)
-        return doubt + "; ".join(self.candidate.evidence) + against
+        return f"{doubt}{self.candidate.evidence[0]}{against}"
 
 
 def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pair:
@@ -136,6 +137,7 @@ def asking() -> Iterator[None]:
         with contextlib.redirect_stdout(sys.stderr):  # click writes a part of a prompt there
             yield
     except click.Abort as abort:
+        click.echo(err=True)  # the question's line has not ended
         if isinstance(abort.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from None
         raise
@@ -178,8 +180,10 @@ def _undecided(call: Call, typed: str, matches: list[Match]) -> RefusedError:
     hints = [
         Hint(match.why, ("ccmove", *_words(call, typed, match))) for match in matches[:MOST_OFFERED]
     ]
-    what = "the other path was found" if len(matches) == 1 else "several paths may be the other one"
-    return RefusedError(f"{typed}: {what}, but nobody can be asked here", *hints)
+    what = f"{matches[0].old} may be {matches[0].new} now; without a terminal nobody can be asked"
+    if len(matches) > 1:
+        what = f"{typed}: several paths may be the other one"
+    return RefusedError(what, *hints)
 
 
 def _words(call: Call, typed: str, match: Match) -> list[str]:

@@ -74,6 +74,7 @@ class Finder:
         self.looked_in: list[str] = []
         self.cut_short: list[str] = []  # roots with more folders than we look at
         self._searches = roots is not None
+        self._roots = [os.path.realpath(root) for root in roots or ()]
         self._named = named
         self._identity = cache(identity)
         self._remotes: dict[str, dict[str, str]] = defaultdict(dict)  # of a path, by lower case
@@ -82,7 +83,7 @@ class Finder:
                 self._remotes[path][name.lower()] = name
         self._checkouts: dict[str, bool] = {}  # every folder that was looked at: is it one?
         self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
-        self._look_around(roots or ())
+        self._look_around()
         self._by_name: dict[str, list[str]] = defaultdict(list)
         self._new_in: dict[str, list[str]] = defaultdict(list)  # folder -> what nobody knows in it
         in_use = {f for p in survey.projects if p.path and p.exists for f in ancestors(p.path)}
@@ -94,15 +95,15 @@ class Finder:
             if tick:
                 tick(number, len(self.lost))
             self.homes[path] = self.candidates(path)
-        self._show_rivals()
+        self._doubt_rivals()
 
-    def _look_around(self, roots: Iterable[str]) -> None:
+    def _look_around(self) -> None:
         """Where we were told to look, and where each lost project was."""
         look_below = cache(self._look_below)
         if self._named is not None:
             look_below(self._named, 0)
-        for root in roots:
-            look_below(os.path.realpath(root), SEARCH_DEPTH)
+        for root in self._roots:
+            look_below(root, SEARCH_DEPTH)
         for path in self.lost if self._searches else ():
             near, gone = nearest_folder(path)
             self._gone_from[near].add(gone)
@@ -206,20 +207,18 @@ class Finder:
         lost = [self.lost[path]] if path in self.lost else self.at_or_below(path)
         last = max((project.last_used or 0 for project in lost), default=0)
         log = reflog(new) if candidate.basis is Basis.SAME_REPOSITORY else []
-        if not last and first is not None:
-            reason = "it has conversations of its own, and nothing tells when the other was in use"
-        elif first is not None and first < last:
+        if first is not None and (first < last or not last):
             reason = "it had conversations of its own while the project was still in use"
         elif _moved_at(path, new) < last < time.time_ns():
             reason = "it has been where it is since before the project was last used"
         elif last and _cloned_at(new, log) > last:
             reason = "it was cloned after the project was last used"
         else:
-            used_since = self._first_turn(path)
-            candidate.is_proven = any(
-                used_since < moment <= last and not what.startswith("clone:")
-                for moment, what in log
-            )
+            begun = self._first_turn(path)
+            done = [moment for moment, what in log if not what.startswith("clone:")]
+            if any(begun < moment <= last for moment in done):
+                candidate.is_proven = True
+                candidate.evidence.append("its reflog has entries of that time")
             return
         candidate.against.append(reason)
 
@@ -234,18 +233,14 @@ class Finder:
                     begun = min(begun, datetime.datetime.fromisoformat(first).timestamp())
         return int(begun * 1e9)
 
-    def _show_rivals(self) -> None:
-        """One checkout is not two projects at once: between those its repository can't decide."""
-        rivals: dict[str, list[str]] = defaultdict(list)
-        for path, found in self.homes.items():
-            if self.lost[path].sessions and path not in self.along:
-                for candidate in found:
-                    rivals[candidate.path].append(path)
-        for path, found in self.homes.items():
-            for candidate in found:
-                if candidate.basis is Basis.SAME_REPOSITORY:
-                    others = [other for other in rivals[candidate.path] if other != path]
-                    candidate.against += [f"it may as well be {other}" for other in others]
+    def _doubt_rivals(self) -> None:
+        """One checkout is not two projects at once: between them the repository can't decide."""
+        found = [(path, c) for path, candidates in self.homes.items() for c in candidates]
+        by_git = [(path, c) for path, c in found if c.basis is Basis.SAME_REPOSITORY]
+        for path, candidate in by_git:
+            rivals = [other for other, c in by_git if c.path == candidate.path and other != path]
+            used = [rival for rival in rivals if self.lost[rival].sessions]
+            candidate.against += [f"it may as well be {rival}" for rival in used[:1]]
 
     def at_or_below(self, path: str) -> list[Project]:
         """The lost projects at a path and below it."""
@@ -270,7 +265,7 @@ class Finder:
                 met = (s for s, names in places.items() if len(both.intersection(names)) > 1)
                 candidate.split = next(met, "")
             home = str(self.survey.layout.home)
-            is_searched = candidates or path in self.along or home in self.looked_in
+            is_searched = candidates or path in self.along or home in self._roots
             yield Finding(
                 "removed-subfolder" if living else kind,
                 path,

@@ -67,8 +67,7 @@ def test_a_question_a_finding_then_the_list_of_moves_is_confirmed(state: StateBu
     moved_repo(state, "first", "first-new")
     moved_repo(state, "second", "second-new")
     done = fix(state, answers="n\n1\ny\n")
-    assert f"[1/2] {state.code}/first is gone (2 sessions, " in done.err
-    assert ". Where is it now?" in done.err
+    assert f"[1/2] {state.code}/first is gone (2 sessions). Where is it now?" in done.err
     assert f"1  certain: {state.code}/first-new" in done.err
     assert f"  {state.code}/second -> {state.code}/second-new\nApply 1 move? [Y/n]:" in done.err
     assert (state.projects / encoded_name(f"{state.code}/first")).is_dir()
