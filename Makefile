@@ -10,6 +10,7 @@ CLIENT ?=
 RUNS   ?= 1000000
 TARGET ?=
 MODULE ?=
+BY_HAND ?=
 
 # Nothing is written to the home directory, not even pip's cache.
 export PIP_NO_CACHE_DIR := 1
@@ -24,7 +25,7 @@ help:
 	@echo "make check        ruff and mypy"
 	@echo "make format       let ruff mend what it can"
 	@echo "make test-client  tests against the real client (CLIENT=version for one version)"
-	@echo "make mutants      does some test notice each small fault? (MODULE=name for one module)"
+	@echo "make mutants      does some test notice each small fault? (MODULE=name for one module, BY_HAND=1 without mutmut)"
 	@echo "make bench        measure"
 	@echo "make fuzz         a million inputs for each parser (RUNS=..., TARGET=... for one of them)"
 	@echo "make man          write the manual page anew from the command line's own help"
@@ -50,7 +51,9 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 -m "not exhaustive and not client" $(PYTEST_ARGS)
 
+# Without npm there is no client: its tests are skipped then, and say why.
 test-all: $(READY)
+	-scripts/install-clients
 	CCMOVE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 $(PYTEST_ARGS)
 
 check: $(READY)
@@ -68,7 +71,7 @@ test-client: $(READY)
 
 mutants: $(READY)
 	$(BIN)/python -m pip install --quiet --group mutants
-	$(BIN)/python -m tests.mutants.run $(MODULE)
+	$(BIN)/python -m tests.mutants.run $(if $(BY_HAND),--by-hand) $(MODULE)
 
 bench: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" benchmarks/run

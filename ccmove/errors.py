@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ccmove.text import command_line
@@ -17,13 +18,15 @@ from ccmove.text import command_line
 class Hint:
     """What to do next: a sentence, a command, or a sentence and a command behind a colon.
 
-    With `again` the command goes on with what was typed, the paths in `instead` replaced.
+    With `again` the command goes on with what was typed, but for the options in `without`, and
+    with the paths in `instead` replaced.
     """
 
     text: str = ""
     command: tuple[str, ...] = ()
     again: bool = False
     instead: Mapping[str, str] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
 
 
 def run(*command: object, text: str = "") -> Hint:
@@ -36,9 +39,10 @@ def again(
     options: Sequence[str] = (),
     instead: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
+    without: tuple[str, ...] = (),
 ) -> Hint:
-    """The same command again, with more options, with other paths, or behind `sudo`."""
-    return Hint(text, (*before, "ccmove", *options), True, instead or {})
+    """The same command again, with more or fewer options, other paths, or behind `sudo`."""
+    return Hint(text, (*before, "ccmove", *options), True, instead or {}, without)
 
 
 def look_at(path: object) -> Hint:
@@ -52,13 +56,34 @@ def in_words(
     """The sentence, and the command as it has to be typed: it acts on the same state."""
     words = list(hint.command)
     if hint.again:
-        for word in argv or ("OLD", "NEW"):
-            path = "" if word.startswith("-") else os.path.abspath(word)
-            words.append(hint.instead.get(path, word))
+        words += _changed(argv or ("OLD", "NEW"), hint)
     names_it = any(word.startswith("--config-dir") for word in words)
     if config_dir and words[:1] == ["ccmove"] and not names_it:
         words[1:1] = ["--config-dir", config_dir]
     return hint.text, command_line(words)
+
+
+def _changed(argv: Sequence[str], hint: Hint) -> Iterator[str]:
+    """What was typed, as the hint wants it; letters of options may stand together, as in `-nm`."""
+    for word in argv:
+        if re.fullmatch("-[a-z]+", word):
+            left = "".join(letter for letter in word if f"-{letter}" not in hint.without)
+            yield from [left] if left != "-" else []
+        elif word not in hint.without:
+            spelled = (path for path in _spellings(word) if path in hint.instead)
+            yield hint.instead.get(next(spelled, ""), word)
+
+
+def _spellings(word: str) -> tuple[str, ...]:
+    try:
+        return (word, os.path.abspath(word), os.path.realpath(word))
+    except OSError:  # the current folder was deleted
+        return (word,)
+
+
+def in_one_line(hint: Hint, config_dir: str | None = None) -> str:
+    """The sentence and its command."""
+    return ": ".join(filter(None, in_words(hint, config_dir=config_dir)))
 
 
 class CcmoveError(Exception):
@@ -135,6 +160,13 @@ def describe(error: OSError) -> str:
 def system_error(error: OSError) -> CcmoveError:
     """What the system refused, on which file, and how to look into it."""
     path, number = _path_of(error), error.errno
+    if not path and number == errno.ENOENT:  # only a relative path is looked for without a name
+        where = os.environ.get("PWD", "")
+        named = f", {where}," if where and not os.path.exists(where) else ""
+        return CcmoveError(
+            f"the current folder{named} does not exist any more",
+            run("cd", text="type whole paths, or change to a folder that exists"),
+        )
     hints = [again("nothing was changed; mend that and run it again")]
     if path and number in (errno.EACCES, errno.EPERM):
         hints = [run("ls", "-ld", path, text="look at the permissions")]

@@ -85,7 +85,7 @@ def _check(data: bytes, paths: PathMap, longest: int, skipped: int) -> None:
     assert after == expected
     assert found.size == len(data)
     assert found.new_size() == len(after)
-    assert found.lines == len(found.starts) == sum(found.counts.values())
+    assert found.lines == len(list(found)) == sum(found.counts.values())
     changed = [a != b for a, b in zip(data.split(b"\n"), after.split(b"\n"), strict=True)]
     assert sum(changed) <= found.lines
     _check_spans(data, found, after)
@@ -94,12 +94,12 @@ def _check(data: bytes, paths: PathMap, longest: int, skipped: int) -> None:
 
 def _check_spans(data: bytes, found: history.Scan, after: bytes) -> None:
     """Every byte outside of the spans is there again, in order."""
-    assert list(found.starts) == sorted(found.starts)
     position, pieces = 0, []
-    for start, end, raw in found.spans():
-        assert position <= start < end
-        pieces += [data[position:start], raw]
-        position = end
+    for start, swap, _ in found:
+        assert position <= start
+        pieces += [data[position:start], swap.new]
+        position = start + len(swap.old)
+        assert data[start:position] == swap.old
     assert b"".join([*pieces, data[position:]]) == after
 
 

@@ -6,13 +6,13 @@ Each takes `setattr`, or something that also takes the change back.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ccmove.claude import naming as encoding
 from ccmove.rewrite import history, jsonspan, pathmap, splice
-from ccmove.run import manifest
+from ccmove.run import decode, manifest
 
 Patch = Callable[[Any, str, Any], None]
 Bug = Callable[[Patch], None]
@@ -27,12 +27,13 @@ def _prefix(path: str, parent: str) -> str | None:
 _ANY_END = re.compile(rb'[,{]"project":("[^"\\]*")')
 
 
-def _whole(sign: bytes) -> re.Pattern[bytes]:
-    return re.compile(b'"' + re.escape(sign) + b'"')
+def _whole(block: bytes, sign: bytes) -> list[int]:
+    return [match.start() for match in re.finditer(b'"' + re.escape(sign) + b'"', block)]
 
 
-def _part_of_a_line(read: history.Read, position: int, size: int) -> bytes:
-    return read(position, min(history.BLOCK, size - position))
+def _parts(read: history.Read, start: int, size: int) -> Iterator[tuple[int, bytes, bool]]:
+    for at in range(start, size, history.BLOCK):
+        yield at, read(at, min(history.BLOCK, size - at)), True
 
 
 def _without_comma(parent: jsonspan.Node, gone: Iterable[int]) -> list[splice.Splice]:
@@ -58,8 +59,8 @@ BUGS: dict[str, dict[str, Bug]] = {
     },
     "history": {
         "any project counts": lambda patch: patch(history, "_USUAL_END", _ANY_END),
-        "nothing lies below OLD": lambda patch: patch(history, "_beginning_with", _whole),
-        "a block may end in a line": lambda patch: patch(history, "_whole_lines", _part_of_a_line),
+        "nothing lies below OLD": lambda patch: patch(history, "_spots", _whole),
+        "a block may end in a line": lambda patch: patch(history, "blocks", _parts),
         "no escape is looked at": lambda patch: patch(history, "_ESCAPE", re.compile(b"$^")),
     },
     "manifests": {
@@ -67,10 +68,8 @@ BUGS: dict[str, dict[str, Bug]] = {
         "any file may be rewritten": lambda patch: patch(
             manifest.Policy, "_may_rewrite", lambda *_: True
         ),
-        "anything may be renamed": lambda patch: patch(
-            manifest.Policy, "_may_move", lambda *_: True
-        ),
-        "a name may be a path": lambda patch: patch(manifest, "_check_names", lambda _: None),
+        "anything may be renamed": lambda patch: patch(manifest, "_MOVED", "(?s:.*)"),
+        "a value may be anything": lambda patch: patch(decode, "_fits", lambda *_: True),
     },
     "paths": {
         "part of a name counts": lambda patch: patch(pathmap, "tail_below", _prefix),

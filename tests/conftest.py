@@ -11,25 +11,25 @@ import hypothesis
 import pytest
 
 from tests.crash.figures import pytest_terminal_summary  # noqa: F401 - the points that were tried
-from tests.crash.sample import told
+from tests.crash.sample import EXHAUSTIVE, told
 from tests.support import home_guard
 from tests.support.state import StateBuilder
 
 home_guard.install()
+
+# Flushing to a disk is most of the time that a run takes; who needs a disk asks for one.
+if os.access("/dev/shm", os.W_OK):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 hypothesis.settings.register_profile(
     "ccmove",
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],  # says more of the machine than of us
     print_blob=True,
-    max_examples=30,
+    max_examples=200 if EXHAUSTIVE else 25,
+    derandomize=bool(os.environ.get("CI")),
 )
-hypothesis.settings.register_profile(
-    "ci", hypothesis.settings.get_profile("ccmove"), max_examples=100, derandomize=True
-)
-hypothesis.settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "ccmove")
-)
+hypothesis.settings.load_profile("ccmove")
 
 _XDG = ("CONFIG", "CACHE", "DATA", "STATE", "RUNTIME")
 

@@ -46,4 +46,4 @@ def test_a_traceback_fails_the_test(state: StateBuilder) -> None:
     (state.home / "ccmove").mkdir()
     (state.home / "ccmove" / "__init__.py").write_text("raise KeyError('boom')")
     with pytest.raises(AssertionError, match="KeyError: 'boom'"):
-        run_ccmove("--version", state=state)
+        run_ccmove("--version", state=state, alone=True)

@@ -59,6 +59,10 @@ def _shell(script: str, *more: str) -> Argv:
     return argv
 
 
+def judge_copy(places: Places, _: Path, truth: Truth) -> str:
+    return judge_history(copy_of(places), places, truth)
+
+
 COPY = Contender("cp && sync", _shell('cp "$1" "$2" && sync "$2"'))
 
 SED = Contender(
@@ -67,7 +71,7 @@ SED = Contender(
         'sed "$3" "$1" > "$2" && sync "$2"',
         r's|"project":"{old}\(["/]\)|"project":"{new}\1|',
     ),
-    judge=lambda places, _, truth: judge_history(copy_of(places), places, truth),
+    judge=judge_copy,
 )
 
 JQ = Contender(
@@ -79,7 +83,7 @@ JQ = Contender(
         'if .project == $old or (.project | startswith($old + "/")) '
         "then .project |= $new + .[($old | length):] else . end",
     ),
-    judge=lambda places, _, truth: judge_history(copy_of(places), places, truth),
+    judge=judge_copy,
     most_rounds=3,
 )
 

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from bench import report
@@ -23,25 +22,18 @@ OTHER_TOOLS = (
 )
 
 
-@dataclass
-class Fleet:
-    """Everything that will be run, with versions; a tool that can't be had says why."""
-
-    programs: Programs
-    versions: dict[str, str]
-
-
 def main() -> None:
     options = _options()
     scale = QUICK if options.quick else FULL
     root = Path(tempfile.mkdtemp(prefix="ccmove-bench-", dir=options.dir)).resolve()
     try:
-        fleet = _fleet(root, options.source, leave_out=("claude-repath",) if options.quick else ())
+        left_out = ("claude-repath",) if options.quick else ()
+        programs, versions = _fleet(root, options.source, left_out)
         bench = Bench(root / "data", settle=not options.quick)
-        for group in groups(scale, fleet.programs):
+        for group in groups(scale, programs):
             if options.only in group.name:
                 bench.run(group)
-        text = _whole(bench.results, scale, fleet, report.heading(root, quick=options.quick))
+        text = _whole(bench.results, scale, versions, report.heading(root, quick=options.quick))
         print(text)
         if options.save:
             _save(text, _short(bench.results, scale, report.heading(root)))
@@ -72,15 +64,16 @@ def _options() -> argparse.Namespace:
 # -- who takes part --------------------------------------------------------------------------------
 
 
-def _fleet(root: Path, source: Path, *, leave_out: tuple[str, ...]) -> Fleet:
+def _fleet(root: Path, source: Path, left_out: tuple[str, ...]) -> tuple[Programs, dict[str, str]]:
+    """Everything that will be run, and its versions; of a tool that can't be had, why."""
     say("installing ccmove")
-    programs = install_ccmove(root / "ccmove", source)
-    versions = {"ccmove": version_of(programs, "ccmove")}
+    ccmove = install_ccmove(root / "ccmove", source)
+    versions = {"ccmove": version_of(ccmove, "ccmove")}
     for command in ("sed", "jq"):
         versions[command] = _first_line(command) if is_available(command) else "not available"
     found: list[Contender] = []
     for package, before, after in OTHER_TOOLS:
-        if package in leave_out:
+        if package in left_out:
             versions[package] = "left out"
             continue
         say(f"installing {package}")
@@ -91,7 +84,7 @@ def _fleet(root: Path, source: Path, *, leave_out: tuple[str, ...]) -> Fleet:
             continue
         versions[package] = version_of(place, package)
         found.append(tool(package, place / package, *before, after=after, most=3))
-    return Fleet(Programs(programs, tuple(found)), versions)
+    return Programs(ccmove, tuple(found)), versions
 
 
 def _wrong(results: Results) -> str | None:
@@ -110,14 +103,14 @@ def _first_line(command: str) -> str:
 # -- what is printed -------------------------------------------------------------------------------
 
 
-def _whole(results: Results, scale: Scale, fleet: Fleet, heading: str) -> str:
-    movers = ("cp && sync", *fleet.versions)
+def _whole(results: Results, scale: Scale, versions: dict[str, str], heading: str) -> str:
+    movers = ("cp && sync", *versions)
     parts = [
         heading,
         report.goal_table(results, scale),
         "Medians; in brackets how many times the copy's.",
         report.history_table(results, scale, movers),
-        report.outcome_table(results, fleet.versions),
+        report.outcome_table(results, versions),
     ]
     measured = {group for group, _, _ in results}
     scaling = (TYPICAL, *GROWING)

@@ -7,11 +7,12 @@ import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
-from bench.apart import apart
 from bench.contenders import Contender, copy_of, environment
 from bench.measure import Run, timed
 from bench.states import Places, Shape, Truth, make
@@ -63,6 +64,7 @@ class Tally:
         return statistics.median(run.lock_seconds or 0.0 for run in self.runs)
 
 
+T = TypeVar("T")
 Results = dict[tuple[str, str, str], Tally]  # (group, label, contender)
 
 
@@ -121,6 +123,16 @@ class Bench:
     def _clear(self) -> None:
         shutil.rmtree(self.places.home, ignore_errors=True)
         copy_of(self.places).unlink(missing_ok=True)
+
+
+def apart(function: Callable[..., T], *args: object) -> T:
+    """What the function returns, called in a process of its own.
+
+    The peak that the system reports for a child is never below the memory of the process that
+    started it: the one that measures must stay small.
+    """
+    with ProcessPoolExecutor(1) as pool:
+        return pool.submit(function, *args).result()
 
 
 def _last_lines(output: bytes) -> str:

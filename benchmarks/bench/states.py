@@ -36,9 +36,7 @@ class Shape:
     history: int = 1 * MB  # bytes
     share: float = 5.0  # per cent of the history's lines that are the moved project's
     transcripts: int = 3
-    transcript_size: int = 10 * KB
     others: int = 20  # other projects, each with a directory, an entry in the config and prompts
-    config_projects: int = 0  # further projects that only the config file knows
     config_size: int = 0  # old clients kept prompts in the config file: filled up to this
     index: int = 0  # entries of sessions-index.json; 0: no such file
 
@@ -70,7 +68,6 @@ class Truth:
     moving: int  # lines of the moved project
     history_sha256: str  # of the history after the move
     transcripts: tuple[str, ...]  # names
-    config_size: int
 
 
 def encoded(path: str) -> str:
@@ -86,16 +83,14 @@ def make(home: Path, shape: Shape, places: Places) -> Truth:
     others = [str(places.root / "code" / f"project-{number:04}") for number in range(shape.others)]
     for path in others:
         _make_project(config_dir, path, 1, 2 * KB, dice)
-    names = _make_project(
-        config_dir, str(places.old), shape.transcripts, shape.transcript_size, dice
-    )
+    names = _make_project(config_dir, str(places.old), shape.transcripts, 10 * KB, dice)
     if shape.index:
         _write_index(config_dir, shape.index, places, dice)
-    size = _write_config(home / ".claude.json", shape, others, places, dice)
+    _write_config(home / ".claude.json", shape, others, places, dice)
     lines, moving, digest = _write_history(
         config_dir / "history.jsonl", shape, others, places, dice
     )
-    return Truth(lines, moving, digest, names, size)
+    return Truth(lines, moving, digest, names)
 
 
 def _dumps(value: Any) -> str:
@@ -193,11 +188,8 @@ def _write_index(config_dir: Path, entries: int, places: Places, dice: random.Ra
 
 def _write_config(
     path: Path, shape: Shape, others: list[str], places: Places, dice: random.Random
-) -> int:
-    further = [
-        str(places.root / "code" / f"known-{number:04}") for number in range(shape.config_projects)
-    ]
-    known = [*others, *further, str(places.old)]
+) -> None:
+    known = [*others, str(places.old)]
     room = shape.config_size // len(known)
     document = {
         "numStartups": 412,
@@ -206,9 +198,7 @@ def _write_config(
         "projects": {project: _config_entry(room, dice) for project in known},
         "githubRepoPaths": {"someone/cafe-menu": [str(places.old)]},
     }
-    data = json.dumps(document, ensure_ascii=False, indent=2).encode()
-    _write(path, data)
-    return len(data)
+    _write(path, json.dumps(document, ensure_ascii=False, indent=2).encode())
 
 
 def _config_entry(room: int, dice: random.Random) -> dict[str, Any]:

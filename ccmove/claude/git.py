@@ -28,38 +28,51 @@ class Identity:
     remotes: frozenset[str] = frozenset()  # owner/name in lower case: hosts do not tell case apart
     roots: frozenset[str] = frozenset()  # the first commits of its history
 
+    def is_another(self, other: Identity) -> bool:
+        """Whether both are known and are not the same; remotes say more than commits."""
+        if self.remotes and other.remotes:
+            return not self.remotes & other.remotes
+        return bool(self.roots and other.roots) and not self.roots & other.roots
+
+    def __str__(self) -> str:
+        commits = [f"root commit {commit[:9]}" for commit in sorted(self.roots)]
+        return ", ".join(sorted(self.remotes) or commits)
+
 
 def identity(folder: str) -> Identity:
     """The repository whose checkout the folder is; empty when it is none."""
     if not os.path.lexists(os.path.join(folder, ".git")):
         return Identity()  # a subfolder is not the repository that it is in
-    urls = ask(folder, "config", "--get-regexp", r"^remote\..*\.url$").split("\n")
-    found = [_OWNER_AND_NAME.search(url.partition(" ")[2]) for url in urls]
+    urls = ask(folder, "config", "--get-regexp", r"^remote\..*\.url$") or ""
+    found = [_OWNER_AND_NAME.search(url.partition(" ")[2]) for url in urls.split("\n")]
     remotes = frozenset(f"{parts[1]}/{parts[2]}".lower() for parts in found if parts)
-    if ask(folder, "rev-parse", "--is-shallow-repository").strip() != "false":
+    if ask(folder, "rev-parse", "--is-shallow-repository") != "false\n":
         return Identity(remotes)  # its oldest commit is not the first
-    return Identity(remotes, frozenset(ask(folder, "rev-list", "--max-parents=0", "HEAD").split()))
+    roots = ask(folder, "rev-list", "--max-parents=0", "HEAD") or ""
+    return Identity(remotes, frozenset(roots.split()))
 
 
 def reflog(folder: str) -> list[tuple[int, str]]:
     """What HEAD went through in this very checkout, the oldest first: when, in ns, and what."""
-    lines = ask(folder, "reflog", "--date=unix", "--format=%gd %gs").splitlines()
-    found = [re.match(r"HEAD@\{(\d+)\} (.*)", line) for line in reversed(lines)]
+    printed = ask(folder, "reflog", "--date=unix", "--format=%gd %gs") or ""
+    lines = reversed(printed.splitlines())
+    found = [re.match(r"HEAD@\{(\d+)\} (.*)", line) for line in lines]
     return [(int(entry[1]) * 1_000_000_000, entry[2]) for entry in found if entry]
 
 
-def ask(folder: str, *arguments: str) -> str:
-    """What git prints; nothing when it can't tell."""
+def ask(folder: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
+    """What git prints; None when it can't tell, or can't do it."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     try:
         done = subprocess.run(
-            ["git", "-C", folder, *_HARMLESS, *arguments],
+            ["git", *_HARMLESS, *arguments],
+            cwd=folder,  # not -C: git fails where the current folder was deleted
             env={**kept, **_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=TIMEOUT,
+            timeout=timeout,
             check=False,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+        return None
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -24,21 +25,30 @@ _CLOSED: tuple[type[Exception], ...] = (OSError,) if HAS_PROC else (OSError, psu
 
 @dataclass(frozen=True, slots=True)
 class LiveSession:
-    """A running client and the folder it works in."""
+    """A running client and the folder it works in; one elsewhere may have ended unseen."""
 
     pid: int
     folder: str
     session: str | None = None
     is_ancestor: bool = False  # ccmove was started from inside it
+    last_written: float | None = None  # its record, where the pid is none of this machine's
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """On another machine or in another container: whether it still runs can't be checked."""
+        return self.last_written is not None
 
 
 def live_sessions(layout: Layout, folders: list[str]) -> list[LiveSession]:
-    """Running clients whose folder is one of `folders` or below one."""
+    """Clients that run, or may run elsewhere, in one of `folders` or below one."""
     ancestors = set(_ancestors(os.getpid()))
-    found: dict[int, LiveSession] = {}
-    for pid, folder, session in [*_registered(layout), *_claude_processes()]:
-        if pid not in found and any(tail_below(folder, base) is not None for base in folders):
-            found[pid] = LiveSession(pid, folder, session, pid in ancestors)
+    found: dict[tuple[int, bool], LiveSession] = {}  # a pid elsewhere is another process
+    for session in [*_registered(layout), *_claude_processes()]:
+        key = session.pid, session.is_elsewhere
+        if key in found or all(tail_below(session.folder, base) is None for base in folders):
+            continue
+        is_ancestor = not session.is_elsewhere and session.pid in ancestors
+        found[key] = replace(session, is_ancestor=is_ancestor)
     return list(found.values())
 
 
@@ -52,14 +62,23 @@ def desktop_app_is_running() -> bool:
     return any(name in ("claude-desktop", "Claude", "Claude.exe") for _, name in _processes())
 
 
-def _registered(layout: Layout) -> Iterator[tuple[int, str, str | None]]:
+def _registered(layout: Layout) -> Iterator[LiveSession]:
+    here = _pid_domain()
     for name in names_in(layout.sessions):
         if not name.removesuffix(".json").isdigit():
             continue  # beside a session's file there are others, such as <pid>.<hex>.key
         record = _record(layout.sessions / name)
         pid, folder, session = record.get("pid"), record.get("cwd"), record.get("sessionId")
-        if isinstance(pid, int) and isinstance(folder, str) and _is_alive(record):
-            yield pid, folder, session if isinstance(session, str) else None
+        if not isinstance(pid, int) or not isinstance(folder, str):
+            continue
+        found = LiveSession(pid, folder, session if isinstance(session, str) else None)
+        domain = record.get("pidDomain")
+        if isinstance(domain, str) and domain != here:
+            with contextlib.suppress(FileNotFoundError):  # it has just ended
+                written = os.lstat(layout.sessions / name).st_mtime
+                yield replace(found, last_written=written)
+        elif _is_alive(record):
+            yield found
 
 
 def _record(path: Path) -> dict[str, object]:
@@ -87,13 +106,13 @@ def _is_alive(record: dict[str, object]) -> bool:
     return record.get("procStart") in (None, "", fields[19])
 
 
-def _claude_processes() -> Iterator[tuple[int, str, None]]:
+def _claude_processes() -> Iterator[LiveSession]:
     """Processes named claude with their folders: older clients register nowhere."""
     for pid, name in _processes():
         if name.removesuffix(".exe") in ("claude", "node"):
             with contextlib.suppress(*_CLOSED):
                 if _is_claude(_command(pid)):
-                    yield pid, client_spelling(_folder(pid)), None
+                    yield LiveSession(pid, client_spelling(_folder(pid)))
 
 
 def _is_claude(command: list[str]) -> bool:
@@ -103,6 +122,20 @@ def _is_claude(command: list[str]) -> bool:
     runs_script = os.path.basename(script) == "claude" or "claude-code" in script
     name = os.path.basename(program).removesuffix(".exe")
     return name == "claude" or (name == "node" and runs_script)
+
+
+def _pid_domain() -> str:
+    """Where a pid of this process means something, spelled as the client does in its records."""
+    if os.name == "nt":
+        return f"linux:{socket.gethostname().lower()}"
+    if not HAS_PROC:
+        return "linux"
+    machine = namespace = ""  # a system may have neither
+    with contextlib.suppress(OSError):
+        machine = Path("/etc/machine-id").read_text("utf-8", "replace").strip()
+    with contextlib.suppress(OSError):
+        namespace = os.readlink("/proc/self/ns/pid")
+    return f"linux:{machine}:{namespace}"
 
 
 # -- the process table -----------------------------------------------------------------

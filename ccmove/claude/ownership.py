@@ -20,21 +20,12 @@ from functools import cache, cached_property
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, may_be_name_of, possible_names, sieve
-from ccmove.claude.reading import ignores_case
-from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, Item, ProjectDirectory, State
+from ccmove.claude.reading import ignores_case, refuse_link
+from ccmove.claude.state import SESSION_ID, Item, ProjectDirectory, State
 from ccmove.rewrite.pathmap import PathMap, is_windows
-from ccmove.text import command_line, plural
 
 BY_TRANSCRIPTS = "its transcripts"
-
-
-@dataclass(frozen=True, slots=True)
-class LeftAlone:
-    """Something that names OLD and stays as it is."""
-
-    file: str
-    what: str
-    hint: str = ""
+BY_NAME = "its name, which nobody else claims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,56 +36,20 @@ class Ledger:
     owners: dict[str, set[str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """What one path of the move owns of a directory."""
-
-    path: str
-    new_path: str
-    entries: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Portion:
-    """What of a directory goes to one place: the whole of it, or the shares of some paths."""
-
-    directory: ProjectDirectory
-    target: str  # the name of the directory under `projects` that it goes to
-    shares: tuple[Share, ...]
-    whole: bool
-    heir: str | None = None  # who has the rest, where that is a single path
-
-    @property
-    def entries(self) -> tuple[str, ...]:
-        return tuple(entry for share in self.shares for entry in share.entries)
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What moves, and the reasons for what is taken or left."""
-
-    portions: list[Portion] = field(default_factory=list)
-    left_alone: list[LeftAlone] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def find_portions(
-    state: State, paths: PathMap, history_paths: Iterable[str], ledger: Ledger
-) -> Findings:
-    """Every directory, or part of one, that belongs to the moves."""
-    prompts = list(history_paths)
-    for path in dict.fromkeys([*(old for old, _ in paths.moves), *prompts, *state.config_paths]):
-        new = paths.map(path)
-        if new is not None:  # neither a directory that is moved nor where it goes may be a link
-            state.refuse_links_named([*possible_names(path), encode(new)])
+def cases_of_moves(
+    state: State, paths: PathMap, prompts: Iterable[str], ledger: Ledger
+) -> list[Case]:
+    """Every directory that may concern the moves; `prompts` are paths that the history names."""
     listed = [(path, "the prompt history") for path in prompts if paths.covers(path)]
     listed += [(path, "the config file") for path in state.config_paths]
+    for path in dict.fromkeys([*(old for old, _ in paths.moves), *(path for path, _ in listed)]):
+        new = paths.map(path)
+        if new is not None:  # neither a directory that is moved nor where it goes may be a link
+            for name in (*possible_names(path), encode(new)):
+                refuse_link(state.layout.projects / name)
     evidence = Evidence(state.layout, ledger, paths, listed)
-    findings = Findings()
-    for name in state.directory_names:
-        if evidence.may_concern(name):
-            _judge(Case(evidence, state.directory(name)), findings)
-    return findings
+    names = filter(evidence.may_concern, state.directory_names)
+    return [Case(evidence, state.directory(name)) for name in names]
 
 
 def session_of(name: str) -> str:
@@ -133,6 +88,7 @@ class Evidence:
     ) -> None:
         self.paths = paths
         self.ledger = ledger
+        self.exists = cache(folder_exists)
         self._folds = ignores_case(layout.projects)
         self._lower = PathMap(tuple((old.lower(), new.lower()) for old, new in paths.moves))
         self._listed = self._by_name(listed)
@@ -140,15 +96,14 @@ class Evidence:
             self._listed[self.fold(name)] += [(path, "an earlier move") for path in sorted(owners)]
         self._others = self._by_name((path, "a list") for path in others)
         olds = [spelled for old, _ in paths.moves for spelled in _spellings(old)]
+        self._asked = self._by_name((old, BY_NAME) for old in olds if paths.covers(old))
         self._passes = sieve(*map(self.fold, olds))
-        self._asked = self._by_name((old, "its name, which nobody else claims") for old in olds)
-        self.exists = cache(folder_exists)
 
     def _by_name(self, listed: Iterable[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
         """By each name that some client gives the path; a long name's unknown suffix is none."""
         found: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for path, evidence in listed:
-            for name in {self.fold(name) for name in possible_names(path)}:
+            for name in set(map(self.fold, possible_names(path))):
                 found[name].append((path, evidence))
         return found
 
@@ -180,15 +135,13 @@ class Evidence:
         index = [path for path in sorted(directory.index_paths) if self.fits(directory.name, path)]
         listed = [*self._listed.get(name, ()), *((path, "its index") for path in index)]
         for path, evidence in listed:
-            stays = self.exists(path) and not self.is_other_case(path)
-            if self.paths.covers(path) or stays:
+            if self.paths.covers(path) or (self.exists(path) and not self.is_other_case(path)):
                 claims.setdefault(path, evidence)
         if not claims:
-            claims.update((p, e) for p, e in self._asked.get(name, ()) if self.paths.covers(p))
+            claims = dict(self._asked.get(name, ()))
         if not claims:
             left = [*listed, *self._others.get(name, ())]
-            living = [(path, evidence) for path, evidence in left if self.exists(path)]
-            claims.update(living or left)
+            claims = dict([claim for claim in left if self.exists(claim[0])] or left)
         return claims
 
     def fold(self, name: str) -> str:
@@ -222,6 +175,10 @@ class Case:
             return moved_here
         return item.path if self.evidence.fits(self.directory.name, item.path) else None
 
+    def owner(self, item: Item) -> str | None:
+        """Whose an entry is; None when nothing says so."""
+        return self.owner_of.get(session_of(item.name))
+
     @cached_property
     def ranked(self) -> tuple[str, ...]:
         """The paths with a claim, those with a folder first: the first has what nobody owns."""
@@ -229,15 +186,9 @@ class Case:
 
     def items_of(self, path: str) -> Iterator[Item]:
         """What of the directory is this path's, with what nobody owns if it is the first."""
-        default = self.ranked[0]
         for item in self.directory.items:
-            if (self.owner_of.get(session_of(item.name)) or default) == path:
+            if (self.owner(item) or self.ranked[0]) == path:
                 yield item
-
-    def target(self, path: str) -> str:
-        """The name of the directory that has this path's sessions after the move."""
-        new = self.paths.map(path)
-        return encode(new) if new is not None else self.directory.name
 
     @cached_property
     def along(self) -> list[str]:
@@ -247,71 +198,17 @@ class Case:
         gone = [path for path in self.staying if self.evidence.exists(path) is False]
         return gone if len(self.moving) == 1 and gone == self.staying else []
 
+    def target(self, path: str) -> str:
+        """The name of the directory that has this path's sessions after the move."""
+        new = self.paths.map(path)
+        return encode(new) if new is not None else self.directory.name
+
+    def is_here(self, name: str) -> bool:
+        """Whether that is the name of this directory, in the letters that count here."""
+        return self.evidence.fold(name) == self.evidence.fold(self.directory.name)
+
+    @property
     def stays_together(self) -> bool:
         """Whether everyone who has a claim is in one directory after the move, too."""
-        targets = {self.target(path) for path in self.claims if path not in self.along}
+        targets = (self.target(path) for path in self.claims if path not in self.along)
         return len(set(map(self.evidence.fold, targets))) == 1
-
-    def share(self, path: str) -> Share:
-        """What is this path's; a path without others beside it has everything."""
-        alone = len(self.claims) - len(self.along) == 1
-        entries = [
-            item.name
-            for item in self.directory.items
-            if alone or self.owner_of.get(session_of(item.name)) == path
-        ]
-        new_path = self.paths.map(path)
-        assert new_path is not None  # only paths of the move have shares
-        return Share(path, new_path, tuple(entries))
-
-    def unowned(self) -> list[str]:
-        """Entries of which nothing says whose they are; index and memory are dealt with."""
-        return [
-            item.name
-            for item in self.directory.items
-            if item.name not in (INDEX, MEMORY) and not self.owner_of.get(session_of(item.name))
-        ]
-
-
-def _judge(case: Case, findings: Findings) -> None:
-    name = case.directory.name
-    if not case.claims:
-        findings.notes.append(f"{name}: left, nothing says that it belongs to a path of the move")
-    elif not case.moving:
-        findings.notes.append(f"{name}: left, it belongs to {', '.join(case.staying)}")
-    else:
-        findings.notes.extend(f"{name}: {path} by {case.claims[path]}" for path in case.moving)
-        findings.notes.extend(
-            f"{name}: also the sessions of {path}, whose folder is gone" for path in case.along
-        )
-        shares = [case.share(path) for path in case.moving]
-        if case.stays_together():
-            target = case.target(case.moving[0])
-            findings.portions.append(Portion(case.directory, target, tuple(shares), True))
-        else:
-            findings.portions.extend(_parts(case, shares))
-            findings.left_alone.extend(_left_behind(case, {share.new_path for share in shares}))
-
-
-def _parts(case: Case, shares: list[Share]) -> Iterator[Portion]:
-    fold = case.evidence.fold
-    here = [s.new_path for s in shares if fold(case.target(s.path)) == fold(case.directory.name)]
-    heirs = [*case.staying, *here]
-    heir = heirs[0] if len(heirs) == 1 else None
-    for target in dict.fromkeys(case.target(share.path) for share in shares):
-        going = tuple(share for share in shares if case.target(share.path) == target)
-        yield Portion(case.directory, target, going, False, heir)
-
-
-def _left_behind(case: Case, new_paths: set[str]) -> Iterator[LeftAlone]:
-    """What stays in a directory that is shared, and how to bring it along where that is likely."""
-    others = ", ".join(case.staying) or "several paths of this move"
-    for entry in case.unowned():
-        what = f"in a directory shared with {others}; nothing says whose it is"
-        yield LeftAlone(str(case.directory.path / entry), what)
-    for path in case.staying:
-        if case.claims[path] == BY_TRANSCRIPTS and not os.path.lexists(path):
-            number = sum(owner == path for owner in case.owner_of.values())
-            what = f"{plural(number, 'session')} of {path}, whose folder is gone"
-            hint = command_line(["ccmove", path, *new_paths]) if len(new_paths) == 1 else ""
-            yield LeftAlone(str(case.directory.path), what, hint)

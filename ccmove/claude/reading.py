@@ -25,6 +25,8 @@ from ccmove.text import readable_size
 if TYPE_CHECKING:
     from ccmove.claude.layout import Layout
 
+Read = Callable[[int, int], bytes]  # (offset, length) -> bytes
+
 LARGEST_DOCUMENT = 1 << 30
 _BLOCK = 1 << 20
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
@@ -197,7 +199,7 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
     return Document(path, data, seen)
 
 
-def reader(fd: int) -> Callable[[int, int], bytes]:
+def reader(fd: int) -> Read:
     """Read by offset from an open file; a short answer only at its end."""
 
     def read(offset: int, length: int) -> bytes:
@@ -217,9 +219,14 @@ def sha256_of(path: Path, size: int | None = None) -> str:
     fd = open_regular(path)
     if fd is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    digest, left = hashlib.sha256(), sys.maxsize if size is None else size
-    with open(fd, "rb", buffering=0) as file:
-        while block := file.read(min(_BLOCK, left)):
-            digest.update(block)
-            left -= len(block)
+    digest = hashlib.sha256()
+    with open(fd, "rb", buffering=0):
+        add_to_hash(digest, reader(fd), 0, sys.maxsize if size is None else size)
     return digest.hexdigest()
+
+
+def add_to_hash(digest: hashlib._Hash, read: Read, start: int, end: int) -> None:
+    """Add these bytes of a file, as far as it goes."""
+    while start < end and (block := read(start, min(_BLOCK, end - start))):
+        digest.update(block)
+        start += len(block)

@@ -12,8 +12,8 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,13 @@ from ccmove.claude.reading import (
     directory,
     history_file,
     links_refused,
-    names_in,
     open_regular,
     read_document,
-    refuse_link,
 )
-from ccmove.errors import RefusedError, look_at
+from ccmove.errors import CcmoveError, RefusedError, describe, look_at
 from ccmove.rewrite.history import LONGEST_LINE
 from ccmove.rewrite.jsonspan import NotJsonError, loads
+from ccmove.rewrite.pathmap import is_windows
 
 INDEX = "sessions-index.json"
 ALIASES = ".session-aliases"
@@ -106,10 +105,10 @@ class ProjectDirectory:
     def transcripts(self) -> tuple[Item, ...]:
         return tuple(item for item in self.items if item.is_transcript)
 
-    def named_paths(self) -> dict[str, int]:
-        """Paths named by transcripts that really encode to this directory, with their number."""
-        named = Counter(item.path for item in self.transcripts if item.path is not None)
-        return {path: n for path, n in named.items() if may_be_name_of(self.name, path)}
+    def named_paths(self) -> set[str]:
+        """Paths named by transcripts that really encode to this directory."""
+        named = {item.path for item in self.transcripts if item.path is not None}
+        return {path for path in named if may_be_name_of(self.name, path)}
 
 
 def read_directory(path: Path) -> ProjectDirectory:
@@ -149,9 +148,37 @@ def _index_paths(index: Document) -> frozenset[str]:
     return frozenset(value for value in found if type(value) is str)
 
 
-def is_of_a_session(name: str) -> bool:
-    """Whether an entry of a project directory is a transcript, or the folder of a session."""
-    return name.endswith(".jsonl") or SESSION_ID.match(name) is not None
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be read."""
+
+    file: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Which paths the config file, the history, plugins and jobs name, and how often each."""
+
+    named: dict[str, Counter[str]] = field(default_factory=dict)
+    values: list[str] = field(default_factory=list)  # paths inside the config file's entries
+    repositories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, path: str, place: str, number: int = 1) -> None:
+        self.named.setdefault(path, Counter())[place] += number
+
+    @contextlib.contextmanager
+    def problems_of(self, file: Path) -> Iterator[None]:
+        """What can't be read is a problem, and must not hide the rest."""
+        try:
+            yield
+        except (CcmoveError, NotJsonError, OSError) as error:
+            what = describe(error) if isinstance(error, OSError) else str(error)
+            self.problems.append(Problem(str(file), what))
+
+
+# -- the look ------------------------------------------------------------------------------
 
 
 class State:
@@ -173,33 +200,18 @@ class State:
         except NotADirectoryError:
             raise RefusedError(f"{projects} is not a directory", look_at(projects)) from None
 
-    def refuse_links_named(self, names: Iterable[str]) -> None:
-        """A link in the place of a project directory that is to be moved, or of its target."""
-        for name in names:
-            refuse_link(self.layout.projects / name)
-
     def directory(self, name: str) -> ProjectDirectory:
         if name not in self._directories:
             self._directories[name] = read_directory(self.layout.projects / name)
         return self._directories[name]
 
-    @cached_property
-    def beside_sessions(self) -> dict[str, list[str]]:
-        """For every project directory what is in it beside transcripts and sessions' folders.
+    def alias_files(self) -> list[Path]:
+        """The aliases of every project.
 
-        One that is closed to us, such as root's, can't stop the move of another project.
+        A directory that is closed to us, such as root's, can't stop the move of another project.
         """
-        found: dict[str, list[str]] = {}
-        for name in self.directory_names:
-            with contextlib.suppress(PermissionError):
-                entries = names_in(self.layout.projects / name)
-                found[name] = [entry for entry in entries if not is_of_a_session(entry)]
-        return found
-
-    def directories_with(self, entry: str) -> list[Path]:
-        """The project directories in which there is such an entry beside the sessions."""
-        found = (name for name, entries in self.beside_sessions.items() if entry in entries)
-        return [self.layout.projects / name for name in found]
+        files = [self.layout.projects / name / ALIASES for name in self.directory_names]
+        return [file for file in files if os.path.lexists(file)]
 
     @cached_property
     def config(self) -> Document | None:
@@ -241,10 +253,6 @@ class State:
                 found[path] = number + 1, max(last, int(moment) * 1_000_000 if is_date else 0)
         return found
 
-    def history_paths(self) -> dict[str, int]:
-        """Every `project` of the history with its number of lines."""
-        return {path: number for path, (number, _) in self.prompts.items()}
-
     def _history_lines(self) -> Iterator[bytes]:
         """The lines of the history, but for those that are too long to be prompts."""
         fd = open_regular(history_file(self.layout))
@@ -258,6 +266,37 @@ class State:
                     yield line
                 too_long = not ends
 
+    @cached_property
+    def lists(self) -> Lists:
+        """Which paths config file, history, plugins and jobs name."""
+        lists, layout = Lists(), self.layout
+        with lists.problems_of(layout.config_file):
+            for path, entry in members(self.config_values, "projects").items():
+                lists.add(path, "config")
+                lists.values.extend(value for value in _absolute_paths(entry) if value != path)
+            for name, listed in members(self.config_values, "githubRepoPaths").items():
+                lists.repositories[name] = tuple(_absolute_paths(listed))
+                for path in lists.repositories[name]:
+                    lists.add(path, "repository")
+        with lists.problems_of(layout.history):
+            for path, (number, _) in self.prompts.items():
+                lists.add(path, "prompts", number)
+        with lists.problems_of(layout.plugins):
+            for installs in members(_parsed(layout.plugins), "plugins").values():
+                for install in installs if isinstance(installs, list) else ():
+                    if isinstance(path := get(install, "projectPath"), str):
+                        lists.add(path, "plugins")
+        for file in sorted(layout.jobs.glob("*/state.json")):
+            with lists.problems_of(file):
+                job = _parsed(file)
+                folders = [get(job, key) for key in ("cwd", "originCwd", "worktreePath")]
+                for folder in set(_absolute_paths(folders)):
+                    lists.add(folder, "jobs")
+        return lists
+
+
+# -- values of JSON ------------------------------------------------------------------------
+
 
 def get(record: object, key: str) -> Any:
     """The value of a key; None of what is no object."""
@@ -268,3 +307,19 @@ def members(record: object, key: str) -> dict[str, Any]:
     """The object that a key has; an empty one when it has none."""
     value = get(record, key)
     return value if isinstance(value, dict) else {}
+
+
+def _parsed(file: Path) -> Any:
+    document = read_document(file)
+    return loads(document.text) if document is not None else None
+
+
+def _absolute_paths(value: object) -> Iterator[str]:
+    """Every absolute path in a JSON value; a number is a string of another class here."""
+    waiting = [value]  # no recursion: hostile values are deep
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, dict | list):
+            waiting += current.values() if isinstance(current, dict) else current
+        elif type(current) is str and (current.startswith("/") or is_windows(current)):
+            yield current

@@ -177,8 +177,7 @@ def _print(call: Call, result: Any) -> int:
         _give_up_on(sys.stdout)
         message = f"the output could not be written: {error.strerror}"
         if done:  # and stays done
-            _, listed = in_words(run("ccmove", "backups"), config_dir=call.printer.config_dir)
-            message += f"; the run itself was done: {listed}"
+            message += f"; the run itself was done: {call.printer.typed('backups')}"
         try:
             call.printer.err.write(f"ccmove: {printable(message)}\n")
         except OSError:

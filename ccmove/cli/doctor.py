@@ -63,7 +63,7 @@ def doctor_command(
     if plan and (fix or call.printer.as_json):
         raise UsageError("--plan goes with neither --fix nor --json")
     layout, bar = call.find_layout(), call.progress(counts=True)
-    command = CommandLine(call.printer.config_dir)
+    command = call.printer.typed
 
     def doctor() -> Examination:
         survey = look(layout, bar.of("looking at projects"))
@@ -98,7 +98,7 @@ def _about(found: Examination, subjects: tuple[str, ...]) -> Examination:
         names |= {finding.subject, *finding.names}
     wanted: set[str] = set()
     for typed in subjects:
-        wanted |= find_subject("doctor", typed, names, survey.by_path)
+        wanted |= find_subject(typed, names, survey.by_path)
     kept = [f for f in found.findings if wanted.intersection((f.subject, *f.names))]
     return replace(found, findings=tuple(kept))
 
@@ -193,24 +193,24 @@ def repair(
 ) -> Repair:
     """Make all chosen moves in one transaction; what is refused by itself is left out and named."""
 
-    def move_all(chosen: Chosen, *, dry_run: bool = dry_run) -> Result | None:
+    def move_all(chosen: Chosen, **wanted: bool) -> Result | None:
         pairs = [Pair(f.subject, new, f.subject) for f, new in chosen]
-        return move(layout, pairs, dry_run=dry_run, allow_live=allow_live) if pairs else None
+        return move(layout, pairs, None, **wanted) if pairs else None
 
     notes = [*examination.notes]
     try:
-        result = move_all(chosen)
+        result = move_all(chosen, dry_run=dry_run, allow_live=allow_live)
     except RefusedError:
         taken = []
         for finding, new in chosen:
             try:
-                move_all([(finding, new)], dry_run=True)
+                move_all([(finding, new)], dry_run=True, allow_live=True)  # live is for all
                 taken.append((finding, new))
             except RefusedError as error:
                 notes.append(f"{error.message}: {command(finding.subject, new)}")
         if len(taken) == len(chosen):
             raise
-        chosen, result = taken, move_all(taken)
+        chosen, result = taken, move_all(taken, dry_run=dry_run, allow_live=allow_live)
     paths = PathMap(tuple((finding.subject, new) for finding, new in chosen))
     done = [finding for finding, _ in chosen]
     left = [

@@ -101,7 +101,7 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
     """Where the project that was at a path may be now, the best first."""
     finder = Finder(survey)
     names = [*finder.lost, *survey.former]
-    known = resolve.find_subject("move", typed, names, survey.by_path)
+    known = resolve.find_subject(typed, names, survey.by_path)
     spelled = (os.path.realpath(typed), os.path.abspath(typed))
     olds = [path for path in spelled if resolve.at_or_below([path], known)][:1] or sorted(known)
     found = []

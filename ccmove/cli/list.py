@@ -39,7 +39,7 @@ def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing
     survey = look(call.find_layout(), call.progress(counts=True).of("looking at projects"))
     chosen = survey.projects
     if path is not None:
-        below = find_subject("list", path, survey.by_path, survey.by_path)
+        below = find_subject(path, survey.by_path, survey.by_path)
         chosen = [project for project in chosen if project.path in below]
     if missing:
         chosen = [project for project in chosen if project.is_missing]

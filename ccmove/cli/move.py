@@ -47,6 +47,11 @@ from ccmove.run.transaction import Progress, run_plan
 )
 @click.option("--desktop", is_flag=True, help="Also rewrite the desktop app's sessions.")
 @click.option(
+    "--merge",
+    is_flag=True,
+    help="Merge even if NEW is another project with sessions of its own.",
+)
+@click.option(
     "-y", "--yes", is_flag=True, help="With one path: take the only candidate, don't ask."
 )
 @options.allow_live
@@ -107,7 +112,8 @@ def read_pairs(source: str) -> list[Pair]:
         if len(paths) != 2 or not all(paths):
             message = f"{source}, line {number}: expected OLD<TAB>NEW"
             raise UsageError(message, "one tab between two paths")
-        pairs.append(resolve_pair(*map(os.path.expanduser, paths)))
+        old, new = map(os.path.expanduser, paths)
+        pairs.append(resolve_pair(old, new, f"{source}, line {number}"))
     if not pairs:
         raise UsageError(f"{source} names no moves", "write a line OLD<TAB>NEW for each")
     return pairs
@@ -135,7 +141,7 @@ def move(
             run("ccmove", "--config-dir", "DIR", "OLD", "NEW"),
         )
     named = [path for pair in pairs for path in (*pair.real, *pair.typed)]
-    warnings = resolve.refuse_live(layout, named, only_warn=allow_live or dry_run)
+    warnings = resolve.refuse_live(layout, named, allow=allow_live, dry_run=dry_run)
     folders = tuple((pair.old, pair.new) for pair in pairs)
     request = Request(resolve.known_moves(layout, pairs), folders=folders, **wanted)
 
@@ -144,13 +150,24 @@ def move(
             progress("reading", done, size_of(layout.history))
 
     def make_plan() -> Plan:
-        plan = plan_move(layout, request, read_ledger(layout), tick)
-        if not (plan.projects or plan.writes or plan.history):  # a folder alone is not Claude's
-            raise resolve.nothing_known(layout, request.moves)
+        ledger = read_ledger(layout)
+        plan = plan_move(layout, request, ledger, tick)
+        for pair, one, folder in zip(pairs, request.moves, folders, strict=True):
+            alone = plan
+            if pair.where and len(pairs) > 1 and not _has_part_in(plan, one[0]):
+                alone = plan_move(layout, replace(request, moves=(one,), folders=(folder,)), ledger)
+            if not (alone.projects or alone.writes or alone.history):  # a folder is not Claude's
+                raise resolve.nothing_known(layout, pair)
         return plan
 
     result = carry_out("moved", layout, request.moves, make_plan, dry_run, full, progress)
     return replace(result, warnings=(*warnings, *result.warnings))
+
+
+def _has_part_in(plan: Plan, old: str) -> bool:
+    """Whether sessions or prompts of OLD move, which is seen at once."""
+    prompts = [before for before, _ in plan.history.scan.counts] if plan.history else []
+    return bool(resolve.at_or_below([old], [*(move.path for move in plan.projects), *prompts]))
 
 
 def carry_out(
@@ -166,8 +183,9 @@ def carry_out(
     if dry_run:
         plan = make_plan()
         preflight(layout, plan)
-        earlier = read_journal(layout) and "an earlier run was interrupted: ccmove recover"
-        return Result("planned", layout, moves, plan, warnings=(earlier,) if earlier else ())
+        earlier = run("ccmove", "recover", text="an earlier run was interrupted")
+        warnings = (earlier,) if read_journal(layout) else ()
+        return Result("planned", layout, moves, plan, warnings=warnings)
     done = run_plan(layout, make_plan, full=full, progress=progress)
     repaired = tuple(worktrees.repair(done.plan))
     return Result(

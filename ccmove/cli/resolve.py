@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import os
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.live import live_sessions
+from ccmove.claude.live import LiveSession, live_sessions
+from ccmove.claude.ownership import folder_exists
 from ccmove.claude.state import State
-from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, again, look_at, run
+from ccmove.errors import (
+    CcmoveError,
+    Hint,
+    NothingKnownError,
+    RefusedError,
+    UsageError,
+    again,
+    look_at,
+    run,
+)
 from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
 
 USUAL = run("ccmove", "OLD", "NEW")
@@ -23,6 +35,7 @@ class Pair(NamedTuple):
     old: str
     new: str
     typed_old: str
+    where: str = ""  # the line of a list that it comes from
 
     @property
     def real(self) -> tuple[str, str]:
@@ -35,17 +48,18 @@ class Pair(NamedTuple):
         return (client_spelling(self.typed_old), client_spelling(self.new))
 
 
-def resolve_pair(old: str, new: str) -> Pair:
+def resolve_pair(old: str, new: str, where: str = "") -> Pair:
     """Absolute and real; OLD's missing tail stays as written."""
     for name, path in (("OLD", old), ("NEW", new)):
-        if not path.strip() or "\0" in path:
-            # An unset variable in a script; as a path it would mean the current folder.
-            raise UsageError(f"{name} is no path: {path!r}", USUAL)
+        if not path.strip():  # as a path it would mean the current folder
+            raise UsageError(f"{name} is empty (an unset variable?)", USUAL)
+        if "\0" in path:
+            raise UsageError(f"{name} is not a path: {path!r}", USUAL)
     typed, typed_new = (p if is_windows(p) else os.path.abspath(p) for p in (old, new))
     real, real_new = (p.rstrip("\\/") if is_windows(p) else os.path.realpath(p) for p in (old, new))
     if real == real_new and typed != typed_new:  # OLD was left behind as a link to NEW
         real = os.path.join(os.path.realpath(os.path.dirname(typed)), os.path.basename(typed))
-    return Pair(real, real_new, typed)
+    return Pair(real, real_new, typed, where)
 
 
 # -- may they be moved -----------------------------------------------------------------
@@ -58,11 +72,28 @@ def check_pairs(pairs: list[Pair], *, move_folder: bool, skip: bool) -> None:
         if olds.count(old) > 1:
             raise UsageError(f"{old} is to be moved twice", "leave one of the two lines out")
     for pair in pairs:
-        _check_shape(pair, move_folder)
-        if move_folder:
-            _check_folder(pair, {other.old for other in pairs})
-        elif not skip:
-            _check_existence(pair, {other.new for other in pairs})
+        try:
+            _check_shape(pair, move_folder)
+            if move_folder:
+                _check_folder(pair, {other.old for other in pairs})
+            elif not skip:
+                _check_existence(pair, {other.new for other in pairs})
+                _check_habit(pair)
+        except RefusedError as error:
+            raise _in_list(pair, error) from None
+
+
+def _in_list(pair: Pair, error: CcmoveError) -> CcmoveError:
+    """An error about one pair; in a list it names the line, where other paths have to stand."""
+    if not pair.where:
+        return error
+    hints = [
+        Hint(f"correct that line; {hint.text}: {', '.join(hint.instead.values())}")
+        if hint.instead
+        else hint
+        for hint in error.hints
+    ]
+    return type(error)(f"{pair.where}: {error.message}", *hints, details=error.details)
 
 
 def _check_shape(pair: Pair, move_folder: bool) -> None:
@@ -86,16 +117,27 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
 
 
 def _check_folder(pair: Pair, olds: set[str]) -> None:
-    if not os.path.isdir(pair.old):
+    is_link_to_new = os.path.islink(pair.old)  # any other was seen through
+    if is_link_to_new or not os.path.isdir(pair.old):
         gone = "is gone already" if os.path.isdir(pair.new) else "does not exist"
+        gone = f"is a symbolic link to {pair.new}" if is_link_to_new else gone
         raise RefusedError(
             f"{pair.old} {gone}, so there is no folder to rename",
-            run("ccmove", pair.old, pair.new, text="leave --move-folder out"),
+            again("leave --move-folder out", without=("-m", "--move-folder")),
         )
     if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
+        inside = _inside_new(pair)
+        is_free = os.path.isdir(pair.new) and not os.path.lexists(inside)
         raise RefusedError(
-            f"{pair.new} exists already, so {pair.old} can't get that name",
+            f"can't rename {pair.old} to {pair.new}: {pair.new} already exists",
+            again("to move it into that folder", instead={pair.new: inside}) if is_free else None,
             "choose another name, or move what is there out of the way",
+        )
+    if os.path.islink(pair.typed_old):
+        raise RefusedError(
+            f"{pair.typed_old} is a symbolic link to {pair.old}",
+            run("mv", pair.typed_old, pair.new, text="to rename the link alone"),
+            again("to rename the real folder", instead={pair.typed_old: pair.old}),
         )
 
 
@@ -125,6 +167,25 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
         )
 
 
+def _check_habit(pair: Pair) -> None:
+    """`mv OLD NEW/` brings OLD into a folder that exists: then NEW is not the project."""
+    inside = _inside_new(pair)
+    if not _is_checkout(pair.new) and _is_checkout(inside) and inside != pair.old:
+        raise RefusedError(
+            f"{pair.new} is not a repository, but {inside} is: mv probably moved the project there",
+            again("if so", instead={pair.new: inside}),
+            again(f"if it is really {pair.new}", ["--skip-path-check"]),
+        )
+
+
+def _is_checkout(folder: str) -> bool:
+    return os.path.lexists(os.path.join(folder, ".git"))
+
+
+def _inside_new(pair: Pair) -> str:
+    return os.path.join(pair.new, os.path.basename(pair.old))
+
+
 def _same_folder(pair: Pair) -> bool:
     try:
         return os.path.samefile(pair.old, pair.new)
@@ -135,25 +196,34 @@ def _same_folder(pair: Pair) -> bool:
 # -- is anybody there ------------------------------------------------------------------
 
 
-def refuse_live(layout: Layout, folders: list[str], *, only_warn: bool = False) -> list[str]:
-    """Refuse while a client runs in one of these folders, or only say so."""
+def refuse_live(
+    layout: Layout, folders: list[str], *, allow: bool = False, dry_run: bool = False
+) -> list[Hint]:
+    """Refuse while a client runs in one of these folders; where that is allowed, say it."""
     sessions = live_sessions(layout, folders)
-    lines = [
-        f"Claude Code is running in {session.folder} (pid {session.pid}"
-        f"{f', session {session.session}' if session.session else ''})"
-        for session in sessions
-    ]
-    if only_warn or not sessions:
-        return lines
-    hints = [
-        again("leave it (/exit), then"),
-        again("if it must go on meanwhile", ["--allow-live"]),
-    ]
+    lines = [_who_runs(session) for session in sessions]
+    if allow or not sessions:
+        return [Hint(line) for line in lines]
+    hints = [again("exit it (/exit), then")]
     if any(session.is_ancestor for session in sessions):
-        hints = [again("leave Claude Code (/exit), then run in a terminal")]
-    inside = ", and ccmove was started from inside that session"
-    reason = lines[0] + (inside if sessions[0].is_ancestor else "")
-    raise RefusedError(reason, *hints, details=lines[1:])
+        hints = [again("exit Claude Code (/exit), then run in a terminal")]
+    elif all(session.is_elsewhere for session in sessions):
+        hints.append(again("only if it is not running any more", ["--allow-live"]))
+    details = lines[1:] + (["the move will be refused until it is gone"] if dry_run else [])
+    raise RefusedError(lines[0], *hints, details=details)
+
+
+def _who_runs(session: LiveSession) -> str:
+    named = f", session {session.session}" if session.session else ""
+    where = f"{session.folder} (pid {session.pid}{named})"
+    if session.last_written is None:
+        inside = ", and ccmove was started from inside that session" if session.is_ancestor else ""
+        return f"Claude Code is running in {where}{inside}"
+    written = datetime.datetime.fromtimestamp(session.last_written, datetime.UTC)
+    return (
+        f"Claude Code was started in {where} in another container or on another machine; whether "
+        f"it is still running can't be checked from here, last sign of it: {written:%F %H:%M} UTC"
+    )
 
 
 # -- is anything known -----------------------------------------------------------------
@@ -171,18 +241,17 @@ def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...
     return tuple(chosen(pair) for pair in pairs)
 
 
-def nothing_known(layout: Layout, moves: Iterable[tuple[str, str]]) -> NothingKnownError:
+def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
     """There is nothing to move: NEW has it already, or another OLD was meant."""
-    old, new = next(iter(moves))
-    known = known_paths(State(layout))
+    known, (old, new) = known_paths(State(layout)), pair.real
     if new in known:
-        what = f"nothing is known about {old}, and {new} has its state already"
-        return NothingKnownError(what, WHAT_IS_KNOWN)
-    return _unknown(old, known, lambda meant: again("did you mean", instead={old: meant}))
+        what = f"Claude Code has no data for {old}, and {new} has its state already"
+        return _in_list(pair, NothingKnownError(what, WHAT_IS_KNOWN))
+    return _in_list(pair, _unknown(old, known, only_lost=True))
 
 
-def find_subject(command: str, typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:
-    """Those of the names that are what was typed for a command, or below it.
+def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:
+    """Those of the names that are what was typed, or below it.
 
     NothingKnownError with the nearest of these paths when there is none.
     """
@@ -192,9 +261,7 @@ def find_subject(command: str, typed: str, names: Iterable[str], paths: Iterable
     if not found and os.sep not in typed:  # the bare name of a folder
         found = {name for name in names if os.path.basename(name) == typed}
     if not found:
-        raise _unknown(
-            path, paths, lambda meant: run("ccmove", command, meant, text="did you mean")
-        )
+        raise _unknown(path, paths)
     return found
 
 
@@ -205,18 +272,21 @@ def at_or_below(bases: Iterable[str], paths: Iterable[str]) -> set[str]:
 
 def known_paths(state: State, *, history: bool = True) -> set[str]:
     """Every project path that the config file, the history or the transcripts name."""
-    known = {*state.config_paths, *(state.history_paths() if history else ())}
+    known = {*state.config_paths, *(state.prompts if history else ())}
     for name in state.directory_names:
         known.update(state.directory(name).named_paths())
     return known
 
 
-def _unknown(path: str, known: Iterable[str], meant: Callable[[str], Hint]) -> NothingKnownError:
-    """Names the known paths most like this one: the same last component counts most."""
-    last = os.path.basename(path).lower()
-    same_name = sorted(p for p in known if os.path.basename(p).lower() == last)
-    alike = difflib.get_close_matches(path, sorted(known), n=3, cutoff=0.7)
-    near = list(dict.fromkeys([*same_name[:3], *alike]))[:3]
-    hint = meant(near[0]) if near else WHAT_IS_KNOWN
-    others = [f"also known: {path}" for path in near[1:]]
-    return NothingKnownError(f"nothing is known about {path}", hint, details=others)
+def _unknown(path: str, known: Iterable[str], *, only_lost: bool = False) -> NothingKnownError:
+    """Names the known paths whose last component is most like this one's, lost ones first."""
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for other in sorted(known):
+        by_name[os.path.basename(other).lower()].append(other)
+    names = difflib.get_close_matches(os.path.basename(path).lower(), by_name, n=3)
+    alike = [other for name in names for other in by_name[name]]
+    near = sorted(alike, key=lambda other: folder_exists(other) is not False)[:3]
+    what, hint = f"Claude Code has no data for {path}", WHAT_IS_KNOWN
+    if near and not (only_lost and folder_exists(near[0])):
+        hint = again("did you mean", instead={path: near.pop(0)})
+    return NothingKnownError(what, hint, details=[f"also known: {other}" for other in near])

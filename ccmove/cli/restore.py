@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 
 import click
@@ -13,14 +14,14 @@ from ccmove.cli.boundary import Call
 from ccmove.cli.move import carry_out
 from ccmove.cli.recover import recover
 from ccmove.cli.resolve import refuse_live
-from ccmove.errors import NothingKnownError, RefusedError, UsageError, run
+from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, run
 from ccmove.plan.model import Plan
 from ccmove.report.result import Result
+from ccmove.rewrite.pathmap import are_nested
 from ccmove.run import backups
 from ccmove.run.manifest import ID_PATTERN, Manifest
 from ccmove.run.restore import plan_restore
 from ccmove.run.transaction import Progress
-from ccmove.text import command_line
 
 
 @options.command("restore")
@@ -47,25 +48,30 @@ def restore(
     # An interrupted run comes first: it may be the newest of all.
     settled = None if dry_run else recover(layout).settled
     manifest = _find(layout, identifier)
-    if not allow_live and not dry_run:
-        refuse_live(layout, [path for move in manifest.moves for path in move])
+    named = [path for move in manifest.moves for path in move]
+    warnings = refuse_live(layout, named, allow=allow_live, dry_run=dry_run)
     moves = manifest.paths.reversed().moves
 
     def make_plan() -> Plan:
         return plan_restore(layout, _find(layout, manifest.id))
 
     result = carry_out("restored", layout, moves, make_plan, dry_run, full, progress)
-    # The state is at the old path again; its folder is the user's to rename.
-    to_rename = [
-        f"the folder is still {now}; to rename it too: {command_line(['mv', now, then])}"
-        for now, then in moves
-        if not (dry_run or (result.plan and result.plan.folders))
-        and os.path.isdir(now)
-        and not os.path.lexists(then)
-    ]
-    return replace(
-        result, warnings=(*to_rename, *result.warnings), settled=settled or result.settled
-    )
+    warnings += [*([] if dry_run else _folders_to_rename(manifest, result.plan)), *result.warnings]
+    return replace(result, warnings=tuple(warnings), settled=settled or result.settled)
+
+
+def _folders_to_rename(manifest: Manifest, plan: Plan | None) -> Iterator[Hint]:
+    """The state is at the old path again; its folder is the user's to rename.
+
+    Not where something of NEW's own stays, and not another folder than was there at the move.
+    """
+    if plan is None or plan.folders:
+        return
+    for now, then in plan.moves:
+        came_back = any(are_nested(project.path, now) for project in plan.projects)
+        is_free = not os.path.lexists(then) and not manifest.own
+        if came_back and is_free and manifest.still_has(now):
+            yield run("mv", now, then, text=f"the folder is still {now}; to rename it too")
 
 
 def _find(layout: Layout, identifier: str | None) -> Manifest:

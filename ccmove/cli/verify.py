@@ -25,7 +25,7 @@ def verify_command(call: Call, path: str | None) -> Verification:
     Exits with 3 when nothing is known about PATH.
     """
     tick = call.progress(counts=True).of("looking at projects")
-    return verify(call.find_layout(), path, CommandLine(call.printer.config_dir), tick)
+    return verify(call.find_layout(), path, call.printer.typed, tick)
 
 
 def verify(
@@ -37,7 +37,7 @@ def verify(
     paths = sorted(survey.by_path)
     elsewhere: set[str] = set()
     if path is not None:
-        paths = sorted(find_subject("verify", path, paths, paths))
+        paths = sorted(find_subject(path, paths, paths))
         names = _names(survey, paths)
         findings = tuple(finding for finding in findings if _concerns(finding, names))
         elsewhere = {f.subject for f in findings if _is_elsewhere(layout, f, names)}

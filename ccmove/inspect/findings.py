@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
 from ccmove.inspect.survey import Survey
-from ccmove.text import command_line
+
+CommandLine = Callable[..., str]  # makes a command of ours of its words, for this very state
 
 
 class Kind(NamedTuple):
@@ -182,13 +184,3 @@ class Examination:
     @property
     def exit_code(self) -> int:
         return 1 if self.findings else 0
-
-
-class CommandLine:
-    """Commands as they have to be typed for this very state."""
-
-    def __init__(self, config_dir: str | None = None) -> None:
-        self._start = ["ccmove"] if not config_dir else ["ccmove", "--config-dir", config_dir]
-
-    def __call__(self, *words: str) -> str:
-        return command_line([*self._start, *words])

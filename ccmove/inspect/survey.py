@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.lists import read_lists
 from ccmove.claude.live import live_sessions
 from ccmove.claude.naming import may_be_name_of, uncut
 from ccmove.claude.ownership import Case, Evidence
@@ -111,7 +110,7 @@ class Survey:
     def __init__(self, layout: Layout, tick: Tick | None) -> None:
         self.layout = layout
         self._state = State(layout)
-        self.lists = read_lists(self._state)
+        self.lists = self._state.lists
         self.problems = self.lists.problems
         self.backups: list[Backup] = []  # oldest first
         with self.lists.problems_of(layout.backups):

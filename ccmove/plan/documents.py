@@ -15,7 +15,8 @@ from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
 from ccmove.claude.reading import names_in, read_document
 from ccmove.errors import LinkError, RefusedError, again, describe
-from ccmove.plan.model import LeftAlone, ProjectMove, Request, Write
+from ccmove.plan.model import LeftAlone, ProjectMove, Request
+from ccmove.plan.place import Placer
 from ccmove.rewrite import other
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
@@ -52,32 +53,26 @@ JOBS = Place("jobs/*/state.json", other.job, is_busy=daemon_is_running)
 PLACES = [Place("plugins/installed_plugins.json", other.plugins), JOBS]
 
 
-def other_documents(
-    layout: Layout,
-    request: Request,
-    folders: Iterable[Folder],
-    paths: PathMap,
-    names: NameMap,
-    left: list[LeftAlone],
-) -> Iterator[Write]:
-    """Documents beside index, history and config that change; `left` gets what can't be read."""
-    for path, rewrite in _rows(layout, request, folders):
+def rewrite_others(
+    placer: Placer, rows: Iterable[Row], paths: PathMap, names: NameMap
+) -> list[LeftAlone]:
+    """Plan the new texts of these files; what can't be read is left alone."""
+    left = []
+    for path, rewrite in rows:
         try:
             document = read_document(path)
-            if document is None:
-                continue
-            after = rewrite(document.text, paths, names).encode("utf-8", "surrogateescape")
+            if document is not None:
+                placer.draft(path, document).text = rewrite(document.text, paths, names)
         except (RefusedError, NotJsonError, OSError) as error:
-            if isinstance(error, LinkError) and path.is_relative_to(layout.config_dir):
+            if isinstance(error, LinkError) and path.is_relative_to(placer.layout.config_dir):
                 raise
             what = describe(error) if isinstance(error, OSError) else str(error)
             left.append(LeftAlone(str(path), f"can't be read as JSON: {what}", "look at it"))
-            continue
-        if after != document.data:
-            yield Write(path, path, "other", document.data, after, document.seen)
+    return left
 
 
-def _rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterator[Row]:
+def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterator[Row]:
+    """Every file that may be there beside index, history and config, and how it is rewritten."""
     for place in PLACES:
         if not place.is_busy(layout):
             yield from ((path, place.rewrite) for path in place.files(layout))

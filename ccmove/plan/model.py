@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Annotated
 
-from ccmove.claude.ownership import LeftAlone as LeftAlone
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Scan
 from ccmove.rewrite.pathmap import PathMap, is_root
@@ -53,12 +52,22 @@ class Request:
     project_files: bool = False
     desktop: bool = False
     move_folder: bool = False
+    merge: bool = False  # also with another project
     folders: tuple[tuple[str, str], ...] = ()  # the same paths as the system spells them
 
     @property
     def on_disk(self) -> tuple[tuple[str, str], ...]:
         """The moves as paths to open: a name that is not UTF-8 is spelled otherwise there."""
         return self.folders or self.moves
+
+
+@dataclass(frozen=True, slots=True)
+class LeftAlone:
+    """Something that names OLD and stays as it is."""
+
+    file: str
+    what: str
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +184,7 @@ class Plan(Undertaking):
 
     operations: tuple[Operation, ...] = ()
     moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
+    merged: tuple[tuple[str, int], ...] = ()  # each NEW with sessions of its own, and how many
     left_alone: tuple[LeftAlone, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # why each directory is taken or left, for -v

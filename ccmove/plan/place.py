@@ -8,11 +8,12 @@ as the very same one.
 
 from __future__ import annotations
 
+import filecmp
 import os
 import stat
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import zip_longest
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -25,73 +26,84 @@ from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
 
 MEMORY_FILE = "MEMORY.md"
-CHUNK = 1 << 20
 Move = tuple[Path, Path]  # where it is, where it goes
 
 
+@dataclass(slots=True)
 class Draft:
-    """A document that is on disk now, and the text that is planned for it."""
+    """A text that is planned, for a document that is on disk now or for one that is made."""
 
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self.text = document.text
-        self.mtime_ns: int | None = None
+    text: str
+    document: Document | None = None
+    mode: int = 0o600  # of one that is made
+    mtime_ns: int | None = None
+
+    @property
+    def after(self) -> bytes:
+        return self.text.encode("utf-8", "surrogateescape")
 
     def forget(self) -> None:
         """It is set aside: the backup gets it as it is."""
-        self.text, self.mtime_ns = self.document.text, None
-
-    def write(self, ends: Path) -> Write | None:
-        """The operation that this comes to; None when the bytes stay the same."""
-        after = self.text.encode("utf-8", "surrogateescape")
-        if after == self.document.data:
-            return None
-        path = self.document.path
-        place = "index" if INDEX in (path.name, ends.name) else "other"
-        before, seen = self.document.data, self.document.seen
-        return Write(path, ends, place, before, after, seen, mtime_ns=self.mtime_ns)
+        if self.document is not None:
+            self.text, self.mtime_ns = self.document.text, None
 
 
 class Placer:
     """Plans the operations that bring things together; what can't be decided is a conflict."""
 
     def __init__(self, layout: Layout, on_conflict: str = "refuse") -> None:
+        self.layout = layout
         self.projects = layout.projects
-        self.run = layout.run
         self.on_conflict = on_conflict
         self.tree = Tree(ignores_case=ignores_case(layout.projects))
         self.conflicts: list[tuple[Path, Path]] = []
         self.only_copies: list[Path] = []
         self._drafts: dict[Path, Draft] = {}  # by where each document is now
-        self._set_aside = 0
-        self._parked = 0
+        self._made: dict[Path, Draft] = {}  # by where each will be
+        self._set_aside = count()
+        self._parked = count()
         self._replaced: set[str] = set()  # sessions whose transcript was replaced
 
     # -- documents -------------------------------------------------------------------------
 
-    def draft(self, path: Path, known: Document | None = None) -> Draft | None:
-        """The draft of the document that is at `path` now, None when there is no such file."""
+    def draft(self, path: Path, known: Document | None = None) -> Draft:
+        """The draft of the document that is at `path` now."""
         if path not in self._drafts:
-            document = known or read_document(path)
-            if document is None:
-                return None
-            self._drafts[path] = Draft(document)
+            document = known or needed(path)
+            self._drafts[path] = Draft(document.text, document)
         return self._drafts[path]
 
-    def needed(self, path: Path) -> Draft:
-        """The draft of a document that was seen to be there a moment ago."""
-        draft = self.draft(path)
-        if draft is None:
-            raise StaleLookError(f"{path} is gone", again("run it again"))
-        return draft
+    def draft_at(self, path: Path) -> Draft | None:
+        """The draft of the file that will be at `path`; None when that is no regular file."""
+        now = self.tree.now(path)
+        if now is None:
+            return self._made.get(path)
+        return self.draft(now) if is_file(now) else None
+
+    def make(self, path: Path, text: str, mode: int) -> None:
+        """A file that is not there yet."""
+        self.tree.add_file(path)
+        self._made[path] = Draft(text, mode=mode)
 
     def writes(self) -> Iterator[Write]:
-        """What all this changes in documents."""
+        """What all this changes in documents that are on disk."""
         moved = self.tree.moved()
         for path, draft in self._drafts.items():
-            write = draft.write(ends_of(path, moved))
-            if write is not None:
-                yield write
+            document, after, ends = draft.document, draft.after, ends_of(path, moved)
+            if document is not None and after != document.data:
+                place, before, seen = self._place(path, ends), document.data, document.seen
+                yield Write(path, ends, place, before, after, seen, mtime_ns=draft.mtime_ns)
+
+    def made(self) -> Iterator[Write]:
+        """The files that are made."""
+        for path, draft in self._made.items():
+            yield Write(path, path, self._place(path), None, draft.after, mode=draft.mode)
+
+    def _place(self, *paths: Path) -> str:
+        if self.layout.real_config_file in paths:
+            return "config"
+        is_index = any(p.name == INDEX and p.parent.parent == self.projects for p in paths)
+        return "index" if is_index else "other"
 
     # -- places ----------------------------------------------------------------------------
 
@@ -102,32 +114,28 @@ class Placer:
         if not tree.has(final) or (occupant is not None and occupant == tree.now(path)):
             tree.rename(path, final)
         elif tree.is_directory(path) and tree.is_directory(final):
-            self._merge(path, final)
-        elif not (self._is_joined(final) and self._join(path, final)):
+            # The index comes last: which entries it gets depends on which transcripts won.
+            for name in sorted(tree.names(path), key=lambda name: (name == INDEX, name)):
+                self.bring(path / name, final / name)
+            self.set_aside(path)
+        elif not (self.is_joined(final) and self._join(path, final)):
             self._resolve(path, final)
 
     def set_aside(self, path: Path, *, only_copy: bool = False) -> None:
         """Into the backup with it; the only copy of something is kept when others are pruned."""
-        aside = self.run / "aside" / str(self._set_aside)
-        self._set_aside += 1
+        aside = self.layout.run / "aside" / str(next(self._set_aside))
         self.tree.rename(path, aside)
         if only_copy:
             self.only_copies.append(aside)
 
     def park(self, path: Path) -> Path:
         """Out of the way for a while; where it is meanwhile."""
-        parked = self.run / "parked" / str(self._parked)
-        self._parked += 1
+        parked = self.layout.run / "parked" / str(next(self._parked))
         self.tree.rename(path, parked)
         return parked
 
-    def _merge(self, path: Path, final: Path) -> None:
-        # The index comes last: which entries it gets depends on which transcripts won.
-        for name in sorted(self.tree.names(path), key=lambda name: (name == INDEX, name)):
-            self.bring(path / name, final / name)
-        self.set_aside(path)
-
-    def _is_joined(self, final: Path) -> bool:
+    def is_joined(self, final: Path) -> bool:
+        """Whether two documents of this name become one."""
         if not final.is_relative_to(self.projects):
             return False
         inside = final.relative_to(self.projects).parts[1:]
@@ -135,10 +143,9 @@ class Placer:
 
     def _join(self, path: Path, final: Path) -> bool:
         """Give the document that is there what only the other has; False when that can't be."""
-        ours_now, theirs_now = self.tree.now(path), self.tree.now(final)
-        if ours_now is None or theirs_now is None or not both_files(ours_now, theirs_now):
+        ours, theirs = self.draft_at(path), self.draft_at(final)
+        if ours is None or theirs is None:
             return False
-        ours, theirs = self.needed(ours_now), self.needed(theirs_now)
         if final.name == INDEX:
             try:
                 coming = index.entries(ours.text)
@@ -154,7 +161,7 @@ class Placer:
     def _resolve(self, path: Path, final: Path) -> None:
         """Two things of one name meet: the same bytes are no conflict."""
         source, occupant = self.tree.now(path), self.tree.now(final)
-        same = source is not None and occupant is not None and same_bytes(source, occupant)
+        same = source is not None and occupant is not None and same_content(source, occupant)
         if same or self.on_conflict == "keep-new":
             self._forget(source)
             self.set_aside(path, only_copy=not same)
@@ -172,12 +179,12 @@ class Placer:
 
     # -- project folders ---------------------------------------------------------------------
 
-    def rename_folders(self, moves: Iterable[Move], written: Iterable[Path] = ()) -> None:
+    def rename_folders(self, moves: Iterable[Move]) -> None:
         """Rename the projects' own folders, which are never merged with anything."""
+        written = [write.path for write in self.writes()]
 
         def park(path: Path) -> Path:
-            aside = path.with_name(f"{PARKED}{self._parked}")
-            self._parked += 1
+            aside = path.with_name(f"{PARKED}{next(self._parked)}")
             self.tree.rename_folder(path, aside, written)
             return aside
 
@@ -224,52 +231,46 @@ def arrange(
     """
     waiting = list(moves)
     while waiting:
-        places = Counter(path for path, _ in waiting)
-        targets = Counter(target for _, target in waiting)
-        inside = Counter(above for path, _ in waiting for above in path.parents)
-
-        def is_ready(
-            move: Move,
-            places: Counter[Path] = places,
-            targets: Counter[Path] = targets,
-            inside: Counter[Path] = inside,
-        ) -> bool:
-            path, target = move
-            taken = any(places[p] - (p == path) for p in (target, *target.parents))
-            missing = any(targets[p] for p in target.parents)
-            return not (taken or missing or inside[path])
-
-        ready = [move for move in waiting if is_ready(move)]
+        sources = {path for path, _ in waiting}
+        targets = {target for _, target in waiting}
+        around = {above for path in sources for above in path.parents}  # something is to leave it
+        ready = [
+            (path, target)
+            for path, target in waiting
+            if path not in around
+            and targets.isdisjoint(target.parents)
+            and sources.isdisjoint({target, *target.parents} - {path})
+        ]
         for path, target in ready:
             bring(path, target)
         waiting = [move for move in waiting if move not in ready]
         if not ready:
-            first = next(i for i, (path, _) in enumerate(waiting) if not inside[path])
+            first = next(i for i, (path, _) in enumerate(waiting) if path not in around)
             waiting[first] = (park(waiting[first][0]), waiting[first][1])
 
 
-# -- comparing -------------------------------------------------------------------------
+# -- the disk ------------------------------------------------------------------------------------
+
+
+def needed(path: Path) -> Document:
+    """A document that was seen to be there a moment ago."""
+    document = read_document(path)
+    if document is None:
+        raise StaleLookError(f"{path} is gone", again("run it again"))
+    return document
 
 
 def mode_of(path: Path) -> int:
     return stat.S_IMODE(os.lstat(path).st_mode)
 
 
-def both_files(one: Path, another: Path) -> bool:
-    return all(stat.S_ISREG(os.lstat(path).st_mode) for path in (one, another))
+def is_file(path: Path) -> bool:
+    """Whether it is a regular file itself; a link to one is none."""
+    return stat.S_ISREG(os.lstat(path).st_mode)
 
 
-def same_bytes(one: Path, another: Path) -> bool:
-    """Whether both are regular files of the same content, or links to the same place."""
-    first, second = os.lstat(one), os.lstat(another)
-    if stat.S_ISLNK(first.st_mode) and stat.S_ISLNK(second.st_mode):
+def same_content(one: Path, another: Path) -> bool:
+    """Whether both are regular files of the same bytes, or links to the same place."""
+    if os.path.islink(one) and os.path.islink(another):
         return os.readlink(one) == os.readlink(another)
-    if not both_files(one, another) or first.st_size != second.st_size:
-        return False
-    return all(a == b for a, b in zip_longest(_blocks(one), _blocks(another)))
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    with open(path, "rb") as file:
-        while block := file.read(CHUNK):
-            yield block
+    return is_file(one) and is_file(another) and filecmp.cmp(one, another, shallow=False)

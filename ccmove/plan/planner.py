@@ -5,29 +5,20 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, sieve
-from ccmove.claude.ownership import Ledger, find_portions
+from ccmove.claude.ownership import Ledger, cases_of_moves
 from ccmove.claude.reading import Fingerprint, history_file, open_regular, reader
-from ccmove.claude.state import ALIASES, State
-from ccmove.errors import RefusedError
-from ccmove.plan.documents import moved_folders, other_documents
+from ccmove.claude.state import State
+from ccmove.errors import RefusedError, run
+from ccmove.plan.documents import moved_folders, rewrite_others, rows
 from ccmove.plan.left_alone import Search
-from ccmove.plan.model import (
-    LeftAlone,
-    Operation,
-    Plan,
-    ProjectMove,
-    Request,
-    Write,
-    WriteHistory,
-)
+from ccmove.plan.merges import merges
+from ccmove.plan.model import LeftAlone, Operation, Plan, Request, Write, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts
-from ccmove.plan.shares import Relocator
-from ccmove.plan.tree import ends_of
+from ccmove.plan.shares import Relocator, left_behind, portions_of, reasons
 from ccmove.rewrite import config, history
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.text import plural
@@ -42,54 +33,54 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     if request.only:
         paths = PathMap(request.moves, _nested(state, paths, ledger))
     prompts = _history(layout, paths, tick)
-    prompt_paths = [before for before, _ in prompts.scan.counts] if prompts is not None else []
-    found = find_portions(state, paths, prompt_paths, ledger)
+    prompt_paths = [before for before, _ in prompts.scan.counts]
+    cases = cases_of_moves(state, paths, prompt_paths, ledger)
 
     placer = Placer(layout, request.on_conflict)
-    relocator = Relocator(placer, paths)
-    relocator.relocate(found.portions, state.directories_with(ALIASES))
+    relocator = Relocator(placer, paths, [part for case in cases for part in portions_of(case)])
+    relocator.relocate(state.alias_files())
     refuse_conflicts(placer)
 
-    left = [*found.left_alone, *relocator.left_alone]
-    places = moved_folders(request, relocator.moves)
-    writes = [*placer.writes(), *_config(state, paths, left)]
-    writes += other_documents(layout, request, places, paths, relocator.names, left)
+    projects = relocator.moves
+    here = moved_folders(request, projects)
+    left = list(_transcripts_left(layout, sum(move.transcripts for move in projects)))
+    left += [row for case in cases for row in left_behind(case)]
+    left += [*relocator.left_alone, *_rewrite_config(state, paths, placer)]
+    left += rewrite_others(placer, rows(layout, request, here), paths, relocator.names)
+    merged = merges(state, request, paths, projects, ledger)
     folders = _folders(layout, request)
-    written = [write.path for write in writes]
-    placer.rename_folders(folders, written)
+    placer.rename_folders(folders)
 
-    watched = prompts.scan.watched if prompts is not None else ()
-    own = own_paths(state, paths, (*state.config_paths, *watched))
+    operations: list[Operation] = [*placer.writes(), *([prompts] if prompts.scan.lines else [])]
+    operations += [*placer.tree.operations, *placer.made()]
+    planned = {op.path: op.after for op in operations if isinstance(op, Write)}
     moved = placer.tree.moved()
-    operations: list[Operation] = [
-        replace(write, ends=ends_of(write.path, moved)) for write in writes
-    ]
-    if prompts is not None and prompts.scan.lines:
-        operations.append(prompts)
-    operations += [*placer.tree.operations, *relocator.made.values()]
-    planned = {write.path: write.after for write in (*writes, *relocator.made.values())}
-    left += Search(state, paths, request, places, planned, moved).everything()
+    left += Search(state, paths, request, here, planned, moved).everything()
+    own = own_paths(state, paths, (*state.config_paths, *prompts.scan.watched))
+    known = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
+    settings = [path for *pair, _ in here for path in pair] if request.project_files else []
     return Plan(
         kind="move",
         moves=paths.moves,
         kept=tuple(sorted(paths.kept)),
         operations=tuple(operations),
         moved=tuple(moved.items()),
-        projects=tuple(relocator.moves),
+        merged=merged,
+        projects=tuple(projects),
         folders=folders,
-        places=_places(request, relocator.moves),
-        fresh=fresh_pairs(paths, _known(state, prompts, relocator.moves), own),
+        places=tuple(dict.fromkeys(map(Path, settings))),
+        fresh=fresh_pairs(paths, known, own),
         own=own,
         only_copies=tuple(placer.only_copies),
-        left_alone=(*_transcripts_left(layout, relocator.moves), *left),
+        left_alone=tuple(left),
         warnings=tuple(_warnings(prompts)),
-        notes=tuple(found.notes),
+        notes=tuple(reason for case in cases for reason in reasons(case)),
     )
 
 
 def _nested(state: State, paths: PathMap, ledger: Ledger) -> frozenset[str]:
     """Known projects strictly below an OLD, which `--only` leaves where they are."""
-    known = {*state.config_paths, *state.history_paths()}
+    known = {*state.config_paths, *state.prompts}
     known.update(path for owners in ledger.owners.values() for path in owners)
     for name in state.directory_names:
         directory = state.directory(name)
@@ -97,35 +88,24 @@ def _nested(state: State, paths: PathMap, ledger: Ledger) -> frozenset[str]:
     return frozenset(path for path in known if any(tail_below(path, old) for old, _ in paths.moves))
 
 
-def _places(request: Request, projects: Iterable[ProjectMove]) -> tuple[Path, ...]:
-    """Project folders, before and after, in which the run may rewrite settings."""
-    if not request.project_files:
-        return ()
-    pairs = [*request.on_disk, *((move.path, move.new_path) for move in projects)]
-    return tuple(dict.fromkeys(Path(path) for pair in pairs for path in pair))
-
-
 # -- history -----------------------------------------------------------------------------------
 
 
-def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory | None:
+def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     """What changes in the history; its scan also knows which prompts NEW has already."""
     path = history_file(layout)
     fd = open_regular(path)
     if fd is None:
-        return None
+        return WriteHistory(path, history.Scan(), Fingerprint(0, 0, 0))
     try:
         seen = Fingerprint.of(os.fstat(fd))
-        own = PathMap(tuple((new, new) for _, new in paths.moves))
-        scan = history.scan(reader(fd), seen.size, paths, tick=tick, watch=own)
+        scan = history.scan(reader(fd), seen.size, paths, tick=tick, watch=_at_new(paths))
     finally:
         os.close(fd)
     return WriteHistory(path, scan, seen)
 
 
-def _warnings(prompts: WriteHistory | None) -> Iterator[str]:
-    if prompts is None:
-        return
+def _warnings(prompts: WriteHistory) -> Iterator[str]:
     if prompts.scan.unreadable:
         yield (
             f"{prompts.path}: {plural(prompts.scan.unreadable, 'line')} with the old path, but not "
@@ -136,29 +116,23 @@ def _warnings(prompts: WriteHistory | None) -> Iterator[str]:
         yield f"{prompts.path}: {number} longer than 64 MiB, left as found"
 
 
-def _known(
-    state: State, prompts: WriteHistory | None, projects: Iterable[ProjectMove]
-) -> Iterator[str]:
-    """Paths that something names and that may be in the move."""
-    yield from state.config_paths
-    yield from (before for before, _ in prompts.scan.counts) if prompts is not None else ()
-    yield from (move.path for move in projects)
-
-
 # -- what NEW had before ---------------------------------------------------------------------
+
+
+def _at_new(paths: PathMap) -> PathMap:
+    """Covers what is at or below a NEW."""
+    return PathMap(tuple((new, new) for _, new in paths.moves))
 
 
 def own_paths(state: State, paths: PathMap, listed: Iterable[str]) -> tuple[str, ...]:
     """Known paths at or below a NEW: what is added to those later is not OLD's."""
     known = set(listed)
-    for name in state.directory_names:
-        for _, new in paths.moves:
-            if sieve(new)(name):
-                directory = state.directory(name)
-                known.update(directory.named_paths(), directory.index_paths)
-                known.update([new] if name == encode(new) else [])
     news = [new for _, new in paths.moves]
-    return tuple(sorted(p for p in known if any(tail_below(p, new) is not None for new in news)))
+    for name in filter(sieve(*news), state.directory_names):
+        directory = state.directory(name)
+        known.update(directory.named_paths(), directory.index_paths)
+        known.update(new for new in news if name == encode(new))
+    return tuple(sorted(filter(_at_new(paths).covers, known)))
 
 
 def fresh_pairs(
@@ -179,20 +153,17 @@ def fresh_pairs(
 # -- the config file ---------------------------------------------------------------------------
 
 
-def _config(state: State, paths: PathMap, left: list[LeftAlone]) -> Iterator[Write]:
-    """The config file's new text; `left` gets what in it names a path of the move and stays."""
-    document = state.config
-    if document is None:
-        return
-    text = config.rewritten(document.text, paths)
-    for pointer, value in config.mentions(text, paths):
-        what = f"{pointer}: {value!r} contains the path but is not one"
-        hint = "edit it by hand if it should follow"
-        left.append(LeftAlone(str(state.layout.config_file), what, hint))
-    after = text.encode("utf-8", "surrogateescape")
-    if after != document.data:
-        path = document.path
-        yield Write(path, path, "config", document.data, after, document.seen)
+def _rewrite_config(state: State, paths: PathMap, placer: Placer) -> list[LeftAlone]:
+    """Plan its new text; what in it names a path of the move and stays is left alone."""
+    if state.config is None:
+        return []
+    draft = placer.draft(state.config.path, state.config)
+    draft.text = config.rewritten(draft.text, paths)
+    file, hint = str(state.layout.config_file), "edit it by hand if it should follow"
+    return [
+        LeftAlone(file, f"{pointer}: {value!r} contains the path but is not one", hint)
+        for pointer, value in config.mentions(draft.text, paths)
+    ]
 
 
 # -- the rest ----------------------------------------------------------------------------------
@@ -201,17 +172,18 @@ def _config(state: State, paths: PathMap, left: list[LeftAlone]) -> Iterator[Wri
 def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
     if not request.move_folder:
         return ()
-    for old, _ in request.on_disk:
+    for old, new in request.on_disk:
         if layout.config_dir.is_relative_to(old) or layout.real_config_file.is_relative_to(old):
+            there = PathMap(((old, new),)).map(str(layout.config_dir)) or layout.config_dir
             raise RefusedError(
-                f"{layout.config_dir} lies in {old}, which is to be renamed",
-                f"rename the folder yourself, then: ccmove --config-dir DIR {old} …",
+                f"{layout.config_dir} is in {old}, which is to be renamed",
+                run("mv", old, new, text="rename the folder yourself"),
+                run("ccmove", "--config-dir", there, old, new, text="then"),
             )
     return tuple((Path(old), Path(new)) for old, new in request.on_disk)
 
 
-def _transcripts_left(layout: Layout, projects: Iterable[ProjectMove]) -> Iterator[LeftAlone]:
-    number = sum(move.transcripts for move in projects)
+def _transcripts_left(layout: Layout, number: int) -> Iterator[LeftAlone]:
     if number:
         what = f"the old path stays inside {plural(number, 'transcript')}; "
         yield LeftAlone(str(layout.projects), what + "Claude Code goes by the directory")

@@ -1,4 +1,4 @@
-"""Portions of project directories -> the operations that bring them to their new places.
+"""What of each project directory moves, and the operations that bring it to its new place.
 
 Several moves happen as if at one moment, so swaps and chains need no special case. Of a directory
 that is shared only what is the moving project's goes; memory, which can't be told apart, is
@@ -8,120 +8,164 @@ copied.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ccmove.claude.ownership import Portion, session_of
-from ccmove.claude.reading import Document, is_there, read_document
-from ccmove.claude.state import ALIASES, INDEX, MEMORY
-from ccmove.errors import StaleLookError, again
-from ccmove.plan.model import LeftAlone, ProjectMove, Write
-from ccmove.plan.place import MEMORY_FILE, Draft, Placer, arrange, both_files, mode_of, same_bytes
+from ccmove.claude.ownership import BY_TRANSCRIPTS, Case, session_of
+from ccmove.claude.reading import is_there
+from ccmove.claude.state import INDEX, MEMORY, ProjectDirectory
+from ccmove.plan.model import LeftAlone, ProjectMove
+from ccmove.plan.place import Draft, Placer, arrange, mode_of, needed
 from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.text import command_line, plural
 
-Entries = list[tuple[str, str]]  # of an index: session, JSON text
+# -- what moves ----------------------------------------------------------------------------------
 
 
-class Relocation:
-    """One portion on its way."""
+@dataclass(slots=True)
+class Portion:
+    """What of a directory goes to one place: the whole of it, or the shares of some paths."""
 
-    def __init__(self, portion: Portion) -> None:
-        self.portion = portion
-        self.source: Path = portion.directory.path
-        self.target: Path = self.source.with_name(portion.target)
-        self.stays = self.source == self.target
-        self.whole = portion.whole
-        self.entries: Entries = []  # that it takes out of a shared index
+    directory: ProjectDirectory
+    shares: list[ProjectMove]
+    whole: bool
+    heir: str | None = None  # who has the rest, where that is a single path
+    listed: index.Entries = field(default_factory=list)  # what it takes out of a shared index
 
-    def names(self, paths: PathMap) -> NameMap:
-        return NameMap(((self.source.name, self.target.name),), paths)
+    @property
+    def source(self) -> Path:
+        return self.directory.path
+
+    @property
+    def target(self) -> Path:
+        return self.source.with_name(self.shares[0].target)
+
+    @property
+    def stays(self) -> bool:
+        return self.source == self.target
+
+    @property
+    def entries(self) -> list[str]:
+        return [entry for share in self.shares for entry in share.entries]
+
+
+def portions_of(case: Case) -> list[Portion]:
+    """All of the directory where everybody goes to one place, else a part for each place."""
+    shares = [_share(case, path) for path in case.moving]
+    if shares and case.stays_together:
+        return [Portion(case.directory, shares, True)]
+    heirs = [*case.staying, *(share.new_path for share in shares if case.is_here(share.target))]
+    heir = heirs[0] if len(heirs) == 1 else None
+    going: dict[str, list[ProjectMove]] = defaultdict(list)
+    for share in shares:
+        going[share.target].append(share)
+    return [Portion(case.directory, part, False, heir) for part in going.values()]
+
+
+def _share(case: Case, path: str) -> ProjectMove:
+    """What is this path's; a path without others beside it has everything."""
+    new_path = case.paths.map(path)
+    assert new_path is not None  # only paths of the move have shares
+    alone = len(case.claims) - len(case.along) == 1
+    items = [item for item in case.directory.items if alone or case.owner(item) == path]
+    sizes = [item.size for item in items if item.size is not None]
+    names = tuple(item.name for item in items)
+    source, target = case.directory.name, case.target(path)
+    return ProjectMove(path, new_path, source, target, "", names, len(sizes), sum(sizes))
+
+
+def left_behind(case: Case) -> Iterator[LeftAlone]:
+    """What stays in a directory that is shared, and how to bring it along where that is likely."""
+    if not case.moving or case.stays_together:
+        return
+    others = ", ".join(case.staying) or "several paths of this move"
+    for item in case.directory.items:
+        if item.name not in (INDEX, MEMORY) and not case.owner(item):
+            what = f"in a directory shared with {others}; nothing says whose it is"
+            yield LeftAlone(str(case.directory.path / item.name), what)
+    new_paths = {case.paths.map(path) or path for path in case.moving}
+    for path in case.staying:
+        if case.claims[path] == BY_TRANSCRIPTS and not os.path.lexists(path):
+            number = sum(owner == path for owner in case.owner_of.values())
+            what = f"{plural(number, 'session')} of {path}, whose folder is gone"
+            hint = command_line(["ccmove", path, *new_paths]) if len(new_paths) == 1 else ""
+            yield LeftAlone(str(case.directory.path), what, hint)
+
+
+def reasons(case: Case) -> Iterator[str]:
+    """Why the directory is taken or left."""
+    name = case.directory.name
+    if not case.claims:
+        yield f"{name}: left, nothing says that it belongs to a path of the move"
+    elif not case.moving:
+        yield f"{name}: left, it belongs to {', '.join(case.staying)}"
+    yield from (f"{name}: {path} by {case.claims[path]}" for path in case.moving)
+    yield from (f"{name}: also the sessions of {p}, whose folder is gone" for p in case.along)
+
+
+# -- where it goes -------------------------------------------------------------------------------
 
 
 class Relocator:
-    """Plans everything for the portions of one run."""
+    """Plans the way of all portions of one run."""
 
-    def __init__(self, placer: Placer, paths: PathMap) -> None:
+    def __init__(self, placer: Placer, paths: PathMap, portions: list[Portion]) -> None:
         self.placer = placer
         self.tree = placer.tree
         self.paths = paths
+        self.portions = portions
         self.moves: list[ProjectMove] = []
         self.left_alone: list[LeftAlone] = []
-        self.names = NameMap(())
-        self.made: dict[Path, Write] = {}
-        self._listed: dict[Path, dict[str, str]] = {}  # in indexes that are made
-
-    def relocate(self, portions: Iterable[Portion], with_aliases: Iterable[Path]) -> None:
-        """Plan the way of each portion; any directory may have aliases that name it."""
-        relocations = [Relocation(portion) for portion in portions]
-        self.names = self._new_names(relocations)
-        for relocation in relocations:
-            self._rewrite_index(relocation)
-        self._rewrite_aliases(relocations, with_aliases)
-        self._place([r for r in relocations if r.whole and not r.stays])
-        # What is split off comes last: it then finds every directory in its place.
-        for relocation in relocations:
-            if relocation.stays:
-                self._note(relocation, "same")
-            elif not relocation.whole:
-                self._place_part(relocation)
-
-    def _new_names(self, relocations: list[Relocation]) -> NameMap:
-        """The names of directories that change, and of single sessions that get another one."""
-        moving = [r for r in relocations if not r.stays]
-        return NameMap(
-            tuple((r.source.name, r.target.name) for r in moving if r.whole),
-            self.paths,
+        # The names of directories that change, and of single sessions that get another one.
+        moving = [portion for portion in portions if not portion.stays]
+        self.names = NameMap(
+            tuple((p.source.name, p.target.name) for p in moving if p.whole),
+            paths,
             {
-                (r.source.name, session_of(entry)): r.target.name
-                for r in moving
-                if not r.whole
-                for entry in r.portion.entries
+                (p.source.name, session_of(entry)): p.target.name
+                for p in moving
+                if not p.whole
+                for entry in p.entries
             },
         )
 
-    def _note(self, relocation: Relocation, kind: str) -> None:
-        portion = relocation.portion
-        sizes = {item.name: item.size for item in portion.directory.items if item.size is not None}
-        for share in portion.shares:
-            moved = [sizes[entry] for entry in share.entries if entry in sizes]
-            self.moves.append(
-                ProjectMove(
-                    share.path,
-                    share.new_path,
-                    portion.directory.name,
-                    portion.target,
-                    kind,
-                    share.entries,
-                    len(moved),
-                    sum(moved),
-                )
-            )
+    def relocate(self, aliases: Iterable[Path]) -> None:
+        """Plan the way of each portion; `aliases` are the files that may name its directory."""
+        for portion in self.portions:
+            self._rewrite_index(portion)
+        self._rewrite_aliases(aliases)
+        whole = [portion for portion in self.portions if portion.whole and not portion.stays]
+        arrange([(p.source, p.target) for p in whole], self.placer.bring, self.placer.park)
+        for portion in whole:
+            is_renamed = self.tree.now(portion.target) == portion.source
+            self._note(portion, "rename" if is_renamed else "merge")
+        # What is split off comes last: it then finds every directory in its place.
+        for portion in self.portions:
+            if portion.stays:
+                self._note(portion, "same")
+            elif not portion.whole:
+                self._split_off(portion)
 
-    # -- directories -----------------------------------------------------------------------
+    def _note(self, portion: Portion, kind: str) -> None:
+        self.moves += [replace(share, kind=kind) for share in portion.shares]
 
-    def _place(self, relocations: list[Relocation]) -> None:
-        """Whole directories, each renamed or merged with what is there."""
-        moves = [(r.source, r.target) for r in relocations]
-        arrange(moves, self.placer.bring, self.placer.park)
-        for relocation in relocations:
-            is_renamed = self.tree.now(relocation.target) == relocation.source
-            self._note(relocation, "rename" if is_renamed else "merge")
-
-    def _place_part(self, relocation: Relocation) -> None:
+    def _split_off(self, portion: Portion) -> None:
         """Part of a shared directory: sessions, their entries of the index, a copy of memory."""
-        source, target = relocation.source, relocation.target
-        memory = source / MEMORY
-        if not (relocation.portion.entries or relocation.entries or is_there(memory)):
+        source, target = portion.source, portion.target
+        if not (portion.entries or portion.listed or is_there(source / MEMORY)):
             return
         if not self.tree.has(target):
             self.tree.make_directory(target, mode_of(source))
-        for name in relocation.portion.entries:
+        for name in portion.entries:
             self.placer.bring(source / name, target / name)
-        self._copy(memory, target / MEMORY)
-        self._give_entries(relocation)
-        self._note(relocation, "split")
+        self._copy(source / MEMORY, target / MEMORY)
+        if portion.listed:
+            self._give_entries(portion)
+        self._note(portion, "split")
 
     # -- memory, which can't be told apart -----------------------------------------------
 
@@ -133,92 +177,66 @@ class Relocator:
             for name in sorted(os.listdir(source)):
                 self._copy(source / name, target / name)
         elif os.path.isfile(source) and not os.path.islink(source):
-            document = read_document(source)
-            if document is None:
-                raise StaleLookError(f"{source} is gone", again("run it again"))
-            self._copy_file(document, target)
+            self._copy_file(source, target)
         elif os.path.lexists(source):
             self.left_alone.append(LeftAlone(str(source), "a link; no copy of it is made"))
 
-    def _copy_file(self, document: Document, target: Path) -> None:
-        keep = self.placer.on_conflict
+    def _copy_file(self, source: Path, target: Path) -> None:
+        """A MEMORY.md that is there gets the lines that it lacks; others must be the same."""
+        text, there = needed(source).text, self.placer.draft_at(target)
         if not self.tree.has(target):
-            self._make(target, document.data, "other", mode_of(document.path))
-        elif not (
-            self._has_already(document, target)
-            or keep == "keep-new"
-            or (keep == "keep-old" and self._overwrite(target, document.text))
-        ):
-            self.placer.conflicts.append((document.path, target))
+            self.placer.make(target, text, mode_of(source))
+        elif there is not None and self.placer.is_joined(target):
+            there.text = other.appended(there.text, text)
+        elif there is None or there.text != text:
+            self._decide(there, text, source, target)
 
-    def _has_already(self, document: Document, target: Path) -> bool:
-        """Whether the same is there, or a MEMORY.md, which gets the lines that it lacks."""
-        if target in self.made:
-            return self.made[target].after == document.data
-        occupant = self.tree.now(target)
-        if occupant is None or not both_files(document.path, occupant):
-            return False
-        if target.parts[-2:] == (MEMORY, MEMORY_FILE) and target.parents[2] == self.placer.projects:
-            theirs = self.placer.needed(occupant)
-            theirs.text = other.appended(theirs.text, document.text)
-            return True
-        return same_bytes(document.path, occupant)
-
-    def _overwrite(self, target: Path, text: str) -> bool:
-        """Give a file on disk other content; what it holds is saved. False when it is none."""
-        occupant = self.tree.now(target)
-        if occupant is None or not both_files(occupant, occupant):
-            return False
-        self.placer.needed(occupant).text = text
-        return True
-
-    def _make(self, path: Path, content: bytes, place: str, mode: int) -> None:
-        self.tree.add_file(path)
-        self.made[path] = Write(path, path, place, None, content, mode=mode)
+    def _decide(self, there: Draft | None, text: str, source: Path, target: Path) -> None:
+        """What is to be copied differs from what is there: whatever loses is kept."""
+        if there is not None and self.placer.on_conflict == "keep-old":
+            there.text = text
+        elif self.placer.on_conflict != "keep-new":
+            self.placer.conflicts.append((source, target))
 
     # -- aliases and index ------------------------------------------------------------------
 
-    def _rewrite_aliases(self, relocations: list[Relocation], with_aliases: Iterable[Path]) -> None:
+    def _rewrite_aliases(self, files: Iterable[Path]) -> None:
         """Lines of any project's aliases that name a directory which gets another name."""
-        split = [(r.source, r.target) for r in relocations if not (r.whole or r.stays)]
-        for directory in with_aliases:
-            aliases = self.placer.draft(directory / ALIASES)
-            if aliases is None:
-                continue
+        split = [(p.source, p.target) for p in self.portions if not (p.whole or p.stays)]
+        for file in files:
+            aliases = self.placer.draft(file)
             had = aliases.text.split("\n")
             aliases.text = other.aliases(aliases.text, self.names)
             for source, target in split:
                 if str(source) in had:  # its sessions are in two places then: name both
                     aliases.text = other.appended(aliases.text, f"{target}\n")
 
-    def _rewrite_index(self, relocation: Relocation) -> None:
+    def _rewrite_index(self, portion: Portion) -> None:
         """Plan the new paths in the index of a directory, and who gets which entries."""
-        directory = relocation.portion.directory
-        draft = self.placer.draft(relocation.source / INDEX, directory.index_file)
-        if draft is None:
+        file = portion.source / INDEX
+        if not is_there(file):
             return
+        draft = self.placer.draft(file, portion.directory.index_file)
         try:
-            if relocation.whole:
-                names = relocation.names(self.paths)
-                draft.text = index.rewritten(draft.text, self.paths, names)
-            elif relocation.stays:
-                ours = PathMap(tuple((s.path, s.new_path) for s in relocation.portion.shares))
+            if portion.whole:
+                draft.text = index.rewritten(draft.text, self.paths, self.names)
+            elif portion.stays:
+                ours = PathMap(tuple((share.path, share.new_path) for share in portion.shares))
                 draft.text = index.rewritten(draft.text, ours, NameMap(()))
             else:
-                self._split_index(draft, relocation)
+                self._split_index(draft, portion)
         except NotJsonError as error:
             what = f"not an index that can be read ({error}); its bytes stay as they are"
-            self.left_alone.append(LeftAlone(str(relocation.source / INDEX), what))
+            self.left_alone.append(LeftAlone(str(file), what))
 
-    def _split_index(self, draft: Draft, relocation: Relocation) -> None:
+    def _split_index(self, draft: Draft, portion: Portion) -> None:
         """Take the entries of the sessions that leave; the rest is the other project's."""
-        portion = relocation.portion
         wanted = {session_of(entry) for entry in portion.entries}
         present = {session_of(item.name) for item in portion.directory.transcripts}
         olds = {share.path for share in portion.shares}
         wanted |= index.sessions_of(draft.text, olds) - present
-        names = relocation.names(self.paths)
-        relocation.entries = [
+        names = NameMap(((portion.source.name, portion.target.name),), self.paths)
+        portion.listed = [
             (key, index.entry_rewritten(raw, self.paths, names))
             for key, raw in index.entries(draft.text)
             if key in wanted
@@ -227,27 +245,17 @@ class Relocator:
         if portion.heir is not None:
             draft.text = index.owned_by(draft.text, olds, portion.heir)
 
-    def _give_entries(self, relocation: Relocation) -> None:
-        """To the index that is there then, or to a new one."""
-        if not relocation.entries:
-            return
-        final = relocation.target / INDEX
-        occupant = self.tree.now(final)
-        draft = self.placer.draft(occupant) if occupant is not None else None
+    def _give_entries(self, portion: Portion) -> None:
+        """To the index that will be there, or to a new one."""
+        final = portion.target / INDEX
+        there = self.placer.draft_at(final)
+        made = index.made(portion.listed, portion.shares[0].new_path)
         try:
-            if draft is not None:
-                draft.text = index.with_entries(draft.text, relocation.entries)
+            if not self.tree.has(final):
+                self.placer.make(final, made, 0o600)
+            elif there is not None:
+                there.text = index.with_entries(there.text, portion.listed)
             else:
-                text = self._new_index(relocation, final)
-                self._make(final, text.encode("utf-8", "surrogateescape"), "index", 0o600)
+                self._decide(there, made, portion.source / INDEX, final)
         except NotJsonError:
-            if self.placer.on_conflict == "keep-old":
-                self._overwrite(final, self._new_index(relocation, final))
-            elif self.placer.on_conflict == "refuse":
-                self.placer.conflicts.append((relocation.source / INDEX, final))
-
-    def _new_index(self, relocation: Relocation, final: Path) -> str:
-        """An index of its own for what comes to `final`, from one directory or several."""
-        listed = self._listed.setdefault(final, {})
-        listed.update(relocation.entries)
-        return index.made(list(listed.items()), relocation.portion.shares[0].new_path)
+            self._decide(there, made, portion.source / INDEX, final)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from ccmove.claude.reading import is_there
@@ -18,16 +20,16 @@ from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
 MOST_NOTED = 10_000  # names by which a directory is recognised
 
 
+@dataclass(slots=True)
 class Node:
     """One name: where its content is on disk now, and the names below it that will differ.
 
     `now` is None for what is not on disk: nothing at all, or something that the run makes.
     """
 
-    def __init__(self, now: Path | None, made: str = "") -> None:
-        self.now = now
-        self.made = made  # "directory" or "file"
-        self.below: dict[str, Node] = {}
+    now: Path | None
+    made: str = ""  # "directory" or "file"
+    below: dict[str, Node] = field(default_factory=dict)
 
     @property
     def is_there(self) -> bool:
@@ -71,7 +73,7 @@ class Tree:
         origin: dict[Path, Path] = {}
         for operation in self.operations:
             if isinstance(operation, Rename):
-                origin[operation.target] = _follow(operation.path, origin)
+                origin[operation.target] = ends_of(operation.path, origin)
                 origin.pop(operation.path, None)
         return {now: final for final, now in origin.items()}
 
@@ -95,20 +97,16 @@ class Tree:
         """What will be at `path` by then, as far as it is needed to recognise it."""
         if not self.is_directory(path):
             return Holds(False, (("", self._size(path)),))
-        names = self.names(path)
-        noted = [name for name in names if name.endswith(".jsonl")] or self._files(path, names)
-        return Holds(True, tuple((name, self._size(path / name)) for name in noted[:MOST_NOTED]))
+        transcripts = [name for name in self.names(path) if name.endswith(".jsonl")]
+        noted = islice(transcripts or self._files_below(path), MOST_NOTED)
+        return Holds(True, tuple((name, self._size(path / name)) for name in noted))
 
-    def _files(self, path: Path, names: list[str]) -> list[str]:
-        """The names of all files below."""
-        found: list[str] = []
-        for name in names:
-            if not self.is_directory(path / name):
-                found.append(name)
+    def _files_below(self, path: Path, prefix: str = "") -> Iterator[str]:
+        for name in self.names(path):
+            if self.is_directory(path / name):
+                yield from self._files_below(path / name, f"{prefix}{name}/")
             else:
-                below = self._files(path / name, self.names(path / name))
-                found += [f"{name}/{one}" for one in below]
-        return found
+                yield prefix + name
 
     def _size(self, path: Path) -> int:
         now = self.now(path)
@@ -153,17 +151,12 @@ class Tree:
         return Node(node.now / name)
 
 
-def _follow(path: Path, moved: dict[Path, Path]) -> Path:
-    """`path` under the nearest place above it, or itself, that the table knows."""
+def ends_of(path: Path, moved: dict[Path, Path]) -> Path:
+    """Where something that is at `path` now will be, by the table of `Tree.moved`."""
     for place in (path, *path.parents):
         if place in moved:
             return moved[place] / path.relative_to(place)
     return path
-
-
-def ends_of(path: Path, moved: dict[Path, Path]) -> Path:
-    """Where something that is at `path` now will be, by the table of `Tree.moved`."""
-    return _follow(path, moved)
 
 
 def folder_holds(folder: Path, written: Iterable[Path] = ()) -> FolderHolds:
@@ -173,25 +166,20 @@ def folder_holds(folder: Path, written: Iterable[Path] = ()) -> FolderHolds:
     entries = []
     with os.scandir(folder) as listed:
         for entry in listed:
-            if entry.name in ours:
-                continue
-            facts = entry.stat(follow_symlinks=False)
-            is_dir = entry.is_dir(follow_symlinks=False)
-            size = 0 if is_dir else facts.st_size
-            kind = "directory" if is_dir else "file"
-            entries.append((entry.name, kind, size, facts.st_mtime_ns))
+            if entry.name not in ours:
+                facts = entry.stat(follow_symlinks=False)
+                is_dir = stat.S_ISDIR(facts.st_mode)
+                kind, size = ("directory", 0) if is_dir else ("file", facts.st_size)
+                entries.append((entry.name, kind, size, facts.st_mtime_ns))
     return FolderHolds(found.st_dev, found.st_ino, tuple(sorted(entries)))
 
 
 def _spelled(directory: Path, name: str) -> str:
     """`name` as the directory lists it, where the file system takes any case for the same."""
     names = os.listdir(directory)
-    if name in names:
-        return name
-    wanted = os.lstat(directory / name)
-    for listed in names:
-        if listed.lower() == name.lower():
-            found = os.lstat(directory / listed)
-            if (found.st_ino, found.st_dev) == (wanted.st_ino, wanted.st_dev):
+    if name not in names:
+        for listed in names:
+            same = listed.lower() == name.lower()
+            if same and os.path.samestat(os.lstat(directory / listed), os.lstat(directory / name)):
                 return listed
     return name

@@ -7,82 +7,54 @@ that of its repository in its file `.git`. `git worktree repair` mends both.
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
+from ccmove.claude import git
+from ccmove.errors import Hint, run
 from ccmove.plan.model import Plan
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.text import command_line
+
+TIMEOUT = 60.0
 
 
 def repair_command(folder: Path, paths: PathMap) -> list[str] | None:
     """What mends the worktrees of the folder after this move; None when nothing is broken."""
-    if (folder / ".git").is_file():
-        return _repair_of_worktree(folder, paths)
-    trees = list(_worktrees(folder))
+    if (folder / ".git").is_file():  # it is itself a worktree: its repository knows the old place
+        record = folder / _text(folder / ".git").removeprefix("gitdir: ")
+        if not paths.is_named_in(_text(record / "gitdir")):
+            return None
+        return _command(record.parent.parent.parent, str(folder))
+    records = sorted(folder.glob(".git/worktrees/*/gitdir"))
+    trees = [Path(record.parent, _text(record)).parent for record in records]
     moved = [new for tree in trees if (new := paths.map(str(tree))) is not None]
-    if not moved and not any(_names(tree / ".git", paths) for tree in trees):
+    if not moved and not any(paths.is_named_in(_text(tree / ".git")) for tree in trees):
         return None
-    there = [path for path in moved if os.path.isdir(path)]
-    return ["git", "-C", str(folder), "worktree", "repair", *there]
+    return _command(folder, *filter(os.path.isdir, moved))
 
 
-def _repair_of_worktree(folder: Path, paths: PathMap) -> list[str] | None:
-    """For a folder that is itself a worktree: its repository still knows the old place."""
-    record = _pointed_at(folder / ".git", "gitdir: ")
-    if record is None or not _names(record / "gitdir", paths):
-        return None
-    return ["git", "-C", str(record.parents[2]), "worktree", "repair", str(folder)]
-
-
-def _worktrees(folder: Path) -> Iterator[Path]:
-    """The worktrees of the repository in `folder`, where it believes them to be."""
-    for known in sorted(folder.glob(".git/worktrees/*/gitdir")):
-        dot_git = _pointed_at(known, "")
-        if dot_git is not None:
-            yield dot_git.parent
-
-
-def _pointed_at(path: Path, prefix: str) -> Path | None:
-    text = _text(path).strip()
-    return Path(path.parent, text.removeprefix(prefix)) if text.startswith(prefix or "/") else None
-
-
-def _names(path: Path, paths: PathMap) -> bool:
-    return paths.is_named_in(_text(path))
+def _command(repository: Path, *worktrees: str) -> list[str]:
+    return ["git", "-C", str(repository), "worktree", "repair", *worktrees]
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(errors="surrogateescape")
-    except (OSError, UnicodeError):
+        return path.read_text(errors="surrogateescape").strip()
+    except (OSError, ValueError):
         return ""
 
 
-def repair(plan: Plan) -> list[str]:
-    """Mend the worktrees of every folder that was renamed; what could not be mended, in words."""
+def repair(plan: Plan) -> Iterator[Hint]:
+    """Repair the worktrees of every folder that was renamed; what could not be, with its command.
+
+    The move is done by now, so that no failure here may say otherwise.
+    """
     paths = PathMap(tuple((str(old), str(new)) for old, new in plan.folders))
     inside = [move.new_path for move in plan.projects if paths.reversed().covers(move.new_path)]
-    folders = dict.fromkeys([*(new for _, new in paths.moves), *inside])
-    return [failure for folder in folders for failure in _repaired(Path(folder), paths)]
-
-
-def _repaired(folder: Path, paths: PathMap) -> list[str]:
-    """Mend one folder. The move is done by now, so that no failure here may say otherwise."""
-    try:
-        command = repair_command(folder, paths)
-    except OSError:
-        command = ["git", "-C", str(folder), "worktree", "repair"]
-        return [f"git's worktrees could not be looked at; run: {command_line(command)}"]
-    return list(_failures([command])) if command is not None else []
-
-
-def _failures(commands: Iterable[list[str]]) -> Iterator[str]:
-    for command in commands:
+    for folder in dict.fromkeys([*(new for _, new in paths.moves), *inside]):
         try:
-            failed = subprocess.run(command, capture_output=True, check=False).returncode != 0
+            command = repair_command(Path(folder), paths)
         except OSError:
-            failed = True
-        if failed:
-            yield f"git's worktrees could not be repaired; run: {command_line(command)}"
+            command = _command(Path(folder))
+        if command and git.ask(command[2], *command[3:], timeout=TIMEOUT) is None:
+            yield run(*command, text="git's worktrees could not be repaired; run")

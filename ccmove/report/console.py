@@ -91,9 +91,12 @@ class Printer:
     def json(self, record: Any) -> None:
         print(json.dumps(record, indent=2), file=self.out)
 
+    def typed(self, *words: str) -> str:
+        """A command of ours, as it has to be typed for the state that this call is about."""
+        return in_words(run("ccmove", *words), config_dir=self.config_dir)[1]
+
     def command(self, *words: str) -> Piece:
-        """A command of ours, for the state that this call is about."""
-        return ("command", in_words(run("ccmove", *words), config_dir=self.config_dir)[1])
+        return ("command", self.typed(*words))
 
     def first(self, items: Sequence[T], most: int) -> Sequence[T]:
         """As many as a person wants to see at once; a pipe and -v get all."""

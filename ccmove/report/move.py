@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ccmove.errors import Hint, in_words
 from ccmove.plan.model import Plan, Write
 from ccmove.report.console import Line, Piece, Printer, more
 from ccmove.report.result import Result
@@ -32,7 +33,7 @@ PROGRAMS = frozenset(("ccmove", "git", "mv", "ls", "mkdir", "chmod", "df"))
 def show_result(result: Result, printer: Printer) -> None:
     """Print one result, or what went wrong; the most important line is the last."""
     if printer.as_json:
-        printer.json(result.to_json())
+        printer.json(result.to_json(printer.config_dir))
     elif result.error is not None:
         printer.on_stderr().lines(_failure(result, result.error))
     elif not printer.quiet:
@@ -42,9 +43,14 @@ def show_result(result: Result, printer: Printer) -> None:
 def _failure(result: Result, error: str) -> Iterator[Line]:
     yield [("bad", "ccmove: "), ("", error)]
     yield from ([("dim", f"  {detail}")] for detail in result.details)
-    for text, command in result.hints:
-        colon = ": " if text and command else ""
-        yield [("title", "  -> "), ("", text + colon), *([("command", command)] if command else [])]
+    for words in result.hints:
+        yield [("title", "  -> "), *_hint(*words)]
+
+
+def _hint(text: str, command: str) -> Line:
+    """A command stands out and is never broken: it is there to be copied."""
+    colon = ": " if text and command else ""
+    return [("", text + colon), *([("command", command)] if command else [])]
 
 
 def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
@@ -64,6 +70,7 @@ def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     detailed = result.status == "planned" or printer.verbose
     yield from _heading(result, plan, printer)
     yield from _summary(result, plan, detailed)
+    yield from _merges(result, plan)
     if detailed:
         base = str(result.layout.projects if result.layout else "")
         title = [("title", "Project directories"), ("dim", " in "), ("path dim", base)]
@@ -73,10 +80,11 @@ def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     if printer.verbose:
         notes = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
         yield from _section([("title", "Why each directory is taken or left")], notes)
-    warnings = (*result.warnings, *plan.warnings)
+    warnings = (*result.warnings, *map(Hint, plan.warnings))
     yield from ([[]] if warnings else [])
     for warning in warnings:
-        yield [("note", "Note: "), *with_command(warning)]
+        words = in_words(warning, config_dir=printer.config_dir)
+        yield [("note", "Note: "), *_hint(*words)]
     yield []
     if result.status == "planned":
         yield [("title", "Nothing was changed."), ("", " To do it, leave out --dry-run.")]
@@ -141,6 +149,16 @@ def _summary(result: Result, plan: Plan, detailed: bool) -> Iterator[Line]:
     width = max((len(amount) for amount, _ in rows), default=0)
     for amount, where in rows:
         yield [("title", f"  {amount:{width}}"), ("", "   "), *where]
+
+
+def _merges(result: Result, plan: Plan) -> Iterator[Line]:
+    """Every project with sessions of its own that others came to, in a line of its own."""
+    planned = result.status == "planned"
+    verb, has = ("Would merge", "has") if planned else ("Merged", "had")
+    for path, sessions in plan.merged:
+        of_its_own = f" into a project that {has} {plural(sessions, 'session')} of its own"
+        where: Line = [("", ": "), ("path", path)] if len(plan.projects) > 1 else []
+        yield [("note", f"  {verb}"), ("", of_its_own), *where]
 
 
 def _directories_by_kind(plan: Plan) -> str:

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.lists import Problem
+from ccmove.claude.state import Problem
+from ccmove.errors import Hint, in_one_line
 from ccmove.inspect.findings import Finding
 from ccmove.inspect.survey import Project
 from ccmove.plan.model import Operation, Plan, Write, WriteHistory
@@ -26,7 +27,7 @@ class Result:
     moves: Moves = ()
     plan: Plan | None = None
     backup: str | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Hint, ...] = ()
     error: str | None = None
     hints: tuple[tuple[str, str], ...] = ()  # sentence, command
     details: tuple[str, ...] = ()
@@ -45,8 +46,8 @@ class Result:
             found["transcripts"] += move.transcripts
         return found
 
-    def to_json(self) -> dict[str, Any]:
-        """The object of contract version 1."""
+    def to_json(self, config_dir: str | None = None) -> dict[str, Any]:
+        """The object of contract version 1; its commands are for the `--config-dir` of the call."""
         old, new = self.moves[0] if self.moves else (None, None)
         plan = self.plan or Plan(kind="move", moves=())
         return {
@@ -72,7 +73,7 @@ class Result:
             "counts": self.counts(),
             "changes": [row for operation in plan.operations for row in _changes(operation)],
             "left_alone": [asdict(item) for item in plan.left_alone],
-            "warnings": [*self.warnings, *plan.warnings],
+            "warnings": [*(in_one_line(w, config_dir) for w in self.warnings), *plan.warnings],
             "settled": self.settled,
             "error": self.error,
             "hint": "\n".join(": ".join(filter(None, hint)) for hint in self.hints) or None,

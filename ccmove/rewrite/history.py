@@ -8,93 +8,105 @@ ends at `\\n` only; one that is not a JSON object in valid UTF-8 stays as it is.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from array import array
-from bisect import bisect_left
+import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
-from ccmove.rewrite.jsonspan import NotJsonError, loads, parse, quote
+from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import PathMap
 
-BLOCK = 512 << 10  # half or four times as much measured no faster
+BLOCK = 256 << 10  # larger ones leave the processor's cache: half as much again
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 Tick = Callable[[int], None]
+Value = tuple[int, bytes, bytes]  # where it begins, its JSON text, a digest of its line
 
+_decoder = json.JSONDecoder(parse_constant=int)  # which takes no NaN: a ValueError
 _ESCAPE = re.compile(rb"\\[/u]")
 # How a line ends that the client wrote. In valid JSON this is the last member but one of the
 # outermost object: the quote follows a comma or brace, and the line ends with the brace.
 _USUAL_END = re.compile(rb'[,{]"project":("[^"\\]*")(?:,"sessionId":"[^"\\]*")?\}\r?\Z')
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
-    """One spelling of a path, and the bytes that come in its place."""
+class Swap(NamedTuple):
+    """A value as it is spelled in the file, and what comes in its place."""
 
     old: bytes
     new: bytes
-    move: tuple[str, str]  # the path and the new one
+
+    @property
+    def move(self) -> tuple[str, str]:
+        return decoded(self.old), decoded(self.new)
 
 
 class Scan:
-    """What moves in a history: where values begin, and for each which swap it gets.
+    """What changes in a history: a row for each line, in their order.
 
-    There may be millions of them, and few different ones.
+    There may be millions of lines, and few different swaps.
     """
 
+    ROW = struct.Struct("<QI8s")  # where the value begins, the number of its swap, its line
+
     def __init__(self, size: int = 0) -> None:
-        self.starts = array("Q")
-        self.which = array("I")
-        self.swaps: list[Swap] = []
+        self.rows = bytearray()
+        self.swaps: dict[Swap, int] = {}  # with their numbers
         self.size = size  # how much of the file was looked at
         self.unreadable = 0  # lines that hold OLD but are no valid JSON
         self.too_long = 0
         self.watched: set[str] = set()  # paths that stay, of those that were watched for
-        self._places: dict[Swap, int] = {}
+        self._times: Counter[Swap] = Counter()
 
     @property
     def lines(self) -> int:
         """How many lines change."""
-        return len(self.starts)
+        return len(self.rows) // self.ROW.size
 
     @property
     def counts(self) -> dict[tuple[str, str], int]:
         """How many lines each old path has, with the new one."""
-        return dict(Counter(self.swaps[place].move for place in self.which))
-
-    def add(self, start: int, swap: Swap) -> None:
-        """The value that begins here moves."""
-        place = self._places.setdefault(swap, len(self.swaps))
-        if place == len(self.swaps):
-            self.swaps.append(swap)
-        self.starts.append(start)
-        self.which.append(place)
-
-    def extend(self, rest: Scan) -> None:
-        """Go on with what was found from here on."""
-        for start, place in zip(rest.starts, rest.which, strict=True):
-            self.add(start, rest.swaps[place])
-        self.size = rest.size
-        self.unreadable += rest.unreadable
-        self.too_long += rest.too_long
-
-    def spans(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, int, bytes]]:
-        """Start, end and new bytes of these values, by their number."""
-        for start, place in zip(self.starts[first:last], self.which[first:last], strict=True):
-            swap = self.swaps[place]
-            yield start, start + len(swap.old), swap.new
+        found: Counter[tuple[str, str]] = Counter()
+        for swap, times in self._times.items():
+            found[swap.move] += times
+        return dict(found)
 
     def new_size(self) -> int:
         """How many bytes the file has after the move."""
-        growth = [len(swap.new) - len(swap.old) for swap in self.swaps]
-        return self.size + sum(growth[place] for place in self.which)
+        return self.size + sum((len(s.new) - len(s.old)) * n for s, n in self._times.items())
+
+    def add(self, start: int, swap: Swap, line: bytes) -> None:
+        """The value that begins here changes; by its digest the line is known again."""
+        self.rows += self.ROW.pack(start, self.swaps.setdefault(swap, len(self.swaps)), line)
+        self._times[swap] += 1
+
+    def __iter__(self) -> Iterator[tuple[int, Swap, bytes]]:
+        """Whatever was added."""
+        swaps = list(self.swaps)
+        for start, number, line in self.ROW.iter_unpack(self.rows):
+            yield start, swaps[number], line
+
+    def extend(self, rest: Scan) -> None:
+        """Go on with what was found from here on."""
+        for row in rest:
+            self.add(*row)
+        self.size = rest.size
+        self.unreadable += rest.unreadable
+        self.too_long += rest.too_long
 
 
 def encoded(path: str) -> bytes:
     """`path` as a JSON string in the bytes that the client writes."""
     return quote(path).encode()
+
+
+def decoded(raw: bytes) -> str:
+    """The path that a JSON string spells."""
+    path: str = json.loads(raw.decode())
+    return path
 
 
 # -- finding what moves ----------------------------------------------------------------------------
@@ -115,145 +127,126 @@ def scan(
     found = Scan(start)
     needles = (*paths.needles(), *(watch.needles() if watch is not None else ()))
     swaps: dict[bytes, Swap | None] = {}  # by the spelling
-    for value in project_values(read, size, needles, found, tick):
-        if value.raw not in swaps:
-            after = paths.map(value.path)
-            swaps[value.raw] = None if after is None else value.swapped(after)
-            if after is None and watch is not None and watch.covers(value.path):
-                found.watched.add(value.path)
-        swap = swaps[value.raw]
-        if swap is not None:
-            found.add(value.start, swap)
+    for at, raw, line in project_values(read, size, needles, found, tick):
+        if raw not in swaps:
+            path = decoded(raw)
+            after = paths.map(path)
+            swaps[raw] = None if after is None else Swap(raw, encoded(after))
+            if after is None and watch is not None and watch.covers(path):
+                found.watched.add(path)
+        if (swap := swaps[raw]) is not None:
+            found.add(at, swap, line)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """The `project` of a line, whose JSON text `raw` begins at `start` in the file."""
-
-    line: bytes
-    start: int
-    raw: bytes
-    path: str
-
-    def swapped(self, after: str) -> Swap:
-        return Swap(self.raw, encoded(after), (self.path, after))
 
 
 def project_values(
     read: Read, size: int, needles: Iterable[str], found: Scan, tick: Tick | None = None
 ) -> Iterator[Value]:
-    """The `project` of every line that may hold a needle.
+    """Of every line that may hold a needle: where its `project` begins, its bytes, the digest.
 
-    It goes on from `found.size` and counts there what can't be read.
+    It goes on from `found.size`, which follows, and counts there what can't be read.
     """
     signs = [encoded(needle)[1:-1] for needle in needles]
-    patterns = [_ESCAPE, *map(_beginning_with, signs)]
     begin = found.size
-    for block in blocks(read, size, found):
-        for start, line in _lines_with(block, patterns):
+    for start, block, is_whole in blocks(read, found.size, size):
+        for at, line in _lines_with(block, signs) if is_whole else ():
             try:
-                value = _project(line, found.size + start)
+                value = _project(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
                 found.unreadable += any(sign in line for sign in signs)
                 continue
             if value is not None:
                 yield value
+        found.size = start + len(block)
+        found.too_long += not is_whole and (block.endswith(b"\n") or found.size >= size)
         if tick:
-            tick(found.size + len(block) - begin)
+            tick(found.size - begin)
 
 
-def blocks(read: Read, size: int, found: Scan) -> Iterator[bytes]:
-    """Whole lines from `found.size` on, which follows; lines that are too long are only counted."""
-    in_long_line = False
-    while found.size < size:
-        block = _whole_lines(read, found.size, size)
-        if not block:
-            return  # the file has shrunk meanwhile; whoever compares sizes will notice
-        is_whole = block.endswith(b"\n") or found.size + len(block) >= size
+def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes, bool]]:
+    """All bytes from `start` on: whole lines, or else a part of a line that is too long."""
+    length, in_long_line = BLOCK, False
+    while start < size and (block := read(start, min(length, LONGEST_LINE, size - start))):
         if in_long_line:
-            rest = block.find(b"\n") + 1 or len(block)
-            block, found.size = block[rest:], found.size + rest
-        elif not is_whole:
-            found.too_long += 1
-        if is_whole:
-            yield block
-        found.size += len(block)
-        in_long_line = not is_whole
+            block = block[: block.find(b"\n") + 1 or None]  # what follows is read again
+        elif start + len(block) < size:
+            end = block.rfind(b"\n") + 1
+            if not end and length < LONGEST_LINE:
+                length *= 2
+                continue
+            block = block[: end or None]
+        is_end = block.endswith(b"\n") or start + len(block) >= size
+        yield start, block, is_end and not in_long_line
+        start += len(block)
+        length, in_long_line = BLOCK, not is_end
 
 
-def _whole_lines(read: Read, position: int, size: int) -> bytes:
-    """A block that ends where a line does; a part of a line when that is too long."""
-    length = min(BLOCK, LONGEST_LINE)
-    while True:
-        block = read(position, min(length, size - position))
-        if position + len(block) >= size:
-            return block
-        if b"\n" in block:
-            return block[: block.rfind(b"\n") + 1]
-        if len(block) < length or length == LONGEST_LINE:
-            return block
-        length = min(2 * length, LONGEST_LINE)
-
-
-def _beginning_with(sign: bytes) -> re.Pattern[bytes]:
-    """A string that may begin with the sign: not in `/code/app-docker`, nor inside a prompt.
-
-    The string may be torn off behind it. Of a Windows path the sign is the last component
-    alone, which may stand anywhere.
-    """
-    is_whole = sign.startswith(b"/")
-    return re.compile(b'"%b(?=["/\\\\\n]|\\Z)' % re.escape(sign) if is_whole else re.escape(sign))
-
-
-def _lines_with(block: bytes, patterns: list[re.Pattern[bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Every line in which one of the patterns is found, and where it begins."""
+def _lines_with(block: bytes, signs: list[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Every line that holds a sign or an escape, and where it begins."""
+    escapes = (match.start() for match in _ESCAPE.finditer(block))
     end = 0
-    for spot in sorted(match.start() for one in patterns for match in one.finditer(block)):
+    for spot in sorted(chain(escapes, *(_spots(block, sign) for sign in signs))):
         if spot >= end:
             start = block.rfind(b"\n", 0, spot) + 1
             end = block.find(b"\n", spot) + 1 or len(block) + 1
             yield start, block[start : end - 1]
 
 
+def _spots(block: bytes, sign: bytes) -> Iterator[int]:
+    """Where a string may begin with the sign: not in `/code/app-docker`, nor inside a prompt.
+
+    The string may be torn off behind it. Of a Windows path the sign is the last component alone,
+    which may stand anywhere.
+    """
+    is_whole = sign.startswith(b"/")
+    opening = b'"' + sign if is_whole else sign
+    spot = block.find(opening)
+    while spot >= 0:
+        end = spot + len(opening)
+        if not is_whole or block[end : end + 1] in b'"/\\\n':
+            yield spot
+        spot = block.find(opening, end)
+
+
 def _project(line: bytes, start: int) -> Value | None:
     """The `project` of a line if it is a string; raises on what is no JSON text."""
     text = line.decode()
-    if text.startswith("\ufeff"):  # a file may begin with one, but this is a line
-        raise NotJsonError("a byte order mark")
     usual = _USUAL_END.match(line, line.rfind(b'"project":') - 1)
-    if usual is not None:
-        loads(text)  # it must be JSON
-        return Value(line, start + usual.start(1), usual[1], usual[1][1:-1].decode())
-    item = parse(text).members().get("project")
-    if item is None or not isinstance(item.value, str):
-        return None
-    before, raw = text[: item.start].encode(), text[item.start : item.end].encode()
-    return Value(line, start + len(before), raw, item.value)
+    if usual is not None and _is_surely_json(text):
+        begin, end = usual.span(1)
+    elif text.startswith("\ufeff"):  # a file may begin with one, but this is a line
+        raise NotJsonError("a byte order mark")
+    else:
+        item = parse(text).members().get("project")
+        if item is None or not isinstance(item.value, str):
+            return None
+        begin, end = (len(text[:place].encode()) for place in (item.start, item.end))
+    # By this the line is known again, whatever its value is by then. Valid JSON holds no NUL.
+    rest = line[:begin] + b"\0" + line[end:].rstrip(b"\r")
+    digest = hashlib.blake2b(rest, digest_size=8).digest()
+    return start + begin, line[begin:end], digest
 
 
-def paths_in(read: Read, size: int, paths: PathMap) -> dict[str, int]:
-    """Every path that the map covers and a history names, with how many lines name it."""
-    return {before: n for (before, _), n in scan(read, size, paths).counts.items()}
+def _is_surely_json(text: str) -> bool:
+    """Quickly; of what is unusual or too much for it, `parse` has to tell."""
+    try:
+        return _decoder.raw_decode(text)[1] >= len(text.rstrip("\r"))
+    except (ValueError, RecursionError):
+        return False
 
 
 # -- writing it ------------------------------------------------------------------------------------
 
 
 def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
-    """The bytes of `start`..`found.size` with every span replaced, in large pieces."""
-    position = start
-    first = 0
-    while position < found.size:
-        end = min(position + 2 * BLOCK, found.size)
-        last = bisect_left(found.starts, end, first)
-        if last > first:
-            end = max(end, next(found.spans(last - 1, last))[1])
-        block = memoryview(read(position, end - position))
-        pieces: list[bytes | memoryview] = []
-        done = position
-        for begins, ends, raw in found.spans(first, last):
-            pieces += (block[done - position : begins - position], raw)
-            done = ends
-        yield b"".join([*pieces, block[done - position :]])
-        first, position = last, end
+    """The bytes of `start`..`found.size` with the new values, block by block."""
+    rows = iter(found)
+    at, swap, _ = next(rows, (found.size, None, b""))
+    for position, block, _ in blocks(read, start, found.size):
+        pieces: list[bytes] = []
+        done = 0
+        while swap is not None and at < position + len(block):
+            pieces += (block[done : at - position], swap.new)
+            done = at - position + len(swap.old)
+            at, swap, _ = next(rows, (found.size, None, b""))
+        yield b"".join((*pieces, block[done:])) if pieces else block

@@ -93,6 +93,11 @@ def tail_below(path: str, parent: str) -> str | None:
     return tail if is_below else None
 
 
+def are_nested(one: str, other: str) -> bool:
+    """Whether they are the same path, or one is below the other."""
+    return tail_below(one, other) is not None or tail_below(other, one) is not None
+
+
 # -- paths inside a longer text --------------------------------------------------------------------
 
 

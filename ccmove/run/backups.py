@@ -18,8 +18,8 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Ledger
 from ccmove.claude.reading import is_there, names_in, read_document
 from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, look_at, run
-from ccmove.rewrite.history_back import Changed
-from ccmove.rewrite.history_back import from_json as changed_from_json
+from ccmove.rewrite.history import Scan
+from ccmove.rewrite.history_back import from_record
 from ccmove.run import disk
 from ccmove.run.manifest import (
     ID_PATTERN,
@@ -157,12 +157,12 @@ def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
     return _saved(directory / "files" / f"{wrote.number}.{which}", expected)
 
 
-def read_changed(directory: Path, wrote: WroteHistory) -> Changed:
+def read_changed(directory: Path, wrote: WroteHistory) -> Scan:
     """What a run changed in the history; RefusedError when its record can't be trusted."""
-    path = directory / "files" / f"{wrote.number}.json"
+    path = directory / "files" / f"{wrote.number}.changes"
     data = _saved(path, wrote.record)
     try:
-        return changed_from_json(json.loads(data))
+        return from_record(data, wrote.after.size)
     except (ValueError, RecursionError):
         raise RefusedError(f"{path} can't be used", look_at(path)) from None
 

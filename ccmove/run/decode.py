@@ -55,9 +55,14 @@ def _record(kind: Any, value: dict[str, Any], read_path: ReadPath) -> Any:
 def _meant(kinds: tuple[Any, ...], value: Any) -> Any:
     """Which of several kinds a value is: a record says so, and of the others there is one."""
     if type(value) is dict:
-        return next((one for one in kinds if one.__name__ == value.get(NAME)), type(None))
-    plain = [one for one in kinds if not dataclasses.is_dataclass(one) and one is not type(None)]
-    return plain[0] if plain and value is not None else type(None)
+        fitting = [one for one in kinds if one.__name__ == value.get(NAME)]
+    elif value is None:
+        fitting = [one for one in kinds if one is type(None)]
+    else:
+        fitting = [one for one in kinds if not dataclasses.is_dataclass(one)]
+    if not fitting:
+        raise ValueError(f"{value!r} is none of {kinds}")
+    return fitting[0]
 
 
 def encode(value: Any, write_path: Callable[[Path], str]) -> Any:

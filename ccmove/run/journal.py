@@ -169,7 +169,7 @@ def _remove_run(layout: Layout, journal: Journal) -> None:
     if not journal.id and names_in(layout.run):
         set_aside(layout, journal)  # nothing tells what it did
         return
-    for part, ours in (("files", r"[0-9]+\.(before|after|json)"), ("staged", r"\.ccmove-.*")):
+    for part, ours in (("files", r"[0-9]+\.(before|after|changes)"), ("staged", r"\.ccmove-.*")):
         for name in names_in(layout.run / part):
             if re.fullmatch(ours, name, re.DOTALL):
                 disk.remove_file(layout.run / part / name, flushed=False)

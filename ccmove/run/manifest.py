@@ -60,7 +60,7 @@ class Wrote:
 
 @dataclass(frozen=True, slots=True)
 class WroteHistory:
-    """The history got new values. The backup keeps those, old and new, in `files/<number>.json`."""
+    """The history got new values; those and the old ones are kept in `files/<number>.changes`."""
 
     number: Count
     path: Path
@@ -78,8 +78,13 @@ class Manifest(Undertaking):
 
     id: Id
     created: str
+    homes: tuple[tuple[str, int, int], ...]  # folders at a NEW: device and inode
     undoes: Id | None
     operations: tuple[Recorded, ...]
+
+    def still_has(self, path: str) -> bool:
+        """Whether the folder at a NEW is the one that was there when the run was made."""
+        return folder_id(path) in self.homes
 
     @property
     def written(self) -> tuple[Wrote | WroteHistory, ...]:
@@ -88,6 +93,15 @@ class Manifest(Undertaking):
     @property
     def history(self) -> WroteHistory | None:
         return next((op for op in self.operations if isinstance(op, WroteHistory)), None)
+
+
+def folder_id(path: str) -> tuple[str, int, int] | None:
+    """What a folder is known by for a while, on one disk: good enough for a hint."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return path, found.st_dev, found.st_ino
 
 
 def sha256(data: bytes) -> str:

@@ -14,11 +14,14 @@ from ccmove.plan.tree import folder_holds
 def holds(path: Path, noted: Holds) -> bool:
     """Whether something of what was noted is there; names of transcripts are unique, and one may
     have grown since. Of an empty directory this can't be said."""
-    for name, size in noted.entries:
-        found = _facts(path / name if name else path)
-        if found is not None and stat.S_ISREG(found.st_mode) and found.st_size >= size:
-            return True
-    return False
+    return any(has(path, entry) for entry in noted.entries)
+
+
+def has(path: Path, entry: tuple[str, int]) -> bool:
+    """Whether one of the noted files is there, or has grown there."""
+    name, size = entry
+    found = _facts(path / name if name else path)
+    return found is not None and stat.S_ISREG(found.st_mode) and found.st_size >= size
 
 
 def has_grown(path: Path, noted: Holds) -> bool:

@@ -22,39 +22,40 @@ from ccmove.claude.reading import (
     read_document,
     reader,
 )
-from ccmove.claude.state import State
+from ccmove.claude.state import SESSION_ID, State
 from ccmove.errors import RefusedError, run
 from ccmove.plan.model import (
     FolderHolds,
+    Holds,
     Mkdir,
     Operation,
     Plan,
     Rename,
     Rmdir,
-    Write,
     WriteHistory,
 )
 from ccmove.plan.place import Placer, mode_of
 from ccmove.plan.planner import own_paths
-from ccmove.plan.tree import ends_of
 from ccmove.rewrite import history
-from ccmove.rewrite.pathmap import PathMap
-from ccmove.run.backups import read_changed, read_saved
+from ccmove.rewrite.pathmap import PathMap, are_nested
+from ccmove.run.backups import all_backups, read_changed, read_saved
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory, sha256
-from ccmove.run.recognise import is_folder
+from ccmove.run.recognise import holds, is_folder
 from ccmove.run.takeback import document_back, history_back, way_back
 
 
 def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
     """The plan that undoes the run; RefusedError when a saved file is not what was saved."""
     directory = layout.backups / manifest.id
+    refuse_built_on(layout, manifest)
     check_saved_files(directory, manifest)
-    undoing = Undoing(layout, manifest, directory)
+    strangers = _strangers(layout, manifest)
+    manifest = _without(manifest, strangers)
+    undoing = Undoing(layout, manifest, directory, strangers)
     undoing.plan()
     prompts = _history(layout, manifest, directory, undoing.warnings)
     moved = undoing.placer.tree.moved()
     operations: list[Operation] = [*undoing.placer.writes()]
-    operations += [replace(write, ends=ends_of(write.path, moved)) for write in undoing.writes]
     operations += [prompts] if prompts is not None else []
     operations += undoing.placer.tree.operations
     own = _own_paths(layout, manifest)
@@ -84,6 +85,50 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
     return plan
 
 
+def refuse_built_on(layout: Layout, manifest: Manifest) -> None:
+    """What a later run moved on from NEW has to come back there first."""
+    for later in reversed(all_backups(layout)):
+        if later.id <= manifest.id or later.manifest is None or not later.stands:
+            continue
+        for old, new in later.manifest.moves:
+            if any(are_nested(old, ours) for _, ours in manifest.moves):
+                raise RefusedError(
+                    f"{later.id} moved {old} on to {new}, and builds on {manifest.id}",
+                    run("ccmove", "restore", later.id, text="undo that first"),
+                )
+
+
+def _strangers(layout: Layout, manifest: Manifest) -> set[Path]:
+    """Directories at NEW that hold nothing of what the run brought there: somebody began anew."""
+    noted = {
+        op.target: op.holds
+        for op in manifest.operations
+        if isinstance(op, Rename) and isinstance(op.holds, Holds) and op.holds.entries
+        if op.target.parent == layout.projects and is_there(op.target)
+    }
+    strangers = {path for path in noted if not holds(path, noted[path])}
+    if strangers and len(strangers) == len(noted):
+        names = ", ".join(sorted(map(str, strangers)))
+        raise RefusedError(
+            f"nothing that {manifest.id} moved is in {names} any more",
+            run("ccmove", "list", text="what is where now"),
+        )
+    return strangers
+
+
+def _without(manifest: Manifest, strangers: set[Path]) -> Manifest:
+    """The run as if it had never been about these."""
+    names = {path.name for path in strangers}
+    others = [move for move in manifest.projects if move.target in names]
+    news = {move.new_path for move in others}
+    return replace(
+        manifest,
+        kept=(*manifest.kept, *(move.path for move in others)),
+        projects=tuple(move for move in manifest.projects if move not in others),
+        fresh=tuple(pair for pair in manifest.fresh if pair[1] not in news),
+    )
+
+
 def check_saved_files(directory: Path, manifest: Manifest) -> None:
     """Every saved file must still be what was saved, before a byte is written."""
     for wrote in manifest.written:
@@ -102,7 +147,8 @@ def _own_paths(layout: Layout, manifest: Manifest) -> tuple[str, ...]:
     if fd is not None:
         try:
             olds = PathMap(tuple((old, old) for _, old in paths.moves))
-            prompts = history.paths_in(reader(fd), os.fstat(fd).st_size, olds)
+            found = history.scan(reader(fd), os.fstat(fd).st_size, olds)
+            prompts = [path for path, _ in found.counts]
         finally:
             os.close(fd)
     state = State(layout)
@@ -115,13 +161,15 @@ def _own_paths(layout: Layout, manifest: Manifest) -> tuple[str, ...]:
 class Undoing:
     """Collects the opposite of each operation."""
 
-    def __init__(self, layout: Layout, manifest: Manifest, directory: Path) -> None:
+    def __init__(
+        self, layout: Layout, manifest: Manifest, directory: Path, strangers: set[Path]
+    ) -> None:
         self.layout = layout
         self.manifest = manifest
         self.directory = directory  # the backup
+        self.strangers = strangers
         self.placer = Placer(layout)
         self.tree = self.placer.tree
-        self.writes: list[Write] = []  # of documents outside of the project directories
         self.folders: list[tuple[Path, Path]] = []
         self.warnings: list[str] = []
 
@@ -154,6 +202,9 @@ class Undoing:
         if not self.tree.has(source):
             self.warnings.append(f"{source} is gone; it can't go back to {target}")
             return
+        if source in self.strangers:
+            self.warnings.append(f"{source} has nothing of what was moved there, and stays")
+            return
         backups = self.layout.backups
         if target.is_relative_to(backups) and not is_there(
             backups / target.relative_to(backups).parts[0]
@@ -184,6 +235,11 @@ class Undoing:
         path = made.path
         if not self.tree.is_directory(path):
             return
+        for move in self.manifest.projects:  # what was begun in a part that was split off
+            if move.kind == "split" and path == self.layout.projects / move.target:
+                for name in self.tree.names(path):
+                    if name.endswith(".jsonl") or SESSION_ID.match(name):
+                        self.placer.bring(path / name, path.with_name(move.source) / name)
         if self.tree.names(path):
             self.warnings.append(f"{path} has something new in it and stays")
             return
@@ -242,13 +298,8 @@ class Undoing:
         self.warnings += [f"{wrote.ends}: {what} was changed since and stays" for what in named]
         if content == now:
             return
-        if path.is_relative_to(self.layout.projects) or path.is_relative_to(self.layout.own):
-            draft = self.placer.needed(path)
-            draft.text = content.decode("utf-8", "surrogateescape")
-            draft.mtime_ns = mtime
-        else:
-            write = Write(path, path, wrote.place, now, content, document.seen, mtime_ns=mtime)
-            self.writes.append(write)
+        draft = self.placer.draft(path, document)
+        draft.text, draft.mtime_ns = content.decode("utf-8", "surrogateescape"), mtime
 
 
 def _history(

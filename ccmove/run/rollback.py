@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in, open_regular, read_document, reader
-from ccmove.errors import RefusedError, UnsettledError, describe, run
+from ccmove.errors import RefusedError, StaleLookError, UnsettledError, describe, run
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
 from ccmove.rewrite import history
 from ccmove.run import disk
@@ -37,8 +37,9 @@ from ccmove.run.journal import (
 )
 from ccmove.run.locks import ClientLocks, client_locks, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
-from ccmove.run.recognise import has_grown, holds, is_directory, is_folder
-from ccmove.run.takeback import document_back, history_back
+from ccmove.run.recognise import has, has_grown, holds, is_directory, is_folder
+from ccmove.run.stage import StagedHistory
+from ccmove.run.takeback import document_back, stage_history_back
 
 
 def roll_back(layout: Layout) -> str | None:
@@ -72,6 +73,7 @@ class Rollback:
         self.layout = layout
         self.manifest = manifest
         self.stayed: list[str] = []  # what came later and was left as it is, in words
+        self._history: StagedHistory | None = None  # without the run's change
 
     def run(self) -> list[str]:
         begun = self._begun()
@@ -81,6 +83,9 @@ class Rollback:
         if not begun:
             remove_stale(locks)  # and nothing of the client's is touched
             return []
+        for operation in begun:
+            if isinstance(operation, WroteHistory):
+                self._stage_history(operation)
         with ClientLocks(locks):
             for name in ("aside", "parked"):  # what was there goes back the way it came
                 disk.ensure_directory(self.layout.run / name)
@@ -91,7 +96,8 @@ class Rollback:
     def _begun(self) -> list[Recorded]:
         """The operations up to the first that certainly was not done: none behind it was, either.
 
-        That is one whose staged file is there, or that sets something aside which is not there.
+        That is one whose staged file is there, or a rename of something that is still in its old
+        place and not in the new one. What goes to our own directories can be nowhere else.
         """
         operations = self.manifest.operations
         passing = {op.path for op in operations if isinstance(op, Rename)}
@@ -99,8 +105,12 @@ class Rollback:
             is_to_come = False
             if isinstance(op, (Wrote, WroteHistory)):
                 is_to_come = self._is_staged(op)
-            elif isinstance(op, Rename) and op.target.is_relative_to(self.layout.own):
-                is_to_come = op.target not in passing and not is_there(op.target)
+            elif isinstance(op, Rename) and op.target not in passing and not is_there(op.target):
+                is_to_come = op.target.is_relative_to(self.layout.own) or (
+                    holds(op.path, op.holds)
+                    if isinstance(op.holds, Holds) and op.holds.entries
+                    else is_there(op.path)
+                )
             if is_to_come:
                 return list(operations[:number])
         return list(operations)
@@ -175,20 +185,26 @@ class Rollback:
             return True
         if is_there(path) and path.is_relative_to(self.layout.own):
             return False
-        if noted.is_directory and noted.entries:
-            return holds(target, noted) and not holds(path, noted)
+        if noted.is_directory and noted.entries:  # some may be back already: that was killed, too
+            return any(has(target, entry) and not has(path, entry) for entry in noted.entries)
         return not noted.is_directory or not is_there(path)
 
     def _rename_back(self, path: Path, target: Path, noted: Holds) -> None:
-        if not is_there(target) or not self._is_done(path, target, noted):
+        if not is_there(target):
             return
-        if is_there(path):
+        if not self._is_done(path, target, noted):
+            if is_directory(target) and not names_in(target) and holds(path, noted):
+                disk.remove_directory(target)  # all of it is back, and the recovery was killed then
+        elif is_there(path):
             self._merge_back(target, path)
         elif path.is_relative_to(self.layout.own) and has_grown(target, noted):
             self.stayed.append(f"{target} has something new in it and stays")
             if noted.is_directory:
                 disk.make_directory(path)  # an empty one, as it was
         else:
+            for parent in reversed(path.parents):
+                if parent.is_relative_to(self.layout.own):  # of a backup that is gone by now
+                    disk.ensure_directory(parent)
             disk.rename_new(target, path)
 
     def _merge_back(self, target: Path, path: Path) -> None:
@@ -199,12 +215,13 @@ class Rollback:
         goes by that name.
         """
         if is_directory(target) and is_directory(path):
+            # First, since nobody would know it any more after a kill further down.
+            disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
             for name in sorted(names_in(target)):
                 if is_there(path / name):
                     self._merge_back(target / name, path / name)
                 else:
                     disk.rename_new(target / name, path / name)
-            disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
             self._remove_if_empty(target)
         elif path.suffix == ".jsonl":
             self.stayed.append(f"{path} was made again meanwhile; the earlier one is {target}")
@@ -255,34 +272,40 @@ class Rollback:
             self._write(wrote, [before], attributes)
 
     def _put_history_back(self, wrote: WroteHistory) -> None:
-        """One that somebody took away comes from its second name, and is there as before again."""
-        fd, before = open_regular(wrote.path), wrote.before
-        is_gone = fd is None
-        if is_gone:
+        before = wrote.before
+        if not is_there(wrote.path):  # taken away since: from its second name, as it was before
             fd = open_regular(self.layout.run / "files" / f"{wrote.number}.before")
-        if fd is None:
+            if fd is not None:
+                with open(fd, "rb"):
+                    pieces = history.rewritten(reader(fd), history.Scan(before.size))
+                    self._write(wrote, pieces, Attributes(before.mode, mtime_ns=before.mtime_ns))
             return
         try:
-            found = os.fstat(fd)
-            if is_gone:
-                attributes = Attributes(before.mode, mtime_ns=before.mtime_ns)
-                scan = history.Scan(before.size)
-            else:
-                size = found.st_size
-                read = reader(fd)
-                scan, mtime = history_back(self.layout.run, self.manifest, wrote, read, size)
-                attributes = Attributes.of(found, mtime)
-            if is_gone or scan.lines:
-                self._write(wrote, history.rewritten(reader(fd), scan), attributes)
-        finally:
-            os.close(fd)
+            if self._history is not None:
+                self._history.look_again()
+        except StaleLookError:  # it did not just grow: once more, and now under the lock
+            self._history = None
+        if self._history is None:
+            self._stage_history(wrote)
+        if self._history is not None:
+            disk.replace(self._history.path, wrote.path)
+
+    def _stage_history(self, wrote: WroteHistory) -> None:
+        """Before the locks, since a large history takes time; only its tail is left for later."""
+        self._history = stage_history_back(
+            self.layout.run, self.manifest, wrote, self._fresh(wrote)
+        )
 
     def _write(
         self, wrote: Wrote | WroteHistory, pieces: Iterable[bytes], attributes: Attributes
     ) -> None:
-        """Never under the name of the staged file: its being gone says that the write was done."""
+        fresh = self._fresh(wrote)
+        disk.write_new(fresh, pieces, attributes)
+        disk.replace(fresh, wrote.path)
+
+    def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
+        """Never the name of the staged file: its being gone says that the write was done."""
         staged = staged_file(self.layout, self.manifest.id, wrote)
         fresh = wrote.path.with_name(f"{staged.name}-back")
         disk.remove_file(fresh, flushed=False)
-        disk.write_new(fresh, pieces, attributes)
-        disk.replace(fresh, wrote.path)
+        return fresh

@@ -7,10 +7,13 @@ change is taken out, by the three-way rules of `rewrite.threeway`; what came lat
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
+from ccmove.claude.reading import Fingerprint, add_to_hash, open_regular, reader
 from ccmove.claude.state import ALIASES
+from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
 from ccmove.rewrite.history import Read, Scan
 from ccmove.rewrite.history_back import lines_back, spans_back
@@ -18,8 +21,7 @@ from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.backups import read_changed, read_saved
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory, sha256
-
-BLOCK = 1 << 20
+from ccmove.run.stage import StagedHistory
 
 
 def way_back(manifest: Manifest) -> PathMap:
@@ -79,27 +81,39 @@ def history_back(
 ) -> tuple[Scan, int | None]:
     """What to change in the history of now, and the date to give back when nothing came since."""
     before, after = wrote.before, wrote.after
-    found = _digests(read, {before.size, after.size}, size)
-    if found.get(before.size) == before.sha256:
+    hashes: dict[int, str] = {}  # of the first so many bytes, in one pass
+    position, digest = 0, hashlib.sha256()
+    for length in sorted({before.size, after.size}):
+        if length <= size:
+            add_to_hash(digest, read, position, length)
+            hashes[length], position = digest.hexdigest(), length
+    if hashes.get(before.size) == before.sha256:
         return Scan(size=size), None
-    changed, back = read_changed(directory, wrote), way_back(manifest)
-    if found.get(after.size) != after.sha256:
-        return lines_back(changed, read, size, back), None
-    scan = spans_back(changed, after.size)
+    kept, back = read_changed(directory, wrote), way_back(manifest)
+    if hashes.get(after.size) != after.sha256:
+        return lines_back(kept, read, size, back), None
+    scan = spans_back(kept, after.size)
     scan.extend(history.scan(read, size, back, start=after.size))
     return scan, before.mtime_ns if size == after.size else None
 
 
-def _digests(read: Read, lengths: set[int], size: int) -> dict[int, str]:
-    """The hash of the first so many bytes, for each length that the file has, in one pass."""
-    found: dict[int, str] = {}
-    position, running = 0, hashlib.sha256()
-    for length in sorted(length for length in lengths if length <= size):
-        while position < length:
-            block = read(position, min(BLOCK, length - position))
-            if not block:
-                return found  # it shrinks while it is read
-            running.update(block)
-            position += len(block)
-        found[length] = running.copy().hexdigest()
-    return found
+def stage_history_back(
+    directory: Path, manifest: Manifest, wrote: WroteHistory, staged: Path
+) -> StagedHistory | None:
+    """The history without the run's change, beside it; None when there is nothing to take out.
+
+    This takes time, so it comes before the client's lock; under that, `look_again` carries over
+    what was appended meanwhile.
+    """
+    fd = open_regular(wrote.path)
+    if fd is None:
+        return None
+    with open(fd, "rb"):
+        seen = Fingerprint.of(os.fstat(fd))
+        scan, mtime = history_back(directory, manifest, wrote, reader(fd), seen.size)
+    if not scan.lines:
+        return None
+    write = WriteHistory(wrote.path, scan, seen, mtime)
+    without = StagedHistory(wrote.number, write, staged, way_back(manifest))
+    without.stage()
+    return without

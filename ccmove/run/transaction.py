@@ -41,7 +41,7 @@ from ccmove.run.journal import (
     write_journal,
 )
 from ccmove.run.locks import ClientLocks, client_locks, own_lock
-from ccmove.run.manifest import Manifest, from_json, to_json
+from ccmove.run.manifest import Manifest, folder_id, from_json, to_json
 from ccmove.run.preflight import preflight, refuse_foreign_state, refuse_links_of_ours
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
@@ -157,6 +157,7 @@ class Work:
         self.progress = progress or (lambda _what, _done, _total: None)
         self.has_journal = False
         self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
+        self.manifest: Manifest | None = None  # from the commit point on
 
     def begin(self) -> None:
         """Write down what will be staged, before any of it is there."""
@@ -215,7 +216,7 @@ class Work:
         The names of staged files must be on disk by then: one that is gone says that its write
         was done. A reader's checks see now what could not be undone later.
         """
-        layout, manifest = self.layout, self.manifest()
+        layout, manifest = self.layout, self._record()
         try:
             text = json.dumps(to_json(manifest, layout, layout.run))
             same = from_json(json.loads(text), layout, layout.run) == manifest
@@ -233,13 +234,15 @@ class Work:
         journal = read_journal(layout)
         if journal is None or journal.manifest != manifest:
             raise CcmoveError(f"{layout.journal} can't be read back as it was written")
+        self.manifest = manifest
 
-    def manifest(self) -> Manifest:
+    def _record(self) -> Manifest:
         """The plan's list of operations, with what recognises each in the place of contents."""
         plan = self.plan
         about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
         about["id"] = self.identifier
         about["created"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
         about["operations"] = tuple(
             self.staged[place].record() if place in self.staged else operation
             for place, operation in enumerate(plan.operations)
@@ -247,7 +250,8 @@ class Work:
         return Manifest(**about)
 
     def client_locks(self) -> ClientLocks:
-        needed = client_locks(self.layout, self.manifest())
+        assert self.manifest is not None
+        needed = client_locks(self.layout, self.manifest)
         return ClientLocks(needed, lambda path: self.progress(f"waiting for {path}", 0, 0))
 
     def look_again(self) -> None:

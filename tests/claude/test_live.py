@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -82,6 +83,47 @@ def test_a_dead_pid_is_no_session(state: StateBuilder, sleeper: subprocess.Popen
     assert found(state, state.code / "my-app") == []
 
 
+def with_pid_domain(record: Path, domain: object) -> None:
+    record.write_text(json.dumps({**json.loads(record.read_text()), "pidDomain": domain}))
+
+
+def domain_of_this_process() -> str:
+    """As clients from 2.1.325 on write it."""
+    machine = Path("/etc/machine-id")
+    name = machine.read_text().strip() if machine.exists() else ""
+    return f"linux:{name}:{os.readlink('/proc/self/ns/pid')}"
+
+
+@pytest.mark.parametrize("pid", [4_194_305, os.getpid()], ids=["no process", "some process"])
+def test_a_session_of_another_container_can_not_be_checked(state: StateBuilder, pid: int) -> None:
+    """Neither that pid's absence here nor its presence says anything."""
+    folder = state.code / "my-app"
+    record = state.session_file(pid, str(folder), "1", "far-away")
+    with_pid_domain(record, f"{domain_of_this_process()}0")
+    os.utime(record, (1_700_000_000, 1_700_000_000))
+    layout = find_layout(str(state.config_dir), {})
+    (session,) = live_sessions(layout, [str(folder)])
+    assert (session.pid, session.session, session.is_elsewhere) == (pid, "far-away", True)
+    assert session.last_written == 1_700_000_000
+    assert not session.is_ancestor
+    assert live_sessions(layout, [str(state.code / "other")]) == []
+
+
+def test_a_session_of_this_very_machine_is_checked(
+    state: StateBuilder, sleeper: subprocess.Popen[bytes]
+) -> None:
+    """The control; what is no text counts as not said, as for the client."""
+    folder = state.code / "my-app"
+    layout = find_layout(str(state.config_dir), {})
+    for domain in (domain_of_this_process(), None, 3):
+        record = state.session_file(sleeper.pid, str(folder), start_time(sleeper.pid), "here")
+        with_pid_domain(record, domain)
+        (session,) = live_sessions(layout, [str(folder)])
+        assert not session.is_elsewhere
+        with_pid_domain(state.session_file(sleeper.pid, str(folder), "1", "gone"), domain)
+        assert live_sessions(layout, [str(folder)]) == []
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid":"x","cwd":3}', b'{"pid":-1}'])
 def test_a_record_that_is_none_is_passed_over(state: StateBuilder, content: bytes) -> None:
     sessions = state.config_dir / "sessions"
@@ -121,11 +163,48 @@ def test_a_session_in_the_new_folder_is_a_reason_too(
     assert "running" in done.err
 
 
-def test_a_preview_only_warns(state: StateBuilder, claude: subprocess.Popen[bytes]) -> None:
+def test_a_preview_is_refused_too_and_says_that_the_move_will_be(
+    state: StateBuilder, claude: subprocess.Popen[bytes]
+) -> None:
     state.project("before")
-    done = run_ccmove("-n", state.code / "before", state.code / "my-app", state=state)
+    arguments = (state.code / "before", state.code / "my-app")
+    done = run_ccmove("-n", *arguments, state=state)
+    assert done.exit == 4
+    assert f"pid {claude.pid}" in done.err
+    assert "will be refused until it is gone" in done.err
+    done = run_ccmove("-n", "--allow-live", *arguments, state=state)
     assert done.exit == 0
     assert f"pid {claude.pid}" in done.out
+
+
+def test_the_way_on_beside_a_running_session_is_to_exit_it(
+    state: StateBuilder, claude: subprocess.Popen[bytes]
+) -> None:
+    state.project("before")
+    done = run_ccmove(state.code / "before", state.code / "my-app", state=state)
+    assert "exit it (/exit), then: ccmove" in done.err
+    assert "--allow-live" not in done.err
+
+
+def test_a_session_that_can_not_be_checked_is_refused_with_its_last_sign(
+    state: StateBuilder,
+) -> None:
+    state.project("before")
+    new = state.code / "my-app"
+    new.mkdir(exist_ok=True)
+    record = state.session_file(4_194_305, str(new), "1", "far-away")
+    with_pid_domain(record, f"{domain_of_this_process()}0")
+    os.utime(record, (1_700_000_000, 1_700_000_000))
+    arguments = (state.code / "before", new)
+    for option in ([], ["-n"]):
+        done = run_ccmove(*option, *arguments, state=state)
+        assert done.exit == 4
+        assert "can't be checked" in done.err
+        assert "2023-11-14 22:13 UTC" in done.err
+    assert "not running any more: ccmove --allow-live" in done.err
+    done = run_ccmove("--allow-live", *arguments, state=state)
+    assert done.exit == 0
+    assert "far-away" in done.out
 
 
 def test_asked_from_inside_the_session_it_says_what_to_run_after_leaving(

@@ -6,15 +6,23 @@ import itertools
 
 import pytest
 
-from ccmove.claude.layout import find_layout
-from ccmove.claude.ownership import Ledger, find_portions
+from ccmove.claude.layout import Layout, find_layout
+from ccmove.claude.ownership import Ledger, cases_of_moves
 from ccmove.claude.state import State
 from ccmove.inspect.survey import look
+from ccmove.plan.shares import Portion, portions_of
 from ccmove.rewrite.pathmap import PathMap
 from tests.support.state import StateBuilder
 
 SHARING = ("my-app", "my_app", "my/app")  # one directory for all of them
 FATES = ("absent", "gone", "there")
+
+
+def found_portions(
+    layout: Layout, paths: PathMap, prompts: list[str], ledger: Ledger
+) -> list[Portion]:
+    cases = cases_of_moves(State(layout), paths, prompts, ledger)
+    return [portion for case in cases for portion in portions_of(case)]
 
 
 @pytest.mark.parametrize("fates", list(itertools.product(FATES, repeat=3)), ids=" ".join)
@@ -34,7 +42,7 @@ def test_a_move_takes_what_list_says_is_the_paths(
     }
     for path, own in known.items():
         paths = PathMap(((path, str(state.code / "new")),))
-        portions = find_portions(State(layout), paths, [path], Ledger()).portions
+        portions = found_portions(layout, paths, [path], Ledger())
         taken = sum(e.endswith(".jsonl") for portion in portions for e in portion.entries)
         # Where nobody living has a claim beside it, those whose folder is gone come along.
         assert taken == (own if living - {path} else sum(sessions.values()))
@@ -52,7 +60,7 @@ def test_a_stale_entry_keeps_nothing_in_a_directory(state: StateBuilder, listed:
     (directory,) = look(layout).directories
     assert directory.claims == (app.path,)
     paths = PathMap(((app.path, str(state.code / "new")),))
-    (portion,) = find_portions(State(layout), paths, [app.path], Ledger()).portions
+    (portion,) = found_portions(layout, paths, [app.path], Ledger())
     assert portion.whole
 
 
@@ -62,6 +70,6 @@ def test_our_own_move_says_whose_a_session_is(state: StateBuilder) -> None:
     ledger = Ledger({(app.name, app.transcripts[0].name): other}, {app.name: {other}})
     layout = find_layout(str(state.config_dir), {})
     paths = PathMap(((other, str(state.code / "new")),))
-    (portion,) = find_portions(State(layout), paths, [], ledger).portions
+    (portion,) = found_portions(layout, paths, [], ledger)
     assert app.transcripts[0].name in portion.entries
     assert app.transcripts[1].name not in portion.entries

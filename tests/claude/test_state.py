@@ -10,7 +10,7 @@ import pytest
 
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.claude.state import State
-from tests.support.state import StateBuilder, encoded_name
+from tests.support.state import StateBuilder
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_odd_entries_are_listed_and_name_nothing(state: StateBuilder, layout: La
     found = State(layout).directory(handle.name)
     assert [item.name for item in found.items] == sorted(os.listdir(directory))
     assert [item.path for item in found.items if item.path] == [handle.path] * 3
-    assert found.named_paths() == {handle.path: 3}
+    assert found.named_paths() == {handle.path}
     assert found.index_paths == {handle.path}
 
 
@@ -54,19 +54,18 @@ def test_a_transcript_that_can_t_be_read_is_told_by_its_full_path(
 def test_a_closed_directory_is_no_obstacle_to_the_others(
     state: StateBuilder, layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    state.project("app", index=True)
+    aliases = state.project("app").directory / ".session-aliases"
+    aliases.touch()
     (state.projects / "-closed").mkdir()
-    opened = os.open
+    looked_at = os.lstat
 
-    def closed(path: str | Path, flags: int, mode: int = 0o777, **more: int) -> int:
-        if path == "-closed":
+    def closed(path: str | Path, **more: int) -> os.stat_result:
+        if "-closed/" in str(path):
             raise PermissionError(13, "closed", path)
-        return opened(path, flags, mode, **more)
+        return looked_at(path, **more)
 
-    monkeypatch.setattr(os, "open", closed)
-    look = State(layout)
-    assert list(look.beside_sessions) == [encoded_name(str(state.code / "app"))]
-    assert look.directory_names[0] == "-closed"
+    monkeypatch.setattr(os, "lstat", closed)
+    assert State(layout).alias_files() == [aliases]
 
 
 def test_the_path_behind_a_long_first_prompt_is_found(state: StateBuilder, layout: Layout) -> None:

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +39,13 @@ class Answer:
     def knew(self, prompt: str) -> bool:
         """Whether the client sent that earlier prompt again, as part of the conversation."""
         return any(prompt in conversation for conversation in self.conversations)
+
+    def told_beforehand(self, words: str) -> bool:
+        """Whether `words` stand in the system prompt that came with the conversation."""
+        return any(
+            words in json.dumps(json.loads(conversation)["system"])
+            for conversation in self.conversations
+        )
 
 
 class Desk:
@@ -112,9 +119,9 @@ class Desk:
         return self._run(self.api.offline([*self.client.command(), *args]), folder)
 
     @contextmanager
-    def screen(self, folder: Path, *flags: str) -> Iterator[Screen]:
-        """The client in a terminal; whatever happens, it is gone in the end."""
-        argv = self.api.offline([*self.client.command(), *flags])
+    def screen(self, folder: Path, *flags: str, before: Sequence[str] = ()) -> Iterator[Screen]:
+        """The client in a terminal, started by `before`; whatever happens, it is gone at last."""
+        argv = self.api.offline([*before, *self.client.command(), *flags])
         screen = Screen(self._temporary, folder, argv, self.environment(), self.api)
         try:
             yield screen

@@ -38,7 +38,8 @@ class Loopback:
         return [*self._join, *argv]
 
     def conversations_with(self, prompt: str) -> list[str]:
-        """Every conversation sent so far that contains `prompt` (plain ASCII), as JSON text."""
+        """Every conversation sent so far that contains `prompt` (plain ASCII), as JSON text
+        with what the client told the model beforehand (`system`) and the `messages`."""
         sent = self._log.read_text().splitlines() if self._log.exists() else []
         return [conversation for conversation in sent if prompt in conversation]
 

@@ -68,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.read_json()
-        self.log(body.get("messages"))
+        self.log(body)
         if not self.path.startswith("/v1/messages"):
             self.answer("application/json", b"{}")
         elif "count_tokens" in self.path:
@@ -95,11 +95,12 @@ class Handler(BaseHTTPRequestHandler):
             return {}
         return body if isinstance(body, dict) else {}
 
-    def log(self, messages: object) -> None:
+    def log(self, body: dict[str, Any]) -> None:
         """Append the conversation, by one write, so that requests served at once do not mix."""
-        if messages:
+        if body.get("messages"):
+            sent = {"system": body.get("system"), "messages": body["messages"]}
             with self.log_path.open("ab", buffering=0) as log:
-                log.write(json.dumps(messages).encode() + b"\n")
+                log.write(json.dumps(sent).encode() + b"\n")
 
     def answer(self, content_type: str, payload: bytes) -> None:
         self.send_response(200)

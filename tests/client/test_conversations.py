@@ -32,18 +32,13 @@ NAMES = {
 }
 
 
-def is_current(client: Client) -> bool:
-    """For what only ccmove decides, one client is as good a witness as three."""
-    return not client.is_of_the_older_form
-
-
 def names_for(client: Client) -> list[str]:
-    """All names for the current form; for older ones a sample of the same rules.
+    """All names for the newest client; for the others a sample of the same rules.
 
     Left out where they have rules of their own, by which a move cannot go as the current form
     needs it: 2.1.92 composes accents before it encodes, and the index era never cuts a long name.
     """
-    if is_current(client):
+    if client.stands_for_all:
         return list(NAMES)
     sample = ["plain", "accents", "emoji", "same encoded name"]
     return sample if client.is_of_the_index_era else [*sample, "over 200 units"]
@@ -179,7 +174,7 @@ def test_a_project_moved_twice_still_goes_on(desk: Desk) -> None:
     assert_directory_is_the_clients_own(desk, new, begun)
 
 
-@with_clients(is_current)
+@with_clients(lambda client: client.stands_for_all)
 def test_a_project_moved_there_and_back_still_goes_on(desk: Desk) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     begun = begin(desk, old)
@@ -191,7 +186,7 @@ def test_a_project_moved_there_and_back_still_goes_on(desk: Desk) -> None:
     assert_goes_on(desk, old, begun)
 
 
-@with_clients(is_current)
+@with_clients(lambda client: client.stands_for_all)
 def test_a_nested_folder_moves_along(desk: Desk) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     inner = desk.folder("old/packages/web")
@@ -203,7 +198,7 @@ def test_a_nested_folder_moves_along(desk: Desk) -> None:
     assert_goes_on(desk, new / "packages/web", begun_inside, not_knowing=begun)
 
 
-@with_clients(is_current)
+@with_clients(lambda client: client.stands_for_all)
 def test_a_moved_parent_takes_every_project_along(desk: Desk) -> None:
     parent, new_parent = desk.folder("group"), desk.code / "team"
     names = ["one", "two"]
@@ -215,7 +210,7 @@ def test_a_moved_parent_takes_every_project_along(desk: Desk) -> None:
         assert_goes_on(desk, new_parent / name, begun[name])
 
 
-@with_clients(is_current)
+@with_clients(lambda client: client.stands_for_all)
 def test_a_worktree_moves_along_with_its_repository(desk: Desk) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     git(old, "init", "--quiet")

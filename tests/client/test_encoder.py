@@ -48,7 +48,7 @@ def has_a_rule_of_its_own_for(client: Client, path: str) -> bool:
 @with_clients()
 def test_random_folder_names_get_the_directory_that_the_client_makes(desk: Desk, seed: int) -> None:
     dice = random.Random(seed)
-    left = 5 if desk.client.is_of_the_older_form else 30
+    left = 30 if desk.client.stands_for_all else 5
     while left:
         folder = random_folder(dice, desk.code)
         if folder.exists() or has_a_rule_of_its_own_for(desk.client, str(folder)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,16 +26,16 @@ class Claimed:
 def claimed_by(desk: Desk, path: Path) -> Claimed:
     """What `claude purge --dry-run` says of `path`, which need not exist."""
     done = desk.claude(desk.root, "purge", "--dry-run", str(path))
-    if done.exit != 0:
-        assert f"No Claude Code project state found for {path}" in done.err
-        return Claimed()
-    assert "Dry run:" in done.out
-    lines = done.out.splitlines()
-    return Claimed(
-        tuple(Path(line.split(maxsplit=1)[1]).name for line in lines if line.startswith("  dir: ")),
-        tuple(line.split('"')[1] for line in lines if line.startswith("  config: ")),
-        sum(int(line.split()[0]) for line in lines if "prompt(s) typed" in line),
+    assert str(path) in done.out + done.err
+    # Its sentences change from version to version; the list's form has stayed.
+    listed = re.findall(r"^  (\w+): +(.*)\n +(.*)$", done.out, re.MULTILINE)
+    claimed = Claimed(
+        tuple(Path(what).name for kind, what, _ in listed if kind == "dir"),
+        tuple(what.split('"')[1] for kind, what, _ in listed if kind == "config"),
+        sum(int(detail.split()[0]) for kind, _, detail in listed if kind == "filter"),
     )
+    assert (done.exit == 0) == (claimed != Claimed()), (done.out, done.err)
+    return claimed
 
 
 @with_clients(lambda client: not client.is_of_the_older_form)

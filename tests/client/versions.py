@@ -61,6 +61,12 @@ class Client:
             raise ClientMissingError(f"Claude Code {self} needs node, which is not on PATH")
         return [node, str(script)]
 
+    @property
+    def stands_for_all(self) -> bool:
+        """The newest: for what only ccmove decides, one client is as good a witness as four."""
+        newest = max(CLIENTS, key=lambda client: client.number)
+        return self == newest and not self.is_of_the_older_form
+
     # -- how versions differ; all of it seen with the versions of the list
 
     @property
@@ -81,6 +87,16 @@ class Client:
     @property
     def resumes_from_any_folder(self) -> bool:
         """Finds `--resume ID` in whatever project directory it lies: that alone proves little."""
+        return not self.is_of_the_older_form
+
+    @property
+    def notes_its_pid_domain(self) -> bool:
+        """Says in its live-session file on which machine, in which namespace its pid counts."""
+        return not self.is_of_the_older_form
+
+    @property
+    def repeats_its_system_prompt(self) -> bool:
+        """A resumed session is told again what it was told in its first folder."""
         return not self.is_of_the_older_form
 
 

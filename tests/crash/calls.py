@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # All that can change a file, a directory or a lock. Names that this machine's kernel does not
 # have are passed over by strace, because each is asked for as `?name`.
@@ -64,8 +64,7 @@ class Call:
     @property
     def where(self) -> str:
         """Its name and paths, the same from run to run."""
-        text = " ".join([self.name, *self.paths])
-        return _MARK.sub(r"\1MARK", _ID.sub("ID", text))
+        return alike(" ".join([self.name, *self.paths]))
 
     @property
     def changes_something(self) -> bool:
@@ -83,6 +82,7 @@ class Point:
     name: str
     number: int
     where: str
+    ordinal: int = 0  # as which change of `run.disk` it comes; 0 when it is not made there
 
     @property
     def renames(self) -> bool:
@@ -122,12 +122,25 @@ def _call(thread: int, name: str, rest: str) -> Call:
     return Call(thread, name, rest[: found.start()], found[1], "(INJECTED)" in found[2])
 
 
+def alike(text: str) -> str:
+    """What a call is about, without what is different in each run."""
+    return _MARK.sub(r"\1MARK", _ID.sub("ID", text))
+
+
+def is_output(point: Point) -> bool:
+    """Whether a call writes what people read."""
+    return point.where.endswith(("/out", "/err")) and point.name == "write"
+
+
 def points(trace: str) -> list[Point]:
     """Every call of a run that changes something, in order."""
-    found = []
+    found: list[Point] = []
+    ordinal = 0
     for point, call in _numbered(trace):
         if point is not None and call.changes_something:
-            found.append(point)
+            by_disk = point.name != "flock" and not is_output(point)
+            ordinal += by_disk
+            found.append(replace(point, ordinal=ordinal if by_disk else 0))
         # strace counts each thread apart: a change by another one would go untested.
         assert point is not None or not call.changes_something, f"not by the main thread: {call}"
     return found

@@ -5,20 +5,27 @@ Each function changes the running process; the fork server calls it in a child, 
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from tests.support import seams
 
 files = seams.module("disk")
-# What `run.disk` calls to change something; the rename that never replaces is not among them.
-_CHANGING = ("chmod", "fchmod", "fsync", "link", "mkdir", "open", "rename", "rmdir", "unlink",
-             "utime", "write")  # fmt: skip
+# What `run.disk` calls to change something, and the system call that this is; the rename that
+# never replaces is made through ctypes, and comes beside these.
+_CHANGING = {
+    "fchmod": "fchmod", "fchown": "fchown", "fsync": "fsync", "link": "linkat", "mkdir": "mkdirat",
+    "open": "openat", "rename": "renameat", "rmdir": "unlinkat", "unlink": "unlinkat",
+    "utime": "utimensat", "write": "write",
+}  # fmt: skip
+record = os.devnull  # where it is noted at which call something happened
 
 
 def without_fsync() -> None:
@@ -51,50 +58,125 @@ def without_client_locks() -> None:
     replace(seams.module("locks").ClientLocks, "__enter__", lambda self: self)
 
 
+def without_process_table() -> None:
+    """No other process is seen, however many run on this machine."""
+    live = seams.module("live")
+    replace(live, "_claude_processes", lambda: iter(()))
+    replace(live, "_ancestors", lambda _: iter(()))  # a shell above may end meanwhile
+
+
+def follow_links() -> None:
+    """Every link is followed, as if nobody had thought of them."""
+    no_follow = os.O_NOFOLLOW
+    for module in [module for name, module in sys.modules.items() if name.startswith("ccmove")]:
+        for name, value in list(vars(module).items()):
+            if name.isupper() and isinstance(value, int) and value & os.O_CLOEXEC:
+                setattr(module, name, value & ~no_follow)
+    replace(os, "O_NOFOLLOW", 0)
+
+
 def short_writes() -> None:
     """Every write takes at most seven bytes, as the system may do at any time."""
     write = os.write
     replace(os, "write", lambda fd, data: write(fd, bytes(data[:7])))
 
 
-def file_size_limit(size: int) -> None:
+def file_size_limit(size: str) -> None:
     """No file can grow beyond this: the kernel shortens one write and refuses the next."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
 
 
-def open_files_limit(number: int) -> None:
+def open_files_limit(number: str) -> None:
     """No more files than this can be open at once, standard input and output among them."""
-    resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (int(number), int(number)))
 
 
-def clock(seconds: int) -> None:
+def umask(mode: str) -> None:
+    """What is made from here on lacks these bits of its mode."""
+    os.umask(int(mode, 8))
+
+
+def clock(seconds: str) -> None:
     """The clock was set forward by so many seconds, or back."""
     now, utc = time.time, time.gmtime
-    replace(time, "time", lambda: now() + seconds)
+    replace(time, "time", lambda: now() + int(seconds))
     replace(time, "gmtime", lambda moment=None: utc(time.time() if moment is None else moment))
 
 
-def patience(seconds: int) -> None:
+def patience(seconds: str) -> None:
     """A lock that someone holds is waited for so long, and no longer."""
     replace(seams.module("locks"), "WAIT", float(seconds))
 
 
-def die_at(number: int) -> None:
-    """The process is killed at its `number`-th call that may change something."""
-    left = number
+def die_at(number: str) -> None:
+    """The process is killed as its `number`-th call that changes something begins."""
+    _at(number, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
 
-    def deadly(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **options: Any) -> Any:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+
+def interrupt_at(number: str, name: str) -> None:
+    """The process gets a signal as that call begins; the call itself still happens."""
+    _at(number, lambda *_: os.kill(os.getpid(), signal.Signals[f"SIG{name}"]))
+
+
+def fail_at(number: str, name: str, *, onwards: bool = False) -> None:
+    """That call fails with this error."""
+    code = getattr(errno, name)
+
+    def fail(names: Sequence[object]) -> None:
+        raise OSError(code, os.strerror(code), *names)
+
+    _at(number, fail, onwards=onwards)
+
+
+def fail_from(number: str, name: str) -> None:
+    """That call fails with this error, and so do all later ones but opening and writing."""
+    fail_at(number, name, onwards=True)
+
+
+def _at(
+    number: str, action: Callable[[Sequence[object]], object], *, onwards: bool = False
+) -> None:
+    """Before the `number`-th call of `run.disk` that changes something, note it and do this."""
+    left = int(number)
+
+    def happens(call: str, names: Sequence[object], parents: Sequence[int]) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            with open(record, "w") as file:
+                file.write(" ".join([call, *_paths(names, parents)]))
+        if left == 0 or (onwards and left < 0 and call not in ("openat", "write")):
+            action([name for name in names if isinstance(name, str)])
+
+    def watched(call: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def watch(*args: Any, **options: Any) -> Any:
+            if call != "openat" or args[1] & (os.O_CREAT | os.O_TRUNC):
+                names = args[:2] if call in ("linkat", "renameat") else args[:1]
+                happens(call, names, [fd for key, fd in options.items() if key.endswith("dir_fd")])
             return function(*args, **options)
 
-        return call
+        return watch
 
-    changing = {name: deadly(getattr(os, name)) for name in _CHANGING}
+    changing = {name: watched(call, getattr(os, name)) for name, call in _CHANGING.items()}
     replace(files, "os", SimpleNamespace(**{**vars(os), **changing}))
+    rename = files._renameat2()
+
+    def rename_new(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
+        try:
+            happens("renameat2", [os.fsdecode(old), os.fsdecode(new)], [old_parent, new_parent])
+        except OSError as error:
+            return error.errno or 0
+        return int(rename(old_parent, old, new_parent, new))
+
+    replace(files, "_renameat2", lambda: rename_new)
+
+
+def _paths(names: Sequence[object], parents: Sequence[int]) -> list[str]:
+    """The absolute paths of what a call names: by a descriptor, or below the given ones."""
+    if isinstance(names[0], int):
+        return [os.readlink(f"/proc/self/fd/{names[0]}")]
+    bases = [os.readlink(f"/proc/self/fd/{fd}") for fd in parents]
+    return [os.path.join(base, str(name)) for base, name in zip(bases, names, strict=True)]
 
 
 def _nothing(*_: object) -> None:
@@ -114,17 +196,23 @@ _KINDS: dict[str, Callable[..., None]] = {
         without_fsync,
         without_journal,
         without_client_locks,
+        without_process_table,
+        follow_links,
         short_writes,
         file_size_limit,
         open_files_limit,
+        umask,
         clock,
         patience,
         die_at,
+        interrupt_at,
+        fail_at,
+        fail_from,
     )
 }
 
 
 def commit(name: str) -> None:
-    """Do what `name` says: one of the functions above, or `function=number`."""
-    kind, _, number = name.partition("=")
-    _KINDS[kind](*([int(number)] if number else []))
+    """Do what `name` says: one of the functions above, or `function=number:word`."""
+    kind, _, words = name.partition("=")
+    _KINDS[kind](*(words.split(":") if words else []))

@@ -10,9 +10,11 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import pytest
 
 EXHAUSTIVE = os.environ.get("CCMOVE_EXHAUSTIVE", "") not in ("", "0")
 EVERY, CLOSE = 12, 2
@@ -41,15 +43,23 @@ def offset() -> int:
     return int(commit.strip(), 16) % EVERY
 
 
-def sampled(points: Sequence[AnyStep], *, close: int = CLOSE) -> list[AnyStep]:
-    """The points to try; `close` to a rename are those at most so many calls away (-1: none)."""
-    if EXHAUSTIVE:
-        return list(points)
-    chosen = {0, len(points) - 1, *range(offset(), len(points), EVERY)}
+def sampled(points: Sequence[AnyStep], *, close: int = CLOSE, share: int = 1) -> list[AnyStep]:
+    """The points to try; `close` to a rename are those at most so many calls away (-1: none).
+
+    `share` is for what is one of many: even with CCMOVE_EXHAUSTIVE only every so many-th point.
+    """
+    every = share if EXHAUSTIVE else EVERY
+    chosen = {0, len(points) - 1, *range(offset() % every, len(points), every)}
     for number, point in enumerate(points):
         if point.renames:
             chosen.update(range(number - close, number + close + 1))
     return [point for number, point in enumerate(points) if number in chosen]
+
+
+def some(values: Iterable[str], *chosen: str) -> list[Any]:
+    """Parameters of a test: these are in every run, the others only in `make test-all`."""
+    marks = {True: (), False: (pytest.mark.exhaustive,)}
+    return [pytest.param(value, marks=marks[value in chosen]) for value in values]
 
 
 def at_least(number: int) -> int:
@@ -59,6 +69,5 @@ def at_least(number: int) -> int:
 
 def told() -> str:
     """For the head of a run, and for whoever wants to repeat it."""
-    if EXHAUSTIVE:
-        return "crash points: all"
-    return f"crash points: a sample, CCMOVE_OFFSET={offset()} (all: CCMOVE_EXHAUSTIVE=1)"
+    which = "all" if EXHAUSTIVE else "a sample (all: CCMOVE_EXHAUSTIVE=1)"
+    return f"crash points: {which}, CCMOVE_OFFSET={offset()}"

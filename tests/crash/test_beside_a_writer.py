@@ -15,9 +15,10 @@ from typing import IO, Any
 import pytest
 
 from tests.crash.bench import must
-from tests.crash.fork import ROOT, Job
+from tests.crash.fork import Job
 from tests.crash.sample import EXHAUSTIVE
 from tests.crash.scenarios import SCENARIOS
+from tests.support.forked import ROOT
 from tests.support.run import clean_environment
 from tests.support.state import StateBuilder
 
@@ -97,6 +98,7 @@ def test_no_line_is_lost_or_doubled_and_no_count_of_the_config_file_is_lost(
     assert state.config()["numStartups"] == starts_before + writing.written["starts"]
 
 
+@pytest.mark.exhaustive
 def test_control_without_the_clients_locks_lines_are_lost(in_memory: Path) -> None:
     state = StateBuilder(in_memory / "live")
     SCENARIOS["folder"].build(state)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.crash.bench import Bench, points_of
 from tests.crash.sample import sampled
-from tests.crash.sweep import KILL, Tally, settled
+from tests.crash.sweep import KILL, Tally, happen, settled
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -23,7 +23,7 @@ def test_without_the_journal_killing_leaves_trees_that_are_neither_before_nor_af
     tally = Tally()
     for point in sampled(points_of(job), close=0):
         before = bench.reset()
-        job.run(point.inject(KILL))
+        happen(job, point, KILL)
         end, problems = settled(bench, before)
         tally.add(point.where, end, problems)
     changing = tally.ends["neither"]

@@ -11,6 +11,7 @@ from tests.crash.calls import TRACE_MUTATING, parse
 from tests.crash.fork import Job
 from tests.crash.interruptions import KINDS
 from tests.crash.linter import Linter, Violation
+from tests.crash.sample import some
 from tests.crash.scenarios import SCENARIOS
 from tests.crash.sweep import break_off
 
@@ -217,7 +218,7 @@ def test_a_real_run_breaks_no_rule(scenario: str, command: str, on_disk: Path) -
 
 @pytest.mark.crash
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", some(SCENARIOS, "merge"))
 def test_a_recovery_breaks_no_rule(scenario: str, kind: str, in_memory: Path) -> None:
     bench = Bench(in_memory, scenario, "move")
     break_off(bench, kind)

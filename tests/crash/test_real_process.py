@@ -10,6 +10,7 @@ from tests.crash.bench import Bench
 from tests.crash.calls import TRACE_MUTATING, Call, Point, parse
 from tests.crash.fork import Job
 from tests.crash.interruptions import KINDS, interruptions
+from tests.crash.sample import some
 from tests.crash.scenarios import SCENARIOS
 from tests.crash.sweep import KILL, KILLED
 from tests.support.run import Completed, ccmove_command, run_ccmove, run_child
@@ -35,7 +36,7 @@ def _is_in_the_state(call: Call, bench: Bench) -> bool:
 
 
 @pytest.mark.parametrize("command", ["move", "restore"])
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", some(SCENARIOS, "merge", "folder"))
 def test_a_forked_child_makes_the_same_changes_as_a_real_process(
     scenario: str, command: str, on_disk: Path, tmp_path: Path
 ) -> None:
@@ -50,7 +51,7 @@ def test_a_forked_child_makes_the_same_changes_as_a_real_process(
     assert changes((tmp_path / "trace").read_text(), bench) == expected
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some(KINDS, "prepared", "half changed"))
 def test_a_real_process_killed_in_each_way_is_settled_by_a_real_recovery(
     kind: str, on_disk: Path, tmp_path: Path
 ) -> None:
@@ -60,7 +61,7 @@ def test_a_real_process_killed_in_each_way_is_settled_by_a_real_recovery(
     # The real process may make other calls of this name before: find the very one by its paths.
     number = number_in_real_process(bench, point, tmp_path / "trace")
     before = bench.reset()
-    inject = ["-e", f"trace={point.name}", "-e", f"inject={point.name}:{KILL}:when={number}"]
+    inject = ["-e", f"trace={point.name}", "-e", f"inject={point.name}:signal={KILL}:when={number}"]
     killed = trace_of_real_process(bench.job(), inject, tmp_path / "trace")
     assert killed.exit == KILLED
     assert list(parse((tmp_path / "trace").read_text()))[-1].where == point.where

@@ -22,22 +22,24 @@ from tests.crash.sweep import (
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
-KILLED = [("merge", "move"), ("merge", "restore"), ("swap", "move")]
+REST = pytest.mark.exhaustive
+KILLED = [("merge", "move", kind) for kind in KINDS]
+KILLED += [
+    pytest.param(*command, kind, marks=() if kind in ("half changed", "all changed") else REST)
+    for command in (("merge", "restore"), ("swap", "move"))
+    for kind in KINDS
+]
 # The longest ways back with every error, the others with one.
 LONG = ("prepared", "all changed")
 FAILED = [pytest.param(kind, "EIO") for kind in KINDS]
 FAILED += [
-    pytest.param(kind, error, marks=pytest.mark.exhaustive)
-    for kind in LONG
-    for error in ERRORS
-    if error != "EIO"
+    pytest.param(kind, error, marks=REST) for kind in LONG for error in ERRORS if error != "EIO"
 ]
 # Whether something is there, and which inode it has; a machine may have one name or the other.
 LOOKING = ("newfstatat", "fstatat64", "statx", "lstat", "stat")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("scenario", "command"), KILLED)
+@pytest.mark.parametrize(("scenario", "command", "kind"), KILLED)
 def test_a_recovery_killed_at_any_call_is_settled_by_the_next_one(
     scenario: str, command: str, kind: str, in_memory: Path, proven: Record
 ) -> None:

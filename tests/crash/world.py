@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import json
 import re
 import shutil
@@ -26,7 +27,7 @@ from tests.crash.bench import Bench, age_locks
 from tests.crash.calls import OPENING, Point
 from tests.crash.fork import Ended, Job
 from tests.crash.scenarios import Scenario
-from tests.crash.sweep import KILL, UNSETTLED, Tally, not_killed_there, plain, sweep
+from tests.crash.sweep import KILL, UNSETTLED, Tally, happen, not_killed_there, plain, sweep
 from tests.support import seams
 from tests.support.state import encoded_name
 from tests.support.tree import Entry, Tree, is_transcript, snapshot
@@ -50,6 +51,7 @@ class World:
         self.places = tuple(names)  # the old and the new folder
         self.came: dict[str, str] = {}  # each mark, and what kind of thing carries it
         self.needed_is_gone = False
+        self.backups_gone = False
 
     def mark(self, kind: str) -> str:
         """Text for a thing of this kind that is told from all others."""
@@ -161,6 +163,7 @@ def _journal_gone(world: World) -> None:
 def _backups_gone(world: World) -> None:
     if seams.backups_are_needed(world.state):
         world.needed_is_gone = True
+    world.backups_gone = True
     shutil.rmtree(seams.backups(world.state), ignore_errors=True)
 
 
@@ -217,17 +220,20 @@ def killed(bench: Bench, point: Point) -> tuple[World, list[str]]:
     for left in (bench.live.parent / "disk").glob("*"):
         shutil.rmtree(left)
     bench.reset()
-    ended = bench.job().run(point.inject(KILL))
+    ended = happen(bench.job(), point, KILL)
     return World(bench), not_killed_there(ended, point)
 
 
-def trial(bench: Bench, point: Point, changes: Sequence[str]) -> Outcome:
-    """Kill, change the world, recover, judge."""
+def trial(bench: Bench, point: Point, changes: Sequence[str], death: int = 0) -> Outcome:
+    """Kill, change the world, recover, judge; a first recovery dies at its `death`-th change."""
     world, problems = killed(bench, point)
     for name in changes:
         CHANGES[name](world)
     age_locks(world.state)
     there, folders = lines(world.state.home), sorted(world.state.code.rglob("*"))
+    if death:
+        Job(world.state, ["recover"], sabotage=[f"die_at={death}"]).run()
+        age_locks(world.state)
     ended = Job(world.state, ["recover"]).run()
     problems += plain(ended)
     if ended.exit == 0:
@@ -245,15 +251,20 @@ def trial(bench: Bench, point: Point, changes: Sequence[str]) -> Outcome:
     return Outcome(ended, world.needed_is_gone, problems)
 
 
-def try_all(bench: Bench, *changes: str) -> Tally:
-    """A trial at every lasting point, or a sample; ending with 5 without need is bad, too."""
+def try_all(bench: Bench, *changes: str, share: int = 1, deaths: Sequence[int] = (0,)) -> Tally:
+    """A trial at every lasting point, or a sample; ending with 5 without need is bad, too.
+
+    Of each `share` points one is tried, in turn with the commits, and all that rename. One of
+    `deaths` is that of a first recovery, in turn with the points.
+    """
+    turns = itertools.cycle(deaths)
 
     def try_one(point: Point) -> tuple[str, list[str]]:
-        outcome = trial(bench, point, changes)
+        outcome = trial(bench, point, changes, next(turns))
         needless = [f"without need: {outcome.ended}"] if outcome.needless else []
         return f"exit {outcome.ended.exit}", [*needless, *outcome.problems]
 
-    return sweep(lasting(bench.points), try_one, close=0)
+    return sweep(lasting(bench.points), try_one, close=0, share=share)
 
 
 # -- what must be so ------------------------------------------------------------------------
@@ -267,7 +278,10 @@ def unsettled(world: World) -> list[str]:
              for line in found[:4]] if all(ends) else []  # fmt: skip
     wrong += [f"is not live, or not once: {text} ({kind})" for text, kind in world.came.items()
               if not is_live(world, text, kind)]  # fmt: skip
-    return wrong + [f"left over: {name}" for name in seams.left_over(world.state)]
+    left = seams.left_over(world.state)
+    if world.backups_gone:  # what had been taken out of one goes back there
+        left = [name for name in left if not name.startswith(f"{seams.OWN}/backups/")]
+    return wrong + [f"left over: {name}" for name in left]
 
 
 def lost(world: World, there: set[bytes]) -> list[str]:

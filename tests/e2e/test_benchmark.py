@@ -27,7 +27,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_quick_run_has_a_row_for_every_goal_and_finds_nothing_wrong(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(BENCHMARKS / "run"), "--quick", "--dir", str(tmp_path)],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.support.run import run_ccmove
+from tests.support.run import ccmove_command, run_ccmove, run_child
 from tests.support.state import StateBuilder
+from tests.support.tree import diff, snapshot
 
 
 @pytest.fixture
@@ -71,6 +73,101 @@ def test_an_unknown_old_names_the_nearest_known_path(known: StateBuilder) -> Non
     done = run_ccmove(known.code / "my-ap", new, state=known)
     assert done.exit == 3
     assert f"ccmove {known.code / 'my-app'} {new}" in done.err
+
+
+def test_did_you_mean_names_no_living_project_as_old(known: StateBuilder) -> None:
+    """A long common beginning makes no path near; the last component does."""
+    _, new = folders(known, "new")
+    known.project("billing", make_folder=True)
+    known.project("websites", make_folder=True)
+    lost = known.project("deep/down/web-site").path
+    done = run_ccmove(known.code / "website", new, state=known)
+    assert done.exit == 3
+    assert f"did you mean: ccmove {lost} {new}" in done.err
+    assert f"also known: {known.code / 'websites'}" in done.err
+    assert "billing" not in done.err
+    done = run_ccmove(known.code / "billin", new, state=known)
+    assert "did you mean" not in done.err
+
+
+def test_one_unknown_old_in_a_list_refuses_all_and_names_the_line(known: StateBuilder) -> None:
+    old, new = folders(known, "new", "other")
+    listed = known.project("listed", sessions=0, prompts=0)
+    text = f"# moves\n{old}\t{new}\n{listed.path}\t{known.code / 'other'}\n"
+    typo = f"{known.code / 'my-ap'}\t{known.code / 'other'}\n"
+    before = snapshot(known.home)
+    done = run_ccmove("--from-file", "-", state=known, input=text + typo)
+    assert done.exit == 3
+    assert "-, line 4" in done.err
+    assert f"did you mean: {old}" in done.err
+    assert diff(before, snapshot(known.home)) == []
+    assert run_ccmove("--from-file", "-", state=known, input=text).exit == 0
+
+
+def test_a_refused_line_of_a_list_is_named(known: StateBuilder) -> None:
+    old, new = folders(known, "my-app")
+    done = run_ccmove("--from-file", "-", state=known, input=f"\n{old}\t{new}\n")
+    assert done.exit == 4
+    assert f"-, line 2: {old} still exists" in done.err
+    assert "ccmove --move-folder --from-file -" in done.err
+
+
+def test_a_link_is_not_renamed_with_the_folder_behind_it(known: StateBuilder) -> None:
+    real = known.root / "disk" / "app"
+    known.project(real, make_folder=True)
+    link, new = known.code / "link", known.code / "new"
+    link.symlink_to(real)
+    done = run_ccmove("-m", "--only", f"{link}/", new, state=known)
+    assert done.exit == 4
+    assert f"mv {link} {new}" in done.err
+    assert f"ccmove -m --only {real} {new}" in done.err
+    assert run_ccmove("-m", real, new, state=known).exit == 0
+    assert new.is_dir()
+
+
+def test_a_link_that_was_left_behind_for_new_is_no_folder_to_rename(known: StateBuilder) -> None:
+    old, new = folders(known, "new")
+    old.symlink_to(new)
+    done = run_ccmove("-m", old, new, state=known)
+    assert done.exit == 4
+    assert f"leave --move-folder out: ccmove {old} {new}" in done.err
+    assert run_ccmove(old, new, state=known).exit == 0
+    assert old.is_symlink()
+
+
+@pytest.mark.parametrize(
+    "arguments", [(".", "/new"), ("/old", "../new"), ("verify", "."), ("doctor", "sub")]
+)
+def test_in_a_folder_that_was_deleted_the_message_says_so(
+    known: StateBuilder, arguments: tuple[str, ...]
+) -> None:
+    gone = known.root / "gone"
+    gone.mkdir()
+    command = shlex.join(ccmove_command(*arguments))
+    importable = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    words = ["bash", "-c", f"cd {gone} && rmdir {gone} && {command}"]
+    done = run_child(words, state=known, env=importable)
+    assert done.exit == 1
+    assert f"the current folder, {gone}, does not exist any more" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_in_a_folder_that_was_deleted_whole_paths_work(known: StateBuilder) -> None:
+    old, new = folders(known, "new")
+    gone = known.root / "gone"
+    gone.mkdir()
+    command = shlex.join(ccmove_command(old, new))
+    importable = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    words = ["bash", "-c", f"cd {gone} && rmdir {gone} && {command}"]
+    done = run_child(words, state=known, env=importable)
+    assert done.exit == 0, done.err
+
+
+def test_yes_changes_nothing_with_two_paths(known: StateBuilder) -> None:
+    old, new = folders(known, "my-app", "new")
+    assert run_ccmove("-y", old, new, state=known).exit == 4
+    old.rmdir()
+    assert run_ccmove("--yes", old, new, state=known).exit == 0
 
 
 def test_a_move_that_was_done_already_says_so(known: StateBuilder) -> None:

@@ -63,7 +63,7 @@ class Target:
 
     def run_alone(self, *args: str | os.PathLike[str], **more: Any) -> Completed:
         """The same as a program of its own, started as `run_ccmove` says."""
-        return checked(run_ccmove(*args, state=self.state, **more))
+        return checked(run_ccmove(*args, state=self.state, alone=True, **more))
 
     def move(self, *options: str) -> Completed:
         return self.run(*options, self.old, self.new)

@@ -2,9 +2,7 @@
 
 Python announces each call that opens, renames, makes or removes something before it makes it. A
 hook that acts then is the worst case of a racing process: it always wins the gap between a check
-and the use of what was checked.
-
-    python -m tests.hostile.hooks HOOK ARGUMENTS -- CCMOVE-ARGUMENTS
+and the use of what was checked. The fork server installs a hook in a child that it runs.
 """
 
 from __future__ import annotations
@@ -136,6 +134,16 @@ def plant(word: str, directory: str, target: str, fired: str) -> Event:
     return wait
 
 
+def swap(number: str, path: str, copy: str) -> Event:
+    """Put a directory away, and a link to a copy of it in its place."""
+
+    def put_a_link() -> None:
+        os.rename(path, f"{path}.away")
+        os.symlink(copy, path)
+
+    return at(number, "", put_a_link)
+
+
 def append(number: str, lock: str, text: str, *paths: str) -> Event:
     """Another process writes on, wherever the file is by then."""
 
@@ -211,20 +219,5 @@ def install(event: Event) -> None:
 
 HOOKS: dict[str, Callable[..., Event]] = {
     function.__name__: function
-    for function in (note, watch_modes, fill, exhaust, plant, append, edit, vanish)
+    for function in (note, watch_modes, fill, exhaust, plant, swap, append, edit, vanish)
 }
-
-
-def main() -> None:
-    words = sys.argv[1:]
-    split = words.index("--")
-    from tests.support import seams
-
-    seams.module("cli")  # loaded before anything happens
-    install(HOOKS[words[0]](*words[1:split]))
-    sys.argv[1:] = words[split + 1 :]
-    seams.run_main(words[split + 1 :])
-
-
-if __name__ == "__main__":
-    main()

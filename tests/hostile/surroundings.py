@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.fork import forget_server
-from tests.support.run import Completed, ccmove_command, run_child
-from tests.support.state import StateBuilder
+from tests.support.forked import forget_server
+from tests.support.run import ccmove_command
 
 ROOT = Path(__file__).resolve().parents[2]
 _NEW_NAMESPACE = 0x00020000
@@ -36,15 +35,6 @@ def without_privileges(*args: str | os.PathLike[str]) -> list[str]:
 def under_shell(setting: str, *args: str | os.PathLike[str]) -> list[str]:
     """`ccmove ARGS` after a shell's `setting`, such as `umask 777` or `ulimit -n 20`."""
     return ["sh", "-c", f'{setting}; exec "$@"', "sh", *ccmove_command(*args)]
-
-
-def hooked(
-    state: StateBuilder, hook: str, arguments: list[str], *args: str | os.PathLike[str]
-) -> Completed:
-    """`ccmove ARGS` with one of `tests.hostile.hooks` at work inside."""
-    argv = [sys.executable, "-m", "tests.hostile.hooks", hook, *arguments, "--"]
-    argv += [os.fspath(arg) for arg in args]
-    return run_child(argv, state=state, env={"PYTHONPATH": str(ROOT)})
 
 
 @contextmanager

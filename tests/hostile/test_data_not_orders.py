@@ -148,10 +148,10 @@ def test_garbage_instead_of_a_manifest_is_refused(moved: Target, text: str) -> N
 # -- what was saved ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", ["before", "after", "json"])
+@pytest.mark.parametrize("which", ["before", "after", "changes"])
 @pytest.mark.parametrize("how", ["changed", "missing", "a link", "a directory", "not ours"])
 def test_a_saved_file_is_refused_that_is(moved: Target, which: str, how: str) -> None:
-    kind = "WroteHistory" if which == "json" else "Wrote"
+    kind = "WroteHistory" if which == "changes" else "Wrote"
     saved = seams.saved(backup_of(moved), row_of(manifest_of(moved), kind)["number"], which)
     text = saved.read_bytes()
     saved.unlink()
@@ -426,21 +426,24 @@ def test_a_manifest_that_is_too_large_is_refused_without_reading_it(moved: Targe
 
 # -- what changed in the history -----------------------------------------------------------------
 
-HISTORIES: dict[str, object] = {
-    "no object": [],
-    "nothing": {},
-    "a number": 7,
-    "too deep": "[" * 50_000,
+HISTORIES = {
+    "empty": "",
+    "no list": "{}\n",
+    "not closed": "[]",
+    "a number": "7\n",
+    "too deep": "[" * 50_000 + "\n",
+    "cut off": "[]\n1234567",
+    "behind the end": '[["\\"/a\\"", "\\"/b\\""]]\n' + "\0\0\0\0\0\1\0\0" + "\0" * 12,
+    "without its swap": "[]\n" + "\0" * 20,
 }
 
 
 @pytest.mark.parametrize("what", HISTORIES)
 def test_a_record_of_the_history_is_refused_that_is(moved: Target, what: str) -> None:
-    value = HISTORIES[what]
-    data = (value if isinstance(value, str) else json.dumps(value)).encode()
+    data = HISTORIES[what].encode()
     record = manifest_of(moved)
     row = row_of(record, "WroteHistory")
-    seams.saved(backup_of(moved), row["number"], "json").write_bytes(data)
+    seams.saved(backup_of(moved), row["number"], "changes").write_bytes(data)
     row["record"] = seams.sha256(data)
     put_manifest(moved, signed(record))
     refused(moved)
@@ -450,8 +453,9 @@ def test_no_value_of_a_wrong_kind_in_a_record_of_the_history_is_a_bug(moved: Tar
     """It is refused, or the restore keeps every line."""
     record = manifest_of(moved)
     row = row_of(record, "WroteHistory")
-    path = seams.saved(backup_of(moved), row["number"], "json")
-    changed = json.loads(path.read_text())
+    path = seams.saved(backup_of(moved), row["number"], "changes")
+    head, newline, rows = path.read_bytes().partition(b"\n")
+    changed = json.loads(head)
     moved.remember()
     with moved.state.history.open("a") as history:
         history.write('{"display":"late"}\n')
@@ -460,7 +464,7 @@ def test_no_value_of_a_wrong_kind_in_a_record_of_the_history_is_a_bug(moved: Tar
         for wrong in WRONG:
             forgery = json.loads(json.dumps(changed))
             put(forgery, at, wrong)
-            data = json.dumps(forgery).encode()
+            data = json.dumps(forgery).encode() + newline + rows
             path.write_bytes(data)
             row["record"] = seams.sha256(data)
             put_manifest(moved, signed(record))

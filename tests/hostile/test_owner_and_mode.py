@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash.fork import Job
 from tests.hostile.attack import Target, checked
-from tests.hostile.surroundings import hooked, needs_root, under_shell, without_privileges
+from tests.hostile.surroundings import needs_root, under_shell, without_privileges
 from tests.support.run import Completed, run_child
 
 NOBODY = 65534
@@ -57,16 +58,13 @@ def test_at_no_moment_anything_of_ours_is_open_to_others(
     for path in (target.state.history, target.state.config_file, target.handle.index):
         path.chmod(0o644)
     os.link(target.state.history, target.state.home / "second-name")  # so that it is copied
-    args: list[str | Path] = [target.old, target.new]
+    args = [str(target.old), str(target.new)]
     if command == "restore":
         assert target.move().exit == 0
         args = ["restore"]
     record = tmp_path / "too-open"
-    before = os.umask(0)
-    try:
-        done = hooked(target.state, "watch_modes", [str(target.own), str(record)], *args)
-    finally:
-        os.umask(before)
+    watch = ["watch_modes", str(target.own), str(record)]
+    done = Job(target.state, args, sabotage=["umask=0"], hook=watch).run()
     assert done.exit == 0, done
     assert record.read_text() == ""
     assert too_open(target.own) == []
@@ -77,10 +75,8 @@ def test_the_watcher_sees_what_is_open(target: Target, tmp_path: Path) -> None:
     target.own.mkdir(mode=0o755)
     target.own.chmod(0o755)
     record = tmp_path / "too-open"
-    done = hooked(
-        target.state, "watch_modes", [str(target.own), str(record)], target.old, target.new
-    )
-    assert done.exit == 0
+    watch = ["watch_modes", str(target.own), str(record)]
+    assert Job(target.state, [str(target.old), str(target.new)], hook=watch).run().exit == 0
     assert "755" in record.read_text()
 
 

@@ -7,94 +7,111 @@ as after it.
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.hostile.attack import EXIT_CODES, Target, checked, make_target
-from tests.hostile.surroundings import ROOT, hooked
-from tests.support.run import run_child
+from tests.crash.bench import Bench
+from tests.crash.fork import Ended, Job
+from tests.crash.sample import EXHAUSTIVE
+from tests.crash.scenarios import Scenario
+from tests.crash.sweep import Tally
+from tests.hostile import gaps
+from tests.hostile.attack import Target, checked, make_target
 from tests.support.state import StateBuilder, encoded_name
+from tests.support.tree import Tree, diff, snapshot
 
 
-def swept(
-    target: Target, swapped: str, *args: str | os.PathLike[str], follow: str = ""
-) -> list[dict[str, Any]]:
-    """What came of every run; first the state before and after an undisturbed one."""
-    live, template = target.state.root, target.state.root.parent / "template"
-    live.rename(template)
-    argv = [sys.executable, "-m", "tests.hostile.sweep", str(template), str(live), swapped, "--"]
-    argv += [os.fspath(arg) for arg in args]
-    child = StateBuilder(live.parent / "unused")
-    env = {"PYTHONPATH": str(ROOT), "FOLLOW_LINKS": follow}
-    done = run_child(argv, state=child, env=env, timeout=600)
-    assert done.exit == 0, done.err
-    return [json.loads(line) for line in done.out.splitlines()]
+def build(state: StateBuilder) -> None:
+    target = make_target(state)
+    (target.own / "backups").mkdir(parents=True, mode=0o700)
 
 
-def judge(undisturbed: dict[str, Any], *runs: dict[str, Any]) -> None:
-    """Nothing outside was touched, and the state is whole: as it was before, or as after."""
-    assert undisturbed["before"] != undisturbed["after"]
-    assert len(runs) > 10
-    for run in runs:
-        said = run["said"] + run["said then"]
-        assert run["touched"] == [], run["number"]
-        assert run["exit"] in EXIT_CODES, run
-        assert "bug in ccmove" not in said, run
-        assert "Traceback" not in said, run
-        assert run["recovered"] == 0, run
-        assert run["left"] in undisturbed.values(), run["number"]
-    assert {run["exit"] for run in runs} & {1, 4, 5}, "at some calls the swap was in the way"
-
-
-@pytest.fixture
-def deep(place: Path) -> Target:
-    """A target whose root can be put aside as a template."""
-    return make_target(StateBuilder(place / "live"))
-
-
+DEEP = Scenario("deep", build, ("my-app", "new"))
 STATE = "home/.claude"
-SWAPS = [
-    ("move", STATE),
-    ("move", f"{STATE}/projects"),
-    ("move", f"{STATE}/ccmove"),
-    ("restore", f"{STATE}/projects"),
-    ("restore", f"{STATE}/ccmove/backups"),
-]
 
 
-@pytest.mark.exhaustive  # `make test` has the one below
+def swept(place: Path, command: str, swapped: str, sabotage: Sequence[str] = ()) -> Tally:
+    """Swap the directory for a link to its copy outside, around every use that is made of it."""
+    bench = Bench(place, DEEP, command)
+    copy, path = bench.live / "outside/copy", bench.live / swapped
+    subprocess.run(["cp", "-a", bench.template / swapped, bench.template / "outside/copy"])
+
+    def judge(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
+        problems = diff(*map(outside, (before, snapshot(bench.live))), mtimes="all", inodes="all")
+        heal(bench, path, copy)
+        recovered = bench.recovery.run()
+        if recovered.exit != 0 or gaps.plain(recovered):
+            problems.append(f"recover: {recovered}")
+        if users(snapshot(bench.live)) not in map(users, bench.reference):
+            problems.append("neither before nor after")
+        return f"exit {ended.exit}", problems
+
+    around = gaps.around(gaps.gaps_of(bench), path.name)
+    return gaps.sweep(
+        bench, around, lambda n: ["swap", str(n), str(path), str(copy)], judge, sabotage
+    )
+
+
+def outside(tree: Tree) -> Tree:
+    return {name: entry for name, entry in tree.items() if name.startswith("outside")}
+
+
+def users(tree: Tree) -> dict[str, str]:
+    """What the state holds: every file by its name, but ours."""
+    return {
+        name: entry.sha256 or entry.kind
+        for name, entry in tree.items()
+        if name.startswith("home/") and not name.startswith(f"{STATE}/ccmove")
+    }
+
+
+def heal(bench: Bench, path: Path, copy: Path) -> None:
+    """The link goes, wherever it is now, and the directory comes back."""
+    for found in (bench.live / "home").rglob("*"):
+        if found.is_symlink() and os.readlink(found) == str(copy):
+            found.unlink()
+    away = Path(f"{path}.away")
+    if away.exists() and not path.exists():
+        away.rename(path)
+
+
+REST = pytest.mark.exhaustive
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("command", "swapped"), SWAPS)
+@pytest.mark.parametrize(
+    ("command", "swapped"),
+    [
+        ("move", f"{STATE}/projects/OLD"),
+        pytest.param("move", STATE, marks=REST),
+        pytest.param("move", f"{STATE}/projects", marks=REST),
+        pytest.param("move", f"{STATE}/ccmove", marks=REST),
+        pytest.param("restore", f"{STATE}/projects", marks=REST),
+        pytest.param("restore", f"{STATE}/ccmove/backups", marks=REST),
+    ],
+)
 def test_a_directory_swapped_for_a_link_around_any_use(
-    deep: Target, command: str, swapped: str
+    place: Path, command: str, swapped: str
 ) -> None:
-    (deep.own / "backups").mkdir(parents=True, mode=0o700)
-    args: list[str | Path] = [deep.old, deep.new]
-    if command == "restore":
-        assert deep.move().exit == 0
-        args = ["restore"]
-    judge(*swept(deep, swapped, *args))
-
-
-def test_the_project_directory_swapped_for_a_link_around_any_use(deep: Target) -> None:
-    path = f"{STATE}/projects/{encoded_name(str(deep.old))}"
-    judge(*swept(deep, path, deep.old, deep.new))
+    old = encoded_name(str(place / "live/code/my-app"))
+    tally = swept(place, command, swapped.replace("OLD", old))
+    assert not tally.bad, tally.report()
+    assert tally.tried > (10 if EXHAUSTIVE else 3)
+    assert tally.ends.keys() & {"exit 1", "exit 4", "exit 5"}, "the swap was never in the way"
 
 
 @pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_sweep_sees_what_following_links_would_do(deep: Target) -> None:
+def test_the_sweep_sees_what_following_links_would_do(place: Path) -> None:
     """The control: without O_NOFOLLOW the very same swaps do reach outside."""
-    runs = swept(deep, f"{STATE}/projects", deep.old, deep.new, follow="1")[1:]
-    assert any(run["touched"] for run in runs)
+    tally = swept(place, "move", f"{STATE}/projects", ["follow_links"])
+    assert any("outside/" in bad for bad in tally.bad)
 
 
 TEMPORARY: dict[str, Callable[[Target], Path]] = {
@@ -117,7 +134,8 @@ def test_a_link_planted_at_a_temporary_name_is_not_written_through(
     target.remember()
     directory, fired = TEMPORARY[name](target), target.state.root / "fired"
     plan = [name, str(directory), str(victim), str(fired)]
-    done = checked(hooked(target.state, "plant", plan, target.old, target.new))
+    words, patience = [str(target.old), str(target.new)], () if EXHAUSTIVE else ("patience=1",)
+    done = checked(Job(target.state, words, sabotage=patience, hook=["plant", *plan]).run())
     target.outside_is_untouched()
     planted = Path(fired.read_text())
     assert planted.parent == directory

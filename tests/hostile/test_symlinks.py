@@ -125,12 +125,12 @@ def test_a_restore_refuses_a_link_at(target: Target, where: str) -> None:
         target.nothing_changed(ignore=())
 
 
-def test_a_restore_refuses_a_link_in_place_of_a_list_of_edits(target: Target) -> None:
-    """The edits are read when a file was changed since."""
+def test_a_restore_refuses_a_link_in_place_of_what_changed_in_the_history(target: Target) -> None:
     assert target.move().exit == 0
     state = target.state
     state.write_config(state.config() | {"numStartups": 5})
-    lists = sorted((target.own / "backups").glob("*/files/*.json"))
+    lists = sorted((target.own / "backups").glob("*/files/*.changes"))
+    assert lists
     for number, path in enumerate(lists):
         path.rename(target.outside / str(number))
         path.symlink_to(target.outside / str(number))

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from ccmove import text as shell_words
-from ccmove.inspect.findings import KINDS, CommandLine
+from ccmove.inspect.findings import KINDS
+from ccmove.report.console import Printer
 from ccmove.text import plural
 from tests.inspect.conftest import Examine, interrupted_move, make_repo, moved_repo, run_ccmove
 from tests.support.run import run_child
@@ -646,7 +647,7 @@ def test_every_command_that_is_printed_can_be_typed_as_it_stands(state: StateBui
     "word", ["plain", "two words", "quo'te", "esc\x1b[31m", "new\nline", "by\udcffte", "\u202e"]
 )
 def test_a_command_can_be_typed_into_a_shell_whatever_the_path(word: str) -> None:
-    shown = CommandLine()(word)
+    shown = Printer().typed(word)
     assert all(char.isprintable() for char in shown)
     shell = ["bash", "-c", f"printf '%s\\0' {shell_words.command_line([word])}"]
     printed = subprocess.run(shell, capture_output=True, check=True).stdout

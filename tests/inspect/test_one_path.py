@@ -239,7 +239,7 @@ def test_a_path_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuilder
     state.project("my-app")
     done = run_ccmove(f"{state.code}/my-ap", state=state)
     assert done.exit == 3
-    assert f"did you mean: ccmove move {state.code}/my-app\n" in done.err
+    assert f"did you mean: ccmove {state.code}/my-app\n" in done.err
     assert run_ccmove("", state=state).exit == 2
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ccmove.claude.layout import find_layout
 from ccmove.cli.verify import verify
-from ccmove.inspect.findings import CommandLine
+from ccmove.report.console import Printer
 from tests.inspect.conftest import run_ccmove
 from tests.support.state import StateBuilder, encoded_name
 
@@ -71,7 +71,7 @@ def test_a_closed_directory_of_another_project_is_named(
 
     monkeypatch.setattr(os, "open", refusing)
     layout = find_layout(str(state.config_dir), {})
-    one, everything = (verify(layout, path, CommandLine()) for path in (handle.path, None))
+    one, everything = (verify(layout, path, Printer().typed) for path in (handle.path, None))
     assert (one.exit_code, [note.subject for note in one.notes]) == (0, [str(closed)])
     assert (everything.exit_code, everything.failures[0].subject) == (1, str(closed))
 

@@ -1,9 +1,10 @@
-"""`python -m tests.mutants.run [MODULE...]`: which small faults in a module does no test notice?
+"""`python -m tests.mutants.run [--by-hand] [MODULE...]`: which small faults does no test notice?
 
 mutmut changes one thing at a time (an operator, a number, a text, an argument) and runs the tests
 that come through the changed function. Every mutant must be killed, or explained in
 `explained.toml`; one that runs into the time limit counts as killed only if it is explained there.
-Then come those of `by_hand.toml`.
+Then come those of `by_hand.toml`, or with `--by-hand` only these. One whose text is not in the code
+any more is named: it must be written anew, or go.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -84,27 +86,33 @@ def outcome(module: str) -> bool:
 
 
 def try_by_hand(module: str) -> bool:
-    """Try what mutmut leaves out, each in a copy of the sources; whether all were killed."""
+    """Try what mutmut leaves out, each in a copy of the code; whether all apply and were killed."""
     source = source_of(module)
-    copy = Path("mutants") / source
-    entries = tomllib.loads((HERE / "by_hand.toml").read_text()).get(module, [])
-    killed, total = 0, 0
-    for entry in entries:
-        text = source.read_text()
-        assert text.count(entry["was"]) == 1, f"{source} does not hold once: {entry['was']}"
-        for becomes in entry["becomes"]:
-            copy.write_text(text.replace(entry["was"], becomes))
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", "-xq", *PYTEST, *TESTS[module]],
-                cwd="mutants",
-                capture_output=True,
-            )
-            total += 1
-            killed += done.returncode == 1
-            if done.returncode != 1:
-                print(f"\nby hand, {done.returncode}:\n-{entry['was']}\n+{becomes}")
-    print(f"{module}, by hand: {total} mutants, {killed} killed")
-    return killed == total
+    text = source.read_text() if source.exists() else ""
+    ends: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as directory:
+        place = Path(directory)
+        for name in ("ccmove", "tests", "fixtures", "fuzz"):
+            shutil.copytree(name, place / name)
+        shutil.copy("pyproject.toml", place)
+        for entry in tomllib.loads((HERE / "by_hand.toml").read_text()).get(module, []):
+            for becomes in entry["becomes"]:
+                end = "applies no more"
+                if text.count(entry["was"]) == 1:
+                    (place / source).write_text(text.replace(entry["was"], becomes))
+                    end = noticed(place, entry.get("tests", TESTS[module]))
+                ends[end] += 1
+                if end != "killed":
+                    print(f"\n{source}, by hand: {end}\n-{entry['was']}\n+{becomes}")
+    print(f"{module}, by hand: {ends.total()} mutants; {dict(ends)}", flush=True)
+    return ends["killed"] == ends.total()
+
+
+def noticed(place: Path, tests: list[str]) -> str:
+    """How the tests end on the code in this place."""
+    command = [sys.executable, "-m", "pytest", "-xq", *PYTEST, *tests]
+    code = subprocess.run(command, cwd=place, capture_output=True).returncode
+    return {0: "survived", 1: "killed"}.get(code, f"pytest ended with {code}")
 
 
 def explained(module: str) -> set[tuple[str, str]]:
@@ -120,15 +128,19 @@ def changed_lines(diff: str) -> tuple[str, str]:
     return was, becomes
 
 
-def main(modules: list[str]) -> int:
+def main(words: list[str]) -> int:
+    by_hand = "--by-hand" in words
+    modules = [word for word in words if word != "--by-hand"] or list(TESTS)
+    if by_hand:
+        good = [try_by_hand(module) for module in modules]
+        return 0 if all(good) else 1
     if len(modules) == 1:
-        module = modules[0]
-        try_module(module)
-        good = [outcome(module), try_by_hand(module)]
+        try_module(modules[0])
+        good = [outcome(modules[0]), try_by_hand(modules[0])]
         return 0 if all(good) else 1
     command = [sys.executable, "-m", "tests.mutants.run"]
     return max(subprocess.run([*command, module]).returncode for module in modules)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or list(TESTS)))
+    sys.exit(main(sys.argv[1:]))

@@ -93,7 +93,7 @@ def paths(stage: Stage, *options: str) -> Arguments:
 
 TYPED = {
     "usage_unknown_option": ["--dryrun", "OLD", "NEW"],
-    "usage_one_path": ["OLD"],
+    "nothing_about_one_path": ["OLD"],
     "usage_misspelled_command": ["restor"],
     "usage_three_paths": ["OLD", "NEW", "third"],
     "usage_empty_path": ["", "NEW"],
@@ -115,6 +115,7 @@ LISTED = {  # lines of a file that is given to --from-file
     "usage_list_without_tab": "# moves\nOLD NEW\n",
     "usage_list_is_empty": "# nothing here\n",
     "usage_list_moves_twice": "OLD\tNEW\nOLD\tNEW2\n",
+    "paths_in_a_list": "# moves\nOLD\tNEW\n",
 }
 
 
@@ -191,7 +192,36 @@ def paths_folder_without_parent(stage: Stage) -> Arguments:
     return ["--move-folder", str(stage.old), str(stage.state.code / "no" / "such" / "parent")]
 
 
+@situation
+def paths_folder_is_a_link(stage: Stage) -> Arguments:
+    real = stage.state.root / "disk" / "app"
+    real.mkdir(parents=True)
+    stage.old.symlink_to(real)
+    return paths(stage, "--move-folder")
+
+
+@situation
+def paths_what_mv_does(stage: Stage) -> Arguments:
+    (stage.new / "my-app" / ".git").mkdir(parents=True)
+    return paths(stage)
+
+
+@situation
+def paths_in_a_folder_that_is_gone(stage: Stage) -> Arguments:
+    stage.old.mkdir()
+    stage.monkeypatch.chdir(stage.old)
+    stage.monkeypatch.setenv("PWD", str(stage.old))
+    stage.old.rmdir()
+    return [".", str(stage.new)]
+
+
 # -- nothing known ------------------------------------------------------------------------------
+
+
+@situation
+def nothing_in_a_line_of_a_list(stage: Stage) -> Arguments:
+    stage.known()
+    return listed("OLD\tNEW\nOLDs\tNEW\n")(stage)
 
 
 @situation
@@ -228,10 +258,40 @@ def nothing_with_that_id_in_another_place(stage: Stage) -> Arguments:
 
 
 @situation
+def refused_another_project(stage: Stage) -> Arguments:
+    stage.state.project("my-app", repo="me/my-app")
+    stage.state.project("new-app", make_folder=True, repo="acme/new-app")
+    return paths(stage)
+
+
+@situation
+def refused_living_twin(stage: Stage) -> Arguments:
+    stage.known()
+    stage.state.project("new/app", make_folder=True)
+    return paths(stage, "--only")
+
+
+@situation
+def refused_session_elsewhere(stage: Stage) -> Arguments:
+    stage.known()
+    record = stage.state.session_file(77, str(stage.new), "1", "made-up-session")
+    record.write_text(json.dumps({**json.loads(record.read_text()), "pidDomain": "elsewhere"}))
+    os.utime(record, (1_700_000_000, 1_700_000_000))
+    return paths(stage, "--dry-run")
+
+
+@situation
 def refused_live_session(stage: Stage) -> Arguments:
     stage.known()
     stage.live(stage.new)
     return paths(stage, "--only")
+
+
+@situation
+def refused_live_session_preview(stage: Stage) -> Arguments:
+    stage.known()
+    stage.live(stage.new)
+    return paths(stage, "--dry-run")
 
 
 @situation

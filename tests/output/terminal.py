@@ -11,6 +11,7 @@ import signal
 import struct
 import subprocess
 import termios
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,7 @@ def run_on_terminal(
             if waiting and raw.rstrip(b" ").endswith(b":"):
                 answer = waiting.pop(0)
                 if answer == CTRL_C:
+                    time.sleep(0.5)  # a signal just before Python waits for input is seen late
                     process.send_signal(signal.SIGINT)
                 else:
                     os.write(parent, answer.encode())

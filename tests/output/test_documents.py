@@ -79,7 +79,7 @@ def test_help_begins_with_the_plain_use_and_shows_examples(state: StateBuilder) 
 def test_version_names_the_clients_it_was_tested_with(state: StateBuilder) -> None:
     assert run_ccmove("--version", state=state).out.splitlines() == [
         f"ccmove {__version__}",
-        "tested with Claude Code 2.1.325, 2.1.92, 2.1.23",
+        "tested with Claude Code 2.1.326, 2.1.325, 2.1.92, 2.1.23",
     ]
 
 

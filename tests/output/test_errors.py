@@ -21,6 +21,7 @@ from tests.support.hints import hint_of
         (again("to merge", ["--only"]), ("to merge", "ccmove --only -n /old /new")),
         (again(instead={"/old": "/older"}), ("", "ccmove -n /older /new")),
         (again(before=["sudo", "-u", "#7"]), ("", "sudo -u '#7' ccmove -n /old /new")),
+        (again(without=("-n", "--dry-run")), ("", "ccmove /old /new")),
     ],
 )
 def test_a_hint_in_words(hint: Hint, words: tuple[str, str]) -> None:
@@ -30,6 +31,19 @@ def test_a_hint_in_words(hint: Hint, words: tuple[str, str]) -> None:
 def test_a_relative_path_is_replaced_by_what_it_means(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir("/")
     assert in_words(again(instead={"/old": "/older"}), ["old", "new"])[1] == "ccmove /older new"
+
+
+def test_an_option_is_left_out_of_letters_that_stand_together() -> None:
+    hint = again(without=("-m", "--move-folder"))
+    for typed, left in (
+        ("-nm", "-n"),
+        ("-mq", "-q"),
+        ("-m", ""),
+        ("--move-folder", ""),
+        ("-", "-"),
+    ):
+        expected = " ".join(filter(None, ["ccmove", left, "a"]))
+        assert in_words(hint, [typed, "a"])[1] == expected
 
 
 @pytest.mark.parametrize(

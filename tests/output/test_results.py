@@ -66,11 +66,6 @@ def with_broken_lines(stage: Stage) -> None:
         file.write(f'{{"display":"torn","project":"{stage.old}\n')
 
 
-def live(stage: Stage) -> None:
-    plain(stage)
-    stage.live(stage.new)
-
-
 def empty(_: Stage) -> None:
     """Nothing was ever moved."""
 
@@ -104,7 +99,6 @@ CASES: dict[str, tuple[Callable[[Stage], None], tuple[str, ...]]] = {
     "preview_leftovers": (with_leftovers, ("--dry-run", OLD, NEW)),
     "preview_project_files": (with_leftovers, ("--dry-run", "--project-files", OLD, NEW)),
     "preview_move_folder": (with_folder, ("--dry-run", "--move-folder", OLD, NEW)),
-    "preview_live": (live, ("--dry-run", OLD, NEW)),
     "preview_restore": (moved, ("restore", "--dry-run")),
     "preview_restore_after_use": (moved_then_used, ("restore", "--dry-run")),
     "move": (plain, (OLD, NEW)),

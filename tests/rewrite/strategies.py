@@ -96,5 +96,9 @@ def reader(data: bytes) -> history.Read:
 
 def moved_bytes(data: bytes, paths: PathMap) -> bytes:
     """The whole of a history, rewritten."""
-    read = reader(data)
-    return b"".join(history.rewritten(read, history.scan(read, len(data), paths)))
+    return rewritten(data, history.scan(reader(data), len(data), paths))
+
+
+def rewritten(data: bytes, found: history.Scan, start: int = 0) -> bytes:
+    """The bytes from `start` on with the changes that were found."""
+    return b"".join(history.rewritten(reader(data), found, start))

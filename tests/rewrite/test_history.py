@@ -10,7 +10,7 @@ import pytest
 
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap
-from tests.rewrite.strategies import moved_bytes, reader
+from tests.rewrite.strategies import moved_bytes, reader, rewritten
 from tests.support.history_oracle import moved_history
 from tests.support.oddlines import kind_names, odd_line, stringify
 from tests.support.state import StateBuilder
@@ -199,9 +199,7 @@ class TestScan:
         head, tail = line(OLD) * 2, line("/srv/x") + line(OLD)
         found = scan(head + tail, start=len(head))
         assert found.lines == 1
-        data = head + tail
-        pieces = history.rewritten(lambda o, n: data[o : o + n], found, len(head))
-        assert b"".join(pieces) == line("/srv/x") + line(NEW)
+        assert rewritten(head + tail, found, len(head)) == line("/srv/x") + line(NEW)
 
     def test_it_tells_how_far_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(history, "BLOCK", 100)
@@ -241,6 +239,6 @@ def test_a_span_that_was_found_by_other_means_is_replaced_too() -> None:
     data = line(OLD) + line("/srv/x")
     at = data.index(b'"/srv/x"')
     found = history.Scan(size=len(data))
-    found.add(at, history.Swap(b'"/srv/x"', b'"/y"', ("/srv/x", "/y")))
-    pieces = history.rewritten(lambda o, n: data[o : o + n], found)
-    assert b"".join(pieces) == line(OLD) + line("/y")
+    found.add(at, history.Swap(b'"/srv/x"', b'"/y"'), b"8 bytes.")
+    assert rewritten(data, found) == line(OLD) + line("/y")
+    assert found.counts == {("/srv/x", "/y"): 1}

@@ -10,28 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccmove.rewrite import history, history_back
-from ccmove.rewrite.history_back import Changed, changed, from_json, lines_back, spans_back, to_json
+from ccmove.rewrite import history
+from ccmove.rewrite.history import Scan
+from ccmove.rewrite.history_back import from_record, lines_back, spans_back, to_record
 from ccmove.rewrite.pathmap import PathMap
 from tests.rewrite.strategies import NEW, OLD, reader
+from tests.rewrite.strategies import rewritten as apply
 from tests.rewrite.test_history_properties import BLOCKS, HISTORIES, MOVES
 from tests.support.history_oracle import moved_line
 from tests.support.oddlines import stringify
 
 MOVE = PathMap(((OLD, NEW),))
+BOTH_WAYS = PathMap(((OLD, NEW), (NEW, OLD)))
 BOTH = PathMap((("/a", "/c"), ("/b", "/c")))
 
 
-def moved(data: bytes, paths: PathMap = MOVE) -> tuple[bytes, Changed]:
+def moved(data: bytes, paths: PathMap = MOVE) -> tuple[bytes, Scan]:
     """The history after the move, and what was kept of it on disk."""
-    read = reader(data)
-    found = history.scan(read, len(data), paths)
-    kept = json.loads(json.dumps(to_json(changed(read, found))))
-    return b"".join(history.rewritten(read, found)), from_json(kept)
-
-
-def apply(data: bytes, found: history.Scan) -> bytes:
-    return b"".join(history.rewritten(reader(data), found))
+    found = history.scan(reader(data), len(data), paths)
+    return apply(data, found), from_record(b"".join(to_record(found)), found.new_size())
 
 
 def line(path: str, display: str = "x") -> bytes:
@@ -117,60 +114,88 @@ def test_a_spelling_of_its_own_comes_back() -> None:
     assert apply(now, lines_back(kept, reader(now), len(now), MOVE.reversed())) == line("/z") + data
 
 
+def test_an_undone_undoing_is_taken_back_like_a_move() -> None:
+    """Each way back is a scan of its own, and can be kept."""
+    data = line(OLD, "1") + line("/z") + line(OLD + "/x", "2")
+    after, kept = moved(data)
+    undoing = from_record(b"".join(to_record(spans_back(kept, len(after)))), len(data))
+    now = line("/z", "since") + data
+    assert apply(now, lines_back(undoing, reader(now), len(now), PathMap(()))) == (
+        line("/z", "since") + after
+    )
+
+
 def test_no_change_is_nothing_to_keep() -> None:
     after, kept = moved(line("/z"))
-    assert to_json(kept) == {"swaps": [], "starts": "", "which": "", "lines": ""}
+    assert b"".join(to_record(kept)) == b"[]\n"
     assert spans_back(kept, len(after)).lines == 0
 
 
-GOOD = to_json(moved(line(OLD) + line(OLD + "/x"))[1])
+GOOD = b"".join(to_record(moved(line(OLD) + line(OLD + "/x"))[1]))
+ROWS = GOOD.partition(b"\n")[2]
+FIRST, SECOND = ROWS[: Scan.ROW.size], ROWS[Scan.ROW.size :]
+
+
+PAIR, OTHER = ['"a"', '"b"'], ['"c"', '"d"']
+
+
+def record(*swaps: Any, rows: bytes = ROWS) -> bytes:
+    return json.dumps(swaps).encode() + b"\n" + rows
 
 
 @pytest.mark.parametrize(
-    "record",
+    "data",
     [
-        None,
-        [],
-        {},
-        GOOD | {"more": 1},
-        GOOD | {"swaps": None},
-        GOOD | {"swaps": []},
-        GOOD | {"swaps": [["a", "b"]] * 2},
-        GOOD | {"swaps": [['"a"', "1"]] * 2},
-        GOOD | {"swaps": [['"a"']] * 2},
-        GOOD | {"swaps": [['"a"', '"b" x']] * 2},
-        GOOD | {"swaps": [['"\ud800"', '"b"']] * 2},
-        GOOD | {"starts": 7},
-        GOOD | {"starts": "x"},
-        GOOD | {"starts": "AAAA"},
-        GOOD | {"starts": ""},
-        GOOD | {"starts": "AAAAAAAAAAAAAAAAAAAAAA=="},
-        GOOD | {"starts": "é"},
-        GOOD | {"which": "AAAA"},
-        GOOD | {"which": "/////wAAAAA="},
-        GOOD | {"lines": "AAAA"},
-        GOOD | {"lines": None},
+        b"",
+        b"\n",
+        b"[]",
+        b"null\n",
+        b"{}\n",
+        b"7\n",
+        b"[\n]\n",
+        b"\xff\n",
+        GOOD.replace(b"\n", b"", 1),
+        GOOD + b" ",
+        GOOD[:-1],
+        record(),
+        record(None, None),
+        record(PAIR),
+        record(PAIR, ["a", "b"]),
+        record(PAIR, ['"a"', "1"]),
+        record(PAIR, ['"a"']),
+        record(PAIR, ['"a"', '"b"', '"c"']),
+        record(PAIR, ['"a"', 1]),
+        record(PAIR, ['"c"', "[]"]),
+        record(PAIR, ['"a"', '"b" x']),
+        record(PAIR, ['"\ud800"', '"b"']),
+        record(PAIR, PAIR),
+        record(OTHER, PAIR, rows=SECOND),
+        record(PAIR, OTHER, rows=FIRST),
+        record(PAIR, OTHER, rows=SECOND + FIRST),
+        record(PAIR, OTHER, rows=FIRST + FIRST),
+        record(PAIR, OTHER, rows=FIRST + Scan.ROW.pack(1 << 40, 2, b"")),
+        record(PAIR, ['"\0c\0"\0', '"d"']),
     ],
 )
-def test_what_was_not_kept_like_this_is_refused(record: Any) -> None:
-    from_json(GOOD)
+def test_what_was_not_kept_like_this_is_refused(data: bytes) -> None:
+    from_record(GOOD, 1000)
+    from_record(record(PAIR, OTHER), 1000)
     with pytest.raises(ValueError):
-        from_json(record)
+        from_record(data, 1 << 50)
 
 
 def test_a_change_behind_the_end_is_refused() -> None:
-    after, kept = moved(line(OLD))
+    after, kept = moved(line("/z") + line(OLD))
+    data = b"".join(to_record(kept))
+    end = len(after) - len(b"}\n")
+    from_record(data, end)
     with pytest.raises(ValueError, match="behind the end"):
-        spans_back(kept, len(after) - 10)
+        from_record(data, end - 1)
 
 
-def test_paths_in_a_history_are_counted() -> None:
-    data = line(OLD) * 2 + line(OLD + "/x") + line(NEW) + line("/z")
-    both = PathMap((*MOVE.moves, *MOVE.reversed().moves))
-    assert history.paths_in(reader(data), len(data), both) == {OLD: 2, OLD + "/x": 1, NEW: 1}
-
-
-def test_the_digest_is_that_of_the_whole_line() -> None:
-    _, kept = moved(line(OLD) + line("/z") + line(OLD, "y"))
-    digests = [history_back._digest(one[:-1]) for one in (line(NEW), line(NEW, "y"))]
-    assert kept.lines == b"".join(digests)
+def test_a_line_is_known_by_everything_but_its_value_and_its_end() -> None:
+    lines = [line(OLD), line(NEW), line(OLD).replace(b"\n", b"\r\n"), line(OLD, "y")]
+    same, also, ended, other = (
+        [digest for _, _, digest in history.scan(reader(one), len(one), BOTH_WAYS)] for one in lines
+    )
+    assert same == also == ended != other

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap
 from tests.rewrite.strategies import LEAVES as VALUES
-from tests.rewrite.strategies import NEW, OLD, PATHS, TEXTS, json_texts, moved_bytes, spellings
+from tests.rewrite.strategies import (
+    NEW,
+    OLD,
+    PATHS,
+    TEXTS,
+    json_texts,
+    moved_bytes,
+    reader,
+    rewritten,
+    spellings,
+)
 from tests.support.history_oracle import moved_history
 from tests.support.oddlines import kind_names, odd_line, stringify
 
@@ -115,19 +125,17 @@ def test_rewriting_twice_is_rewriting_once(data: bytes, block: int) -> None:
 
 @given(HISTORIES, BLOCKS)
 def test_only_the_planned_spans_differ(data: bytes, block: int) -> None:
-    def read(offset: int, length: int) -> bytes:
-        return data[offset : offset + length]
-
     with mock.patch.object(history, "BLOCK", block):
-        found = history.scan(read, len(data), MOVE)
-        after = b"".join(history.rewritten(read, found))
+        found = history.scan(reader(data), len(data), MOVE)
+        after = rewritten(data, found)
     expected, position = b"", 0
-    for start, end, raw in found.spans():
-        expected += data[position:start] + raw
-        position = end
+    for start, swap, _ in found:
+        position, gap = start + len(swap.old), data[position:start]
+        assert data[start:position] == swap.old
+        expected += gap + swap.new
     assert after == expected + data[position:]
     assert found.new_size() - len(data) == len(after) - len(data)
-    assert found.lines == len(found.starts) == sum(found.counts.values())
+    assert found.lines == len(list(found)) == sum(found.counts.values())
 
 
 @given(st.lists(PLAIN_LINES, max_size=12).map(b"".join), BLOCKS)
@@ -144,10 +152,7 @@ def test_a_tail_by_itself_is_the_tail_of_the_whole(data: bytes, skip: int, block
     lines = data.split(b"\n")
     head = b"".join(line + b"\n" for line in lines[: min(skip, len(lines) - 1)])
 
-    def read(offset: int, length: int) -> bytes:
-        return data[offset : offset + length]
-
     with mock.patch.object(history, "BLOCK", block):
-        tail = history.scan(read, len(data), MOVE, len(head))
-        after = b"".join(history.rewritten(read, tail, len(head)))
+        tail = history.scan(reader(data), len(data), MOVE, len(head))
+        after = rewritten(data, tail, len(head))
     assert oracle(head, MOVE) + after == oracle(data, MOVE)

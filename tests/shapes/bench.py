@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,11 @@ class Bench:
 
     def run(self, *args: Paths, **options: Any) -> Completed:
         return run_ccmove(*args, state=self.state, env=self.env, **options)
+
+    def on_path(self) -> dict[str, str]:
+        """An environment in which `ccmove` can be typed."""
+        programs = Path(sys.executable).parent
+        return {"PATH": f"{programs}:{os.environ['PATH']}"}
 
     def ok(self, *args: Paths, **options: Any) -> dict[str, Any]:
         """Run a command that must succeed; what it says as JSON."""

@@ -288,7 +288,10 @@ def test_values_that_stay_are_named_and_no_others(bench: Bench) -> None:
         "named-parent": f"--dir={down}", "other-in-place": f"--dir={down}/main",
     }  # fmt: skip
     config = {
-        "projects": {str(old): values | {"other": str(old)}, "/srv": {"named-link": str(old)}},
+        "projects": {
+            str(old): values | {"other": str(old)}, str(down): {},
+            "/srv": {"named-link": str(old)},
+        },
         "githubRepoPaths": {"other-repo": [str(old), str(new)]},
         "cache": {"named-key": {str(old): 1}},
     } | values  # fmt: skip

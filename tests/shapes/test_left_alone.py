@@ -67,7 +67,7 @@ def test_files_of_the_user_in_the_state(bench: Bench, old: ProjectHandle, new: P
         assert rows[str(path)]["hint"] == f"edit {path}"
 
 
-def test_directories_that_are_kept_by_session_are_one_line_each(
+def test_what_is_kept_by_session_is_counted_in_one_line(
     bench: Bench, old: ProjectHandle, new: Path
 ) -> None:
     root = bench.state.config_dir
@@ -75,9 +75,10 @@ def test_directories_that_are_kept_by_session_are_one_line_each(
         for number in range(3):
             written(root / name / f"s{number}" / "x.txt", f"{old.path}\n" if number else "no\n")
     rows = left(bench, old.path, new)
-    for name in ("file-history", "todos", "debug", "backups"):
-        assert rows[str(root / name)]["what"].startswith("2 files in it")
-        assert "nothing to do" in rows[str(root / name)]["what"]
+    assert set(rows) == {str(root), str(bench.state.projects)}
+    assert rows[str(root)]["what"].startswith("12 other files in it")
+    assert "nothing to do" in rows[str(root)]["what"]
+    assert not rows[str(root)]["hint"]
 
 
 def test_notes_of_the_moved_project_are_named_where_they_will_be(
@@ -150,8 +151,9 @@ def test_what_is_too_large_to_look_at_is_counted(
 ) -> None:
     root = bench.state.config_dir
     written(root / "big.log", "x" * (5 << 20))
+    written(root / "commands" / "long.md", old.path * (1 << 17))
     rows = left(bench, old.path, new)
-    assert "1 large file" in rows[str(root)]["what"]
+    assert "2 other files" in rows[str(root)]["what"]
 
 
 def test_a_link_in_the_state_leads_nowhere(bench: Bench, old: ProjectHandle, new: Path) -> None:

@@ -242,6 +242,92 @@ def test_a_later_move_must_be_undone_first(bench: Bench, old: ProjectHandle, new
     bench.expect(before)
 
 
+def test_a_run_that_a_later_one_builds_on_names_it(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    """Somebody else has begun in NEW meanwhile: nothing of theirs goes anywhere."""
+    state = bench.state
+    first = bench.ok(old.path, new)["backup"]
+    newer = state.code / "newer"
+    new.rename(newer)
+    later = bench.ok(new, newer)["backup"]
+    state.project("new", sessions=1, make_folder=True)
+    report = bench.refused("restore", first)
+    assert later in report["error"]
+    assert report["hint"] == f"undo that first: ccmove restore {later}"
+
+
+def test_a_project_that_somebody_began_in_new_by_now_stays_there(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    """What was moved there went on by hand, so that no run of ours tells."""
+    state = bench.state
+    bench.ok(old.path, new)
+    directory_of(state, new).rename(directory_of(state, state.code / "elsewhere"))
+    state.project("new", sessions=1)
+    report = bench.refused("restore")
+    assert str(directory_of(state, new)) in report["error"]
+
+
+def test_of_several_projects_only_those_go_back_that_are_still_there(bench: Bench) -> None:
+    state = bench.state
+    one, two = (state.project(f"old/{name}", sessions=1) for name in ("one", "two"))
+    (state.code / "new").mkdir()
+    bench.ok(state.code / "old", state.code / "new")
+    moved = directory_of(state, state.code / "new" / "two")
+    moved.rename(directory_of(state, state.code / "elsewhere"))
+    stranger = state.project("new/two", sessions=1)
+    bench.restore(warned=True)
+    assert directory_of(state, one.path).is_dir()
+    assert not directory_of(state, two.path).exists()
+    assert stranger.transcripts[0].is_file()
+    assert stranger.path in state.config_file.read_text()
+
+
+def test_a_session_begun_in_a_part_that_was_split_off_goes_back_with_it(bench: Bench) -> None:
+    state = bench.state
+    state.project("my-app", sessions=1, make_folder=True)
+    part = state.project("my_app", sessions=1)
+    shop = state.code / "shop"
+    shop.mkdir()
+    bench.ok(part.path, shop)
+    begun = state.add_session("shop")
+    bench.restore()
+    assert (directory_of(state, part.path) / f"{begun}.jsonl").is_file()
+    assert not directory_of(state, shop).exists()
+
+
+FOLDER = "the folder is still "
+
+
+def test_undoing_a_move_says_that_the_folder_can_be_renamed_too(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    bench.ok(old.path, new)
+    assert any(w.startswith(FOLDER) for w in bench.restore()["warnings"])
+
+
+def test_but_not_when_only_settings_were_undone(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    """The sessions still belong to NEW: who renamed the folder now would lose them from view."""
+    (new / ".claude").mkdir()
+    settings = new / ".claude" / "settings.json"
+    settings.write_text(json.dumps({"additionalDirectories": [f"{old.path}/docs"]}))
+    bench.ok(old.path, new)
+    bench.ok("--project-files", old.path, new)
+    assert not any(w.startswith(FOLDER) for w in bench.restore()["warnings"])
+
+
+def test_nor_when_another_folder_is_there_by_now(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    bench.ok(old.path, new)
+    new.rename(new.with_name("archive"))
+    new.mkdir()
+    assert not any(w.startswith(FOLDER) for w in bench.restore()["warnings"])
+
+
 # -- undoing the undoing -------------------------------------------------------------------------
 
 
@@ -399,7 +485,7 @@ def test_a_merge_into_a_parent_of_other_projects_leaves_those_alone(
 # -- a split -------------------------------------------------------------------------------------
 
 
-def test_undoing_a_split_leaves_what_was_begun_in_the_new_place(
+def test_undoing_a_split_leaves_a_note_that_was_changed_in_the_new_place(
     bench: Bench, state: StateBuilder, new: Path
 ) -> None:
     new.mkdir(exist_ok=True)
@@ -409,9 +495,10 @@ def test_undoing_a_split_leaves_what_was_begun_in_the_new_place(
     session = state.add_session(new)
     (directory_of(state, new) / "memory" / "MEMORY.md").write_text("x\nmore\n")
     report = bench.restore(warned=True)
-    assert {p.stem for p in one.directory.glob("*.jsonl")} == {*one.sessions, *two.sessions}
+    back = {p.stem for p in one.directory.glob("*.jsonl")}
+    assert back == {*one.sessions, *two.sessions, session}
     left = directory_of(state, new)
-    assert sorted(p.name for p in left.iterdir()) == [f"{session}.jsonl", "memory"]
+    assert [p.name for p in left.iterdir()] == ["memory"]
     assert (left / "memory" / "MEMORY.md").read_text() == "x\nmore\n"
     assert any("MEMORY.md" in warning for warning in report["warnings"])
 

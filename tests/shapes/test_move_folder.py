@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash import places
 from tests.shapes.bench import Bench, Expected
 from tests.support.oddlines import stringify
 from tests.support.run import clean_environment
@@ -54,13 +55,12 @@ def test_a_target_that_exists_is_refused(bench: Bench, old: ProjectHandle) -> No
 
 
 def test_a_folder_on_another_file_system_is_refused(bench: Bench, old: ProjectHandle) -> None:
-    other = Path("/dev/shm")
-    if not other.is_dir() or other.stat().st_dev == bench.state.code.stat().st_dev:
-        pytest.skip("there is only one file system to write to here")
-    new = other / f"ccmove-test-{os.getpid()}"
-    report = bench.refused("-m", old.path, new)
-    assert "another file system" in report["error"]
-    assert not new.exists()
+    with places.on_disk() as other:
+        if Path(other).stat().st_dev == bench.state.code.stat().st_dev:
+            pytest.skip("there is only one file system to write to here")
+        report = bench.refused("-m", old.path, Path(other) / "new")
+        assert "another file system" in report["error"]
+        assert os.listdir(other) == []
 
 
 def test_a_folder_with_the_state_in_it_is_refused(bench: Bench, state: StateBuilder) -> None:

@@ -107,9 +107,10 @@ def test_after_a_move_within_a_shared_directory_our_own_records_tell_them_apart(
 def test_sessions_that_came_into_a_shared_directory_leave_it_again(bench: Bench) -> None:
     state = bench.state
     far = state.project("far", sessions=2)
-    other = state.project("my.app", sessions=1, make_folder=True)
+    other = state.project("my.app", sessions=1)
     (state.code / "my-app").mkdir()
     bench.ok(far.path, state.code / "my-app")
+    (state.code / "my.app").mkdir()  # while it was there the move would have been refused
     session = state.add_session("my-app")
     (state.code / "my-app").rmdir()
     new = state.code / "new"

@@ -184,7 +184,8 @@ def test_nested_paths_that_collide_in_their_new_names_share_a_directory(bench: B
     state = bench.state
     one = state.project("old/a/b", sessions=1)
     two = state.project("old/a_b", sessions=1)
-    there = state.project("new/a.b", sessions=1, make_folder=True)
+    there = state.project("new/a.b", sessions=1)
+    (state.code / "new").mkdir()
     before = bench.tree()
     bench.ok(state.code / "old", state.code / "new")
     found = sorted(p.stem for p in there.directory.glob("*.jsonl"))

@@ -10,3 +10,8 @@ from ccmove.errors import CcmoveError, in_words
 def hint_of(error: CcmoveError, argv: Sequence[str] = ()) -> str:
     """All hints of an error, one a line."""
     return "\n".join(": ".join(filter(None, in_words(hint, argv))) for hint in error.hints)
+
+
+def commands(hint: str) -> list[str]:
+    """The commands of what a report has as its hint, each as it would be typed."""
+    return [line.rpartition(": ")[2] for line in hint.splitlines()]

@@ -104,7 +104,7 @@ def operations(record: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 
 def saved(backup: Path, number: int, which: str) -> Path:
-    """A document `before` or `after`, or, as `json`, what changed in the history."""
+    """A document `before` or `after`, or, as `changes`, what changed in the history."""
     return backup / "files" / f"{number}.{which}"
 
 

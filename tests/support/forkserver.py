@@ -31,7 +31,7 @@ from tests.support import seams
 
 _PR_SET_PTRACER = 0x59616D61
 _PR_SET_PTRACER_ANY = ctypes.c_ulong(-1)
-_LONGEST_RUN = 60  # seconds; a child that hangs is ended, and its verdict is bad
+_LONGEST_RUN = 120  # seconds; a child that hangs is ended, and its verdict is bad
 
 
 def preload() -> None:
@@ -39,16 +39,9 @@ def preload() -> None:
     for module in pkgutil.walk_packages(ccmove.__path__, "ccmove."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    for name in ("filelock", "rich.console", "rich.table", "rich.text"):
+    for name in ("deepdiff", "filelock", "rich.console", "rich.table", "rich.text"):
         importlib.import_module(name)
     time.strptime("2026", "%Y")  # this imports, too, and only two runs in one second call it
-
-
-def leave_the_process_table_out() -> None:
-    """How many processes run on this machine would shift the count of a run's `openat` calls."""
-    live = seams.module("live")
-    sabotage.replace(live, "_claude_processes", lambda: iter(()))
-    sabotage.replace(live, "_ancestors", lambda _: iter(()))  # a shell above may end meanwhile
 
 
 def stay_on_one_core(number: int) -> None:
@@ -74,7 +67,8 @@ def serve(request: dict[str, Any], scratch: Path) -> dict[str, Any]:
     os.close(ready_write)
     os.read(ready_read, 1)
     os.close(ready_read)
-    tracer = attach(pid, request["strace"], files["trace"]) if request["strace"] else None
+    strace = request.get("strace")
+    tracer = attach(pid, strace, files["trace"]) if strace else None
     os.write(gate_write, b"!")
     os.close(gate_write)
     _, status = os.waitpid(pid, 0)
@@ -111,8 +105,8 @@ def run_child(request: dict[str, Any], files: dict[str, Path], ready: int, gate:
         os.close(ready)
         select.select([gate], [], [])  # not `read`, whose calls are counted
         os.close(gate)
-        if request["hook"]:
-            name, *words = request["hook"]
+        if hook := request.get("hook"):
+            name, *words = hook
             hooks.install(hooks.HOOKS[name](*words))
         ended = _main(request["args"])
         sys.stdout.flush()
@@ -136,7 +130,8 @@ def _become(request: dict[str, Any], files: dict[str, Path]) -> None:
     signal.alarm(_LONGEST_RUN)
     # A shell starts what runs in the background with Ctrl-C ignored; that is inherited.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for name in request["sabotage"]:
+    sabotage.record = os.fspath(files["trace"])
+    for name in request.get("sabotage", ()):
         sabotage.commit(name)
 
 
@@ -158,7 +153,6 @@ def _text(file: Path) -> str:
 def main() -> None:
     stay_on_one_core(int(sys.argv[1]))
     preload()
-    leave_the_process_table_out()
     gc.freeze()  # a collection in a child would touch, and so copy, every page of its parent
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing but answers may reach the asking side

@@ -1,0 +1,17 @@
+"""Here runs are processes of their own, started as a user starts them.
+
+In `make test` only those of test_move.py are: five times as many would fit into the same time.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.crash.sample import EXHAUSTIVE
+from tests.support.run import ALONE
+
+
+@pytest.fixture(autouse=True)
+def processes_of_their_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if EXHAUSTIVE or request.path.name == "test_move.py":
+        monkeypatch.setenv(ALONE, "1")

@@ -1,0 +1,72 @@
+"""A command that ccmove prints acts on the same state, and keeps what else was typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.inspect.conftest import interrupted_move
+from tests.support.run import run_ccmove
+from tests.support.state import StateBuilder
+
+
+@pytest.fixture
+def config_dir(state: StateBuilder) -> str:
+    """OLD has state and is renamed to NEW already."""
+    state.project("old")
+    (state.code / "new").mkdir()
+    return str(state.config_dir)
+
+
+def test_the_command_of_a_warning_names_the_config_directory(
+    state: StateBuilder, config_dir: str
+) -> None:
+    interrupted_move(state, "old", "new")
+    arguments = ("--config-dir", config_dir, "-n", state.code / "old", state.code / "new")
+    sentence = f"an earlier run was interrupted: ccmove --config-dir {config_dir} recover"
+    assert f"Note: {sentence}\n" in run_ccmove(*arguments, state=state).out
+    assert sentence in run_ccmove("--json", *arguments, state=state).json()["warnings"]
+
+
+def test_the_undo_of_a_result_names_the_config_directory(
+    state: StateBuilder, config_dir: str
+) -> None:
+    arguments = ("--config-dir", config_dir, state.code / "old", state.code / "new")
+    done = run_ccmove(*arguments, state=state)
+    assert f"To undo: ccmove --config-dir {config_dir} restore 2" in done.out
+
+
+def test_did_you_mean_keeps_every_option(state: StateBuilder, config_dir: str) -> None:
+    options = ("--config-dir", config_dir, "--only", "--on-conflict", "keep-new")
+    done = run_ccmove(*options, state.code / "olt", state.code / "new", state=state)
+    typed = f"--config-dir {config_dir} --only --on-conflict keep-new"
+    assert f"ccmove {typed} {state.code / 'old'} {state.code / 'new'}" in done.err
+
+
+def test_did_you_mean_about_a_subject_keeps_every_option(
+    state: StateBuilder, config_dir: str
+) -> None:
+    (state.code / "old").mkdir()
+    done = run_ccmove("doctor", "--fix", "--yes", state.code / "olt", state=state)
+    assert done.exit == 3
+    assert f"did you mean: ccmove doctor --fix --yes {state.code / 'old'}\n" in done.err
+
+
+@pytest.mark.parametrize("typed", [["-m", "-n"], ["-nm"], ["--move-folder", "-n"]])
+def test_one_option_is_left_out_and_the_others_stay(
+    state: StateBuilder, config_dir: str, typed: list[str]
+) -> None:
+    done = run_ccmove("--only", *typed, state.code / "old", state.code / "new", state=state)
+    assert done.exit == 4
+    assert f"out: ccmove --only -n {state.code / 'old'} {state.code / 'new'}\n" in done.err
+
+
+def test_a_config_directory_in_the_folder_to_be_renamed_comes_along_by_hand(
+    state: StateBuilder,
+) -> None:
+    """It would be renamed under the run's feet; both commands can be typed as they stand."""
+    old, new = state.home, state.root / "new home"
+    state.project(old, sessions=1)
+    done = run_ccmove("-m", old, new, state=state, cwd=state.root)
+    assert done.exit == 4
+    assert f"mv {old} '{new}'" in done.err
+    assert f"ccmove --config-dir '{new}/.claude' {old} '{new}'" in done.err

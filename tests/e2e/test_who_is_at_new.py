@@ -1,0 +1,239 @@
+"""Nothing merges by accident: what is at NEW already decides whether a move is what was meant."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.shapes.bench import Bench, directory_of
+from tests.support.hints import commands
+from tests.support.run import clean_environment, run_child
+from tests.support.state import StateBuilder
+
+
+@pytest.fixture
+def bench(state: StateBuilder) -> Bench:
+    return Bench(state)
+
+
+def git(bench: Bench, folder: Path, *arguments: str) -> None:
+    environment = clean_environment(bench.state)
+    command = ["git", "-c", "user.name=me", "-c", "user.email=me@example.com", *arguments]
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+
+
+def repository(bench: Bench, path: str, remote: str | None = None, commit: str = "") -> Path:
+    folder = bench.state.code / path
+    folder.mkdir(parents=True, exist_ok=True)
+    git(bench, folder, "init", "-q")
+    if remote is not None:
+        git(bench, folder, "remote", "add", "origin", f"git@github.com:{remote}.git")
+    if commit:
+        git(bench, folder, "commit", "-q", "--allow-empty", "-m", commit)
+    return folder
+
+
+def go_on(bench: Bench, report: dict[str, str], part: str) -> None:
+    """Type the command of a hint as it stands; it must be done."""
+    (command,) = [line for line in commands(report["hint"]) if part in line]
+    done = run_child(["bash", "-c", command], state=bench.state, env=bench.on_path())
+    assert done.exit == 0, (command, done.err)
+
+
+# -- mv's habit --------------------------------------------------------------------------------
+
+
+def test_a_folder_that_mv_brought_into_new_is_the_project(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("app")
+    inside = repository(bench, "work/app")
+    report = bench.refused(old.path, f"{state.code}/work/")
+    assert str(inside) in report["error"]
+    go_on(bench, report, f"{old.path} {inside}")
+    assert directory_of(state, inside).is_dir()
+
+
+def test_with_the_check_skipped_new_itself_is_the_project(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("app")
+    repository(bench, "work/app")
+    go_on(bench, bench.refused(old.path, state.code / "work"), "--skip-path-check")
+    assert directory_of(state, state.code / "work").is_dir()
+
+
+@pytest.mark.parametrize("inner_is_one", [True, False])
+def test_a_repository_with_a_folder_of_its_own_name_is_moved(
+    bench: Bench, inner_is_one: bool
+) -> None:
+    state = bench.state
+    old = state.project("mysite")
+    new = repository(bench, "site")
+    (new / "mysite").mkdir()
+    if inner_is_one:
+        repository(bench, "site/mysite")
+    bench.ok(old.path, new)
+
+
+def test_a_folder_of_that_name_that_is_no_repository_means_nothing(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("mysite")
+    (state.code / "site" / "mysite").mkdir(parents=True)
+    bench.ok(old.path, state.code / "site")
+
+
+def test_move_folder_into_a_folder_that_exists_names_the_place_in_it(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("app", make_folder=True)
+    work = state.code / "work"
+    work.mkdir()
+    report = bench.refused("-m", old.path, f"{work}/")
+    go_on(bench, report, f"{old.path} {work}/app")
+    assert (work / "app").is_dir()
+
+
+# -- another project ---------------------------------------------------------------------------
+
+
+def test_a_project_with_another_remote_is_not_merged_into_unless_that_is_asked_for(
+    bench: Bench,
+) -> None:
+    state = bench.state
+    old = state.project("app", repo="me/app")
+    new = state.project("site", sessions=3, memory={"MEMORY.md": "x\n"})
+    repository(bench, "site", "acme/site")
+    for option in ([], ["-n"]):
+        report = bench.refused(*option, old.path, new.path)
+        for fact in ("3 sessions of its own", "acme/site", "me/app"):
+            assert fact in report["error"]
+    assert bench.refused("-y", old.path, new.path)["status"] == "refused"
+    go_on(bench, bench.refused(old.path, new.path), "--merge")
+    assert len(list(new.directory.glob("*.jsonl"))) == 5
+
+
+def test_a_project_without_a_common_root_commit_is_another_one(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("app")
+    new = state.project("site", sessions=1)
+    repository(bench, "app", commit="one")
+    repository(bench, "site", commit="two")
+    report = bench.refused("--skip-path-check", old.path, new.path)
+    assert "root commit" in report["error"]
+    assert bench.ok("--skip-path-check", "--merge", old.path, new.path)["status"] == "moved"
+
+
+def test_the_root_commit_of_a_folder_that_is_gone_is_that_of_its_other_clones(
+    bench: Bench,
+) -> None:
+    state = bench.state
+    old = state.project("app", repo="me/app")
+    state.project("clone", sessions=0, prompts=0, repo="me/app")
+    new = state.project("site", sessions=1)
+    clone = repository(bench, "clone", "me/app", commit="one")
+    repository(bench, "site", commit="two")
+    assert "root commit" in bench.refused(old.path, new.path)["error"]
+    git(bench, Path(new.path), "fetch", "-q", str(clone), "HEAD")
+    git(bench, Path(new.path), "reset", "-q", "--hard", "FETCH_HEAD")
+    assert bench.ok(old.path, new.path)["status"] == "moved"
+
+
+def test_nested_projects_are_not_merged_into_others_either(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("old/app", repo="me/app")
+    new = state.project("new/app", sessions=1)
+    repository(bench, "new/app", "acme/app")
+    report = bench.refused(state.code / "old", state.code / "new")
+    assert old.path in report["error"]
+    assert new.path in report["error"]
+
+
+@pytest.mark.parametrize("known", ["the same remote", "nothing to compare", "no sessions at NEW"])
+def test_what_is_not_known_to_be_another_project_is_merged(bench: Bench, known: str) -> None:
+    state = bench.state
+    old = state.project("app", repo=None if known == "nothing to compare" else "Me/App")
+    sessions = 0 if known == "no sessions at NEW" else 8
+    new = state.project("site", sessions=sessions)
+    repository(bench, "site", "acme/site" if known == "no sessions at NEW" else "me/app")
+    preview = bench.run("-n", old.path, new.path).out
+    done = bench.run(old.path, new.path)
+    assert done.exit == 0, done.err
+    lines = [line.strip() for line in done.out.splitlines()]
+    assert ("Merged into a project that had 8 sessions of its own" in lines) == bool(sessions)
+    assert ("into a project that has 8 sessions of its own" in preview) == bool(sessions)
+
+
+def test_each_merge_below_a_parent_is_named_with_its_path(bench: Bench) -> None:
+    state = bench.state
+    for name in ("one", "two", "three"):
+        state.project(f"old/{name}", sessions=1)
+    new = [state.project(f"new/{name}", sessions=n) for name, n in (("one", 1), ("two", 2))]
+    (state.code / "new").mkdir(exist_ok=True)
+    out = bench.run(state.code / "old", state.code / "new").out
+    assert f"had 1 session of its own: {new[0].path}" in out
+    assert f"had 2 sessions of its own: {new[1].path}" in out
+    assert out.count("Merged into") == 2
+
+
+# -- a living twin -----------------------------------------------------------------------------
+
+
+def test_a_living_project_with_the_same_encoded_name_is_not_joined(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("old")
+    twin = state.project("my-app", sessions=1, make_folder=True)
+    new = state.code / "my_app"
+    new.mkdir()
+    for options in ((), ("-n",), ("--merge", "--skip-path-check", "-y", "--allow-live")):
+        report = bench.refused(*options, old.path, new)
+        assert twin.path in report["error"]
+        assert "could not tell them apart" in report["error"]
+    rename, then = commands(report["hint"])
+    for command in (rename, then):
+        done = run_child(["bash", "-c", command], state=state, env=bench.on_path())
+        assert done.exit == 0, (command, done.err)
+    assert directory_of(state, state.code / "my_app-2").is_dir()
+
+
+def test_a_folder_is_not_renamed_to_a_living_twins_name_either(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("old", make_folder=True)
+    state.project("my-app", sessions=1, make_folder=True)
+    report = bench.refused("-m", old.path, state.code / "my_app")
+    go_on(bench, report, "my_app-2")
+
+
+def test_a_nested_living_twin_is_renamed_first(bench: Bench) -> None:
+    state = bench.state
+    state.project("old/a_b", sessions=1)
+    twin = state.project("new/a.b", sessions=1, make_folder=True)
+    report = bench.refused(state.code / "old", state.code / "new")
+    assert twin.path in report["error"]
+    for part in (f"-m {twin.path}", f"{state.code}/old {state.code}/new"):
+        go_on(bench, report, part)
+    assert directory_of(state, f"{twin.path}-2").is_dir()
+
+
+@pytest.mark.parametrize("why", ["its folder is gone", "it has no sessions", "it is a link to NEW"])
+def test_a_twin_that_is_not_living_is_no_reason_to_refuse(bench: Bench, why: str) -> None:
+    state = bench.state
+    old = state.project("old")
+    new = state.code / "my_app"
+    new.mkdir()
+    twin = state.project("my-app", sessions=0 if why == "it has no sessions" else 1)
+    if why == "it is a link to NEW":
+        Path(twin.path).symlink_to(new)
+    elif why == "it has no sessions":
+        Path(twin.path).mkdir()
+    bench.ok(old.path, new)
+
+
+def test_a_twin_that_moves_away_in_the_same_run_is_no_reason_to_refuse(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("old", sessions=1)
+    twin = state.project("my-app", sessions=2, make_folder=True)
+    for name in ("my_app", "other"):
+        (state.code / name).mkdir()
+    lines = f"{twin.path}\t{state.code}/other\n{old.path}\t{state.code}/my_app\n"
+    bench.ok("--skip-path-check", "--from-file", "-", input=lines)
+    assert len(list(directory_of(state, state.code / "my_app").glob("*.jsonl"))) == 1
