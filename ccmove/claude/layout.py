@@ -43,6 +43,7 @@ class Layout:
     lock = _Place("ccmove", "lock")
     journal = _Place("ccmove", "journal.json")
     backups = _Place("ccmove", "backups")
+    ledger = _Place("ccmove", "ledger.json")  # what pruned backups told of whose sessions are
     run = _Place("ccmove", "run")  # of a run under way, which becomes its backup
     unfinished = _Place("ccmove", "unfinished")  # runs that could not be rolled back
 

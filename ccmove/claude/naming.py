@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
+from hashlib import sha256
 
 LONGEST_NAME = 200
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -36,6 +37,18 @@ def possible_names(path: str) -> tuple[str, ...]:
         full = uncut(spelling)
         names += [full] if len(full) <= LONGEST_NAME else [encode(spelling), full]
     return tuple(dict.fromkeys(names))
+
+
+def names_of_downloads(path: str) -> tuple[str, ...]:
+    """`NAME.<16 hex>`, where connectors save files for a git root; the current rule first."""
+    composed = unicodedata.normalize("NFC", path).encode("utf-8", "surrogatepass")
+    suffix = sha256(composed).hexdigest()[:16]
+    return tuple(f"{name}.{suffix}" for name in possible_names(path))
+
+
+def is_of_downloads(name: str) -> bool:
+    """Whether that is such a directory, beside a project's own, and no project."""
+    return re.fullmatch(r".*\.[0-9a-f]{16}", name, re.DOTALL) is not None
 
 
 def is_cut_name_of(name: str, path: str) -> bool:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.naming import encode, may_be_name_of, possible_names, sieve
+from ccmove.claude.naming import encode, is_of_downloads, may_be_name_of, possible_names, sieve
 from ccmove.claude.reading import ignores_case, refuse_link
 from ccmove.claude.state import SESSION_ID, Item, ProjectDirectory, State
 from ccmove.rewrite.pathmap import PathMap, is_windows
@@ -34,6 +34,7 @@ class Ledger:
 
     entries: dict[tuple[str, str], str] = field(default_factory=dict)
     owners: dict[str, set[str]] = field(default_factory=dict)
+    problem: str = ""  # with what was kept of them
 
 
 def cases_of_moves(
@@ -109,7 +110,7 @@ class Evidence:
 
     def may_concern(self, name: str) -> bool:
         """A first sieve by the name alone, never a proof."""
-        return self._passes(self.fold(name))
+        return self._passes(self.fold(name)) and not is_of_downloads(name)
 
     def fits(self, name: str, path: str) -> bool:
         """Whether some client may have kept `path` under `name`."""

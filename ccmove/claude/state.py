@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,19 +27,20 @@ from ccmove.claude.reading import (
     links_refused,
     open_regular,
     read_document,
+    reader,
 )
 from ccmove.errors import CcmoveError, RefusedError, describe, look_at
-from ccmove.rewrite.history import LONGEST_LINE
+from ccmove.rewrite.history import count_prompts
 from ccmove.rewrite.jsonspan import NotJsonError, loads
 from ccmove.rewrite.pathmap import is_windows
 
 INDEX = "sessions-index.json"
 ALIASES = ".session-aliases"
+POINTER = "bridge-pointer.json"
 MEMORY = "memory"
 SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 65536  # the client looks for a relocation in this much of a transcript's end
 HEAD = 8 << 20  # a first prompt from a pipe may be long, and the path comes behind it
-LATEST = 1e14  # milliseconds; no real moment is beyond
 _TRANSCRIPT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -184,8 +185,9 @@ class Lists:
 class State:
     """What one look at a config directory found."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, tick: Callable[[int, int], None] | None = None) -> None:
         self.layout = layout
+        self._tick = tick  # told how many bytes of the history were read, and how many there are
         self._directories: dict[str, ProjectDirectory] = {}
 
     @cached_property
@@ -240,31 +242,13 @@ class State:
     @cached_property
     def prompts(self) -> dict[str, tuple[int, int]]:
         """Of every `project` in the history: how many lines, and the newest in ns or 0."""
-        found: dict[str, tuple[int, int]] = {}
-        for line in self._history_lines():
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(path := get(record, "project"), str):
-                moment = record.get("timestamp")
-                is_date = isinstance(moment, int | float) and 0 < moment < LATEST
-                number, last = found.get(path, (0, 0))
-                found[path] = number + 1, max(last, int(moment) * 1_000_000 if is_date else 0)
-        return found
-
-    def _history_lines(self) -> Iterator[bytes]:
-        """The lines of the history, but for those that are too long to be prompts."""
         fd = open_regular(history_file(self.layout))
         if fd is None:
-            return
-        with open(fd, "rb") as file:
-            too_long = False
-            while line := file.readline(LONGEST_LINE):
-                ends = line.endswith(b"\n")
-                if not too_long and (ends or len(line) < LONGEST_LINE):
-                    yield line
-                too_long = not ends
+            return {}
+        try:
+            return count_prompts(reader(fd), os.fstat(fd).st_size, self._tick)
+        finally:
+            os.close(fd)
 
     @cached_property
     def lists(self) -> Lists:

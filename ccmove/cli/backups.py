@@ -11,7 +11,8 @@ from ccmove.claude.reading import is_there
 from ccmove.cli import options, values
 from ccmove.cli.boundary import Call
 from ccmove.errors import NothingKnownError, UsageError, run
-from ccmove.inspect.backups import Row, list_backups
+from ccmove.inspect.backups import SET_ASIDE, Row, list_backups
+from ccmove.report.result import Pruning
 from ccmove.run.backups import backup_ids, prune
 from ccmove.run.locks import own_lock
 from ccmove.run.preflight import refuse_foreign_state
@@ -27,33 +28,36 @@ OLDER_THAN = ("ccmove", "backups", "--prune", "--older-than", "30d")
 @click.option("--prune", is_flag=True, help="Remove old backups, or those with these IDs.")
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N.")
 @click.option("--older-than", metavar="AGE", help="Remove only what is older, such as 30d.")
+@click.option("-n", "--dry-run", is_flag=True, help="With --prune: show what would be removed.")
 def backups_command(
     call: Call,
     identifiers: tuple[str, ...],
     prune: bool,
     keep: int | None,
     older_than: str | None,
-) -> list[Row]:
-    """List what can be restored."""
+    dry_run: bool,
+) -> list[Row] | Pruning:
+    """List past runs that can be undone, or remove old ones."""
     layout = call.find_layout()
+    if not prune and (keep is not None or older_than or dry_run):
+        raise UsageError("--keep, --older-than and --dry-run go with --prune", run(*KEEP_TEN))
+    rows = list_backups(layout)
     if prune:
         age = seconds(older_than) if older_than else None
-        prune_backups(layout, keep, age, identifiers)
-    elif keep is not None or older_than:
-        raise UsageError("--keep and --older-than go with --prune", run(*KEEP_TEN))
-    rows = list_backups(layout)
-    if identifiers and not prune:
-        rows = [row for row in rows if row.id in identifiers]
-    return rows
+        why = prune_backups(layout, keep, age, identifiers, dry_run=dry_run)
+        return Pruning(tuple((row, why.get(row.id, SET_ASIDE)) for row in rows), dry_run)
+    return [row for row in rows if row.id in identifiers] if identifiers else rows
 
 
 def prune_backups(
-    layout: Layout, keep: int | None, older_than: float | None, named: tuple[str, ...] = ()
-) -> list[str]:
-    """Remove those beyond the newest `keep`, or older than that many seconds, or named; their IDs.
-
-    Who names an ID means it, also when that backup holds the only copy of something.
-    """
+    layout: Layout,
+    keep: int | None,
+    older_than: float | None,
+    named: tuple[str, ...] = (),
+    *,
+    dry_run: bool = False,
+) -> dict[str, str]:
+    """As `prune`, once it is clear what to remove and nobody else is running."""
     if keep is None and older_than is None and not named:
         raise UsageError(
             "--prune needs to know what to remove",
@@ -61,15 +65,17 @@ def prune_backups(
             run(*OLDER_THAN, text="what is older than 30 days"),
         )
     if not is_there(layout.own):
-        return []
+        return {}
+    for identifier in named:
+        if identifier not in backup_ids(layout):
+            hint = run("ccmove", "backups")
+            raise NothingKnownError(f"there is no backup {identifier}", hint)
+    if dry_run:
+        return prune(layout, keep, older_than, named, dry_run=True)
     refuse_foreign_state(layout)
     with own_lock(layout):
         roll_back(layout)
-        for identifier in named:
-            if identifier not in backup_ids(layout):
-                hint = run("ccmove", "backups")
-                raise NothingKnownError(f"there is no backup {identifier}", hint)
-        return prune(layout, keep, older_than, named)[0]
+        return prune(layout, keep, older_than, named)
 
 
 def seconds(text: str) -> float:

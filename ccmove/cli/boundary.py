@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -32,7 +33,7 @@ from ccmove.errors import (
 from ccmove.inspect.findings import Examination
 from ccmove.report import inspect, move
 from ccmove.report.console import Printer, Progress, show_text
-from ccmove.report.result import Listing, Moves, Repair, Result, Verification
+from ccmove.report.result import Listing, Moves, Pruning, Repair, Result, Verification
 from ccmove.run.signals import interrupts_ignored
 from ccmove.text import printable
 
@@ -42,6 +43,7 @@ SHOWN_BY: dict[type, Callable[[Any, Printer], None]] = {
     Result: move.show_result,
     Listing: inspect.show_list,
     list: inspect.show_backups,
+    Pruning: inspect.show_pruning,
     Verification: inspect.show_verification,
     Examination: inspect.show_examination,
     Repair: inspect.show_repair,
@@ -68,9 +70,9 @@ class Call:
         self.layout = find_layout(self.printer.config_dir, os.environ)
         return self.layout
 
-    def progress(self, *, counts: bool = False) -> Progress:
+    def progress(self) -> Progress:
         """Where long work says how far it is; it is off the screen again at the end."""
-        self.bar = Progress(self.printer, counts=counts)
+        self.bar = Progress(self.printer)
         return self.bar
 
     def failure(self, error: CcmoveError) -> Result:
@@ -103,7 +105,7 @@ def answer(app: click.Group, call: Call) -> Any:
     """Let click find the command, and do it: its result."""
     try:
         with app.make_context("ccmove", list(call.argv), obj=call) as context:
-            return app.invoke(context)
+            result = app.invoke(context)
     except TextWanted as wanted:
         return f"{wanted}\n"
     except click.ClickException as error:
@@ -111,6 +113,12 @@ def answer(app: click.Group, call: Call) -> Any:
         words = at.command_path.split() if at else ["ccmove"]
         message = error.format_message().rstrip(".")
         raise UsageError(message[:1].lower() + message[1:], run(*words, "--help")) from None
+    if isinstance(result, Result | Pruning):
+        # `-n` alone or among other letters, taken out of what was typed.
+        words = [word for word in call.argv if word not in ("-n", "--dry-run")]
+        words = [re.sub("^(-[a-z]*)n([a-z]*)$", r"\1\2", word) for word in words]
+        return replace(result, apply=in_words(again(), words, call.printer.config_dir)[1])
+    return result
 
 
 def _answer_or_failure(app: click.Group, call: Call) -> Any:

@@ -62,11 +62,11 @@ def doctor_command(
         raise UsageError("--yes, --dry-run and --allow-live go with --fix")
     if plan and (fix or call.printer.as_json):
         raise UsageError("--plan goes with neither --fix nor --json")
-    layout, bar = call.find_layout(), call.progress(counts=True)
+    layout, bar = call.find_layout(), call.progress()
     command = call.printer.typed
 
     def doctor() -> Examination:
-        survey = look(layout, bar.of("looking at projects"))
+        survey = look(layout, bar)
         found = examine(survey, command, search, bar.of("looking for lost folders"))
         bar.close()
         return _about(found, subject) if subject else found
@@ -137,7 +137,7 @@ def ask(examination: Examination, printer: Printer, *, dry_run: bool) -> Chosen:
             chosen.append((finding, answer))
     if not chosen or dry_run:
         return chosen
-    moves = [[("", "  "), ("path", f"{finding.subject} -> {new}")] for finding, new in chosen]
+    moves = [[("", f"  {finding.subject} -> {new}")] for finding, new in chosen]
     printer.on_stderr().lines(moves)
     return chosen if _confirmed(f"Apply {plural(len(chosen), 'move')}?") else []
 
@@ -146,7 +146,7 @@ def _where(finding: Finding, number: str, printer: Printer) -> str:
     """A folder, or one of the letters; a closed input quits."""
     most, *_ = finding.what.split(", ")  # its sessions, if there are any
     what = f"{number}{finding.subject} is gone ({most}). Where is it now?"
-    lines = [[("path bold", what)], *([("", f"  {detail}")] for detail in finding.details)]
+    lines = [[("bold", what)], *([("", f"  {detail}")] for detail in finding.details)]
     for place, candidate in enumerate(finding.candidates, 1):
         lines += candidate_lines(candidate, f"  {place}  ")
     printer.on_stderr().lines(lines)

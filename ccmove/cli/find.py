@@ -43,8 +43,8 @@ def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pa
     """OLD and NEW, of which one was typed; what is in doubt is asked about, or refused."""
     if not typed.strip():  # as a path it would mean the current folder
         raise UsageError("PATH is empty (an unset variable?)", resolve.USUAL)
-    bar = call.progress(counts=True)
-    survey = look(call.find_layout(), bar.of("looking at projects"))
+    bar = call.progress()
+    survey = look(call.find_layout(), bar)
     is_new = os.path.isdir(typed)
     found = _matches_of_new(survey, os.path.realpath(typed)) if is_new else _of_old(survey, typed)
     bar.close()

@@ -14,7 +14,7 @@ from ccmove.inspect.survey import Project, look
 from ccmove.report.result import Listing
 
 SORTS: dict[str, Callable[[Project], Any]] = {
-    "path": lambda project: (project.path is None, project.path, project.directories),
+    "path": lambda project: (project.path is None, (project.path or "").split("/")),
     "used": lambda project: -(project.last_used or 0),
     "sessions": lambda project: -project.sessions,
     "size": lambda project: -project.size,
@@ -36,7 +36,7 @@ def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing
 
     Exits with 3 when there is no state at all, and with 0 when no project is in it.
     """
-    survey = look(call.find_layout(), call.progress(counts=True).of("looking at projects"))
+    survey = look(call.find_layout(), call.progress())
     chosen = survey.projects
     if path is not None:
         below = find_subject(path, survey.by_path, survey.by_path)

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ccmove import TESTED_WITH, __version__
-from ccmove.cli import backups, demo, doctor, move, recover, restore, verify
+from ccmove.cli import backups, demo, doctor, move, recover, restore, show, verify
 from ccmove.cli import list as listing
 from ccmove.cli.boundary import TextWanted, end_to_end
 from ccmove.cli.completion import ASKING, SHELLS, completion_command
@@ -69,6 +69,7 @@ app = Commands(
     commands=[
         move.move_command,
         restore.restore_command,
+        show.show_command,
         recover.recover_command,
         backups.backups_command,
         demo.demo_command,

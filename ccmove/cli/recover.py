@@ -35,6 +35,6 @@ def recover(layout: Layout, *, set_aside: bool = False) -> Result:
         return Result("recovered", layout)
     with own_lock(layout), termination_as_interrupt():
         if set_aside:
-            settled = f"the interrupted run {journal.set_aside(layout)} was set aside"
+            settled = f"Set aside the interrupted run {journal.set_aside(layout)}."
             return Result("recovered", layout, settled=settled)
         return Result("recovered", layout, settled=rollback.roll_back(layout))

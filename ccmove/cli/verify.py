@@ -13,7 +13,7 @@ from ccmove.cli.boundary import Call
 from ccmove.cli.resolve import find_subject
 from ccmove.inspect.checks import examine
 from ccmove.inspect.findings import CommandLine, Finding
-from ccmove.inspect.survey import Survey, Tick, look
+from ccmove.inspect.survey import Progress, Survey, look
 from ccmove.report.result import Verification
 
 
@@ -24,15 +24,14 @@ def verify_command(call: Call, path: str | None) -> Verification:
 
     Exits with 3 when nothing is known about PATH.
     """
-    tick = call.progress(counts=True).of("looking at projects")
-    return verify(call.find_layout(), path, call.printer.typed, tick)
+    return verify(call.find_layout(), path, call.printer.typed, call.progress())
 
 
 def verify(
-    layout: Layout, path: str | None, command: CommandLine, tick: Tick | None = None
+    layout: Layout, path: str | None, command: CommandLine, progress: Progress | None = None
 ) -> Verification:
     """Check one project with all that is nested in it, or everything."""
-    survey = look(layout, tick)
+    survey = look(layout, progress)
     findings = examine(survey, command, None).findings
     paths = sorted(survey.by_path)
     elsewhere: set[str] = set()

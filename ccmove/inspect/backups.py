@@ -1,13 +1,23 @@
-"""The rows of `ccmove backups`: what backups there are, and which of them still stand."""
+"""Past runs: the rows of `ccmove backups`, and what `ccmove show` tells again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ccmove.claude.layout import Layout
+from ccmove.claude.reading import Fingerprint
 from ccmove.inspect.survey import measured
-from ccmove.run.backups import Backup, all_backups, holds_only_copy, unfinished_ids
+from ccmove.plan.model import Operation, Plan, Undertaking, Write, WriteHistory
+from ccmove.run.backups import (
+    Backup,
+    all_backups,
+    holds_only_copy,
+    read_changed,
+    read_saved,
+    unfinished_ids,
+)
+from ccmove.run.manifest import Manifest, Wrote, WroteHistory
 
 SET_ASIDE = "could not be rolled back and was set aside: nothing of it is ever removed"
 
@@ -25,6 +35,12 @@ class Row:
     bytes: int = 0
     error: str | None = None
 
+    @property
+    def state(self) -> str:
+        if self.error:
+            return "unfinished" if self.kind == "unfinished" else "unreadable"
+        return "done" if self.stands else "undone"
+
 
 def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[Row]:
     """Every backup, newest first; runs that were set aside come before them."""
@@ -40,3 +56,21 @@ def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[
         size = measured(layout.unfinished / identifier).size
         rows.append(Row(identifier, kind="unfinished", bytes=size, error=SET_ASIDE))
     return rows[::-1]
+
+
+def past_plan(layout: Layout, manifest: Manifest) -> Plan:
+    """What a run did as it was planned, with the contents that its backup has kept."""
+    directory = layout.backups / manifest.id
+    operations: list[Operation] = []
+    for op in manifest.operations:
+        if isinstance(op, Wrote):
+            before = read_saved(directory, op, "before") if op.before is not None else None
+            after = read_saved(directory, op, "after")
+            operations.append(Write(op.path, op.ends, op.place, before, after))
+        elif isinstance(op, WroteHistory):
+            scan = read_changed(directory, op)
+            operations.append(WriteHistory(op.path, scan, Fingerprint(0, 0, 0)))
+        else:
+            operations.append(op)
+    about = {field.name: getattr(manifest, field.name) for field in fields(Undertaking)}
+    return Plan(**about, operations=tuple(operations))

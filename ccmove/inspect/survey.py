@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import live_sessions
-from ccmove.claude.naming import may_be_name_of, uncut
+from ccmove.claude.naming import is_of_downloads, may_be_name_of, uncut
 from ccmove.claude.ownership import Case, Evidence
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, Item, State
 from ccmove.errors import NothingKnownError
@@ -26,8 +25,8 @@ from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.run.backups import Backup, all_backups, ledger_of
 
 Tick = Callable[[int, int], None]  # done, in all
+Progress = Callable[[str, int, int], None]  # of what
 
-DOWNLOADS = re.compile(r".*\.[0-9a-f]{16}")  # beside a project's directory, and no project
 _BESIDE_SESSIONS = {MEMORY: "memory", INDEX: "index", ALIASES: "aliases"}
 
 
@@ -94,22 +93,22 @@ class Project:
         return self.exists is False
 
 
-def look(layout: Layout, tick: Tick | None = None) -> Survey:
+def look(layout: Layout, progress: Progress | None = None) -> Survey:
     """Everything that is known; NothingKnownError when there is no state at all."""
     if not layout.config_dir.is_dir() and not layout.real_config_file.is_file():
         raise NothingKnownError(
             f"{layout.config_dir} does not exist: Claude Code has kept nothing there",
             "name the right one with --config-dir DIR",
         )
-    return Survey(layout, tick)
+    return Survey(layout, progress or (lambda _what, _done, _total: None))
 
 
 class Survey:
     """What one look found."""
 
-    def __init__(self, layout: Layout, tick: Tick | None) -> None:
+    def __init__(self, layout: Layout, progress: Progress) -> None:
         self.layout = layout
-        self._state = State(layout)
+        self._state = State(layout, partial(progress, "reading"))
         self.lists = self._state.lists
         self.problems = self.lists.problems
         self.backups: list[Backup] = []  # oldest first
@@ -117,8 +116,11 @@ class Survey:
             self.backups = all_backups(layout)
         named = self.lists.named
         listed = [(path, "the config file") for path in named if "config" in named[path]]
-        self._evidence = Evidence(layout, ledger_of(self.backups), PathMap(()), listed, named)
-        self.directory_by_name = {d.name: d for d in self._read_directories(tick)}
+        ledger = ledger_of(layout, self.backups)
+        self._evidence = Evidence(layout, ledger, PathMap(()), listed, named)
+        self.directory_by_name = {
+            d.name: d for d in self._read_directories(partial(progress, "looking at projects"))
+        }
         self.directories = list(self.directory_by_name.values())
         self.former = self._find_former()
         self._count_values()
@@ -133,17 +135,16 @@ class Survey:
             for item in directory.sessions_of(None):
                 self.places_of_sessions[item.session].append(directory.name)
 
-    def _read_directories(self, tick: Tick | None) -> Iterator[Directory]:
+    def _read_directories(self, tick: Tick) -> Iterator[Directory]:
         names: tuple[str, ...] = ()
         with self.lists.problems_of(self.layout.projects):
             names = self._state.directory_names
         folders = cache(folders_in)
         for number, name in enumerate(names):
-            if tick:
-                tick(number, len(names))
+            tick(number, len(names))
             path = self.layout.projects / name
             with self.lists.problems_of(path):
-                if DOWNLOADS.fullmatch(name):
+                if is_of_downloads(name):
                     continue
                 case = Case(self._evidence, self._state.directory(name))
                 amounts = {i.name: measured(path / i.name) for i in case.directory.items}

@@ -33,7 +33,7 @@ class Place:
 
     pattern: str  # below the config directory; `*` stands for one whole name
     rewrite: Rewrite
-    is_busy: Callable[[Layout], bool] = lambda _: False  # someone would undo the change
+    of_daemon: bool = False  # which would undo the change while it runs
 
     def files(self, layout: Layout) -> list[Path]:
         """Where such files may be; no link is followed on the way."""
@@ -49,8 +49,13 @@ class Place:
         return len(parts) == len(inside) and all(same)
 
 
-JOBS = Place("jobs/*/state.json", other.job, is_busy=daemon_is_running)
-PLACES = [Place("plugins/installed_plugins.json", other.plugins), JOBS]
+PLACES = [
+    Place("plugins/installed_plugins.json", other.plugins),
+    Place("plugins/known_marketplaces.json", other.marketplaces),
+    Place("bridge-pointer.json", other.folders),
+    Place("daemon.json", other.folders, of_daemon=True),
+    Place("jobs/*/state.json", other.job, of_daemon=True),
+]
 
 
 def rewrite_others(
@@ -67,19 +72,19 @@ def rewrite_others(
             if isinstance(error, LinkError) and path.is_relative_to(placer.layout.config_dir):
                 raise
             what = describe(error) if isinstance(error, OSError) else str(error)
-            left.append(LeftAlone(str(path), f"can't be read as JSON: {what}", "look at it"))
+            left.append(LeftAlone(str(path), f"can't be read as JSON, and stays as it is: {what}"))
     return left
 
 
 def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterator[Row]:
     """Every file that may be there beside index, history and config, and how it is rewritten."""
+    running = daemon_is_running(layout)
     for place in PLACES:
-        if not place.is_busy(layout):
+        if not (place.of_daemon and running):
             yield from ((path, place.rewrite) for path in place.files(layout))
     if request.project_files:
         for _, _, folder in folders:
-            for name in PROJECT_FILES:
-                yield folder / name, other.project_file
+            yield from ((path, other.project_file) for path in project_files(layout, folder))
     if request.desktop:
         if desktop_app_is_running():
             raise RefusedError(
@@ -88,6 +93,19 @@ def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterato
             )
         for path in desktop_files(layout):
             yield path, other.desktop
+
+
+def project_files(layout: Layout, folder: Path) -> list[Path]:
+    """Claude Code's files in a project that may hold paths; the home's `.claude` is the state."""
+    is_home = is_state(layout, folder / ".claude")
+    names = [name for name in PROJECT_FILES if not (is_home and name.startswith(".claude/"))]
+    return [folder / name for name in names]
+
+
+def is_state(layout: Layout, path: Path) -> bool:
+    """Whether it is a config directory and not a project's own `.claude`."""
+    states = (layout.config_dir, layout.home / ".claude")
+    return os.path.realpath(path) in map(os.path.realpath, states)
 
 
 def desktop_files(layout: Layout) -> list[Path]:

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ccmove.claude.layout import PROJECT_FILES
+from ccmove.claude.layout import Layout
 from ccmove.claude.live import daemon_is_running
-from ccmove.claude.naming import possible_names
 from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import MEMORY, State
 from ccmove.errors import CcmoveError
-from ccmove.plan.documents import JOBS, Folder, desktop_files
+from ccmove.plan.documents import PLACES, Folder, desktop_files, is_state, project_files
 from ccmove.plan.model import LeftAlone, Request
 from ccmove.plan.tree import ends_of
 from ccmove.plan.worktrees import repair_command
+from ccmove.rewrite import other
 from ccmove.rewrite.config import mentions
 from ccmove.rewrite.jsonspan import NotJsonError
-from ccmove.rewrite.pathmap import PathMap
-from ccmove.text import command_line, plural
-from ccmove.text import quote as shell_quote
+from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.text import plural
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
 MOST_PLACES = 3
+BY_HAND = "; edit it by hand"
+Row = tuple[Path, str, str, tuple[str, ...]]  # a file, whose it is, what to do, a command for it
 # What people write in the state themselves.
 SETTINGS = ("settings.json", "settings.local.json")
 YOURS = ("CLAUDE.md", "agents", "commands", "hooks", "output-styles", "rules", "skills", *SETTINGS)
@@ -49,56 +49,58 @@ class Search:
 
     def everything(self) -> Iterator[LeftAlone]:
         """All of it, what the client keeps first, then the projects' own folders."""
-        yield from self._downloads()
-        for path, whose, hint in self._files():
+        rows = {row[0]: row for row in self._files()}  # a project's folder may be inside the state
+        for path, whose, to_do, command in rows.values():
             text = self._text(path)
             if text is not None and self.paths.is_named_in(text):
-                final = str(ends_of(path, self.moved))
-                what = f"{whose}, {_places(path, text, self.paths)}: names the old path"
-                yield LeftAlone(final, what, f"edit {shell_quote(final)}" if hint is None else hint)
+                found = _places(path, text, self.paths)
+                places = ", ".join(found[:MOST_PLACES])
+                if len(found) > MOST_PLACES:
+                    places += f", and {len(found) - MOST_PLACES} more"
+                verb = "points" if len(found) == 1 else "point"
+                what = f"{whose}: {places} still {verb} to the old path{to_do}"
+                yield LeftAlone(str(ends_of(path, self.moved)), what, command)
         yield from self._worktrees()
         yield from self._rest()
 
-    def _downloads(self) -> Iterator[LeftAlone]:
-        """`NAME.<16 hex>`: the hex is made from the path in a way that is not known."""
-        olds = [old for old, _, _ in self.folders] + [old for old, _ in self.paths.moves]
-        names = {name for old in olds for name in possible_names(old)}
-        for name in self.state.directory_names:
-            start, _, end = name.rpartition(".")
-            if start in names and re.fullmatch("[0-9a-f]{16}", end):
-                what = "connector downloads; the name is made from the old path"
-                yield LeftAlone(str(self.state.layout.projects / name), what)
-
-    def _files(self) -> Iterator[tuple[Path, str, str | None]]:
-        """Each file to look into, whose it is, and what to do; None: it is to be edited."""
+    def _files(self) -> Iterator[Row]:
+        """Each file to look into."""
         layout, root = self.state.layout, self.state.layout.config_dir
-        running = daemon_is_running(layout)
-        stop = f"stop the daemon, then: {self._again()}" if running else ""
-        for path in (root / "daemon" / "roster.json", *JOBS.files(layout)):
-            yield path, "the background daemon's", stop
+        is_running = daemon_is_running(layout)
+        stop = ("; stop the daemon first", self._again()) if is_running else ("", ())
+        jobs = [path for place in PLACES if place.of_daemon for path in place.files(layout)]
+        for path in (root / "daemon" / "roster.json", *jobs):
+            yield path, "the background daemon's", *stop
         plugins = [root / "plugins" / name for name in names_in(root / "plugins")]
         yours = [path for name in YOURS for path in _files_below(root / name)]
         for path in (*yours, *(path for path in plugins if path.suffix == ".json")):
-            yield path, "of yours", None
+            yield path, "yours", BY_HAND, ()
         for name in self.state.directory_names:
             for path in _files_below(layout.projects / name / MEMORY):
-                yield path, "Claude's notes", None
+                yield path, "Claude's notes", BY_HAND, ()
         for old, new, folder in self.folders:
-            command = command_line(["ccmove", "--project-files", old, new])
-            for path in _claude_files(folder):
-                by_us = any(path == folder / name for name in PROJECT_FILES)
-                hint = command if by_us and not self.request.project_files else None
-                yield path, "the project's own", hint
+            by_us = [] if self.request.project_files else project_files(layout, folder)
+            command = ("ccmove", "--project-files", old, new)
+            for path in _claude_files(layout, folder):
+                is_ours = path in by_us and self._would_follow(path)
+                yield path, "in the repo", *(("", command) if is_ours else (BY_HAND, ()))
         for path in [] if self.request.desktop else desktop_files(layout):
-            yield path, "a session of the desktop app", self._again("--desktop")
+            yield path, "a session of the desktop app", "", self._again("--desktop")
+
+    def _would_follow(self, path: Path) -> bool:
+        """Whether `--project-files` changes anything in the file: a shell's line stays."""
+        text = self._text(path) or "null"
+        with contextlib.suppress(NotJsonError):
+            return other.project_file(text, self.paths, NameMap(())) != text
+        return False
 
     def _worktrees(self) -> Iterator[LeftAlone]:
         """Git keeps absolute paths both ways between a repository and its worktrees."""
         for _, _, folder in [] if self.request.move_folder else self.folders:
             command = repair_command(folder, self.paths)
             if command is not None:
-                what = "git's own path of a worktree"
-                yield LeftAlone(str(folder / ".git"), what, command_line(command))
+                what = "git still looks for a worktree at the old path"
+                yield LeftAlone(str(folder / ".git"), what, tuple(command))
 
     def _rest(self) -> Iterator[LeftAlone]:
         """What is kept by session, copies, logs and caches: a path in it does no harm."""
@@ -123,22 +125,18 @@ class Search:
             return self.planned[path].decode("utf-8", "surrogateescape")
         return document.text if document is not None else None
 
-    def _again(self, *options: str) -> str:
-        old, new = self.request.on_disk[0]
-        return command_line(["ccmove", *options, old, new])
+    def _again(self, *options: str) -> tuple[str, ...]:
+        return ("ccmove", *options, *self.request.on_disk[0])
 
 
-def _places(path: Path, text: str, paths: PathMap) -> str:
-    """Where in the file: pointers for JSON, else lines; the first few of them."""
+def _places(path: Path, text: str, paths: PathMap) -> list[str]:
+    """Where in the file: pointers for JSON, else lines."""
     found: list[str] = []
     if path.suffix == ".json":
         with contextlib.suppress(NotJsonError):
-            found = [pointer for pointer, _ in mentions(text, paths)]
-    if not found:
-        lines = enumerate(text.split("\n"), 1)
-        found = [f"line {number}" for number, line in lines if paths.is_named_in(line)]
-    more = [f"and {len(found) - MOST_PLACES} more"] if len(found) > MOST_PLACES else []
-    return ", ".join(found[:MOST_PLACES] + more)
+            found = [pointer[1:].replace("/", ".") for pointer, _ in mentions(text, paths)]
+    lines = enumerate(text.split("\n"), 1)
+    return found or [f"line {number}" for number, line in lines if paths.is_named_in(line)]
 
 
 def _files_below(path: Path) -> Iterator[Path]:
@@ -152,11 +150,14 @@ def _files_below(path: Path) -> Iterator[Path]:
         yield from (Path(base, name) for name in sorted(names))
 
 
-def _claude_files(folder: Path) -> Iterator[Path]:
-    """Claude Code's files in a project; worktrees are whole checkouts of their own."""
+def _claude_files(layout: Layout, folder: Path) -> Iterator[Path]:
+    """Claude Code's files in a project; worktrees are whole checkouts of their own.
+
+    Never a transcript, even where `.claude` turns out to be the state of some other home.
+    """
     yield from (folder / name for name in FOLDER_FILES)
     inside = folder / ".claude"
-    if os.path.isdir(inside) and not os.path.islink(inside):
+    if os.path.isdir(inside) and not os.path.islink(inside) and not is_state(layout, inside):
         for name in sorted(os.listdir(inside)):
             if name != "worktrees":
-                yield from _files_below(inside / name)
+                yield from (p for p in _files_below(inside / name) if p.suffix != ".jsonl")

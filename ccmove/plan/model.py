@@ -63,11 +63,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """Something that names OLD and stays as it is."""
+    """Something that names OLD and stays as it is; what has a command is still to do."""
 
     file: str
     what: str
-    hint: str = ""
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +172,11 @@ class Undertaking:
     own: tuple[str, ...] = ()  # paths at or below a NEW that were known before
     only_copies: tuple[Path, ...] = ()  # what loses a conflict and is kept in the backup alone
     undoes: str | None = None  # the backup that a restore undoes
+    # What is told again later:
+    merged: tuple[tuple[str, int], ...] = ()  # each NEW with sessions of its own, and how many
+    left_alone: tuple[LeftAlone, ...] = ()
+    warnings: tuple[str, ...] = ()
+    remembering: int = 0  # sessions whose client recorded its system prompt, which names OLD
 
     @property
     def paths(self) -> PathMap:
@@ -184,9 +189,6 @@ class Plan(Undertaking):
 
     operations: tuple[Operation, ...] = ()
     moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
-    merged: tuple[tuple[str, int], ...] = ()  # each NEW with sessions of its own, and how many
-    left_alone: tuple[LeftAlone, ...] = ()
-    warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # why each directory is taken or left, for -v
 
     @property

@@ -38,7 +38,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
 
     placer = Placer(layout, request.on_conflict)
     relocator = Relocator(placer, paths, [part for case in cases for part in portions_of(case)])
-    relocator.relocate(state.alias_files())
+    relocator.relocate(state)
     refuse_conflicts(placer)
 
     projects = relocator.moves
@@ -46,7 +46,8 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     left = list(_transcripts_left(layout, sum(move.transcripts for move in projects)))
     left += [row for case in cases for row in left_behind(case)]
     left += [*relocator.left_alone, *_rewrite_config(state, paths, placer)]
-    left += rewrite_others(placer, rows(layout, request, here), paths, relocator.names)
+    spelled = paths.as_people_write(str(layout.home))
+    left += rewrite_others(placer, rows(layout, request, here), spelled, relocator.names)
     merged = merges(state, request, paths, projects, ledger)
     folders = _folders(layout, request)
     placer.rename_folders(folders)
@@ -55,7 +56,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     operations += [*placer.tree.operations, *placer.made()]
     planned = {op.path: op.after for op in operations if isinstance(op, Write)}
     moved = placer.tree.moved()
-    left += Search(state, paths, request, here, planned, moved).everything()
+    left += Search(state, spelled, request, here, planned, moved).everything()
     own = own_paths(state, paths, (*state.config_paths, *prompts.scan.watched))
     known = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
     settings = [path for *pair, _ in here for path in pair] if request.project_files else []
@@ -73,8 +74,8 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         own=own,
         only_copies=tuple(placer.only_copies),
         left_alone=tuple(left),
-        warnings=tuple(_warnings(prompts)),
-        notes=tuple(reason for case in cases for reason in reasons(case)),
+        warnings=(*_warnings(prompts), *filter(None, [ledger.problem])),
+        notes=(*(reason for case in cases for reason in reasons(case)), *relocator.notes),
     )
 
 
@@ -157,12 +158,14 @@ def _rewrite_config(state: State, paths: PathMap, placer: Placer) -> list[LeftAl
     """Plan its new text; what in it names a path of the move and stays is left alone."""
     if state.config is None:
         return []
-    draft = placer.draft(state.config.path, state.config)
+    draft, home = placer.draft(state.config.path, state.config), str(state.layout.home)
     draft.text = config.rewritten(draft.text, paths)
-    file, hint = str(state.layout.config_file), "edit it by hand if it should follow"
     return [
-        LeftAlone(file, f"{pointer}: {value!r} contains the path but is not one", hint)
-        for pointer, value in config.mentions(draft.text, paths)
+        LeftAlone(
+            str(state.layout.config_file),
+            f"{pointer}: {value!r} contains the path but is not one; edit it if it should follow",
+        )
+        for pointer, value in config.mentions(draft.text, paths.as_people_write(home))
     ]
 
 
@@ -185,5 +188,5 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
 
 def _transcripts_left(layout: Layout, number: int) -> Iterator[LeftAlone]:
     if number:
-        what = f"the old path stays inside {plural(number, 'transcript')}; "
-        yield LeftAlone(str(layout.projects), what + "Claude Code goes by the directory")
+        what = f"{plural(number, 'transcript')} still mention{'s' * (number == 1)} the old path: "
+        yield LeftAlone(str(layout.projects), what + "harmless, Claude Code goes by the directory")

@@ -11,17 +11,19 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from ccmove.claude.naming import is_of_downloads, names_of_downloads, possible_names
 from ccmove.claude.ownership import BY_TRANSCRIPTS, Case, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import INDEX, MEMORY, ProjectDirectory
+from ccmove.claude.state import HEAD, INDEX, MEMORY, POINTER, Item, ProjectDirectory, State
+from ccmove.plan.documents import rewrite_others
 from ccmove.plan.model import LeftAlone, ProjectMove
 from ccmove.plan.place import Draft, Placer, arrange, mode_of, needed
 from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.text import command_line, plural
+from ccmove.text import plural
 
 # -- what moves ----------------------------------------------------------------------------------
 
@@ -33,6 +35,7 @@ class Portion:
     directory: ProjectDirectory
     shares: list[ProjectMove]
     whole: bool
+    along: tuple[str, ...] = ()  # other paths whose sessions it has
     heir: str | None = None  # who has the rest, where that is a single path
     listed: index.Entries = field(default_factory=list)  # what it takes out of a shared index
 
@@ -57,13 +60,13 @@ def portions_of(case: Case) -> list[Portion]:
     """All of the directory where everybody goes to one place, else a part for each place."""
     shares = [_share(case, path) for path in case.moving]
     if shares and case.stays_together:
-        return [Portion(case.directory, shares, True)]
+        return [Portion(case.directory, shares, True, tuple(case.along))]
     heirs = [*case.staying, *(share.new_path for share in shares if case.is_here(share.target))]
     heir = heirs[0] if len(heirs) == 1 else None
     going: dict[str, list[ProjectMove]] = defaultdict(list)
     for share in shares:
         going[share.target].append(share)
-    return [Portion(case.directory, part, False, heir) for part in going.values()]
+    return [Portion(case.directory, part, False, (), heir) for part in going.values()]
 
 
 def _share(case: Case, path: str) -> ProjectMove:
@@ -79,21 +82,32 @@ def _share(case: Case, path: str) -> ProjectMove:
 
 
 def left_behind(case: Case) -> Iterator[LeftAlone]:
-    """What stays in a directory that is shared, and how to bring it along where that is likely."""
+    """What stays although it may be the move's, and how to bring it along or look at it."""
+    directory = case.directory.path
+    if not case.claims:
+        for item in case.directory.transcripts:
+            if item.path is None and (item.size or 0) > HEAD:
+                what = "a session, perhaps of a folder in the old path: its first 8 MB name none"
+                yield LeftAlone(str(directory / item.name), what, _look_at(directory, item))
     if not case.moving or case.stays_together:
         return
     others = ", ".join(case.staying) or "several paths of this move"
     for item in case.directory.items:
         if item.name not in (INDEX, MEMORY) and not case.owner(item):
             what = f"in a directory shared with {others}; nothing says whose it is"
-            yield LeftAlone(str(case.directory.path / item.name), what)
+            yield LeftAlone(str(directory / item.name), what, _look_at(directory, item))
     new_paths = {case.paths.map(path) or path for path in case.moving}
     for path in case.staying:
         if case.claims[path] == BY_TRANSCRIPTS and not os.path.lexists(path):
             number = sum(owner == path for owner in case.owner_of.values())
             what = f"{plural(number, 'session')} of {path}, whose folder is gone"
-            hint = command_line(["ccmove", path, *new_paths]) if len(new_paths) == 1 else ""
-            yield LeftAlone(str(case.directory.path), what, hint)
+            bring = ("ccmove", path, *new_paths) if len(new_paths) == 1 else ("ccmove", "doctor")
+            yield LeftAlone(str(directory), what, bring)
+
+
+def _look_at(directory: Path, item: Item) -> tuple[str, ...]:
+    """How its beginning is seen, which tells people more than it tells us."""
+    return (*(("ls", "-l") if item.is_dir else ("head", "-c", "2000")), str(directory / item.name))
 
 
 def reasons(case: Case) -> Iterator[str]:
@@ -120,6 +134,7 @@ class Relocator:
         self.portions = portions
         self.moves: list[ProjectMove] = []
         self.left_alone: list[LeftAlone] = []
+        self.notes: list[str] = []
         # The names of directories that change, and of single sessions that get another one.
         moving = [portion for portion in portions if not portion.stays]
         self.names = NameMap(
@@ -133,13 +148,17 @@ class Relocator:
             },
         )
 
-    def relocate(self, aliases: Iterable[Path]) -> None:
-        """Plan the way of each portion; `aliases` are the files that may name its directory."""
+    def relocate(self, state: State) -> None:
+        """Plan the way of each portion, and the new names in the files that name a directory."""
         for portion in self.portions:
             self._rewrite_index(portion)
-        self._rewrite_aliases(aliases)
+        self._rewrite_aliases(state.alias_files())
+        pointers = [p.source / POINTER for p in self.portions if p.whole or p.stays]
+        rows = [(path, other.folders) for path in pointers]
+        self.left_alone += rewrite_others(self.placer, rows, self.paths, self.names)
         whole = [portion for portion in self.portions if portion.whole and not portion.stays]
-        arrange([(p.source, p.target) for p in whole], self.placer.bring, self.placer.park)
+        moves = [*((p.source, p.target) for p in whole), *self._downloads(state)]
+        arrange(moves, self.placer.bring, self.placer.park)
         for portion in whole:
             is_renamed = self.tree.now(portion.target) == portion.source
             self._note(portion, "rename" if is_renamed else "merge")
@@ -149,6 +168,26 @@ class Relocator:
                 self._note(portion, "same")
             elif not portion.whole:
                 self._split_off(portion)
+
+    def _downloads(self, state: State) -> Iterator[tuple[Path, Path]]:
+        """What connectors have saved, in directories that are named for a path of the move."""
+        known = {old for old, _ in self.paths.moves}
+        known |= {share.path for portion in self.portions for share in portion.shares}
+        known |= {str(above) for path in known for above in PurePath(path).parents}
+        projects: set[str] = set()
+        new_names: dict[str, str] = {}
+        for path in sorted(known):
+            if (new := self.paths.map(path)) is not None:
+                projects.update(possible_names(path))
+                new_names |= dict.fromkeys(names_of_downloads(path), names_of_downloads(new)[0])
+        for name in filter(is_of_downloads, state.directory_names):
+            place, new_name = state.layout.projects / name, new_names.get(name)
+            if new_name is None and name.rpartition(".")[0] in projects:
+                what = "connector downloads, named for another folder"
+                self.left_alone.append(LeftAlone(str(place), what))
+            elif new_name not in (None, name):
+                self.notes.append(f"{name}: connector downloads of a folder that is moved")
+                yield place, place.with_name(new_names[name])
 
     def _note(self, portion: Portion, kind: str) -> None:
         self.moves += [replace(share, kind=kind) for share in portion.shares]
@@ -219,7 +258,9 @@ class Relocator:
         draft = self.placer.draft(file, portion.directory.index_file)
         try:
             if portion.whole:
-                draft.text = index.rewritten(draft.text, self.paths, self.names)
+                along = [(path, portion.shares[0].new_path) for path in portion.along]
+                paths = PathMap((*self.paths.moves, *along), self.paths.kept)
+                draft.text = index.rewritten(draft.text, paths, self.names)
             elif portion.stays:
                 ours = PathMap(tuple((share.path, share.new_path) for share in portion.shares))
                 draft.text = index.rewritten(draft.text, ours, NameMap(()))

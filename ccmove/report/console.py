@@ -12,9 +12,10 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import compress
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 from ccmove.errors import in_words, run
@@ -22,7 +23,9 @@ from ccmove.text import printable
 
 if TYPE_CHECKING:
     import rich.console
+    import rich.measure
     import rich.progress
+    import rich.text
 
 T = TypeVar("T")
 Piece = tuple[str, str]  # style, text
@@ -35,10 +38,11 @@ STYLES = {
     "bad": "bold red",
     "note": "bold magenta",
     "command": "bold cyan",
-    "path": "",  # with a colour behind it, such as `path red`; never wrapped, like a command
 }
 NUMBERS = ("SESSIONS", "SIZE")  # headings of columns
-WRAPPED = ("ALSO KEPT", "PATH", "MOVE")
+ONLY_IF_WIDE = ("SIZE", "LAST USED")
+
+WIDE = 80  # columns
 
 
 @dataclass
@@ -67,7 +71,7 @@ class Printer:
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Print these lines."""
-        console = (self.console or _console(self.out)) if self.terminal else None
+        console = self.rich_console() if self.terminal else None
         for line in lines:
             pieces = [(style, printable(text)) for style, text in line]
             if console is not None:
@@ -75,18 +79,23 @@ class Printer:
             else:
                 print("".join(text for _, text in pieces).rstrip(), file=self.out)
 
-    def table(self, headings: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> None:
-        """Rows of a style and its printable cells, for a terminal."""
-        from rich import table, text
+    def table(self, headings: Sequence[str], rows: Iterable[Sequence[Piece]]) -> None:
+        """Rows of cells, for a terminal; on a narrow one some columns are left out."""
+        from rich.table import Table
 
-        made = table.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for heading in headings:
+        console = self.rich_console()
+        shown = [h not in ONLY_IF_WIDE or console.width >= WIDE for h in headings]
+        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for heading in compress(headings, shown):
             side: Literal["left", "right"] = "right" if heading in NUMBERS else "left"
-            whole = heading not in WRAPPED
-            made.add_column(heading, justify=side, no_wrap=whole, overflow="fold")
-        for style, cells in rows:  # as Text, so that brackets in a name are no markup
-            made.add_row(*(text.Text(at_home(cell)) for cell in cells), style=style)
-        (self.console or _console(self.out)).print(made)
+            made.add_column(heading, justify=side, no_wrap=heading != "PATH")
+        for row in rows:
+            cells = [(style, at_home(printable(text))) for style, text in row]
+            made.add_row(*(Fitted([cell]) for cell in compress(cells, shown)))
+        console.print(made)
+
+    def rich_console(self) -> rich.console.Console:
+        return self.console or _console(self.out)
 
     def json(self, record: Any) -> None:
         print(json.dumps(record, indent=2), file=self.out)
@@ -133,29 +142,84 @@ def at_home(text: str) -> str:
     return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
 
 
+def _paint(line: Line, console: rich.console.Console) -> None:
+    """All is fitted to the width but a command, which is there to be copied.
+
+    One that has no room beside its sentence gets a line of its own, and the terminal breaks it.
+    """
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    if not line or line[-1][0] != "command":
+        console.print(Fitted(line))
+        return
+    *sentence, (_, command) = line
+    words = "".join(text for _, text in sentence)
+    if cell_len(words + command) <= console.width:
+        console.print(Fitted(line))
+        return
+    indent = len(words) - len(words.lstrip(" "))
+    if re.search(r"\w", words):
+        console.print(Fitted(sentence))
+        indent += 2
+    console.print(Text(" " * indent + command, STYLES["command"]), soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A line in as many rows as it needs in whatever width there is.
+
+    Rows after the first begin below what follows its indent, or below what follows a first piece
+    that ends with a blank: a label.
+    """
+
+    line: Line
+
+    def __rich_console__(
+        self, console: rich.console.Console, options: rich.console.ConsoleOptions
+    ) -> Iterator[rich.text.Text]:
+        from rich.text import Text
+
+        width = options.max_width
+        label = self.line[0][1] if self.line else ""
+        plain = "".join(text for _, text in self.line)
+        hang = len(plain) - len(plain.lstrip(" "))
+        if label.endswith(" ") and len(label) <= width // 2:
+            hang = max(hang, len(label))
+        pieces = [(_breakable(text, width - hang), _rich_style(s)) for s, text in self.line]
+        text = Text.assemble(*pieces)
+        text.rstrip()
+        start = text[:hang]
+        for row in text[hang:].wrap(console, width - hang):
+            row.rstrip()
+            yield start + row
+            start = Text(" " * hang)
+
+    def __rich_measure__(self, *_: object) -> rich.measure.Measurement:
+        from rich.cells import cell_len
+        from rich.measure import Measurement
+
+        width = cell_len("".join(text for _, text in self.line))
+        return Measurement(min(width, 8), width)
+
+
 def _rich_style(style: str) -> str:
     return " ".join(STYLES.get(word, word) for word in style.split())
 
 
-def _paint(line: Line, console: rich.console.Console) -> None:
-    """Prose is wrapped; what is there to be copied stays whole, and the terminal breaks it."""
+def _breakable(text: str, room: int) -> str:
+    """Words that are too long, as paths are, broken between their parts: rich cuts anywhere."""
     from rich.cells import cell_len
-    from rich.padding import Padding
-    from rich.text import Text
 
-    plain = "".join(text for _, text in line)
-    indent = len(plain) - len(plain.lstrip(" "))
-    styles = [style for style, _ in line]
-    if "command" in styles[1:] and cell_len(plain) > console.width:
-        at = styles.index("command")
-        _paint(line[:at], console)
-        line = [("command", f"{' ' * (indent + 2)}{line[at][1]}")]
-    text = Text.assemble(*((text, _rich_style(style)) for style, text in line))
-    if any(style == "command" or style.startswith("path") for style, _ in line):
-        console.print(text, soft_wrap=True)
-    else:
-        text.rstrip()
-        console.print(Padding.indent(text[indent:], indent) if indent else text)
+    def broken(word: re.Match[str]) -> str:
+        rows = [""]
+        for part in re.split(r"(?<=/)" if "/" in word[0] else r"(?<=-)", word[0]):
+            if rows[-1] and cell_len(rows[-1] + part) > room:
+                rows.append("")
+            rows[-1] += part
+        return "\n".join(rows)
+
+    return re.sub(r"\S+", broken, text)
 
 
 def show_text(text: str, printer: Printer) -> None:
@@ -165,7 +229,9 @@ def show_text(text: str, printer: Printer) -> None:
 
 # -- progress ------------------------------------------------------------------------------------
 
-WORK = {"reading": "reading the history", "history": "writing the history"}
+BYTES = {"reading": "reading the history", "history": "writing the history", "hashing": "hashing"}
+THINGS = ("looking at projects", "looking for lost folders")
+WORK = BYTES | {what: what for what in THINGS}
 
 
 class Progress:
@@ -173,43 +239,46 @@ class Progress:
 
     DELAY = 0.5
 
-    def __init__(self, printer: Printer, *, counts: bool = False) -> None:
+    def __init__(self, printer: Printer) -> None:
         silent = printer.quiet or printer.as_json
         self._shown = not silent and printer.out.isatty() and printer.err.isatty()
-        self._out = printer.err
-        self._counts = counts  # things, not bytes
+        self._printer = printer
         self._began = time.monotonic()
         self._bar: rich.progress.Progress | None = None
+        self._what = ""
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """`done` of `total` are through; nothing is drawn before the delay is over."""
-        if not self._shown or time.monotonic() - self._began < self.DELAY:
-            return
-        if self._bar is None:
-            self._bar = self._start()
-        task, label = self._bar.tasks[0], WORK.get(what, what)
-        if task.description != label:
-            self._bar.reset(task.id, description=label)
-        # A file may grow while it is worked on.
-        self._bar.update(task.id, completed=min(done, total), total=total)
+        """`done` of `total` are through; nothing is drawn before the delay is over.
 
-    def _start(self) -> rich.progress.Progress:
+        What is no work of ours is a sentence: why there is nothing to be seen, and it is said.
+        """
+        if what not in WORK:
+            self.close()
+            if not self._printer.quiet:
+                self._printer.on_stderr().lines([[("", what)]])
+        elif self._shown and time.monotonic() - self._began >= self.DELAY:
+            if self._bar is None or what != self._what:
+                self.close()
+                self._bar, self._what = self._start(what), what
+            # A file may grow while it is worked on.
+            self._bar.update(self._bar.task_ids[0], completed=min(done, total), total=total)
+
+    def _start(self, what: str) -> rich.progress.Progress:
         from rich import progress
 
-        rate = progress.TransferSpeedColumn(), progress.TimeRemainingColumn(compact=True)
+        amount: list[progress.ProgressColumn] = [progress.MofNCompleteColumn()]
+        if what in BYTES:
+            left = progress.TimeRemainingColumn(compact=True)
+            amount = [progress.DownloadColumn(), progress.TransferSpeedColumn(), left]
         bar = progress.Progress(
             progress.TextColumn("{task.description}"),
             progress.BarColumn(bar_width=16),
-            *(
-                [progress.MofNCompleteColumn()]
-                if self._counts
-                else [progress.DownloadColumn(), *rate]
-            ),
-            console=_console(self._out),
+            *amount,
+            console=_console(self._printer.err),
             transient=True,
         )
         bar.start()
-        bar.add_task("")
+        bar.add_task(WORK[what])
         return bar
 
     def of(self, what: str) -> Callable[[int, int], None]:

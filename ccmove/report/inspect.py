@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -15,14 +16,15 @@ from ccmove.inspect.backups import Row
 from ccmove.inspect.findings import KINDS, Candidate, Examination, Finding
 from ccmove.inspect.survey import Project
 from ccmove.report.console import Line, Piece, Printer, more
-from ccmove.report.move import result_lines
-from ccmove.report.result import SCHEMA, Listing, Repair, Verification, pairs
+from ccmove.report.move import nothing_changed, result_lines
+from ccmove.report.result import SCHEMA, Listing, Pruning, Repair, Verification, pairs
 from ccmove.text import plural, printable
 from ccmove.text import readable_size as size
 
 MOST_FINDINGS = 8  # of one kind on a terminal, before -v
 MOST_DETAILS = 5
 NS = 1_000_000_000
+STATES = {"done": "green", "undone": "", "unfinished": "note", "unreadable": "bad"}
 
 
 def _record(status: str, layout: Layout, **values: Any) -> dict[str, Any]:
@@ -48,17 +50,44 @@ def show_list(listing: Listing, printer: Printer) -> None:
     if not printer.terminal:
         printer.lines(_columns(projects))
     elif projects:
-        headings = ("SESSIONS", "SIZE", "LAST USED", "FOLDER", "ALSO KEPT", "PATH")
-        printer.table(headings, [("bold" if p.is_missing else "", _cells(p)) for p in projects])
+        headings = ("FOLDER", "SESSIONS", "SIZE", "LAST USED", "PATH")
+        printer.table(headings, _rows(projects, printer.verbose))
+        printer.lines([[], _totals(projects, printer)])
     remarks: list[Line] = []
     if not projects:
-        among = f"No such project among {plural(listing.known, 'known project')}."
+        among = f"No folder is missing: {plural(listing.known, 'known project')}."
         remarks.append([("", among if listing.known else "No projects are known.")])
     for problem in problems:
-        remarks.append([("note", "Note: "), ("path", problem.file)])
+        remarks.append([("note", "Note: "), ("", problem.file)])
         remarks.append([("", f"  {problem.what}")])
     if not printer.quiet:
         printer.on_stderr().lines(remarks)
+
+
+def _rows(projects: Iterable[Project], verbose: bool) -> Iterator[list[Piece]]:
+    """A project that is inside the one above it is shown below that, by the rest of its path."""
+    states = {True: ("green", "ok"), False: ("bad", "GONE"), None: ("", "?")}
+    above: list[str] = []
+    for project in projects:
+        path = project.path or f"? {', '.join(project.directories)}"
+        while above and not path.startswith(f"{above[-1]}/"):
+            above.pop()
+        indent, rest = "  " * len(above), path[len(above[-1]) + 1 :] if above else path
+        above.append(path)
+        amounts = (str(project.sessions), size(project.size), _ago(project.last_used) or "-")
+        yield [states[project.exists], *(("", text) for text in amounts), ("", indent + rest)]
+        if verbose and project.kept:
+            yield [("", "")] * 4 + [("", f"{indent}  also kept: {', '.join(_kept(project))}")]
+
+
+def _totals(projects: Iterable[Project], printer: Printer) -> Line:
+    numbers = [(project.sessions, project.size, project.is_missing) for project in projects]
+    sessions, total, gone = map(sum, zip(*numbers, strict=True))
+    known = f"{plural(len(numbers), 'project')}, {plural(sessions, 'session')}, {size(total)}."
+    if gone:
+        what = "1 folder is gone" if gone == 1 else f"{gone} folders are gone"
+        return [("", known), ("bad", f" {what}."), ("", " See: "), printer.command("doctor")]
+    return [("", f"{known} What else is kept: "), printer.command("list", "-v")]
 
 
 def _project(project: Project) -> dict[str, Any]:
@@ -68,26 +97,20 @@ def _project(project: Project) -> dict[str, Any]:
 
 def _columns(projects: Iterable[Project]) -> Iterator[Line]:
     """No column but the last, the path, has a blank in it."""
-    head = ("SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH")
-    rows = [head, *(_cells(project, for_people=False) for project in projects)]
+    rows = [("SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH")]
+    for project in projects:
+        used, kept = _iso(project.last_used) or "-", ",".join(_kept(project)) or "-"
+        folder = {True: "yes", False: "gone", None: "?"}[project.exists]
+        path = printable(project.path or f"? {', '.join(project.directories)}")
+        rows.append((str(project.sessions), str(project.size), used, folder, kept, path))
     *widths, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
     for *cells, path in rows:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
         yield [("", "  ".join([*padded, path]))]
 
 
-def _cells(project: Project, *, for_people: bool = True) -> tuple[str, ...]:
-    last = project.last_used
-    kept = [f"{place}:{number}" for place, number in project.kept.items()]
-    unknown = f"? {', '.join(project.directories)}"
-    return (
-        str(project.sessions),
-        size(project.size) if for_people else str(project.size),
-        (_ago(last) if for_people else _iso(last)) or "-",
-        {True: "yes", False: "gone", None: "?"}[project.exists],
-        (", " if for_people else ",").join(kept) or "-",
-        printable(unknown if project.path is None else project.path),
-    )
+def _kept(project: Project) -> list[str]:
+    return [f"{place}:{number}" for place, number in project.kept.items()]
 
 
 def _ago(moment: int | None) -> str | None:
@@ -109,30 +132,49 @@ def _iso(moment: int | None) -> str | None:
 
 
 def show_backups(rows: list[Row], printer: Printer) -> None:
-    """Every backup, newest first."""
-    if rows and printer.terminal and not (printer.as_json or printer.quiet):
-        cells = [("" if row.stands else "dim", _backup_cells(row)) for row in rows]
-        printer.table(("ID", "KIND", "SIZE", "", "MOVE"), cells)
-        return
+    """Every backup, newest first; last, how many there are and how to undo one."""
     lines = [line for row in rows for line in _backup_lines(row)]
-    records = [{**asdict(row), "moves": pairs(row.moves)} for row in rows]
-    none = [[("", "No backups: nothing was moved yet.")]]
-    printer.answer(lines or none, {"schema": SCHEMA, "backups": records})
+    total = f"{plural(len(rows), 'backup')}, {size(sum(row.bytes for row in rows))}."
+    last: Line = [("", f"{total} To undo one: "), printer.command("restore", "ID")]
+    none: Line = [("", "No backups: nothing was moved yet.")]
+    record = {"schema": SCHEMA, "backups": [_backup(row) for row in rows]}
+    printer.answer([*lines, [], last] if rows else [none], record)
 
 
-def _backup_cells(row: Row) -> tuple[str, ...]:
-    state = "damaged" if row.error else "" if row.stands else "undone"
-    state = "only copy" if row.only_copy else row.kind if row.kind == "unfinished" else state
-    moves = (f"{printable(old)} -> {printable(new)}" for old, new in row.moves)
-    what = "\n".join(moves) if row.error is None else printable(row.error)
-    return (row.id, row.kind, size(row.bytes), state, what)
+def _backup(row: Row) -> dict[str, Any]:
+    return {**asdict(row), "moves": pairs(row.moves), "state": row.state}
 
 
 def _backup_lines(row: Row) -> Iterator[Line]:
-    undone = "" if row.stands else "  undone"
-    undone += "  (the only copy of something is in it)" if row.only_copy else ""
-    yield [("", f"{row.id}  {row.error or f'{row.kind}  {size(row.bytes)}{undone}'}")]
-    yield from ([("", f"  {old} -> {new}")] for old, new in row.moves)
+    date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
+    about = f"{row.id}  {date} UTC  {size(row.bytes):>8}"
+    yield [(STATES[row.state], f"{row.state:10}  "), ("", about)]
+    remarks = [f"undoes {row.undoes}"] if row.undoes else []
+    remarks += ["holds the only copy of something"] if row.only_copy else []
+    moves = [row.error] if row.error else [f"{old} -> {new}" for old, new in row.moves]
+    yield from ([("", f"    {text}")] for text in (*moves, *remarks))
+
+
+def show_pruning(pruning: Pruning, printer: Printer) -> None:
+    """What was removed, and what stays and why."""
+    gone = [row for row, why in pruning.rows if not why]
+    kept = [(row, why) for row, why in pruning.rows if why]
+    lines: list[Line] = []
+    for row in gone:
+        moves = ", ".join(f"{old} -> {new}" for old, new in row.moves)
+        lines.append([("", f"{pruning.verb} {row.id}  "), ("", row.error or moves)])
+    lines += ([("", f"Kept {row.id}  "), ("", why)] for row, why in kept)
+    total = f"{plural(len(gone), 'backup')}, {size(sum(row.bytes for row in gone))}"
+    lines.append([("good", f"{pruning.verb} {total};"), ("", f" {len(kept)} kept.")])
+    if pruning.dry_run:
+        lines.append(nothing_changed(pruning.apply))
+    record = {
+        "schema": SCHEMA,
+        "removed": [row.id for row in gone],
+        "kept": [{"id": row.id, "why": why} for row, why in kept],
+        "backups": [_backup(row) for row, why in pruning.rows if why or pruning.dry_run],
+    }
+    printer.answer(lines, record)
 
 
 # -- doctor --------------------------------------------------------------------------------------
@@ -178,18 +220,18 @@ def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
 
 def _heading(kind: str, number: str = "") -> Iterator[Line]:
     yield [("title", KINDS[kind].title + number)]
-    yield [("dim", f"  {KINDS[kind].means}")]
+    yield [("", f"  {KINDS[kind].means}")]
 
 
 def _about(finding: Finding) -> Iterator[Line]:
     """What it is about, and the evidence."""
-    yield [("", "  "), ("path bold", finding.subject)]
+    yield [("bold", f"  {finding.subject}")]
     yield [("", f"    {finding.what}")]
-    yield from ([("dim", f"    {detail}")] for detail in finding.details[:MOST_DETAILS])
+    yield from ([("", f"    {detail}")] for detail in finding.details[:MOST_DETAILS])
     if len(finding.details) > MOST_DETAILS:
-        yield [("dim", f"    … and {len(finding.details) - MOST_DETAILS} more")]
+        yield [("", f"    … and {len(finding.details) - MOST_DETAILS} more")]
     if finding.along is not None:
-        yield [("", "    moves together with "), ("path", finding.along)]
+        yield [("", f"    moves together with {finding.along}")]
 
 
 def _places(finding: Finding, printer: Printer) -> Iterator[Line]:
@@ -211,7 +253,7 @@ def _next(finding: Finding, candidate: Candidate, printer: Printer) -> Piece:
 def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]:
     """A folder, how sure it is, and why."""
     style = {"certain": "good", "likely": "title"}.get(candidate.confidence, "")
-    yield [("", start), (style, f"{candidate.confidence}: "), ("path", candidate.path)]
+    yield [("", start), (style, f"{candidate.confidence}: "), ("", candidate.path)]
     yield [("", f"      {'; '.join(candidate.evidence)}")]
     if candidate.against:
         yield [("note", "      but "), ("", "; ".join(candidate.against))]
@@ -246,7 +288,7 @@ def show_repair(repair: Repair, printer: Printer) -> None:
 
 def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
     if repair.recovered:
-        yield [("good", "Rolled back: "), ("", f"{repair.recovered}.")]
+        yield [("good", repair.recovered)]
     yield from _notes(repair.notes)
     if repair.left:
         number = plural(len(repair.left), "finding")
@@ -264,7 +306,7 @@ def _repair(repair: Repair, printer: Printer) -> dict[str, Any]:
         **_values(repair, "backup", "recovered"),
         fixed=[{**_finding(finding, printer), "new": new} for finding, new in repair.chosen],
         left=[_finding(finding, printer) for finding in repair.left],
-        result=repair.result.to_json() if repair.result else None,
+        result=repair.result.to_json(printer.config_dir) if repair.result else None,
         warnings=list(repair.notes),
     )
 
@@ -278,7 +320,7 @@ def show_verification(checked: Verification, printer: Printer) -> None:
     if printer.verbose:
         lines += _by_kind(checked.notes, printer)
     elif checked.notes:
-        lines.append([("dim", f"{plural(len(checked.notes), 'harmless note')} (-v to show)")])
+        lines.append([("", f"{plural(len(checked.notes), 'harmless note')} (-v to show)")])
     projects, wrong = plural(len(checked.paths), "project"), len(checked.failures)
     if wrong:
         lines.append([("bad", plural(wrong, "inconsistency")), ("", f" in {projects}.")])

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
-from ccmove.errors import Hint, in_words
 from ccmove.plan.model import Plan, Write
-from ccmove.report.console import Line, Piece, Printer, more
+from ccmove.report.console import Line, Printer, more
 from ccmove.report.result import Result
 from ccmove.rewrite.compare import Difference, compare
-from ccmove.rewrite.jsonspan import Pointer
 from ccmove.text import plural
 from ccmove.text import readable_size as size
 
 # How many of each are shown on a terminal before -v; a pipe gets all of them.
 MOST_MOVES = 8
-MOST_PROJECTS = 12
-MOST_DIFFERENCES = 12
-MOST_PATHS = 4
+MOST_FILES = 3
+MOST_OF_A_DIRECTORY = 10  # things left alone, also with -v
+LONGEST_EXAMPLE = 100
 PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
 VERBS = {  # what is done to a directory, and what was done
     "rename": ("rename", "to", "renamed"),
@@ -27,7 +27,10 @@ VERBS = {  # what is done to a directory, and what was done
     "split": ("split", "into", "split"),
     "same": ("keep", "", "kept"),
 }
-PROGRAMS = frozenset(("ccmove", "git", "mv", "ls", "mkdir", "chmod", "df"))
+REMEMBERED = (
+    "in {} Claude still names the old memory folder and saved results until /compact; "
+    "/rewind can't go behind the move"
+)
 
 
 def show_result(result: Result, printer: Printer) -> None:
@@ -42,76 +45,66 @@ def show_result(result: Result, printer: Printer) -> None:
 
 def _failure(result: Result, error: str) -> Iterator[Line]:
     yield [("bad", "ccmove: "), ("", error)]
-    yield from ([("dim", f"  {detail}")] for detail in result.details)
-    for words in result.hints:
-        yield [("title", "  -> "), *_hint(*words)]
-
-
-def _hint(text: str, command: str) -> Line:
-    """A command stands out and is never broken: it is there to be copied."""
-    colon = ": " if text and command else ""
-    return [("", text + colon), *([("command", command)] if command else [])]
+    yield from ([("", f"  {detail}")] for detail in result.details)
+    for text, command in result.hints:
+        colon = ": " if text and command else ""
+        yield [("title", "  -> "), ("", text + colon), *([("command", command)] if command else [])]
 
 
 def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
     """The whole answer: what, how much, in detail when it is wanted, and how it ended."""
     if result.settled:
-        yield [("note", "First "), ("", f"{result.settled}.")]
-    plan = result.plan
-    if plan is None and result.settled:
-        yield [("good", "Settled."), ("", " Everything is as it was before that run.")]
-    elif plan is None:
-        yield [("good", "Nothing to settle:"), ("", " no run was interrupted.")]
-    else:
-        yield from _plan(result, plan, printer)
+        yield [("good", result.settled)]
+    if result.plan is not None:
+        yield from _plan(result, result.plan, printer)
+    elif not result.settled:
+        yield [("good", "Nothing to roll back:"), ("", " no run was interrupted.")]
 
 
 def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
-    detailed = result.status == "planned" or printer.verbose
     yield from _heading(result, plan, printer)
-    yield from _summary(result, plan, detailed)
+    yield from _summary(result, plan, printer)
     yield from _merges(result, plan)
-    if detailed:
-        base = str(result.layout.projects if result.layout else "")
-        title = [("title", "Project directories"), ("dim", " in "), ("path dim", base)]
-        yield from _section(title, _directories(plan, printer))
-        yield from _section([("title", "Differences")], _differences(plan, printer))
-        yield from _section([("title", "Left alone")], _left_alone(plan))
     if printer.verbose:
-        notes = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
-        yield from _section([("title", "Why each directory is taken or left")], notes)
-    warnings = (*result.warnings, *map(Hint, plan.warnings))
-    yield from ([[]] if warnings else [])
-    for warning in warnings:
-        words = in_words(warning, config_dir=printer.config_dir)
-        yield [("note", "Note: "), *_hint(*words)]
+        base = str(result.layout.projects if result.layout else "")
+        yield from _section(f"Project directories in {base}", _directories(plan))
+        yield from _section("Differences", _differences(plan))
+        yield from _section("Left alone", _left_alone(result, plan))
+        reasons = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
+        yield from _section("Why each directory is taken or left", reasons)
+    yield from _section("Still to do", _still_to_do(result, printer.config_dir))
+    notes = [*(w.text for w in result.warnings if not w.command), *plan.warnings]
+    if plan.remembering:
+        notes.append(REMEMBERED.format(plural(plan.remembering, "session")))
+    yield from ([[]] if notes else [])
+    yield from ([("note", "Note: "), ("", note)] for note in notes)
     yield []
     if result.status == "planned":
-        yield [("title", "Nothing was changed."), ("", " To do it, leave out --dry-run.")]
+        yield nothing_changed(result.apply)
     elif result.backup is None:
         yield [("good", "Nothing had to be changed.")]
+    elif result.undone:
+        yield [("title", "Undone since."), ("", " Past moves: "), printer.command("backups")]
     else:
         undo = printer.command("restore", result.backup)
         yield [("good", "Done and verified."), ("", " To undo: "), undo]
 
 
-def with_command(sentence: str) -> Line:
-    """The command that ends a sentence stands out and is never broken: it is there to be copied."""
-    words, colon, command = sentence.rpartition(": ")
-    if command.partition(" ")[0] in PROGRAMS:
-        return [("", words + colon), ("command", command)]
-    return [("", sentence)]
+def nothing_changed(apply: str | None) -> Line:
+    """How a preview ends: with the real command."""
+    how: Line = [("", " To apply: "), ("command", apply)] if apply else []
+    return [("title", "Nothing was changed."), *how]
 
 
-def _section(title: Line, lines: Iterable[Line]) -> list[Line]:
+def _section(title: str, lines: Iterable[Line]) -> list[Line]:
     """The lines below their title, if there are any."""
     found = list(lines)
-    return [[], title, *found] if found else []
+    return [[], [("title", title)], *found] if found else []
 
 
 def _about(path: str, *remarks: str) -> list[Line]:
     """A path, and below it what is said about it."""
-    return [[("", "  "), ("path", path)], *([("dim", f"    {remark}")] for remark in remarks)]
+    return [[("", f"  {path}")], *([("", f"    {remark}")] for remark in remarks)]
 
 
 # -- what and how much ---------------------------------------------------------------------------
@@ -122,142 +115,155 @@ def _heading(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     verb += " back" if plan.kind == "restore" else ""
     moves = printer.first(result.moves, MOST_MOVES)
     for old, new in moves:
-        yield [("title", f"{verb}  "), ("path", old)]
-        yield [("dim", f"{'to':>{len(verb)}}  "), ("path bold", new)]
+        yield [("title", f"{verb}  "), ("", old)]
+        yield [("dim", f"{'to':>{len(verb)}}  "), ("bold", new)]
     yield from [*more(len(result.moves) - len(moves), ""), []]
 
 
-def _summary(result: Result, plan: Plan, detailed: bool) -> Iterator[Line]:
-    """How many of what, and where."""
+def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
+    """How many of what, and where; before it is done, for each file with an example."""
     number = result.counts()
-    rows: list[tuple[str, Line]] = []
-    for _, new in plan.folders:
-        rows.append(("1 folder", [("", "renamed to "), ("path", str(new))]))
+    rows = [("1 folder", f"renamed to {new}") for _, new in plan.folders]
     if plan.projects:
         total = size(sum(move.size for move in plan.projects))
-        where: Line = [("", f"{total}; {_directories_by_kind(plan)}")]
+        where = f"{total}; {_directories_by_kind(plan)}"
         rows.append((plural(number["transcripts"], "session"), where))
-    if number["history"]:
-        rows.append((plural(number["history"], "prompt"), [("", "in history.jsonl")]))
-    for place in ("config", "index", "other"):
-        if number[place]:
-            files = [change for change in plan.writes if change.place == place]
-            rows.append((plural(number[place], "value"), _in_files(files, place)))
-    if plan.left_alone and not detailed:
-        where = [("dim", "left alone (-v says why)")]
-        rows.append((plural(len(plan.left_alone), "thing"), where))
+    by_file = result.status == "planned" and not printer.verbose
+    if plan.history is not None:
+        paths = [new for _, new in plan.history.scan.counts]
+        example = _example(len(paths), f"project = {paths[0]}") if by_file else ""
+        rows.append((plural(number["history"], "prompt"), f"in history.jsonl{example}"))
+    for place in reversed(PLACES):
+        files = [change for change in plan.writes if change.place == place]
+        if by_file:
+            shown = printer.first(files, MOST_FILES)
+            rows += map(_with_example, shown)
+            if len(files) > len(shown):
+                rows.append((f"{len(files) - len(shown)} more", "files (-v shows all)"))
+        elif files:
+            noun = "sessions-index.json file" if place == "index" else "other file"
+            one = place != "index" and len(files) == 1
+            where = str(files[0].ends) if one else plural(len(files), noun)
+            rows.append((plural(number[place], "value"), f"in {where}"))
+    harmless = [item for item in plan.left_alone if not item.command]
+    if harmless and not printer.verbose:
+        rows.append((plural(len(harmless), "note"), "harmless (-v to show)"))
     width = max((len(amount) for amount, _ in rows), default=0)
     for amount, where in rows:
-        yield [("title", f"  {amount:{width}}"), ("", "   "), *where]
+        yield [("title", f"  {amount:{width}}   "), ("", where)]
+
+
+def _with_example(change: Write) -> tuple[str, str]:
+    """A file with how many of its values change, and one of them."""
+    groups = _grouped(change)
+    number, value = sum(map(len, groups)), groups[0][0].after
+    is_short = value is not None and len(str(value)) <= LONGEST_EXAMPLE
+    example = f"{_label(groups[0])} = {value}" if is_short else _label(groups[0])
+    return plural(number, "value"), f"in {change.path}{_example(number, example)}"
+
+
+def _example(number: int, example: str) -> str:
+    return f", such as {example}" if number > 1 else f": {example}"
 
 
 def _merges(result: Result, plan: Plan) -> Iterator[Line]:
     """Every project with sessions of its own that others came to, in a line of its own."""
-    planned = result.status == "planned"
-    verb, has = ("Would merge", "has") if planned else ("Merged", "had")
+    verb, has = ("Would merge", "has") if result.status == "planned" else ("Merged", "had")
     for path, sessions in plan.merged:
-        of_its_own = f" into a project that {has} {plural(sessions, 'session')} of its own"
-        where: Line = [("", ": "), ("path", path)] if len(plan.projects) > 1 else []
-        yield [("note", f"  {verb}"), ("", of_its_own), *where]
+        into = f" into a project that {has} {plural(sessions, 'session')} of its own"
+        where = f": {path}" if len(plan.projects) > 1 else ""
+        yield [("note", f"  {verb}"), ("", into + where)]
 
 
 def _directories_by_kind(plan: Plan) -> str:
-    """`3 project directories renamed, 1 merged`: the noun stands with the first number only."""
     number = Counter(move.kind for move in plan.projects)
-    words: list[str] = []
-    for kind, (_, _, done) in VERBS.items():
-        if number[kind]:
-            how_many = str(number[kind]) if words else plural(number[kind], "project directory")
-            words.append(f"{how_many} {done}")
-    return ", ".join(words)
-
-
-def _in_files(files: list[Write], place: str) -> Line:
-    if place != "index" and len(files) == 1:
-        return [("", "in "), ("path", str(files[0].ends))]
-    noun = "sessions-index.json file" if place == "index" else "other file"
-    return [("", f"in {plural(len(files), noun)}")]
+    done = {kind: done for kind, (_, _, done) in VERBS.items() if number[kind]}
+    return ", ".join(f"{plural(number[k], 'project directory')} {done[k]}" for k in done)
 
 
 # -- in detail -----------------------------------------------------------------------------------
 
 
-def _directories(plan: Plan, printer: Printer) -> Iterator[Line]:
-    shown = printer.first(plan.projects, MOST_PROJECTS)
-    for move in shown:
+def _directories(plan: Plan) -> Iterator[Line]:
+    for move in plan.projects:
         verb, preposition, _ = VERBS[move.kind]
         amount = f"{plural(move.transcripts, 'session')}, {size(move.size)}"
-        yield [("", f"  {verb:8}"), ("path", move.source), ("dim", f"  {amount}")]
+        yield [("", f"  {verb:8}"), ("", f"{move.source}  {amount}")]
         if preposition:
-            yield [("dim", f"  {preposition:>6}  "), ("path bold", move.target)]
+            yield [("dim", f"  {preposition:>6}  "), ("bold", move.target)]
         else:
-            yield [("dim", "          both paths have this name; what names the path changes")]
-    yield from more(len(plan.projects) - len(shown))
+            yield [("", "          both paths have this name; what names the path changes")]
 
 
-def _differences(plan: Plan, printer: Printer) -> Iterator[Line]:
+def _differences(plan: Plan) -> Iterator[Line]:
     for change in sorted(plan.writes, key=lambda change: PLACES.index(change.place)):
-        yield from _file(change, printer)
+        groups = _grouped(change)
+        amount = plural(sum(map(len, groups)), "value")
+        yield [("bold", f"  {change.path}"), ("", f"  {amount}")]
+        for group in groups:
+            amount = f"  {plural(len(group), 'value')}" if len(group) > 1 else ""
+            yield from _pair(_label(group) + amount, group[0].before, group[0].after)
     if plan.history is not None:
         scan = plan.history.scan
-        yield _file_line(plan.history.path, plural(scan.lines, "line"))
-        shown = printer.first(list(scan.counts.items()), MOST_PATHS)
-        for (before, after), number in shown:
-            yield from _pair([("", "project")], plural(number, "line"), before, after)
-        yield from more(len(scan.counts) - len(shown), "    ", " paths")
+        yield [("bold", f"  {plan.history.path}"), ("", f"  {plural(scan.lines, 'line')}")]
+        for (before, after), number in scan.counts.items():
+            yield from _pair(f"project  {plural(number, 'line')}", before, after)
 
 
-def _file(change: Write, printer: Printer) -> Iterator[Line]:
-    """Rows of one pattern with the same before and after come together: an index repeats itself."""
+def _grouped(change: Write) -> list[list[Difference]]:
+    """Rows of one pattern with the same before and after come together: an index repeats itself.
+
+    What is about the whole file is first, then what stands for many.
+    """
     groups: dict[tuple[object, ...], list[Difference]] = {}
     for row in compare(change.before, change.after):
         key = (row.pattern, row.line, row.is_key, repr(row.before), repr(row.after))
         groups.setdefault(key, []).append(row)
-    total = sum(map(len, groups.values()))
-    yield _file_line(change.path, plural(total, "value"))
-    # What is about the whole file first, then what stands for many: the list may be cut.
-    ordered = sorted(groups.values(), key=lambda group: (len(group[0].pointer), -len(group)))
-    shown = printer.first(ordered, MOST_DIFFERENCES)
-    for group in shown:
-        amount = plural(len(group), "value") if len(group) > 1 else ""
-        yield from _pair(_label(group), amount, group[0].before, group[0].after)
-    yield from more(total - sum(map(len, shown)), "    ")
+    return sorted(groups.values(), key=lambda group: (len(group[0].pointer), -len(group)))
 
 
-def _file_line(path: object, amount: str) -> Line:
-    return [("", "  "), ("path bold", str(path)), ("dim", f"  {amount}")]
-
-
-def _label(group: list[Difference]) -> Line:
+def _label(group: list[Difference]) -> str:
     """Where a value stands, as `jq` would write it; `*` for several elements of an array."""
     row = group[0]
     if row.line:
-        return [("", row.line)]
+        return row.line
     pointer = row.pointer if len(group) == 1 else row.pattern
-    return [*_steps(pointer[:-1]), ("dim", " (key)")] if row.is_key else list(_steps(pointer))
-
-
-def _steps(pointer: Pointer) -> Iterator[Piece]:
-    for number, token in enumerate(pointer):
+    label = ""
+    for token in pointer[:-1] if row.is_key else pointer:
         if isinstance(token, int) or token == "*":
-            yield ("", f"[{token}]")
+            label += f"[{token}]"
         elif re.fullmatch(r"[A-Za-z_]\w*", token, re.ASCII):
-            yield ("", f".{token}" if number else token)
+            label += f".{token}" if label else token
         else:
-            yield from (("", '["'), ("path", token), ("", '"]'))
+            label += f'["{token}"]'
+    return f"{label} (key)" if row.is_key else label
 
 
-def _pair(label: Line, amount: str, before: object, after: object) -> Iterator[Line]:
+def _pair(label: str, before: object, after: object) -> Iterator[Line]:
     """A value before and after; JSON that is spread over several lines is drawn together."""
-    yield [("", "    "), *label, ("dim", f"  {amount}")]
+    yield [("", f"    {label}")]
     for sign, style, value in (("-", "red", before), ("+", "green", after)):
         if value is not None:
-            text = re.sub(r"\s*\n\s*", " ", str(value))
-            yield [(style, f"      {sign} "), (f"path {style}", text)]
+            yield [(style, f"      {sign} "), (style, re.sub(r"\s*\n\s*", " ", str(value)))]
 
 
-def _left_alone(plan: Plan) -> Iterator[Line]:
-    for item in plan.left_alone:
-        yield from _about(item.file, item.what)
-        if item.hint:
-            yield [("", "    -> "), *with_command(item.hint)]
+def _left_alone(result: Result, plan: Plan) -> Iterator[Line]:
+    """What does no harm, by directory."""
+    harmless = [item for item in plan.left_alone if not item.command]
+    harmless.sort(key=lambda item: os.path.dirname(item.file))
+    for directory, group in groupby(harmless, key=lambda item: os.path.dirname(item.file)):
+        rows = list(group)
+        shown = rows if result.past else rows[:MOST_OF_A_DIRECTORY]
+        yield [("", f"  {directory}")]
+        for item in shown:
+            yield [("", f"    {os.path.basename(item.file)}: {item.what}")]
+        if len(rows) > len(shown):
+            yield [("", f"    … and {len(rows) - len(shown)} more")]
+
+
+def _still_to_do(result: Result, config_dir: str | None) -> Iterator[Line]:
+    """What needs a hand, each with its command on a line of its own."""
+    for command, rows in result.to_do(config_dir).items():
+        for about in rows:
+            yield from _about(*about)
+        yield [("", "    "), ("command", command)]

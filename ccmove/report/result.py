@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.state import Problem
-from ccmove.errors import Hint, in_one_line
+from ccmove.errors import Hint, in_one_line, in_words
+from ccmove.inspect.backups import Row
 from ccmove.inspect.findings import Finding
 from ccmove.inspect.survey import Project
 from ccmove.plan.model import Operation, Plan, Write, WriteHistory
@@ -33,6 +34,21 @@ class Result:
     details: tuple[str, ...] = ()
     exit_code: int = 0
     settled: str | None = None
+    apply: str | None = None  # the command that does what was planned
+    past: bool = False  # a run of some time ago
+    undone: bool = False  # since then
+
+    def to_do(self, config_dir: str | None = None) -> dict[str, list[tuple[str, ...]]]:
+        """What needs a hand, by the command that deals with it: which file, and what about it."""
+        left = self.plan.left_alone if self.plan else ()
+        rows = [(Hint(command=item.command), (item.file, item.what)) for item in left]
+        rows += [(warning, (warning.text, "")) for warning in self.warnings]
+        found: dict[str, list[tuple[str, ...]]] = {}
+        for hint, about in rows:
+            if hint.command:
+                _, command = in_words(hint, config_dir=config_dir)
+                found.setdefault(command, []).append(tuple(filter(None, about)))
+        return found
 
     def counts(self) -> dict[str, int]:
         """How many values change, by place."""
@@ -47,7 +63,7 @@ class Result:
         return found
 
     def to_json(self, config_dir: str | None = None) -> dict[str, Any]:
-        """The object of contract version 1; its commands are for the `--config-dir` of the call."""
+        """The object of contract version 1; commands act on the `config_dir` that was given."""
         old, new = self.moves[0] if self.moves else (None, None)
         plan = self.plan or Plan(kind="move", moves=())
         return {
@@ -72,7 +88,14 @@ class Result:
             ],
             "counts": self.counts(),
             "changes": [row for operation in plan.operations for row in _changes(operation)],
-            "left_alone": [asdict(item) for item in plan.left_alone],
+            "to_do": [
+                {"what": "; ".join(": ".join(about) for about in rows), "command": command}
+                for command, rows in self.to_do(config_dir).items()
+            ],
+            "left_alone": [
+                {"file": item.file, "what": item.what, "hint": in_one_line(hint, config_dir)}
+                for item, hint in ((item, Hint(command=item.command)) for item in plan.left_alone)
+            ],
             "warnings": [*(in_one_line(w, config_dir) for w in self.warnings), *plan.warnings],
             "settled": self.settled,
             "error": self.error,
@@ -113,6 +136,19 @@ class Listing:
     problems: tuple[Problem, ...]
     known: int  # how many there are in all
     exit_code: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """Every backup there was, with why it is kept; nothing for those that go."""
+
+    rows: tuple[tuple[Row, str], ...]
+    dry_run: bool = False
+    apply: str | None = None
+
+    @property
+    def verb(self) -> str:
+        return "Would remove" if self.dry_run else "Removed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,42 @@ from ccmove.rewrite.splice import apply, at_places, string_splices
 
 
 def plugins(text: str, paths: PathMap, _: NameMap) -> str:
-    """installed_plugins.json with `plugins[id][].projectPath` moved."""
-    return at_places(text, {"plugins/*/[]/projectPath": paths.map})
+    """installed_plugins.json with the project of each, and the folder it is loaded from, moved."""
+    places = ("plugins/*/[]/projectPath", "plugins/*/[]/installPath")
+    return at_places(text, dict.fromkeys(places, paths.map))
+
+
+def marketplaces(text: str, paths: PathMap, _: NameMap) -> str:
+    """known_marketplaces.json with the folder of each, and the one it was added from, moved."""
+    return at_places(text, {"*/installLocation": paths.map, "*/source/path": paths.map})
 
 
 def job(text: str, paths: PathMap, names: NameMap) -> str:
-    """A background job's state.json with its folders and `linkScanPath`, its transcript, moved."""
-    folders = ("cwd", "originCwd", "worktreePath", "sessionPermissionRules/addDirs/[]")
-    return at_places(text, {**dict.fromkeys(folders, paths.map), "linkScanPath": names.map})
+    """A background job's state.json with its folders, its transcript, flags and rules moved."""
+    places = dict.fromkeys(("cwd", "originCwd", "worktreePath"), paths.map)
+    return at_places(
+        text,
+        {
+            **places,
+            "linkScanPath": names.map,
+            "respawnFlags/[]": partial(_moved_flag, paths=paths, names=names),
+            "sessionPermissionRules/*/[]": partial(map_inside, paths=paths),
+        },
+    )
+
+
+def _moved_flag(flag: str, paths: PathMap, names: NameMap) -> str | None:
+    """An argument that is a path or a rule, or `--option=` with one behind it."""
+    option = flag[: flag.find("=") + 1] if flag.startswith("--") else ""
+    value = flag.removeprefix(option)
+    new = names.map(value) or map_inside(value, paths)
+    return option + new if new is not None else None
+
+
+def folders(text: str, paths: PathMap, _: NameMap) -> str:
+    """daemon.json or bridge-pointer.json with every `dir` and `directory` in it moved."""
+    names = ("dir", "directory")
+    return apply(text, string_splices(parse(text), paths.map, lambda token, _: token in names))
 
 
 def desktop(text: str, paths: PathMap, _: NameMap) -> str:
@@ -44,7 +72,8 @@ def _is_no_command(token: str | int, node: Node) -> bool:
 _RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)
 # A word of a shell command that is quoted as a whole or not at all, between blanks or operators.
 _EDGE = r"\s;&|<>()"
-_WORD = re.compile(rf"""(?<![^{_EDGE}])(?:"[^"\\]*"|'[^']*'|[^{_EDGE}"'\\`$]+)(?![^{_EDGE}])""")
+_PLAIN = rf"""(?:\$HOME|\$\{{HOME\}})?[^{_EDGE}"'\\`$]+"""
+_WORD = re.compile(rf"""(?<![^{_EDGE}])(?:"[^"\\]*"|'[^']*'|{_PLAIN})(?![^{_EDGE}])""")
 
 
 def map_inside(value: str, paths: PathMap) -> str | None:
@@ -62,7 +91,10 @@ def _moved_pattern(pattern: str, paths: PathMap) -> str:
     """A file pattern is one path; `//` is how a rule writes an absolute one."""
     slash = "/" if pattern.startswith("//") else ""
     new = paths.map(pattern.removeprefix(slash))
-    return pattern if new is None else slash + new
+    if new is None:
+        return pattern
+    leaves_home = new.startswith("/") and not pattern.startswith("/")  # `~/x` has become absolute
+    return f"/{new}" if slash or leaves_home else new
 
 
 def _moved_command(command: str, paths: PathMap) -> str:
@@ -83,13 +115,8 @@ def _moved_word(word: str, paths: PathMap) -> str:
 
 def aliases(text: str, names: NameMap) -> str:
     """.session-aliases with the lines that name a moved project directory changed."""
-    return "\n".join(_moved_line(line, names) for line in text.split("\n"))
-
-
-def _moved_line(line: str, names: NameMap) -> str:
-    plain = line.rstrip("\r")
-    new = names.map(plain)
-    return line if new is None else new + line[len(plain) :]
+    lines = [(line.rstrip("\r"), line) for line in text.split("\n")]
+    return "\n".join((names.map(path) or path) + line[len(path) :] for path, line in lines)
 
 
 def appended(text: str, other: str) -> str:

@@ -18,6 +18,7 @@ Move = tuple[str, str]
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _SEPARATORS = re.compile(r"[\\/]+")
 _ROOT = re.compile(r"(?:[A-Za-z]:)?[\\/]*")
+_HOME = ("~", "$HOME", "${HOME}")
 
 
 def client_spelling(path: str) -> str:
@@ -60,6 +61,20 @@ class PathMap:
         """The moves that undo these."""
         return PathMap(tuple((new, old) for old, new in self.moves))
 
+    def as_people_write(self, home: str) -> PathMap:
+        """These moves, also with `~`, `$HOME` and `${HOME}` for the home.
+
+        A new path that is not in the home is absolute in every spelling.
+        """
+        inside = [move for move in self.moves if tail_below(move[0], home)]
+        spelled = [
+            (_spelled(old, home, sign), _spelled(new, home, sign))
+            for sign in _HOME
+            for old, new in inside
+        ]
+        kept = {_spelled(path, home, sign) for sign in _HOME for path in self.kept}
+        return PathMap((*self.moves, *spelled), self.kept | kept)
+
     def needles(self) -> tuple[str, ...]:
         """Strings of which every path that these moves concern contains one."""
         return tuple(dict.fromkeys(_needle(old) for old, _ in self.moves))
@@ -96,6 +111,11 @@ def tail_below(path: str, parent: str) -> str | None:
 def are_nested(one: str, other: str) -> bool:
     """Whether they are the same path, or one is below the other."""
     return tail_below(one, other) is not None or tail_below(other, one) is not None
+
+
+def _spelled(path: str, home: str, sign: str) -> str:
+    tail = tail_below(path, home)
+    return path if tail is None else sign + tail
 
 
 # -- paths inside a longer text --------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 `backups/<ID>/manifest.json` says what a move or a restore changed, `files/` holds the documents
 before and after, `aside/` what lost in a merge. `unfinished/<ID>` is a run that could not be
-rolled back and was set aside: never pruned.
+rolled back and was set aside: never pruned. `ledger.json` keeps of pruned backups what they told
+of whose sessions are.
 """
 
 from __future__ import annotations
@@ -10,26 +11,31 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Ledger
 from ccmove.claude.reading import is_there, names_in, read_document
-from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, look_at, run
+from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, describe, look_at, run
+from ccmove.plan.model import ProjectMove
 from ccmove.rewrite.history import Scan
 from ccmove.rewrite.history_back import from_record
 from ccmove.run import disk
+from ccmove.run.decode import decode, encode
 from ccmove.run.manifest import (
     ID_PATTERN,
     LARGEST_MANIFEST,
+    Id,
     Manifest,
     Wrote,
     WroteHistory,
     from_json,
+    sealed,
     sha256,
     to_json,
+    unsealed,
 )
 
 
@@ -58,10 +64,14 @@ def _stamp(seconds: float) -> str:
 
 def write_manifest(manifest: Manifest, layout: Layout) -> None:
     """Into the directory of the run under way."""
-    fresh = layout.run / "manifest.json.new"
+    _write(layout.run / "manifest.json", to_json(manifest, layout, layout.run))
+
+
+def _write(path: Path, record: object) -> None:
+    fresh = path.with_name(f"{path.name}.new")
     disk.remove_file(fresh, flushed=False)
-    disk.write_new(fresh, [json.dumps(to_json(manifest, layout, layout.run)).encode()])
-    disk.replace(fresh, layout.run / "manifest.json")
+    disk.write_new(fresh, [json.dumps(record).encode()])
+    disk.replace(fresh, path)
 
 
 def read_manifest(identifier: str, layout: Layout) -> Manifest:
@@ -130,21 +140,67 @@ def _standing(manifests: Iterable[Manifest]) -> dict[str, bool]:
     return standing
 
 
-def ledger_of(backups: Iterable[Backup]) -> Ledger:
-    """What our own moves say about whose the entries of each directory are."""
-    ledger = Ledger()
-    for backup in backups:
-        for move in backup.manifest.projects if backup.manifest is not None else ():
-            for entry in move.entries:
-                ledger.entries.pop((move.source, entry), None)
-                ledger.entries[(move.target, entry)] = move.new_path
-            ledger.owners.get(move.source, set()).discard(move.path)
-            ledger.owners.setdefault(move.target, set()).add(move.new_path)
-    return ledger
+# -- whose sessions are ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a run brought where. Names and paths in it are compared, and never opened."""
+
+    id: Id
+    projects: tuple[ProjectMove, ...]
 
 
 def read_ledger(layout: Layout) -> Ledger:
-    return ledger_of(all_backups(layout))
+    return ledger_of(layout, all_backups(layout))
+
+
+def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
+    """What our own moves say about whose the entries of each directory are."""
+    kept, problem = _kept(layout)
+    known = {moved.id: moved.projects for moved in (*kept, *_moved(backups))}
+    ledger = Ledger(problem=problem)
+    for move in (move for _, moves in sorted(known.items()) for move in moves):
+        for entry in move.entries:
+            ledger.entries.pop((move.source, entry), None)
+            ledger.entries[(move.target, entry)] = move.new_path
+        ledger.owners.get(move.source, set()).discard(move.path)
+        ledger.owners.setdefault(move.target, set()).add(move.new_path)
+    return ledger
+
+
+def _moved(backups: Iterable[Backup]) -> list[Moved]:
+    return [Moved(b.id, b.manifest.projects) for b in backups if b.manifest is not None]
+
+
+def _kept(layout: Layout) -> tuple[tuple[Moved, ...], str]:
+    """What is known of pruned runs, and why that can't be used: it is never worth a refusal."""
+    try:
+        document = read_document(layout.ledger, LARGEST_MANIFEST)
+        body = unsealed(json.loads(document.data)) if document is not None else {"runs": []}
+        return decode(tuple[Moved, ...], body.get("runs"), Path), ""
+    except (CcmoveError, OSError, ValueError, RecursionError) as error:
+        what = describe(error) if isinstance(error, OSError) else str(error)
+        return (), f"{layout.ledger} can't be used, and is ignored: {what}"
+
+
+def _keep(layout: Layout, backups: Iterable[Backup]) -> None:
+    """Write down what backups tell that are to be pruned, as far as it is of use by now."""
+    known = {moved.id: moved for moved in (*_kept(layout)[0], *_moved(backups))}
+    rows = []
+    for identifier, moved in known.items():
+        projects = tuple(_of_use(layout, moved.projects))
+        rows += [encode(Moved(identifier, projects), str)] if projects else []
+    if rows or is_there(layout.ledger):
+        _write(layout.ledger, sealed({"runs": rows}))
+
+
+def _of_use(layout: Layout, moves: Iterable[ProjectMove]) -> Iterator[ProjectMove]:
+    """What is still where it was brought; nobody will ask about directories that are gone."""
+    for move in moves:
+        source, target = layout.projects / move.source, layout.projects / move.target
+        if is_there(source) or is_there(target):
+            yield replace(move, entries=tuple(e for e in move.entries if is_there(target / e)))
 
 
 # -- saved files -----------------------------------------------------------------------------------
@@ -184,20 +240,42 @@ def _saved(path: Path, expected: str) -> bytes:
 
 
 def prune(
-    layout: Layout, keep: int | None, older_than: float | None, named: Iterable[str] = ()
-) -> tuple[list[str], list[str]]:
+    layout: Layout,
+    keep: int | None,
+    older_than: float | None,
+    named: Iterable[str] = (),
+    *,
+    dry_run: bool = False,
+) -> dict[str, str]:
     """Remove backups beyond the newest `keep`, or older than that many seconds, and those named.
 
-    The IDs that went, and those that stay because they hold the only copy of something.
+    Of every backup why it stays, and nothing for those that go. One that holds the only copy of
+    something stays unless it is named.
     """
-    backups = {backup.id: backup for backup in all_backups(layout)}
+    backups = all_backups(layout)
+    newest = {backup.id for backup in backups[max(0, len(backups) - (keep or 0)) :]}
+    limit = _stamp(time.time() - older_than) if older_than is not None else "~"
     named = set(named)
-    chosen = _chosen(list(backups), keep, older_than) if keep is not None or older_than else []
-    spared = [i for i in chosen if i not in named and holds_only_copy(layout, backups[i])]
-    gone = [i for i in backups if i in named or (i in chosen and i not in spared)]
-    for identifier in gone:
+    why: dict[str, str] = {}
+    for backup in backups:
+        if backup.id in named:
+            why[backup.id] = ""
+        elif keep is None and older_than is None:
+            why[backup.id] = "not named"
+        elif backup.id in newest:
+            why[backup.id] = f"among the newest {keep}"
+        elif backup.id[:16] >= limit:
+            why[backup.id] = "not old enough"
+        elif holds_only_copy(layout, backup):
+            why[backup.id] = "holds the only copy of something; to remove it, name its ID"
+        else:
+            why[backup.id] = ""
+    going = [] if dry_run else [backup for backup in backups if not why[backup.id]]
+    if going:
+        _keep(layout, going)
+    for identifier in (backup.id for backup in going):
         disk.remove_backup(layout.backups / identifier)
-    return gone, spared
+    return why
 
 
 def holds_only_copy(layout: Layout, backup: Backup) -> bool:
@@ -205,10 +283,3 @@ def holds_only_copy(layout: Layout, backup: Backup) -> bool:
     if backup.manifest is None:
         return bool(names_in(layout.backups / backup.id / "aside"))
     return any(is_there(path) for path in backup.manifest.only_copies)
-
-
-def _chosen(identifiers: list[str], keep: int | None, older_than: float | None) -> list[str]:
-    """Both conditions must hold when both are given."""
-    chosen = identifiers if keep is None else identifiers[: max(0, len(identifiers) - keep)]
-    limit = _stamp(time.time() - older_than) if older_than is not None else "~"
-    return [identifier for identifier in chosen if identifier[:16] < limit]

@@ -27,7 +27,7 @@ from ccmove.run.manifest import Manifest, Wrote
 STALE_AFTER = 10.0
 REFRESH_EVERY = 3.0
 WAIT = 15.0
-Waiting = Callable[[Path], None]  # told once when a lock is waited for
+Waiting = Callable[[str], None]  # told once what is waited for
 
 
 @contextlib.contextmanager
@@ -88,7 +88,8 @@ class ClientLocks:
                     again("let it finish or leave it, then run it again"),
                 )
             if self.waiting and waited > 1 and not said:
-                self.waiting(path)
+                name = path.name.removesuffix(".lock")
+                self.waiting(f"Waiting for Claude Code to release {name}, Ctrl-C to stop")
                 said = True
             time.sleep(0.05)
 

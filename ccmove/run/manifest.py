@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 from ccmove.claude.layout import PROJECT_FILES, Layout
-from ccmove.claude.state import ALIASES, INDEX, MEMORY
+from ccmove.claude.state import ALIASES, INDEX, MEMORY, POINTER
 from ccmove.plan.documents import PLACES
 from ccmove.plan.model import PARKED, FolderHolds, Mkdir, Mode, Rename, Rmdir, Undertaking
 from ccmove.rewrite.pathmap import is_root
@@ -151,7 +151,7 @@ class Spelling:
 # By the spelling of a path. What is parked or set aside is in this run or in an earlier backup.
 _KEPT = rf"(?:\$RUN|\$C/ccmove/backups/{ID_PATTERN.pattern})/(?:aside|parked)/.+"
 _MOVED = rf"\$C/projects/.+|{_KEPT}"
-_NOTES = rf"(?:{re.escape(ALIASES)}|{MEMORY}/.+)"
+_NOTES = rf"(?:{re.escape(ALIASES)}|{re.escape(POINTER)}|{MEMORY}/.+)"
 _WRITTEN = {
     "config": r"\$CONFIG",
     "index": rf"\$C/projects/[^/]+/{re.escape(INDEX)}|{_KEPT}",
@@ -234,28 +234,31 @@ def _require(fits: bool, what: object, why: str) -> None:
 
 def to_json(manifest: Manifest, layout: Layout, run: Path) -> dict[str, Any]:
     """The manifest as it is written, with a checksum over all of it."""
-    record: dict[str, Any] = {
-        "schema": SCHEMA,
-        "config_dir": str(layout.config_dir),
-        **encode(manifest, Spelling(layout, run).write),
-    }
-    record["checksum"] = _checksum(record)
-    return record
+    body = encode(manifest, Spelling(layout, run).write)
+    return sealed({"config_dir": str(layout.config_dir), **body})
 
 
-def _checksum(record: dict[str, Any]) -> str:
-    body = {key: value for key, value in record.items() if key != "checksum"}
-    return sha256(json.dumps(body, sort_keys=True).encode())
+def sealed(body: dict[str, Any]) -> dict[str, Any]:
+    """A record as it is written, with the version and a checksum over all of it."""
+    record = {"schema": SCHEMA, **body}
+    return {**record, "checksum": sha256(json.dumps(record, sort_keys=True).encode())}
+
+
+def unsealed(record: object) -> dict[str, Any]:
+    """The body of a record; ValueError when it is not one that this version wrote."""
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+        found = record.get("schema") if isinstance(record, dict) else None
+        raise ValueError(f"unknown version {found!r}")
+    body = {k: v for k, v in record.items() if k not in ("schema", "checksum")}
+    if record != sealed(body):
+        raise ValueError("it was changed since it was written")
+    return body
 
 
 def from_json(record: object, layout: Layout, run: Path) -> Manifest:
     """The manifest that `record` is; ValueError when it is not one that this version wrote."""
-    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        found = record.get("schema") if isinstance(record, dict) else None
-        raise ValueError(f"unknown version {found!r}")
-    if record.get("checksum") != _checksum(record):
-        raise ValueError("it was changed since it was written")
-    body = {k: v for k, v in record.items() if k not in ("schema", "config_dir", "checksum")}
+    body = unsealed(record)
+    body.pop("config_dir", None)
     manifest: Manifest = decode(Manifest, body, Spelling(layout, run).read)
     Policy(layout, run, manifest).check(manifest)
     return manifest

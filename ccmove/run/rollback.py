@@ -63,7 +63,8 @@ def roll_back(layout: Layout) -> str | None:
             run("ccmove", "recover", text="let it finish or leave it, then"),
         ) from error
     name = f"the interrupted run {journal.id}" if journal.id else "an interrupted run"
-    return "; ".join((f"{name} was taken back", *stayed))
+    rest = "; ".join(stayed) or "Everything is as it was before"
+    return f"Rolled back {name}. {rest}."
 
 
 class Rollback:

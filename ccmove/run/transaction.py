@@ -156,6 +156,7 @@ class Work:
         self.identifier = identifier
         self.progress = progress or (lambda _what, _done, _total: None)
         self.has_journal = False
+        self._hashed = 0  # bytes
         self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
         self.manifest: Manifest | None = None  # from the commit point on
 
@@ -199,16 +200,14 @@ class Work:
 
     def snapshot(self, full: bool) -> verifier.Traces:
         """What must survive the renames."""
-        done = 0
-        total = sum(move.size for move in self.plan.projects)
+        tick = self._hashing if full else None
+        return verifier.snapshot(self.plan, self._staged_paths(), full=full, tick=tick)
 
-        def tick(size: int) -> None:
-            nonlocal done
-            done += size
-            self.progress("hashing", done, total)
-
-        ours = self._staged_paths()
-        return verifier.snapshot(self.plan, ours, full=full, tick=tick if full else None)
+    def _hashing(self, size: int) -> None:
+        """Once before the renames and once after them."""
+        self._hashed += size
+        total = 2 * sum(move.size for move in self.plan.projects)
+        self.progress("hashing", self._hashed, total)
 
     def commit(self) -> None:
         """From here on everything can be rolled back from the disk alone.
@@ -252,7 +251,7 @@ class Work:
     def client_locks(self) -> ClientLocks:
         assert self.manifest is not None
         needed = client_locks(self.layout, self.manifest)
-        return ClientLocks(needed, lambda path: self.progress(f"waiting for {path}", 0, 0))
+        return ClientLocks(needed, lambda what: self.progress(what, 0, 0))
 
     def look_again(self) -> None:
         """Under the locks: is everything still what the plan was made from?"""
@@ -285,7 +284,8 @@ class Work:
 
     def verify(self, traces: verifier.Traces, full: bool) -> None:
         """Every rename has happened, and every file that moved is the one it was."""
-        _refuse(verifier.check(self.plan, traces, full=full))
+        tick = self._hashing if full else None
+        _refuse(verifier.check(self.plan, traces, full=full, tick=tick))
 
     def finish(self) -> None:
         """The run's directory becomes a backup, which only its owner can read; the journal goes."""

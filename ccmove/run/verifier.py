@@ -42,14 +42,11 @@ class Trace:
 
 # What is renamed, and in it every file by its name below that.
 Traces = dict[Path, dict[str, Trace]]
+Tick = Callable[[int], None]  # told the size of each file that was looked at
 
 
 def snapshot(
-    plan: Plan,
-    staged: Iterable[Path],
-    *,
-    full: bool = False,
-    tick: Callable[[int], None] | None = None,
+    plan: Plan, staged: Iterable[Path], *, full: bool = False, tick: Tick | None = None
 ) -> Traces:
     """Every file that is moved, with what must survive; not rewritten or staged ones."""
     rewritten = {write.path for write in plan.writes}
@@ -83,9 +80,9 @@ def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
                     yield entry.path
 
 
-def check(plan: Plan, traces: Traces, *, full: bool) -> list[str]:
+def check(plan: Plan, traces: Traces, *, full: bool, tick: Tick | None = None) -> list[str]:
     """What did not move as planned, in words; empty when all is well."""
-    return [*_check_places(plan), *_check_traces(plan, traces, full)][:MOST_SHOWN]
+    return [*_check_places(plan), *_check_traces(plan, traces, full, tick)][:MOST_SHOWN]
 
 
 def _check_places(plan: Plan) -> Iterator[str]:
@@ -106,7 +103,7 @@ def _is_listed(path: Path) -> bool:
     return os.path.lexists(path) and path.name in os.listdir(path.parent)
 
 
-def _check_traces(plan: Plan, traces: Traces, full: bool) -> Iterator[str]:
+def _check_traces(plan: Plan, traces: Traces, full: bool, tick: Tick | None) -> Iterator[str]:
     moved = dict(plan.moved)
     for path, before in traces.items():
         top = os.fspath(moved[path])
@@ -116,6 +113,8 @@ def _check_traces(plan: Plan, traces: Traces, full: bool) -> Iterator[str]:
             except FileNotFoundError:
                 yield f"{top + name} is missing (it was {path}{name})"
                 continue
+            if tick:
+                tick(after.size)
             if after != trace:
                 yield f"{top + name} is not the file it was: {trace} became {after}"
 

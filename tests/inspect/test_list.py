@@ -112,6 +112,12 @@ def test_missing_shows_only_projects_whose_folder_is_gone(state: StateBuilder) -
     assert [Path(row["path"]).name for row in listed(state, "--missing")] == ["gone"]
 
 
+def test_missing_says_so_when_no_folder_is_missing(state: StateBuilder) -> None:
+    state.project("here", make_folder=True)
+    done = run_ccmove("list", "--missing", state=state)
+    assert (done.exit, done.err) == (0, "No folder is missing: 1 known project.\n")
+
+
 def test_a_file_in_the_folders_place_counts_as_gone(state: StateBuilder) -> None:
     state.project("app")
     (state.code / "app").write_text("not a folder")
@@ -197,8 +203,8 @@ def test_a_terminal_of_any_width_gets_rows_that_fit(state: StateBuilder, width: 
     state.project("日本語のとても長いプロジェクト名", make_folder=True)
     rows = on_terminal(state, width, "list")
     assert max(map(cells, rows)) <= width
-    assert any("gone" in row for row in rows)
-    assert "PATH" in "".join(rows[:2])  # a narrow one wraps its headings too
+    assert any("GONE" in row for row in rows)
+    assert "PATH" in rows[0]
 
 
 def cells(text: str) -> int:

@@ -31,13 +31,26 @@ def _new_home(state: StateBuilder) -> None:
 NEW_HOME = Scenario("new home", _new_home, ("--project-files", "/Users/me", ".."))
 
 
-def test_a_home_that_moved_with_project_files_can_be_undone_or_is_refused(bench: Bench) -> None:
+def test_a_home_that_moved_with_project_files_can_be_undone(bench: Bench) -> None:
     _new_home(bench.state)
     before = bench.tree()
-    done = bench.run("--project-files", "/Users/me", bench.state.home)
-    assert done.exit in (0, 4), done
-    if done.exit == 0:
-        bench.ok("restore")
+    bench.ok("--project-files", "/Users/me", bench.state.home)
+    server = json.loads((bench.state.home / "code/app/.mcp.json").read_text())
+    assert server == {"args": [f"{bench.state.home}/code/app"]}
+    bench.ok("restore")
+    bench.expect(before)
+
+
+def test_a_home_that_is_old_can_be_moved_and_undone(bench: Bench) -> None:
+    """The state is inside OLD: it stays where it is, and is no project's own."""
+    state = bench.state
+    for folder in (state.home, state.home / "app"):
+        state.project(folder, sessions=1)
+    (state.home / ".claude/settings.json").write_text(json.dumps({"a": f"{state.home}/x"}))
+    before = bench.tree()
+    bench.ok("--skip-path-check", "--project-files", state.home, state.root / "elsewhere")
+    assert directory_of(state, state.root / "elsewhere/app").is_dir()
+    bench.ok("restore")
     bench.expect(before)
 
 

@@ -45,6 +45,7 @@ def normalised(text: str, state: StateBuilder) -> str:
     ):
         text = text.replace(place, stands_for)
     text = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{4}", "ID", text)
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "DATE", text)
     text = re.sub(r"\b(pid|uid) \d+", r"\1 N", text)
     text = re.sub(r"\b\d[\d,]{3,}\b", "N", text)
     return re.sub(r"\b[\d.]+ (B|kB|MB|GB)\b", "SIZE", text)  # paths are part of what is measured

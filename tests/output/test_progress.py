@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from ccmove.claude.layout import size_of
 from ccmove.report.console import Printer, Progress
 from tests.output.terminal import run_on_terminal
-from tests.support.run import run_child
+from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
 
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
@@ -70,6 +71,28 @@ def test_no_bar_in_a_pipe(large: StateBuilder) -> None:
     assert done.exit == 0
     assert "\x1b" not in done.out + done.err
     assert "\r" not in done.out + done.err
+
+
+def test_waiting_for_a_lock_of_the_client_is_said_on_standard_error(state: StateBuilder) -> None:
+    state.project("my-app", sessions=1)
+    (state.code / "new-app").mkdir()
+    lock = state.config_dir / "history.jsonl.lock"
+    lock.mkdir()
+    release = threading.Timer(3.0, lock.rmdir)
+    release.start()
+    done = run_ccmove("--json", state.code / "my-app", state.code / "new-app", state=state)
+    release.join()
+    assert (done.exit, done.json()["status"]) == (0, "moved")
+    said = "Waiting for Claude Code to release history.jsonl, Ctrl-C to stop\n"
+    assert done.err == said
+
+
+def test_reading_a_long_history_is_shown_by_list_doctor_and_verify(large: StateBuilder) -> None:
+    for command in ("list", "doctor", "verify"):
+        words = [sys.executable, "-c", AT_ONCE, command]
+        screen = run_on_terminal(words, state=large, program=True)
+        assert "reading the history" in screen.raw
+        assert "looking at projects" in screen.raw
 
 
 def terminal() -> io.StringIO:

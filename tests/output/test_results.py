@@ -89,6 +89,11 @@ def moved_and_back(stage: Stage) -> None:
     stage.run("restore")
 
 
+def moved_with_leftovers(stage: Stage) -> None:
+    with_leftovers(stage)
+    stage.run(stage.old, stage.new)
+
+
 OLD, NEW, SAME = "OLD", "NEW", "SAME"
 CASES: dict[str, tuple[Callable[[Stage], None], tuple[str, ...]]] = {
     "preview": (plain, ("--dry-run", OLD, NEW)),
@@ -110,7 +115,12 @@ CASES: dict[str, tuple[Callable[[Stage], None], tuple[str, ...]]] = {
     "move_broken_lines": (with_broken_lines, (OLD, NEW)),
     "restore": (moved, ("restore",)),
     "restore_after_use": (moved_then_used, ("restore",)),
+    "move_leftovers": (with_leftovers, (OLD, NEW)),
+    "show": (moved_with_leftovers, ("show",)),
+    "show_restore": (moved_and_back, ("show",)),
     "backups": (moved_and_back, ("backups",)),
+    "backups_prune": (moved_and_back, ("backups", "--prune", "--keep", "1")),
+    "backups_prune_preview": (moved_and_back, ("backups", "--prune", "--keep", "0", "--dry-run")),
     "backups_none": (empty, ("backups",)),
     "recover_nothing": (empty, ("recover",)),
 }
@@ -155,10 +165,10 @@ def test_a_restore_counts_what_the_move_counted(stage: Stage, run: Run) -> None:
     assert {(row["after"], row["before"]) for row in back["changes"]} == pairs
 
 
-def test_a_pipe_gets_every_difference_and_whole_paths(stage: Stage, run: Run) -> None:
+def test_with_v_every_difference_is_shown_with_whole_paths(stage: Stage, run: Run) -> None:
     stage.state.project("my-app", sessions=40, index=True, subagents=False)
     stage.new.mkdir()
-    done = run(*typed(stage, ("--dry-run", OLD, NEW)))
+    done = run(*typed(stage, ("--dry-run", "-v", OLD, NEW)))
     directory = Path(stage.state.projects)
     named = [line for line in done.out.splitlines() if line.strip().startswith(f"+ {directory}")]
     assert len(named) == 40

@@ -164,7 +164,7 @@ class TestOtherFiles:
             }
         )
         expected = json.loads(text)
-        expected["plugins"]["a@b"][0]["projectPath"] = NEW
+        expected["plugins"]["a@b"][0].update(projectPath=NEW, installPath=NEW + "/x")
         assert moved(text, other.plugins) == expected
 
     def test_jobs(self) -> None:
@@ -181,7 +181,7 @@ class TestOtherFiles:
         expected = json.loads(json.dumps(record))
         expected.update(cwd=NEW, originCwd=NEW + "/x", worktreePath=NEW + "/w")
         expected["linkScanPath"] = transcript.replace("my-app", "new-app")
-        expected["sessionPermissionRules"]["addDirs"] = [NEW, "/srv"]
+        expected["sessionPermissionRules"] = {"addDirs": [NEW, "/srv"], "allow": [NEW]}
         assert moved(json.dumps(record), other.job) == expected
 
     def test_desktop(self) -> None:

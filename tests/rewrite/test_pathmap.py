@@ -336,3 +336,32 @@ class TestNameMap:
         assert names.map(r"C:\c\projects\-a\s1\subagents") == r"C:\c\projects\-b\s1\subagents"
         assert names.map("/c/projects/-a/s2.jsonl") is None
         assert names.map("/c/projects/-a") is None
+
+
+class TestAsPeopleWriteIt:
+    HOME = "/home/dev"
+
+    def test_each_spelling_stays_what_it_is_inside_of_the_home(self) -> None:
+        paths = PathMap((("/home/dev/a", "/home/dev/b"),)).as_people_write(self.HOME)
+        for home in ("/home/dev", "~", "$HOME", "${HOME}"):
+            assert paths.map(f"{home}/a/x") == f"{home}/b/x"
+            assert paths.map(f"{home}/a-2") is None
+            assert paths.is_named_in(f"see {home}/a, and so on")
+            assert not paths.is_named_in(f"see {home}/a-2")
+
+    def test_outside_of_the_home_it_is_absolute(self) -> None:
+        paths = PathMap((("/home/dev/a", "/srv/b"),)).as_people_write(self.HOME)
+        assert paths.map("~/a/x") == "/srv/b/x"
+
+    def test_a_new_path_that_is_the_home(self) -> None:
+        paths = PathMap((("/home/dev/a", "/home/dev"),)).as_people_write(self.HOME)
+        assert paths.map("$HOME/a/x") == "$HOME/x"
+
+    @pytest.mark.parametrize("old", ["/home/dev", "/Users/dev", "/home/dev2/a"])
+    def test_an_old_path_that_is_not_in_the_home_is_written_in_one_way(self, old: str) -> None:
+        paths = PathMap(((old, "/srv/b"),))
+        assert paths.as_people_write(self.HOME) == paths
+
+    def test_what_stays_stays_in_each_spelling(self) -> None:
+        moves = PathMap((("/home/dev/a", "/home/dev/b"),), frozenset({"/home/dev/a/kept"}))
+        assert moves.as_people_write(self.HOME).map("~/a/kept/x") is None

@@ -129,7 +129,7 @@ def test_lines_and_values_of_other_files(bench: Bench, moves: tuple[Path, Path])
         ),
         state.config_dir / "jobs" / "1a2b" / "state.json": """{"cwd": "+OLD", "odd": "\udcff",
             "prompt": "OLD", "nested": {"cwd": "OLD"},
-            "sessionPermissionRules": {"addDirs": ["+OLD", "/x"], "allow": ["OLD"]}}""",
+            "sessionPermissionRules": {"addDirs": ["+OLD", "/x"], "allow": ["+OLD"]}}""",
         state.config_dir / "plugins" / "installed_plugins.json": """{"projectPath": "OLD",
             "plugins": {"a@b": [{"projectPath": "+OLD"}], "projectPath": "OLD"}}""",
     }

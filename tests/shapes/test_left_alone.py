@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +49,11 @@ def test_files_of_the_user_in_the_state(bench: Bench, old: ProjectHandle, new: P
     root = bench.state.config_dir
     hooks = {"hooks": {"Stop": [{"command": f"{old.path}/stop.sh --now"}]}, "x": [old.path]}
     files = {
-        root / "settings.json": (stringify(hooks, 2).decode(), "/hooks/Stop/0/command, /x/0"),
+        root / "settings.json": (stringify(hooks, 2).decode(), "hooks.Stop.0.command, x.0"),
         root / "CLAUDE.md": (f"# Me\n\nsee {old.path}.\n", "line 3"),
         root / "agents" / "a.md": (f"{old.path}/x\n" * 5, "line 1, line 2, line 3, and 2 more"),
         root / "hooks" / "run.sh": (f"cd '{old.path}'\n", "line 1"),
-        root / "plugins" / "known_marketplaces.json": (f'{{"a": "{old.path}/m"}}', "/a"),
+        root / "plugins" / "blocklist.json": (f'{{"a": "{old.path}/m"}}', "a"),
     }
     for path, (text, _) in files.items():
         written(path, text)
@@ -63,8 +65,34 @@ def test_files_of_the_user_in_the_state(bench: Bench, old: ProjectHandle, new: P
     bench.cycle(expected, old.path, new)
     assert set(rows) == {str(bench.state.projects), *map(str, files)}
     for path, (_, places) in files.items():
-        assert f", {places}: " in rows[str(path)]["what"]
-        assert rows[str(path)]["hint"] == f"edit {path}"
+        assert rows[str(path)]["what"].startswith(f"yours: {places} still point")
+        assert rows[str(path)]["what"].endswith("; edit it by hand")
+        assert not rows[str(path)]["hint"]
+
+
+def test_paths_with_a_tilde_or_home_are_seen(bench: Bench) -> None:
+    state = bench.state
+    old = state.project(state.home / "work" / "old", sessions=1)
+    other = state.project("other", sessions=1)
+    config = state.config()
+    config["projects"][other.path]["mcpServers"] = {"s": {"args": ["--root=~/work/old"]}}
+    state.write_config(config)
+    new = state.home / "work" / "new"
+    new.mkdir(parents=True)
+    texts = {
+        "a": ("@~/work/old/STYLE.md\n$HOME/work/old-2\n", "line 1 still points"),
+        "b": ("see $HOME/work/old.\ncd ${HOME}/work/old/x\n", "line 1, line 2 still point"),
+        "c": ("~/work/old-2 ~/work/older $HOMER/work/old ~root/work/old x~/work/old\n", ""),
+    }
+    files = {name: state.config_dir / "rules" / f"{name}.md" for name in texts}
+    for name, (text, _) in texts.items():
+        written(files[name], text)
+    rows = left(bench, old.path, new)
+    seen = {name for name, file in files.items() if str(file) in rows}
+    assert seen == {"a", "b"}
+    for name in seen:
+        assert texts[name][1] in rows[str(files[name])]["what"]
+    assert "/mcpServers/s/args/0" in rows[str(state.config_file)]["what"]
 
 
 def test_what_is_kept_by_session_is_counted_in_one_line(
@@ -89,18 +117,34 @@ def test_notes_of_the_moved_project_are_named_where_they_will_be(
     rows = left(bench, old.path, new)
     there = bench.state.projects / encoded_name(str(new)) / "memory" / "MEMORY.md"
     assert "line 2" in rows[str(there)]["what"]
-    assert rows[str(there)]["hint"] == f"edit {there}"
+    assert rows[str(there)]["what"].endswith("; edit it by hand")
     assert str(other.memory / "a.md") in rows
 
 
-def test_connector_downloads(bench: Bench, old: ProjectHandle, new: Path) -> None:
+def test_connector_downloads_of_another_folder_with_that_name(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
     beside = old.directory.with_name(f"{old.name}.0123456789abcdef")
     written(beside / "connector-downloads" / "x.bin", "x")
     expected = Expected(bench)
     expected.move(bench.state, old.path, new)
     rows = left(bench, old.path, new)
     assert "connector downloads" in rows[str(beside)]["what"]
+    assert not rows[str(beside)]["hint"]
     bench.cycle(expected, old.path, new)
+
+
+def test_a_session_that_does_not_say_whose_it_is_in_8_mb_is_named(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    cwd = f"{old.path}/service"
+    records = [{"content": "x" * (9 << 20)}, {"type": "user", "cwd": cwd}]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    name = "5a0d1d70-9f2b-4b5c-8c55-0f6b8ea5c0de.jsonl"
+    file = written(bench.state.projects / encoded_name(cwd) / name, text)
+    rows = left(bench, old.path, new)
+    assert "8 MB" in rows[str(file)]["what"]
+    assert rows[str(file)]["hint"] == f"head -c 2000 {file}"
 
 
 def test_values_of_other_projects_in_the_config_file(
@@ -116,13 +160,16 @@ def test_values_of_other_projects_in_the_config_file(
     rows = [row for row in report["left_alone"] if row["file"] == str(state.config_file)]
     assert len(rows) == 2
     assert any("mcpServers" in row["what"] for row in rows)
-    assert all(row["hint"] for row in rows)
+    assert all("edit it" in row["what"] and not row["hint"] for row in rows)
 
 
 def test_files_of_the_project_itself(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    by_us = [".claude/settings.json", ".claude/settings.local.json", ".mcp.json"]
+    by_us = [".claude/settings.json", ".mcp.json"]
     by_hand = ["CLAUDE.md", ".claude/commands/x.md", ".claude/hooks/run.sh"]
-    for name in (*by_us, *by_hand):
+    by_hand.append(".claude/settings.local.json")  # what it holds is a line for a shell
+    for name in by_us:
+        written(new / name, f'{{"command": "{old.path}/x"}}\n')
+    for name in by_hand:
         written(new / name, f'{{"command": "bash {old.path}/x"}}\n')
     written(new / ".claude" / "worktrees" / "fix" / "CLAUDE.md", old.path)
     written(new / "src" / "notes.md", old.path)
@@ -132,18 +179,83 @@ def test_files_of_the_project_itself(bench: Bench, old: ProjectHandle, new: Path
         (str(new / name) for name in by_us), command
     )
     for name in by_hand:
-        assert rows[str(new / name)]["hint"] == f"edit {new / name}"
+        assert not rows[str(new / name)]["hint"]
     assert len(rows) == 1 + len(by_us) + len(by_hand)
 
 
 def test_what_project_files_can_not_rewrite_is_still_named(
     bench: Bench, old: ProjectHandle, new: Path
 ) -> None:
-    text = f'{{"a": "{old.path}/x", "b": "see {old.path}"}}'
+    text = f'{{"a": "{old.path}/x", "b": "see {old.path}", "c": "see {old.path}"}}'
     file = written(new / ".claude" / "settings.json", text)
     rows = left(bench, "--project-files", old.path, new)
-    assert ", /b: " in rows[str(file)]["what"]
-    assert rows[str(file)]["hint"] == f"edit {file}"
+    assert rows[str(file)]["what"] == (
+        "in the repo: b, c still point to the old path; edit it by hand"
+    )
+    assert not rows[str(file)]["hint"]
+
+
+def test_the_state_in_a_home_that_moved_is_not_a_projects_own(bench: Bench) -> None:
+    """`ccmove /Users/me /home/me`: no file of the state twice, and no transcript to edit."""
+    state = bench.state
+    for name in ("/Users/me", "/Users/me/code/app"):
+        state.project(name, sessions=2)
+    written(state.config_dir / "CLAUDE.md", "see /Users/me/notes\n")
+    written(state.config_dir / "settings.json", '{"a": "/Users/me/x"}')
+    written(state.home / "CLAUDE.md", "see /Users/me/notes\n")
+    written(state.home / ".mcp.json", '{"a": "/Users/me/x"}')
+    cache, market = "/Users/me/.claude/plugins/cache/x", "/Users/me/.claude/plugins/mkt"
+    plugins = {
+        "installed_plugins": {"plugins": {"x@mkt": [{"scope": "user", "installPath": cache}]}},
+        "known_marketplaces": {"mkt": {"installLocation": market}},
+    }
+    for name, record in plugins.items():
+        written(state.config_dir / "plugins" / f"{name}.json", json.dumps(record))
+    (state.home / "code" / "app").mkdir(parents=True)
+    rows = left(bench, "/Users/me", state.home)
+    files = [state.config_dir / "CLAUDE.md", state.config_dir / "settings.json"]
+    files += [state.home / "CLAUDE.md", state.home / ".mcp.json", state.projects]
+    assert {Path(file) for file in rows} - {state.config_dir} == set(files)
+    done = bench.run("--project-files", "/Users/me", state.home)
+    assert done.exit == 0, done
+    assert (state.config_dir / "settings.json").read_text() == '{"a": "/Users/me/x"}'
+    assert (state.home / ".mcp.json").read_text() == f'{{"a": "{state.home}/x"}}'
+    for name, record in plugins.items():
+        text = (state.config_dir / "plugins" / f"{name}.json").read_text()
+        assert text == json.dumps(record).replace("/Users/me", str(state.home))
+
+
+def test_every_hint_is_a_command_that_works_as_it_stands(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    state.project("old/sub", sessions=1)
+    state.project("o/ld", sessions=1, make_folder=True)  # in one directory with two others
+    state.project("o_ld", sessions=1)
+    state.add_session("o-ld")
+    (state.projects / encoded_name(str(state.code / "o-ld")) / "x.jsonl").write_text("{}\n")
+    for folder in (new, new / "sub"):
+        written(folder / ".claude" / "settings.json", f'{{"a": "{state.code}/old/sub"}}')
+        written(folder / "CLAUDE.md", old.path)
+    written(state.config_dir / "settings.json", f'{{"a": "{old.path}"}}')
+    record = stringify({"cwd": old.path}).decode()
+    app = state.home / ".config" / "Claude" / "claude-code-sessions"
+    written(app / "local_1.json", record)
+    (state.code / "n-ew").mkdir()
+    rows = [*bench.ok(old.path, new)["left_alone"]]
+    rows += bench.ok(state.code / "o-ld", state.code / "n-ew")["left_alone"]
+    commands = [row["hint"].split() for row in rows if row["hint"]]
+    assert {tuple(command[:2]) for command in commands} >= {
+        ("ccmove", "--project-files"),
+        ("ccmove", "--desktop"),
+        ("ccmove", str(state.code / "o_ld")),
+        ("head", "-c"),
+    }
+    for program, *args in commands:
+        if program == "ccmove":
+            assert bench.run(*args).exit == 0, args
+        else:
+            assert subprocess.run([program, *args], check=True, capture_output=True).stdout
 
 
 def test_what_is_too_large_to_look_at_is_counted(

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.shapes.bench import Bench, Expected, directory_of, files_of
-from tests.support.state import encoded_name
+from tests.support import seams
+from tests.support.state import ProjectHandle, encoded_name
 
 
 def test_a_chain_of_moves_one_after_the_other_and_all_the_way_back(bench: Bench) -> None:
@@ -81,14 +88,19 @@ def test_a_nested_project_is_known_by_any_list_that_names_it(bench: Bench) -> No
     assert set(os.listdir(state.projects)) == names
 
 
+@pytest.mark.parametrize("pruned", [False, True])
 def test_after_a_move_within_a_shared_directory_our_own_records_tell_them_apart(
-    bench: Bench,
+    bench: Bench, pruned: bool
 ) -> None:
+    """They do so for ever: what is known of whose a session is outlives the backups."""
     state = bench.state
     one = state.project("my_app", sessions=2)
     two = state.project("my.app", sessions=1, make_folder=True)
     (state.code / "my-app").mkdir()
     bench.ok(one.path, state.code / "my-app")
+    if pruned:
+        bench.ok("backups", "--prune", "--keep", "0")
+        assert seams.backup_ids(state) == []
     (state.code / "my-app").rmdir()
     new = state.code / "new"
     new.mkdir()
@@ -104,12 +116,18 @@ def test_after_a_move_within_a_shared_directory_our_own_records_tell_them_apart(
     assert [p.stem for p in two.directory.glob("*.jsonl")].count(two.sessions[0]) == 1
 
 
-def test_sessions_that_came_into_a_shared_directory_leave_it_again(bench: Bench) -> None:
+@pytest.mark.parametrize("pruned", [False, True])
+def test_sessions_that_came_into_a_shared_directory_leave_it_again(
+    bench: Bench, pruned: bool
+) -> None:
     state = bench.state
     far = state.project("far", sessions=2)
     other = state.project("my.app", sessions=1)
     (state.code / "my-app").mkdir()
     bench.ok(far.path, state.code / "my-app")
+    if pruned:
+        bench.ok("backups", "--prune", "--keep", "0")
+        bench.ok("backups", "--prune", "--keep", "0")  # which forgets nothing
     (state.code / "my.app").mkdir()  # while it was there the move would have been refused
     session = state.add_session("my-app")
     (state.code / "my-app").rmdir()
@@ -119,6 +137,83 @@ def test_sessions_that_came_into_a_shared_directory_leave_it_again(bench: Bench)
     found = {p.stem for p in directory_of(state, new).glob("*.jsonl")}
     assert found == {*far.sessions, session}
     assert [p.stem for p in other.directory.glob("*.jsonl")] == other.sessions
+
+
+def shared_and_pruned(bench: Bench) -> tuple[ProjectHandle, Path]:
+    """my_app became my-app beside a living my.app, and the backup was pruned."""
+    state = bench.state
+    one = state.project("my_app", sessions=1)
+    state.project("my.app", sessions=1, make_folder=True)
+    (state.code / "my-app").mkdir()
+    bench.ok(one.path, state.code / "my-app")
+    bench.ok("backups", "--prune", "--keep", "0")
+    (state.code / "my-app").rmdir()
+    (state.code / "new").mkdir()
+    return one, seams.ledger(state)
+
+
+def test_what_is_kept_of_pruned_backups_is_readable_by_the_owner_only(bench: Bench) -> None:
+    _, ledger = shared_and_pruned(bench)
+    assert stat.S_IMODE(ledger.stat().st_mode) == 0o600
+    assert b"message" not in ledger.read_bytes()
+
+
+def forged(record: dict[str, Any]) -> bytes:
+    record.pop("checksum")
+    return json.dumps({**record, "checksum": seams.checksum(record)}).encode()
+
+
+def escaping(record: dict[str, Any]) -> bytes:
+    record["runs"][0]["projects"][0]["target"] = "../../../etc"
+    return forged(record)
+
+
+def unknown(record: dict[str, Any]) -> bytes:
+    return forged({**record, "schema": 99})
+
+
+def without_runs(record: dict[str, Any]) -> bytes:
+    return forged({name: value for name, value in record.items() if name != "runs"})
+
+
+def changed(record: dict[str, Any]) -> bytes:
+    record["runs"][0]["projects"][0]["new_path"] = "/somebody/else"
+    return json.dumps(record).encode()
+
+
+DAMAGED = {
+    "empty": lambda _: b"",
+    "not JSON": lambda _: b'{"schema": 2,',
+    "deep": lambda _: b"[" * 100_000,
+    "of an unknown version": unknown,
+    "without its list": without_runs,
+    "changed by hand": changed,
+    "forged": escaping,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_ledger_that_is_damaged_is_ignored_and_said_so(bench: Bench, damage: str) -> None:
+    one, ledger = shared_and_pruned(bench)
+    ledger.write_bytes(DAMAGED[damage](json.loads(ledger.read_bytes())))
+    moved = bench.ok(bench.state.code / "my-app", bench.state.code / "new")
+    assert any(str(ledger) in warning for warning in moved["warnings"])
+    assert one.transcripts[0].exists()
+    bench.ok("backups", "--prune", "--keep", "0")  # writes it again
+    assert json.loads(ledger.read_bytes())["schema"] == 2
+
+
+def test_a_link_in_the_place_of_the_ledger_leads_nowhere(bench: Bench) -> None:
+    _, ledger = shared_and_pruned(bench)
+    outside = bench.state.root / "outside.json"
+    ledger.rename(outside)
+    before = outside.read_bytes()
+    ledger.symlink_to(outside)
+    moved = bench.ok(bench.state.code / "my-app", bench.state.code / "new")
+    assert any(str(ledger) in warning for warning in moved["warnings"])
+    bench.ok("backups", "--prune", "--keep", "0")
+    assert outside.read_bytes() == before
+    assert not ledger.is_symlink()
 
 
 def test_a_session_set_aside_by_the_client_goes_with_its_session(bench: Bench) -> None:
@@ -153,8 +248,8 @@ def test_a_relocated_session_belongs_to_where_it_was_relocated_to(bench: Bench) 
 def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(bench: Bench) -> None:
     """`my_app` became `my-app` by a plain `mv`; then `my-app` was moved with ccmove."""
     state = bench.state
-    before = state.project("my_app", sessions=2, memory={"MEMORY.md": "x\n"})
-    now = state.project("my-app", sessions=1)
+    before = state.project("my_app", sessions=2, memory={"MEMORY.md": "x\n"}, index=True)
+    now = state.project("my-app", sessions=1, index=True)
     new = state.code / "new"
     new.mkdir()
     moved = bench.ok(now.path, new)
@@ -163,6 +258,9 @@ def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(ben
     assert found == {*before.sessions, *now.sessions}
     assert not before.directory.exists()
     assert before.path in state.config()["projects"]
+    index = json.loads((directory_of(state, new) / "sessions-index.json").read_text())
+    assert {entry["projectPath"] for entry in index["entries"]} == {str(new)}
+    assert index["originalPath"] == str(new)
 
 
 def test_they_stay_where_somebody_else_has_a_claim_too(bench: Bench) -> None:

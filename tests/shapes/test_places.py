@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 from tests.shapes.bench import Bench, Expected, directory_of
 from tests.support.oddlines import stringify
-from tests.support.state import ProjectHandle, StateBuilder
+from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 
 @pytest.fixture
@@ -78,6 +80,7 @@ def test_plugins_installed_for_the_project_follow(
 ) -> None:
     rows = [
         {"scope": "project", "installPath": f"{old.path}/x", "projectPath": old.path},
+        {"scope": "user", "resolvedVersion": old.path},
         {"scope": "local", "projectPath": f"{old.path}/sub", "version": 1.10},
         {"scope": "local", "projectPath": f"{old.path}-2"},
         {"scope": "user", "installPath": "/elsewhere"},
@@ -90,10 +93,11 @@ def test_plugins_installed_for_the_project_follow(
         file,
         (f'"projectPath": "{old.path}"', f'"projectPath": "{new}"'),
         (f'"projectPath": "{old.path}/sub"', f'"projectPath": "{new}/sub"'),
+        (f'"installPath": "{old.path}/x"', f'"installPath": "{new}/x"'),
     )
     moved = bench.cycle(expected, old.path, new)
     (left,) = [row for row in moved["left_alone"] if row["file"] == str(file)]
-    assert "/plugins/lint@market/0/installPath" in left["what"]
+    assert "plugins.lint@market.1.resolvedVersion" in left["what"]
 
 
 def job(state: StateBuilder, handle: ProjectHandle) -> Path:
@@ -102,7 +106,15 @@ def job(state: StateBuilder, handle: ProjectHandle) -> Path:
         "originCwd": f"{handle.path}/sub",
         "worktreePath": f"{handle.path}/.claude/worktrees/fix",
         "linkScanPath": str(handle.transcripts[0]),
-        "sessionPermissionRules": {"addDirs": [handle.path, "/elsewhere"]},
+        "respawnFlags": [
+            "--add-dir", f"{handle.path}/docs", f"--mcp-config={handle.path}/.mcp.json",
+            "--resume", str(handle.transcripts[0]), "--model", "old", f"{handle.path}-2",
+        ],
+        "sessionPermissionRules": {
+            "allow": [f"Read(/{handle.path}/**)", f"Bash({handle.path}/run.sh:*)"],
+            "deny": [f"Edit(/{handle.path}/secret)", "Read(//elsewhere/**)"],
+            "addDirs": [handle.path, "/elsewhere"],
+        },
         "intent": f"look at {handle.path}",
     })  # fmt: skip
 
@@ -119,11 +131,93 @@ def test_jobs_follow_while_the_daemon_is_not_running(
         file,
         (f'"{old.path}"', f'"{new}"'),
         (f'"{old.path}/', f'"{new}/'),
+        (f"={old.path}/", f"={new}/"),
+        (f"(/{old.path}/", f"(/{new}/"),
+        (f"({old.path}/", f"({new}/"),
         (str(old.transcripts[0]), str(target)),
     )
     moved = bench.cycle(expected, old.path, new)
     (left,) = [row for row in moved["left_alone"] if row["file"] == str(file)]
-    assert "/intent" in left["what"]
+    assert "intent" in left["what"]
+    assert not left["hint"]
+
+
+def test_marketplaces_in_the_folder_follow(bench: Bench, old: ProjectHandle, new: Path) -> None:
+    file = written(bench.state.config_dir / "plugins" / "known_marketplaces.json", {
+        "mine": {
+            "source": {"source": "directory", "path": f"{old.path}/market"},
+            "installLocation": f"{old.path}/market", "version": 1.10,
+        },
+        "theirs": {"source": {"source": "github", "repo": "a/b"}, "installLocation": "/else"},
+    })  # fmt: skip
+    expected = plain(bench, old, new)
+    expected.replace(file, (f"{old.path}/market", f"{new}/market"))
+    bench.cycle(expected, old.path, new)
+
+
+def test_the_daemons_and_the_bridges_folders_follow(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    root = bench.state.config_dir
+    record = {"dir": old.path, "workers": [{"directory": f"{old.path}/x", "name": old.path}]}
+    daemon = written(root / "daemon.json", record)
+    pointers = [root / "bridge-pointer.json", old.directory / "bridge-pointer.json"]
+    for pointer in pointers:
+        written(pointer, {"sessionId": "s", "dir": old.path})
+    expected = Expected(bench)
+    expected.replace(
+        daemon, (f'"dir": "{old.path}"', f'"dir": "{new}"'), (f"{old.path}/x", f"{new}/x")
+    )
+    for pointer in pointers:
+        expected.replace(pointer, (old.path, str(new)))
+    expected.move(bench.state, old.path, new)
+    bench.cycle(expected, old.path, new)
+    with running("sleep") as process:
+        written(root / "daemon.lock", {"pid": process.pid})
+        moved = bench.ok(old.path, new)
+    (row,) = [row for row in moved["left_alone"] if row["file"] == str(daemon)]
+    assert row["what"].endswith("still point to the old path; stop the daemon first")
+    bench.ok(*row["hint"].split()[1:])
+    assert json.loads(daemon.read_text())["dir"] == str(new)
+
+
+def downloads(state: StateBuilder, path: Path | str) -> Path:
+    """Where the client keeps what connectors saved for a git root."""
+    root = unicodedata.normalize("NFC", str(path))
+    suffix = hashlib.sha256(root.encode()).hexdigest()[:16]
+    return state.projects / f"{encoded_name(str(path))}.{suffix}"
+
+
+@pytest.mark.parametrize("name", ["new", "old_", "ne\u0301w"])
+def test_connector_downloads_follow(bench: Bench, old: ProjectHandle, name: str) -> None:
+    state = bench.state
+    new = state.code / name
+    new.mkdir(exist_ok=True)
+    sub = state.project("old/sub", sessions=1)
+    for path in (old.path, sub.path):
+        written(downloads(state, path) / "connector-downloads" / "x.bin", path.encode())
+    stays = written(downloads(state, f"{old.path}-2") / "connector-downloads" / "x.bin", b"x")
+    expected = Expected(bench)
+    for path, target in ((old.path, new), (sub.path, new / "sub")):
+        expected.move(state, path, target)
+        expected.rename(downloads(state, path), downloads(state, target))
+    assert stays.exists()
+    bench.cycle(expected, old.path, new)
+
+
+def test_connector_downloads_on_both_sides_are_united(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    one = downloads(bench.state, old.path) / "connector-downloads"
+    two = downloads(bench.state, new) / "connector-downloads"
+    written(one / "a.bin", b"a")
+    written(two / "b.bin", b"b")
+    before = bench.tree()
+    bench.ok(old.path, new)
+    assert sorted(path.name for path in two.iterdir()) == ["a.bin", "b.bin"]
+    assert not one.parent.exists()
+    bench.restore()
+    bench.expect(before)
 
 
 def test_jobs_are_reported_while_the_daemon_runs(
@@ -139,7 +233,7 @@ def test_jobs_are_reported_while_the_daemon_runs(
         bench.ok(old.path, new)
     hints = {row["file"]: row["hint"] for row in moved["left_alone"]}
     for path in (file, roster):
-        assert hints[str(path)] == f"stop the daemon, then: ccmove {old.path} {new}"
+        assert hints[str(path)] == f"ccmove {old.path} {new}"
     assert json.loads(file.read_text())["cwd"] == old.path
     bench.ok(old.path, new)  # as the hint says: the jobs follow alone
     assert json.loads(file.read_text())["cwd"] == str(new)
@@ -186,6 +280,43 @@ def test_project_files_follow_when_asked_to(bench: Bench, old: ProjectHandle, ne
     text = SETTINGS.replace("OLD-2", "KEPT-2").replace("OLD.bak", "KEPT.bak")
     text = text.replace("http://host/OLD", "http://host/KEPT")
     text = text.replace("OLD", str(new)).replace("KEPT", old.path)
+    for file in files:
+        expected.write(file, text.encode())
+    bench.cycle(expected, "--project-files", old.path, new)
+
+
+TILDE = """{
+  "permissions": {
+    "allow": ["Read(~/OLD/**)", "Bash(~/OLD/run.sh:*)", "Bash(sh $HOME/OLD/x)", "Edit(~/OLD-2/**)"],
+    "additionalDirectories": ["~/OLD/lib", "~/OLD", "~/elsewhere", "~"]
+  },
+  "hooks": {
+    "Stop": [{"hooks": [{"command": "$HOME/OLD/stop.sh"}, {"command": "${HOME}/OLD/x"}]}]
+  },
+  "env": {"A": "${HOME}/OLD", "B": "$HOMER/OLD", "C": "~root/OLD"}
+}
+"""
+
+
+@pytest.mark.parametrize("in_home", [True, False])
+def test_paths_with_a_tilde_or_home_follow_in_the_same_spelling(
+    bench: Bench, in_home: bool
+) -> None:
+    state = bench.state
+    old = state.project(state.home / "work" / "old", sessions=1)
+    new = (state.home / "work" if in_home else state.code) / "new"
+    new.mkdir(parents=True)
+    files = settings(new, TILDE.replace("OLD", "work/old"))
+    expected = plain(bench, old, new)
+    text = TILDE.replace("OLD-2", "work/old-2")
+    for other in ("$HOMER/OLD", "~root/OLD"):
+        text = text.replace(other, other.replace("OLD", "work/old"))
+    if in_home:
+        text = text.replace("OLD", "work/new")
+    else:
+        text = text.replace("(~/OLD/**", f"(/{new}/**")  # a rule's own way to write it
+        for home in ("~", "$HOME", "${HOME}"):
+            text = text.replace(f"{home}/OLD", str(new))
     for file in files:
         expected.write(file, text.encode())
     bench.cycle(expected, "--project-files", old.path, new)

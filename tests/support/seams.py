@@ -43,6 +43,11 @@ def backup_ids(state: StateBuilder) -> list[str]:
     return sorted(path.name for path in backups(state).glob("*") if ID.fullmatch(path.name))
 
 
+def ledger(state: StateBuilder) -> Path:
+    """What is kept of pruned backups."""
+    return own(state) / "ledger.json"
+
+
 def manifest(state: StateBuilder, run: str) -> Path:
     return backups(state) / run / "manifest.json"
 

@@ -1,0 +1,113 @@
+"""What is still to do is always said; what a run did can be asked for later, whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.inspect.conftest import git, make_repo
+from tests.support import seams
+from tests.support.run import run_ccmove
+from tests.support.state import StateBuilder
+
+
+@pytest.fixture
+def moved_by_hand(state: StateBuilder) -> tuple[Path, Path]:
+    """A repository with a worktree and with settings that name the old path, renamed by hand."""
+    old, new = state.code / "old", state.code / "new"
+    state.project("old", sessions=2, index=True)
+    make_repo(old, commit=True)
+    git(old, "worktree", "add", "-q", str(old / ".claude/worktrees/feat"), "-b", "feat")
+    (old / ".mcp.json").write_text(json.dumps({"mcpServers": {"db": {"command": f"{old}/db"}}}))
+    for number in range(12):
+        notes = state.config_dir / "agents" / f"a{number:02}.md"
+        notes.parent.mkdir(exist_ok=True)
+        notes.write_text(f"look into {old}\n")
+    old.rename(new)
+    return old, new
+
+
+def test_what_needs_a_hand_is_said_without_v_and_each_command_works_as_it_stands(
+    state: StateBuilder, moved_by_hand: tuple[Path, Path]
+) -> None:
+    old, new = moved_by_hand
+    done = run_ccmove(old, new, state=state)
+    lines = [line.strip() for line in done.out.splitlines()]
+    at = lines.index("Still to do")
+    assert f"ccmove --project-files {old} {new}" in lines[at:]
+    assert "in the repo: mcpServers.db.command still points to the old path" in lines[at:]
+    (repair,) = [line for line in lines[at:] if line.startswith("git -C ")]
+    git(new, *repair.split()[3:])
+    assert git(new / ".claude/worktrees/feat", "status", "--short") == ""
+    assert run_ccmove("--project-files", old, new, state=state).exit == 0
+    assert str(old) not in (new / ".mcp.json").read_text()
+
+
+def test_json_has_what_is_to_do_with_its_command(
+    state: StateBuilder, moved_by_hand: tuple[Path, Path]
+) -> None:
+    record = run_ccmove("--json", *moved_by_hand, state=state).json()
+    assert [row["command"].split()[0] for row in record["to_do"]] == ["ccmove", "git"]
+    assert all(row.keys() == {"what", "command"} for row in record["to_do"])
+    assert len(record["left_alone"]) > len(record["to_do"])
+
+
+def test_commands_to_do_name_the_config_directory_that_was_given(
+    state: StateBuilder, moved_by_hand: tuple[Path, Path]
+) -> None:
+    given = ("--config-dir", state.config_dir)
+    done = run_ccmove(*given, *moved_by_hand, state=state)
+    assert f"ccmove --config-dir {state.config_dir} --project-files " in done.out
+    last = done.out.splitlines()[-1]
+    assert last.startswith("Done and verified. To undo: ccmove --config-dir ")
+
+
+def test_what_is_harmless_is_counted_and_listed_with_v_by_directory(
+    state: StateBuilder, moved_by_hand: tuple[Path, Path]
+) -> None:
+    plain = run_ccmove("-n", *moved_by_hand, state=state).out
+    assert "a01.md" not in plain
+    assert "harmless (-v to show)" in plain
+    told = run_ccmove("-v", *moved_by_hand, state=state).out.splitlines()
+    assert told.count(f"  {state.config_dir}/agents") == 1
+    assert sum("  a" in line and ".md: " in line for line in told) == 10
+    assert "    … and 2 more" in told
+
+
+def test_show_tells_a_past_run_whole(state: StateBuilder, moved_by_hand: tuple[Path, Path]) -> None:
+    old, new = moved_by_hand
+    done = run_ccmove("--json", old, new, state=state).json()
+    for words in ((), (done["backup"],)):
+        assert run_ccmove("show", "--json", *words, state=state).json() == done
+    told = run_ccmove("show", state=state).out
+    assert told.count(".md: ") == 12  # all that was left alone
+    for part in ("Still to do", "Left alone", "Differences", f"      + {new}", "originalPath"):
+        assert part in told
+    assert told.splitlines()[-1] == (f"Done and verified. To undo: ccmove restore {done['backup']}")
+
+
+def test_show_says_that_a_run_was_undone_and_tells_the_newest_without_an_id(
+    state: StateBuilder, moved_by_hand: tuple[Path, Path]
+) -> None:
+    first = run_ccmove("--json", *moved_by_hand, state=state).json()["backup"]
+    run_ccmove("restore", state=state)
+    assert run_ccmove("show", state=state).out.startswith("Moved back  ")
+    told = run_ccmove("show", first, state=state).out
+    assert told.splitlines()[-1].startswith("Undone since.")
+
+
+def test_show_of_nothing_is_exit_3(state: StateBuilder) -> None:
+    assert run_ccmove("show", state=state).exit == 3
+    assert run_ccmove("show", "../../x", state=state).exit == 3
+
+
+def test_a_backup_that_can_not_be_read_is_refused(
+    state: StateBuilder, moved_by_hand: tuple[Path, Path]
+) -> None:
+    run_ccmove(*moved_by_hand, state=state)
+    (identifier,) = seams.backup_ids(state)
+    seams.manifest(state, identifier).write_text("{}")
+    done = run_ccmove("show", state=state)
+    assert (done.exit, done.out) == (4, "")
