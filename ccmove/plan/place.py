@@ -205,13 +205,13 @@ def refuse_conflicts(placer: Placer) -> None:
         return
     listed = [f"{source}  differs from  {target}" for source, target in placer.conflicts]
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    first = placer.conflicts[0][0]
-    for source, _ in placer.conflicts:
-        if SESSION_ID.fullmatch(source.stem):  # to keep one of the two would discard turns
-            see = run("ccmove", "doctor", source.stem, text="see which turns are in which")
-            raise RefusedError(f"one conversation is in two files: {source}", see, details=listed)
+    what = f"files of the same name differ: {placer.conflicts[0][0]}{more}"
+    split = [path.stem for path, _ in placer.conflicts if SESSION_ID.fullmatch(path.stem)]
+    if split:  # to keep one of the two would discard turns of a conversation
+        see = run("ccmove", "doctor", split[0], text="one conversation in two files: see it with")
+        raise RefusedError(what, see, details=listed)
     raise RefusedError(
-        f"files of the same name differ: {first}{more}; what loses would stay in the backup",
+        f"{what}; what loses would stay in the backup",
         again("to keep those of the new path", ["--on-conflict", "keep-new"]),
         again("to keep those of the old path", ["--on-conflict", "keep-old"]),
         details=listed,
