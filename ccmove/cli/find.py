@@ -34,9 +34,14 @@ class Match(NamedTuple):
     @property
     def why(self) -> str:
         """The best of the evidence, and what speaks against it."""
-        doubt = "possible: " if self.candidate.confidence == "possible" else ""
+        doubt = "possible: " if self.candidate.basis is Basis.NAME else ""
         against = "".join(f", but {reason}" for reason in self.candidate.against)
         return f"{doubt}{self.candidate.evidence[0]}{against}"
+
+    def is_equal(self, other: Match) -> bool:
+        """Whether neither of the two has more for it than the other."""
+        one, two = self.candidate, other.candidate
+        return one.basis == two.basis and (self.new == other.new or one.rank[0] == two.rank[0])
 
 
 def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pair:
@@ -48,7 +53,7 @@ def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pa
     is_new = os.path.isdir(typed)
     found = _matches_of_new(survey, os.path.realpath(typed)) if is_new else _of_old(survey, typed)
     bar.close()
-    best = [match for match in found if match.candidate.rank[0] == found[0].candidate.rank[0]]
+    best = [match for match in found if match.is_equal(found[0])]
     chosen = best[0]
     is_offered = yes and chosen.candidate.basis is not Basis.NAME
     if len(best) == 1 and (is_offered or dry_run):
@@ -74,7 +79,7 @@ def _matches_of_new(survey: Survey, new: str) -> list[Match]:
     sessions = known.sessions if known is not None else 0
     found = []
     for old in {*finder.lost, *(nearest_folder(path)[1] for path in finder.lost)}:
-        places = finder.homes.get(old) or finder.candidates(old)
+        places = finder.homes[old] if old in finder.homes else finder.candidates(old)
         candidate = next((place for place in places if place.path == new), None)
         if candidate is None or any(place.rank[0] < candidate.rank[0] for place in places):
             continue
@@ -82,7 +87,8 @@ def _matches_of_new(survey: Survey, new: str) -> list[Match]:
             found.append(Match(old, new, _kept(finder, old), candidate))
     found = [match for match in found if match.candidate.evidence != [SAME_PLACE]] or found
     if found:
-        return sorted(found, key=lambda match: (match.candidate.rank, match.old))
+        # The folder was named by somebody, so what it is counts for more than what it was.
+        return sorted(found, key=lambda m: (m.candidate.basis, m.candidate.rank, m.old))
     gone = plural(len(finder.lost), "project")
     search = run("ccmove", "doctor", "--search", new, text="look elsewhere with --search DIR")
     if sessions:
@@ -109,7 +115,7 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
         if not finder.at_or_below(old):
             new = next(iter(survey.former[old]))
             raise NothingKnownError(f"{old} was moved to {new}: its state is in place", MISSING)
-        places = finder.homes.get(old) or finder.candidates(old)
+        places = finder.homes[old] if old in finder.homes else finder.candidates(old)
         found += [Match(old, place.path, _kept(finder, old), place) for place in places]
     if found:
         return sorted(found, key=lambda match: (match.candidate.rank, match.new))
@@ -155,7 +161,7 @@ def _ask(match: Match, is_new: bool) -> None:
     where = f"from {match.old}" if is_new else f"to {match.new}"
     question = at_home(printable(f"Move {match.what} {where} ({match.why})?"))
     with contextlib.suppress(click.Abort), asking():
-        if click.confirm(question, default=match.candidate.confidence != "possible", err=True):
+        if click.confirm(question, default=match.candidate.basis is not Basis.NAME, err=True):
             return
     raise _declined()
 

@@ -207,7 +207,9 @@ class Finder:
         lost = [self.lost[path]] if path in self.lost else self.at_or_below(path)
         last = max((project.last_used or 0 for project in lost), default=0)
         log = reflog(new) if candidate.basis is Basis.SAME_REPOSITORY else []
-        if first is not None and (first < last or not last):
+        if first is not None and not last:  # nothing tells when the project was in use
+            reason = "it has conversations of its own"
+        elif first is not None and first < last:
             reason = "it had conversations of its own while the project was still in use"
         elif _moved_at(path, new) < last < time.time_ns():
             reason = "it has been where it is since before the project was last used"
@@ -265,12 +267,13 @@ class Finder:
                 met = (s for s, names in places.items() if len(both.intersection(names)) > 1)
                 candidate.split = next(met, "")
             home = str(self.survey.layout.home)
+            search = command("doctor", "--search", home, path)
             is_searched = candidates or path in self.along or home in self._roots
             yield Finding(
                 "removed-subfolder" if living else kind,
                 path,
                 described(project),
-                "" if is_searched else command("doctor", "--search", home, path),
+                "" if is_searched else search if self._searches else command("doctor", path),
                 _not_connected(path),
                 (*project.directories, *known),
                 candidates,

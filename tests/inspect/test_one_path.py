@@ -84,6 +84,32 @@ def test_a_rename_without_git_is_found_and_an_empty_answer_leaves_it(state: Stat
     assert has_moved(state, new)
 
 
+def test_a_new_clone_that_is_named_is_taken_for_what_it_is_and_its_age_is_said(
+    state: StateBuilder,
+) -> None:
+    state.project("cafe-menu", repo="me/cafe-menu")
+    clone = make_repo(state.code / "clone", "me/cafe-menu")
+    os.utime(clone / ".git" / "description")
+    screen = asked(clone, state, "\n")
+    why = "same remote, me/cafe-menu, but it was cloned after the project was last used"
+    assert f"Move 2 sessions from {state.code}/cafe-menu ({why})? [Y/n]:" in screen.raw
+    assert (screen.exit, has_moved(state, clone)) == (0, True)
+
+
+def test_without_any_other_sign_all_that_is_gone_from_the_same_place_is_offered(
+    state: StateBuilder,
+) -> None:
+    state.project("cafe")
+    state.project("invoices")
+    for name in ("zzz", "qqq"):
+        (state.code / name).mkdir()
+    done = here(state.code / "zzz", state)
+    assert done.exit == 4
+    for name in ("cafe", "invoices"):
+        command = f"ccmove {state.code}/{name} {state.code}/zzz"
+        assert f"-> possible: in the same place: {command}\n" in done.err
+
+
 def test_several_are_a_numbered_list(state: StateBuilder) -> None:
     for name in ("first", "second"):
         state.project(name, repo="acme/app")
