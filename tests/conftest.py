@@ -16,6 +16,7 @@ from tests.support import home_guard
 from tests.support.state import StateBuilder
 
 home_guard.install()
+pytest.register_assert_rewrite("tests.shapes.bench")
 
 # Flushing to a disk is most of the time that a run takes; who needs a disk asks for one.
 if os.access("/dev/shm", os.W_OK):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-pytest.register_assert_rewrite("tests.shapes.bench")
-
-from tests.crash.conftest import proven  # noqa: E402 - after the assertions were made to speak
-from tests.shapes.conftest import bench  # noqa: E402
+from tests.crash.conftest import proven
+from tests.shapes.conftest import bench
 
 __all__ = ["bench", "proven"]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("tests.shapes.bench")
-
-from tests.shapes.bench import Bench  # noqa: E402 - after its assertions were made to speak
-from tests.support.state import StateBuilder  # noqa: E402
+from tests.shapes.bench import Bench
+from tests.support.state import StateBuilder
 
 
 @pytest.fixture
