@@ -208,7 +208,8 @@ def _notes(notes: Iterable[str]) -> Iterator[Line]:
 def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
     for kind, group in groupby(findings, key=lambda finding: finding.kind):
         members = list(group)
-        yield from _heading(kind, f" ({len(members)})")
+        yield [("title", f"{KINDS[kind].title} ({len(members)})")]
+        yield [("", f"  {KINDS[kind].means}")]
         shown = printer.first(members, MOST_FINDINGS)
         for finding in shown:
             yield from _about(finding)
@@ -216,11 +217,6 @@ def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
             if finding.command:
                 yield [("title", "    -> "), ("command", finding.command)]
         yield from [*more(len(members) - len(shown)), []]
-
-
-def _heading(kind: str, number: str = "") -> Iterator[Line]:
-    yield [("title", KINDS[kind].title + number)]
-    yield [("", f"  {KINDS[kind].means}")]
 
 
 def _about(finding: Finding) -> Iterator[Line]:
