@@ -52,6 +52,14 @@ def identity(folder: str) -> Identity:
     return Identity(remotes, frozenset(roots.split()))
 
 
+def reflog(folder: str) -> list[tuple[int, str]]:
+    """What HEAD went through in this very checkout, the oldest first: when, in ns, and what."""
+    printed = ask(folder, "reflog", "--date=unix", "--format=%gd %gs") or ""
+    lines = reversed(printed.splitlines())
+    found = [re.match(r"HEAD@\{(\d+)\} (.*)", line) for line in lines]
+    return [(int(entry[1]) * 1_000_000_000, entry[2]) for entry in found if entry]
+
+
 def ask(folder: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
     """What git prints; None when it can't tell, or can't do it."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+import os
+from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 
 from ccmove.claude.layout import Layout
 from ccmove.cli import options, values
-from ccmove.cli.backups import prune_backups
 from ccmove.cli.boundary import Call
+from ccmove.cli.find import asking
 from ccmove.cli.move import move
 from ccmove.cli.recover import recover
 from ccmove.cli.resolve import Pair, find_subject
 from ccmove.errors import RefusedError, UsageError
-from ccmove.inspect.checks import PRUNE_AFTER_DAYS, PRUNE_KEEP, examine
-from ccmove.inspect.findings import Choice, CommandLine, Examination, Finding
+from ccmove.inspect.checks import examine
+from ccmove.inspect.findings import CommandLine, Examination, Finding
 from ccmove.inspect.survey import look
-from ccmove.report.console import Printer, Progress
-from ccmove.report.inspect import show_question
-from ccmove.report.result import Moves, Repair, Result
+from ccmove.report.console import Printer
+from ccmove.report.inspect import candidate_lines
+from ccmove.report.result import Repair, Result
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.text import printable
+from ccmove.text import plural, printable
 
-Chosen = tuple[tuple[Finding, Choice], ...]
+Chosen = list[tuple[Finding, str]]  # with the new path of each
+LEAVE, SKIP_REST, QUIT = "n", "s", "q"
 
 
 @options.command("doctor")
 @click.argument("subject", nargs=-1, shell_complete=values.known_projects)
-@click.option("--fix", is_flag=True, help="Ask about each finding, then fix them all in one step.")
-@click.option("--yes", is_flag=True, help="Don't ask; fix only what is certain.")
+@click.option("--fix", is_flag=True, help="Ask where each lost project is now, then move them.")
+@click.option("-y", "--yes", is_flag=True, help="Don't ask; fix only what is certain.")
+@click.option("--plan", is_flag=True, help="Print the moves as OLD<TAB>NEW, for --from-file.")
 @click.option(
     "-n", "--dry-run", is_flag=True, help="With --fix: show what would change, change nothing."
 )
@@ -51,10 +52,11 @@ def doctor_command(
     subject: tuple[str, ...],
     fix: bool,
     yes: bool,
+    plan: bool,
     dry_run: bool,
     search: tuple[str, ...],
     allow_live: bool,
-) -> Examination | Repair:
+) -> Examination | Repair | str:
     """Find lost projects and stale entries, and how to fix each.
 
     SUBJECT is a path, a folder's name or a session's ID. Changes nothing without --fix.
@@ -62,18 +64,33 @@ def doctor_command(
     """
     if not fix and (yes or dry_run or allow_live):
         raise UsageError("--yes, --dry-run and --allow-live go with --fix")
+    if plan and (fix or call.printer.as_json):
+        raise UsageError("--plan goes with neither --fix nor --json")
     layout, bar = call.find_layout(), call.progress()
     command = call.printer.typed
 
     def doctor() -> Examination:
         survey = look(layout, bar)
         found = examine(survey, command, search, bar.of("looking for lost folders"))
+        bar.close()
         return _about(found, subject) if subject else found
 
+    if plan:
+        return "".join(f"{line}\n" for line in _plan(doctor()))
     if not fix:
         return doctor()
-    choose = (lambda finding: finding.sure) if yes else Asker(call.printer, bar)
-    return repair(layout, doctor, choose, command, dry_run=dry_run, allow_live=allow_live)
+    examination, recovered = doctor(), None
+    interrupted = [f for f in examination.findings if f.kind == "interrupted-run"]
+    if interrupted and not dry_run:  # first and alone: everything else may look different then
+        if not yes and not _confirmed(f"{interrupted[0].what}. Roll it back?"):
+            return Repair(layout, left=examination.findings)
+        recovered = recover(layout).settled
+        examination = doctor()
+        if not yes:
+            return Repair(layout, left=examination.findings, recovered=recovered)
+    chosen = _sure(examination) if yes else ask(examination, call.printer, dry_run=dry_run)
+    done = repair(layout, examination, chosen, command, dry_run=dry_run, allow_live=allow_live)
+    return replace(done, recovered=recovered)
 
 
 def _about(found: Examination, subjects: tuple[str, ...]) -> Examination:
@@ -90,100 +107,119 @@ def _about(found: Examination, subjects: tuple[str, ...]) -> Examination:
     return replace(found, findings=tuple(kept))
 
 
-@dataclass
-class Asker:
-    """Asks a person about each finding; once nobody answers any more, everything stays."""
-
-    printer: Printer
-    counting: Progress
-    explained: set[str] = field(default_factory=set)
-    stopped: bool = False
-
-    def __call__(self, finding: Finding) -> Choice | None:
-        if self.stopped:
-            return None
-        self.counting.close()
-        show_question(finding, self.printer, explain=finding.kind not in self.explained)
-        self.explained.add(finding.kind)
-        labels = [*(printable(choice.label) for choice in finding.choices), "leave it as it is"]
-        for number, label in enumerate(labels, 1):
-            click.echo(f"    {number}  {label}", err=True)
-        sure = finding.choices.index(finding.sure) if finding.sure else len(finding.choices)
-        try:
-            with contextlib.redirect_stdout(sys.stderr):  # a part of the prompt would go there
-                numbers = click.IntRange(1, len(labels))
-                answer = click.prompt("  number", default=sure + 1, type=numbers, err=True)
-        except click.Abort:
-            self.stopped = True
-            return None
-        click.echo(err=True)
-        return finding.choices[answer - 1] if answer < len(labels) else None
+def _plan(examination: Examination) -> Iterator[str]:
+    """The moves that are certain or likely; what is in doubt, or fits in no line, is a comment."""
+    for finding in examination.findings:
+        for candidate in finding.candidates if finding.can_be_asked else ():
+            line = f"{finding.subject}\t{candidate.path}"
+            if candidate is finding.best and line.replace("\t", "", 1).isprintable():
+                yield line
+            else:
+                yield printable(f"# {candidate.confidence}: {'; '.join(candidate.evidence)}")
+                yield "#" + "\t".join(map(printable, (finding.subject, candidate.path)))
 
 
-# -- fixing --------------------------------------------------------------------------------------
+# -- questions -------------------------------------------------------------------------------------
+
+
+def _sure(examination: Examination) -> Chosen:
+    asked = [finding for finding in examination.findings if finding.can_be_asked]
+    return [(finding, finding.sure.path) for finding in asked if finding.sure is not None]
+
+
+def ask(examination: Examination, printer: Printer, *, dry_run: bool) -> Chosen:
+    """Where each lost project is now; nothing at all unless the whole list is confirmed."""
+    asked = [finding for finding in examination.findings if finding.can_be_asked]
+    chosen: Chosen = []
+    for number, finding in enumerate(asked, 1):
+        answer = _where(finding, f"[{number}/{len(asked)}] ", printer)
+        if answer == QUIT:
+            return []
+        if answer == SKIP_REST:
+            break
+        if answer != LEAVE:
+            chosen.append((finding, answer))
+    if not chosen or dry_run:
+        return chosen
+    moves = [[("", f"  {finding.subject} -> {new}")] for finding, new in chosen]
+    printer.on_stderr().lines(moves)
+    return chosen if _confirmed(f"Apply {plural(len(chosen), 'move')}?") else []
+
+
+def _where(finding: Finding, number: str, printer: Printer) -> str:
+    """A folder, or one of the letters; a closed input quits."""
+    most, *_ = finding.what.split(", ")  # its sessions, if there are any
+    what = f"{number}{finding.subject} is gone ({most}). Where is it now?"
+    lines = [[("bold", what)], *([("", f"  {detail}")] for detail in finding.details)]
+    for place, candidate in enumerate(finding.candidates, 1):
+        lines += candidate_lines(candidate, f"  {place}  ")
+    printer.on_stderr().lines(lines)
+
+    def folder(typed: str) -> str:
+        if typed in (LEAVE, SKIP_REST, QUIT):
+            return typed
+        if typed.isdecimal() and 0 < int(typed) <= len(finding.candidates):
+            return finding.candidates[int(typed) - 1].path
+        path = os.path.realpath(os.path.expanduser(typed))
+        if not os.path.isdir(path):
+            raise click.UsageError(f"{printable(typed)} is neither a number above nor a folder")
+        return path
+
+    prompt = "  number or path (n: leave it, s: skip the rest, q: quit)"
+    default = "1" if finding.best is not None else LEAVE
+    try:
+        with asking():
+            answer: str = click.prompt(prompt, default=default, value_proc=folder, err=True)
+            return answer
+    except click.Abort:
+        return QUIT
+
+
+def _confirmed(question: str) -> bool:
+    try:
+        with asking():
+            return click.confirm(question, default=True, err=True)
+    except click.Abort:
+        return False
+
+
+# -- fixing ----------------------------------------------------------------------------------------
 
 
 def repair(
     layout: Layout,
-    doctor: Callable[[], Examination],
-    choose: Callable[[Finding], Choice | None],
+    examination: Examination,
+    chosen: Chosen,
     command: CommandLine,
     *,
     dry_run: bool,
     allow_live: bool,
 ) -> Repair:
-    """Ask for each finding that has a choice, then make all chosen moves in one transaction."""
+    """Make all chosen moves in one transaction; what is refused by itself is left out and named."""
 
-    def move_all(
-        chosen: Chosen, *, dry_run: bool = dry_run, allow_live: bool = allow_live
-    ) -> Result | None:
-        pairs = [Pair(old, new, old) for old, new in _moves(chosen)]
-        return move(layout, pairs, dry_run=dry_run, allow_live=allow_live) if pairs else None
+    def move_all(chosen: Chosen, **wanted: bool) -> Result | None:
+        pairs = [Pair(f.subject, new, f.subject) for f, new in chosen]
+        return move(layout, pairs, None, **wanted) if pairs else None
 
-    def refusal(one: tuple[Finding, Choice]) -> str | None:
-        try:
-            move_all((one,), dry_run=True, allow_live=True)  # a running session refuses all
-        except RefusedError as error:
-            return error.message
-        return None
-
-    examination, recovered = doctor(), None
-    interrupted = [f for f in examination.findings if f.kind == "interrupted-run" and f.choices]
-    if not dry_run and any(choose(finding) is not None for finding in interrupted):
-        recovered = recover(layout).settled
-        examination = doctor()
-    asked = [f for f in examination.findings if f.choices and f.kind != "interrupted-run"]
-    chosen = tuple((f, choice) for f in asked if (choice := choose(f)) is not None)
     notes = [*examination.notes]
     try:
-        result = move_all(chosen)
-    except RefusedError:  # what is refused by itself is left out and named
-        refused = [(one, reason) for one in chosen if (reason := refusal(one)) is not None]
-        if not refused:
+        result = move_all(chosen, dry_run=dry_run, allow_live=allow_live)
+    except RefusedError:
+        taken = []
+        for finding, new in chosen:
+            try:
+                move_all([(finding, new)], dry_run=True, allow_live=True)  # live is for all
+                taken.append((finding, new))
+            except RefusedError as error:
+                notes.append(f"{error.message}: {command(finding.subject, new)}")
+        if len(taken) == len(chosen):
             raise
-        for one, reason in refused:
-            notes.append(f"{reason}: {command(*one[1].move or ())}")
-        chosen = tuple(one for one in chosen if one not in [other for other, _ in refused])
-        result = move_all(chosen)
-    pruned = 0
-    if not dry_run and any(choice.action == "prune" for _, choice in chosen):
-        why = prune_backups(layout, PRUNE_KEEP, PRUNE_AFTER_DAYS * 86400.0)
-        pruned = sum(not reason for reason in why.values())
-    left = _left(examination, chosen)
-    look_again = command("doctor")
-    return Repair(layout, chosen, left, result, recovered, pruned, tuple(notes), look_again)
-
-
-def _moves(chosen: Chosen) -> Moves:
-    return tuple(choice.move for _, choice in chosen if choice.move is not None)
-
-
-def _left(examination: Examination, chosen: Chosen) -> tuple[Finding, ...]:
-    """What was not chosen and does not move together with something that was."""
-    taken = [finding for finding, _ in chosen]
-    paths = PathMap(_moves(chosen))
-    return tuple(
+        chosen, result = taken, move_all(taken, dry_run=dry_run, allow_live=allow_live)
+    paths = PathMap(tuple((finding.subject, new) for finding, new in chosen))
+    done = [finding for finding, _ in chosen]
+    left = [
         finding
         for finding in examination.findings
-        if finding not in taken and not (finding.along and paths.covers(finding.subject))
-    )
+        if finding not in done and not (finding.along and paths.covers(finding.subject))
+    ]
+    return Repair(layout, tuple(chosen), tuple(left), result, notes=tuple(notes))

@@ -12,6 +12,7 @@ import click
 from ccmove.claude.layout import Layout, size_of
 from ccmove.cli import options, resolve, values
 from ccmove.cli.boundary import Call
+from ccmove.cli.find import find_pair
 from ccmove.cli.resolve import Pair, resolve_pair
 from ccmove.errors import NothingKnownError, UsageError, run
 from ccmove.plan import worktrees
@@ -72,7 +73,7 @@ def move_command(
     new: str | None,
     from_file: str | None,
     verify: str,
-    yes: bool,  # noqa: ARG001 - two paths leave nothing to ask
+    yes: bool,
     **wanted: Any,
 ) -> Result:
     """Move Claude Code's data for a project from OLD to NEW; ccmove OLD NEW is the same."""
@@ -81,8 +82,12 @@ def move_command(
             message = "--from-file takes the place of OLD and NEW"
             raise UsageError(message, run("ccmove", "--from-file", from_file))
         pairs = read_pairs(from_file)
-    elif old is None or new is None:
-        raise UsageError("missing argument: NEW", resolve.USUAL)
+    elif old is None:
+        raise UsageError("missing argument: OLD", resolve.USUAL)
+    elif new is None:
+        if wanted["move_folder"]:
+            raise UsageError("missing argument: NEW", "--move-folder needs both paths")
+        pairs = [find_pair(call, old, yes=yes, dry_run=wanted["dry_run"])]
     else:
         pairs = [resolve_pair(old, new)]
     call.moves = tuple(pair.real for pair in pairs)

@@ -256,7 +256,10 @@ def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[
     NothingKnownError with the nearest of these paths when there is none.
     """
     path = os.path.abspath(typed)
+    names = list(names)
     found = at_or_below({typed or path, path, os.path.realpath(typed)}, names)
+    if not found and os.sep not in typed:  # the bare name of a folder
+        found = {name for name in names if os.path.basename(name) == typed}
     if not found:
         raise _unknown(path, paths)
     return found

@@ -1,7 +1,7 @@
 """What is wrong in the state, from one survey: every finding with the command that fixes it.
 
 Reads only. For the damage that other tools left in the project directories the commands are the
-shell's own, and none of them overwrites anything.
+shell's own, and none of them overwrites or removes anything but empty directories.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from pathlib import Path, PureWindowsPath
 
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.ownership import folder_exists
-from ccmove.claude.reading import read_document, sha256_of
+from ccmove.claude.reading import read_document
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnsettledError
 from ccmove.inspect.backups import list_backups
-from ccmove.inspect.findings import KINDS, Choice, CommandLine, Examination, Finding
+from ccmove.inspect.findings import KINDS, CommandLine, Examination, Finding
 from ccmove.inspect.lost import Finder
 from ccmove.inspect.survey import Directory, Survey, Tick
+from ccmove.inspect.turns import read_turns, shared_lines
 from ccmove.rewrite.jsonspan import NotJsonError, loads
 from ccmove.run.journal import read_journal
 from ccmove.text import command_line, plural, quote
@@ -43,18 +44,21 @@ def examine(
     """Every finding, the most pressing kinds first; with `roots=None` nothing lost is sought."""
     finder = Finder(survey, roots, tick)
     notes = [
-        f"{root} holds more folders than are looked at; search in a smaller one: "
-        + command("doctor", "--search", "DIR")
+        f"{root} holds more folders than are looked at; name a smaller one with --search"
         for root in finder.cut_short
     ]
-    found = [*_own(survey, command), *finder.findings(command)]
+    twice = [
+        finding
+        for session, places in survey.places_of_sessions.items()
+        if len(places) > 1 and SESSION_ID.fullmatch(session)
+        for finding in _twice(session, [survey.directory_by_name[name] for name in places])
+    ]
+    split = [finding.subject for finding in twice if finding.kind == "split-session"]
+    found = [*_own(survey, command), *finder.findings(command, split), *twice]
     for directory in survey.directories:
         names = (directory.name, str(directory.path), *directory.claims)
-        about = _directory(survey, directory, command)
+        about = _directory(survey, directory)
         found += [replace(finding, names=(*finding.names, *names)) for finding in about]
-    for session, places in survey.places_of_sessions.items():
-        if len(places) > 1 and SESSION_ID.fullmatch(session):
-            found += _copies(session, [survey.directory_by_name[name] for name in places])
     order = list(KINDS)
     found.sort(key=lambda finding: order.index(finding.kind))
     return Examination(survey, tuple(found), tuple(notes))
@@ -69,10 +73,9 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
             yield Finding(
                 "interrupted-run",
                 journal,
-                f"the run {run.id} did not come to its end",
+                f"run {run.id} did not finish",
                 command("recover"),
                 names=(run.id,),
-                choices=(Choice("take it back", action="recover", sure=True),),
             )
     except UnsettledError as error:
         yield Finding("interrupted-run", journal, error.message, command("recover", "--set-aside"))
@@ -94,37 +97,33 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
         what += f", {size(sum(row.bytes for row in old))}"
         which = ("--keep", str(PRUNE_KEEP), "--older-than", f"{PRUNE_AFTER_DAYS}d")
         prune = command("backups", "--prune", *which)
-        remove = Choice("remove them for good", action="prune")
-        path = str(layout.backups)
-        yield Finding("backups", path, what, prune, names=("backups",), choices=(remove,))
+        yield Finding("backups", str(layout.backups), what, prune, names=("backups",))
 
 
 # -- one project directory -----------------------------------------------------------------------
 
 
-def _directory(survey: Survey, directory: Directory, command: CommandLine) -> Iterator[Finding]:
+def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
     memory = directory.amounts.get(MEMORY)
     has_worth = directory.case.directory.transcripts or (memory and memory.files)
     nested = list(_nested(survey, directory))
     yield from nested
     if len(directory.claims) > 1:
-        yield _shared(survey, directory, command)
+        yield _shared(survey, directory)
     if has_worth and not directory.claims:
-        yield _unknown(survey, directory, command)
+        yield _unknown(survey, directory)
     if not has_worth and not nested:
         yield from _left_over(survey, directory)
     yield from _untrue(directory, bool(has_worth))
 
 
-def _shared(survey: Survey, directory: Directory, command: CommandLine) -> Finding:
+def _shared(survey: Survey, directory: Directory) -> Finding:
     lines = []
     for path in directory.claims:
         gone = ", its folder is gone" if survey.by_path[path].is_missing else ""
         lines.append(f"{path}: {plural(len(directory.sessions_of(path)), 'session')}{gone}")
-    last = directory.claims[-1]  # one whose folder is gone, if there is any
-    option = [] if survey.by_path[last].is_missing else ["--move-folder"]
-    fix, what = command(*option, last, "NEW"), f"{len(directory.claims)} paths have this name"
-    return Finding("shared-directory", str(directory.path), what, fix, tuple(lines))
+    what = f"{len(directory.claims)} paths have this name"
+    return Finding("shared-directory", str(directory.path), what, details=tuple(lines))
 
 
 def _nested(survey: Survey, directory: Directory) -> Iterator[Finding]:
@@ -141,18 +140,21 @@ def _brought(source: Path, target: Path) -> str:
     """The command that brings all of a directory to its right place, and overwrites nothing."""
     if not os.path.lexists(target):
         return command_line(["mv", "-n", str(source), str(target)])
-    remove = command_line(["rmdir", str(source)])
-    return f"mv -n {quote(str(source))}/* {quote(str(target))}/ && {remove}"
+    each = ["-mindepth", "1", "-maxdepth", "1", "-exec", "mv", "-n", "{}", f"{target}/", ";"]
+    bring, remove = ["find", str(source), *each], ["rmdir", str(source)]
+    return f"{command_line(bring)} && {command_line(remove)}"
 
 
-def _unknown(survey: Survey, directory: Directory, command: CommandLine) -> Finding:
+def _unknown(survey: Survey, directory: Directory) -> Finding:
     named = sorted(directory.named_elsewhere)
-    # Any path with this name will do as OLD: nobody else claims the directory.
-    fix = command("--skip-path-check", directory.name.replace("-", "/"), "NEW")
+    fix = command_line(["ls", "-lA", str(directory.path)])
     if named:
         fix = _brought(directory.path, survey.layout.projects / encode(named[0]))
     what = f"{plural(len(directory.sessions_of(None)), 'session')}, {size(directory.size)}"
     lines = tuple(f"its transcripts name {path}" for path in named)
+    # Any path with this name will do as OLD: nobody else claims the directory.
+    guess = directory.name.replace("-", "/")
+    lines = lines or (f"if you know its folder: --skip-path-check, with {guess} as the old path",)
     return Finding("unknown-name", str(directory.path), what, fix, lines)
 
 
@@ -162,9 +164,9 @@ def _left_over(survey: Survey, directory: Directory) -> Iterator[Finding]:
     if not files and any(survey.by_path[claim].exists for claim in directory.claims):
         return
     what = f"{plural(files, 'file')}, {size(directory.size)}" if files else "empty"
-    remove = ["rm", "-ri", path] if files else ["find", path, "-type", "d", "-empty", "-delete"]
+    look = ["ls", "-lAR", path] if files else ["find", path, "-type", "d", "-empty", "-delete"]
     lines = tuple(sorted(directory.amounts))[:MOST_LINES]
-    yield Finding("leftover-directory", path, what, command_line(remove), lines)
+    yield Finding("leftover-directory", path, what, command_line(look), lines)
 
 
 def _untrue(directory: Directory, has_worth: bool) -> Iterator[Finding]:
@@ -175,7 +177,7 @@ def _untrue(directory: Directory, has_worth: bool) -> Iterator[Finding]:
         wrong = tuple(_wrong(loads(document.text), directory)) if document is not None else ()
         aside = command_line(["mv", "-n", index, f"{index}.old"])  # the client makes another
         if wrong:
-            yield Finding("index", index, plural(len(wrong), "untrue value"), aside, wrong)
+            yield Finding("index", index, plural(len(wrong), "outdated value"), aside, wrong)
     except (CcmoveError, NotJsonError, OSError) as error:
         yield Finding("index", index, f"can't be read: {error}", command_line(["ls", "-l", index]))
     with contextlib.suppress(CcmoveError, OSError):
@@ -207,8 +209,10 @@ def _wrong(index: object, directory: Directory) -> Iterator[str]:
                 yield f"{key}{whose} names {path}, which is gone"
 
 
-def _copies(session: str, directories: list[Directory]) -> Iterator[Finding]:
-    """Of two copies the longer one is kept, then that of the session's own path, then the older."""
+def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
+    """Which turns are where; first the file that has most, that of the session's own path, the
+    older one.
+    """
     name = f"{session}.jsonl"
 
     def preference(directory: Directory) -> tuple[int, bool, int]:
@@ -217,13 +221,17 @@ def _copies(session: str, directories: list[Directory]) -> Iterator[Finding]:
 
     best, *others = sorted(directories, key=preference)
     for other in others:
-        one, two = str(best.path / name), str(other.path / name)
-        sizes = best.amounts[name].size, other.amounts[name].size
-        what, fix = "different conversations", ["ls", "-l", one, two]
-        with contextlib.suppress(CcmoveError, OSError):
-            if sha256_of(Path(two)) == sha256_of(Path(one), sizes[1]):  # the longer has all of it
-                what = "the same bytes" if sizes[0] == sizes[1] else "one goes on"
-                fix = ["rm", "-i", two]
-        lines = (f"{one}: {size(sizes[0])}", f"{two}: {size(sizes[1])}")
-        names = (best.name, other.name, one, two)
-        yield Finding("duplicate-session", session, what, command_line(fix), lines, names)
+        one, two = best.path / name, other.path / name
+        try:
+            turns, shared = [read_turns(one), read_turns(two)], shared_lines(one, two)
+        except (CcmoveError, OSError):
+            continue  # it went meanwhile, or is listed as unreadable
+        more, less = (f"{file}: {part}" for file, part in zip((one, two), turns, strict=True))
+        kind, fix = "duplicate-session", ["mv", "-n", str(two), f"{two}.copy"]
+        what = "both are the same" if turns[0].lines == shared else "the first has more"
+        if shared < turns[1].lines:
+            kind, fix = "split-session", ["ls", "-l", str(one), str(two)]
+            what = f"both begin with the same {plural(shared, 'line')}, then differ"
+            what = what if shared else "they have no beginning in common"
+        names = (best.name, other.name, str(one), str(two))
+        yield Finding(kind, session, what, command_line(fix), (more, less), names)

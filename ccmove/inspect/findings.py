@@ -1,4 +1,4 @@
-"""What can be wrong, what each kind of it means, and how it can be fixed."""
+"""What can be wrong, what each kind of it means, and what is known about where it can be fixed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Kind(NamedTuple):
 KINDS = {  # the most pressing first
     "interrupted-run": Kind(
         "A run of ccmove was interrupted",
-        "The state is half moved until the run is taken back; nothing is lost.",
+        "The state is half moved until that run is rolled back; nothing is lost.",
     ),
     "unfinished-run": Kind(
         "Runs that were set aside",
@@ -35,9 +35,9 @@ KINDS = {  # the most pressing first
         "What it holds is not known here, so the rest of this list may be incomplete.",
     ),
     "orphan": Kind(
-        "Conversations without a folder",
-        "The folder is gone, so Claude Code no longer finds what it keeps for it. It was renamed, "
-        "moved or deleted; if it was deleted for good, `claude purge PATH` removes the rest.",
+        "Projects whose folder is gone",
+        "It was renamed, moved or deleted, and Claude Code no longer finds what it keeps for it. "
+        "What is left of a project that was deleted for good can be removed with `claude purge`.",
         fails=False,
     ),
     "moved-entries": Kind(
@@ -54,7 +54,7 @@ KINDS = {  # the most pressing first
     "removed-subfolder": Kind(
         "Subfolders and worktrees that were removed",
         "The project they were in still exists. Their conversations are kept, but Claude Code "
-        "shows them only for the path that is gone; they can be given to the project.",
+        "shows them only for the path that is gone; they can be merged into the project.",
         fails=False,
     ),
     "unknown-name": Kind(
@@ -65,20 +65,26 @@ KINDS = {  # the most pressing first
     ),
     "shared-directory": Kind(
         "Directories shared by several paths",
-        "Claude Code gives these paths one name. It tells their sessions apart, but memory is "
-        "common to them. ccmove moves only what belongs to the path you name.",
+        "Claude Code gives these paths one name. It tells their sessions apart, but they share "
+        "one memory. Harmless; with another name for one of the folders they are separate.",
         fails=False,
     ),
     "nested-directory": Kind(
         "A project directory inside a project directory",
         "Claude Code does not look that deep: these conversations are invisible.",
     ),
+    "split-session": Kind(
+        "One conversation in two files",
+        "Claude Code went on with it in another directory, and `--resume` reads only one of the "
+        "two. Keep both: neither has all of it.",
+    ),
     "duplicate-session": Kind(
         "The same session in two directories",
-        "Claude Code can't tell which of the two `--resume` means.",
+        "Claude Code can't tell which of the two `--resume` means. One of them has all of it; "
+        "under another name the other is kept and out of the way.",
     ),
     "index": Kind(
-        "Indexes and aliases that are not true",
+        "Outdated session indexes and aliases",
         "They point nowhere or at another directory, so conversations are missing in lists.",
     ),
     "leftover-directory": Kind(
@@ -100,11 +106,11 @@ KINDS = {  # the most pressing first
 
 
 class Basis(IntEnum):
-    """What says where a lost project is now: the state itself, git, or a likeness."""
+    """What says where a lost project is now: the state itself, git, or the name."""
 
     STATED = 0
     SAME_REPOSITORY = 1
-    ALIKE = 2
+    NAME = 2
 
 
 @dataclass(slots=True)
@@ -112,28 +118,22 @@ class Candidate:
     """A folder that a lost project may be now, with the evidence for and against it."""
 
     path: str
-    basis: Basis = Basis.ALIKE  # the best of its evidence
+    basis: Basis = Basis.NAME  # the best of its evidence
     evidence: list[str] = field(default_factory=list)
     against: list[str] = field(default_factory=list)
+    is_proven: bool = False  # another clone of the repository would not show this
+    split: str = ""  # a session with different files at both, so that the move is refused
 
     @property
     def confidence(self) -> str:
-        return ("certain", "likely", "possible")[min(2, self.basis + bool(self.against))]
+        if self.against or self.basis is Basis.NAME:
+            return "possible"
+        return "certain" if self.is_proven or self.basis is Basis.STATED else "likely"
 
     @property
-    def settles(self) -> bool:
-        """Whether its evidence, if no other folder has the like, leaves no doubt."""
-        return self.basis < Basis.ALIKE and not self.against
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One way to fix a finding: a move, or a command of its own."""
-
-    label: str
-    move: tuple[str, str] | None = None
-    action: str | None = None  # recover or prune
-    sure: bool = False  # the evidence leaves no doubt: `--yes` takes it
+    def rank(self) -> tuple[int, bool]:
+        """To sort by: the lower the better."""
+        return ("certain", "likely", "possible").index(self.confidence), bool(self.against)
 
 
 @dataclass(frozen=True)
@@ -143,11 +143,10 @@ class Finding:
     kind: str
     subject: str  # the path, directory or file it is about
     what: str
-    command: str  # fixes it
+    command: str = ""  # fixes it, or helps on; a lost project has one for each candidate
     details: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # other names it can be asked for by
-    candidates: tuple[Candidate, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    candidates: tuple[Candidate, ...] = ()  # of a lost project, the best first
     along: str | None = None  # the lost project whose move fixes this one as well
 
     @property
@@ -155,9 +154,23 @@ class Finding:
         return KINDS[self.kind].fails
 
     @property
-    def sure(self) -> Choice | None:
-        """The choice that needs no question."""
-        return next((choice for choice in self.choices if choice.sure), None)
+    def can_be_asked(self) -> bool:
+        """Whether somebody may know where it is now: there are signs, or sessions to be lost."""
+        return self.along is None and (bool(self.candidates) or self.kind == "orphan")
+
+    @property
+    def best(self) -> Candidate | None:
+        """The candidate with more for it than any other, and with more than a name."""
+        first = next(iter(self.candidates), None)
+        if first is None or first.confidence == "possible" or first.split:
+            return None
+        equal = [other for other in self.candidates if other.confidence == first.confidence]
+        return first if len(equal) == 1 else None
+
+    @property
+    def sure(self) -> Candidate | None:
+        """The one answer that needs no question."""
+        return self.best if self.best is not None and self.best.confidence == "certain" else None
 
 
 @dataclass(frozen=True)

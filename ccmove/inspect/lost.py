@@ -1,26 +1,31 @@
 """Projects whose folder is gone: what is kept for them, and where they may be now.
 
-The state itself may say where one went: a move of ours, or its conversations are kept for another
-path. The same repository, by remote or root commit, may also be another clone. Anything else only
-looks alike: the name, or a folder beside the old place that Claude Code does not know yet.
+Three things can tell. The state itself: a move of ours, or its conversations are kept for another
+path. The same repository, by remote or root commit. And the name, which only says "possible".
 
-A deleted project is not a moved one. A folder that had a life of its own while the project was
-still in use, or was cloned afterwards, is another one, whatever they have in common.
+A deleted project is not a moved one, and another clone of its repository is no proof: a folder
+that had a life of its own while the project was in use, or was cloned afterwards, is another one.
+That a folder's own reflog goes on through the time when the project was in use is proof enough.
 """
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import difflib
 import os
 import re
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from ccmove.claude.git import identity
-from ccmove.inspect.findings import Basis, Candidate, Choice, CommandLine, Finding
+from ccmove.claude.git import identity, reflog
+from ccmove.claude.naming import encode
+from ccmove.errors import CcmoveError
+from ccmove.inspect.findings import Basis, Candidate, CommandLine, Finding
 from ccmove.inspect.survey import Project, Survey, Tick, ancestors, folders_in
+from ccmove.inspect.turns import read_turns
 from ccmove.rewrite.pathmap import tail_below
 from ccmove.text import plural, readable_size
 
@@ -31,6 +36,7 @@ SEARCH_DEPTH = 6
 NEAR_DEPTH = 2
 COMMON = 20  # a name that so many folders have says nothing
 SIMILAR = 0.6  # two names, by difflib
+SAME_PLACE = "in the same place"
 DRIVES = ("/Volumes", "/media", "/mnt", "/run/media")
 SKIPPED = {"node_modules", "venv", "site-packages", "target", "dist", "build", "vendor"}
 PLACES = {
@@ -38,7 +44,7 @@ PLACES = {
     "prompts": "prompt",
     "config": "config entry",
     "values": "value in the config file",
-    "repository": "link of a repository",
+    "repository": "GitHub repo link",
     "plugins": "plugin",
     "jobs": "background job",
     "index": "index",
@@ -49,51 +55,66 @@ Sign = tuple[str, Basis, str]  # a folder, how much that says, and what
 
 
 class Finder:
-    """Looks for lost projects; with `roots=None` only where the state says that they are."""
+    """Looks for lost projects; with `roots=None` only where the state says that they are.
 
-    def __init__(self, survey: Survey, roots: Iterable[str] | None, tick: Tick | None) -> None:
+    `named` is a folder of which somebody says that it is the new place of one of them.
+    """
+
+    def __init__(
+        self,
+        survey: Survey,
+        roots: Iterable[str] | None = (),
+        tick: Tick | None = None,
+        named: str | None = None,
+    ) -> None:
         self.survey = survey
-        self.searches = roots is not None
         self.lost = {path: p for path, p in survey.by_path.items() if _is_lost(p)}
         self.homes: dict[str, tuple[Candidate, ...]] = {}  # of each lost project, best first
         self.along: dict[str, str] = {}  # the lost project that a nested one moves with
+        self.looked_in: list[str] = []
         self.cut_short: list[str] = []  # roots with more folders than we look at
+        self._searches = roots is not None
+        self._roots = [os.path.realpath(root) for root in roots or ()]
+        self._named = named
         self._identity = cache(identity)
         self._remotes: dict[str, dict[str, str]] = defaultdict(dict)  # of a path, by lower case
         for name, paths in survey.lists.repositories.items():
             for path in paths:
                 self._remotes[path][name.lower()] = name
-        self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
-        self._new_in: dict[str, list[str]] = defaultdict(list)  # folder -> what nobody knows in it
         self._checkouts: dict[str, bool] = {}  # every folder that was looked at: is it one?
+        self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
+        self._look_around()
         self._by_name: dict[str, list[str]] = defaultdict(list)
-        self._look_around(roots or ())
+        self._new_in: dict[str, list[str]] = defaultdict(list)  # folder -> what nobody knows in it
+        in_use = {f for p in survey.projects if p.path and p.exists for f in ancestors(p.path)}
+        for folder in self._checkouts:
+            self._by_name[os.path.basename(folder).lower()].append(folder)
+            if folder not in in_use or folder == named:
+                self._new_in[os.path.dirname(folder)].append(folder)
         for number, path in enumerate(self.lost):  # sorted: those around come before
             if tick:
                 tick(number, len(self.lost))
-            self.homes[path] = self._candidates(path)
+            self.homes[path] = self.candidates(path)
+        self._doubt_rivals()
 
-    def _look_around(self, roots: Iterable[str]) -> None:
+    def _look_around(self) -> None:
         """Where we were told to look, and where each lost project was."""
         look_below = cache(self._look_below)
-        for root in roots:
-            look_below(os.path.realpath(root), SEARCH_DEPTH)
-        for path in self.lost if self.searches else ():
-            near, gone = _nearest_folder(path)
+        if self._named is not None:
+            look_below(self._named, 0)
+        for root in self._roots:
+            look_below(root, SEARCH_DEPTH)
+        for path in self.lost if self._searches else ():
+            near, gone = nearest_folder(path)
             self._gone_from[near].add(gone)
             if near != "/":
                 look_below(near, NEAR_DEPTH)
             if near.count("/") > 2:
                 look_below(os.path.dirname(near), NEAR_DEPTH)
-        known = [path for path, project in self.survey.by_path.items() if project.exists]
-        in_use = {folder for path in known for folder in ancestors(path)}
-        for folder in self._checkouts:
-            self._by_name[os.path.basename(folder).lower()].append(folder)
-            if folder not in in_use:
-                self._new_in[os.path.dirname(folder)].append(folder)
 
     def _look_below(self, root: str, depth: int) -> None:
         """Bounded in depth and number, on one disk; what is inside a repository is a part of it."""
+        self.looked_in.append(root)
         waiting = [(root, 0)]
         for number, (folder, level) in enumerate(waiting):
             if number >= MOST_FOLDERS:
@@ -106,17 +127,18 @@ class Finder:
 
     # -- evidence ----------------------------------------------------------------------------------
 
-    def _candidates(self, path: str) -> tuple[Candidate, ...]:
+    def candidates(self, path: str) -> tuple[Candidate, ...]:
+        """Where the project at a path that is gone may be now, the best first."""
         found: dict[str, Candidate] = {}
         for new, basis, sign in self._signs(path):
-            candidate = found.setdefault(new, Candidate(new))
-            candidate.basis = min(basis, candidate.basis)
-            candidate.evidence.append(sign)
+            candidate = found.setdefault(new, Candidate(new, basis))
+            if candidate.basis == basis:  # the best comes first, and the rest adds nothing to it
+                candidate.evidence.append(sign)
         candidates = [candidate for candidate in found.values() if self._may_be(path, candidate)]
         for candidate in candidates:
-            if candidate.path not in self.survey.former.get(path, ()):
-                candidate.against += self._against(path, candidate.path)
-        candidates.sort(key=lambda c: (c.confidence, bool(c.against), -len(c.evidence), c.path))
+            if candidate.basis is not Basis.STATED:
+                self._weigh(path, candidate)
+        candidates.sort(key=lambda c: (c.path != self._named, c.rank, -len(c.evidence), c.path))
         return tuple(candidates[:MOST_CANDIDATES])
 
     def _may_be(self, path: str, candidate: Candidate) -> bool:
@@ -125,7 +147,7 @@ class Finder:
         if new in ("/", path) or tail_below(str(self.survey.layout.home), new) is not None:
             return False
         is_other = self._remotes[path] and self._checkouts.get(new) and self._identity(new).remotes
-        return candidate.basis < Basis.ALIKE or not is_other
+        return candidate.basis < Basis.NAME or not is_other
 
     def _signs(self, path: str) -> Iterator[Sign]:
         stated = self.survey.former.get(path, {})
@@ -134,15 +156,15 @@ class Finder:
         if around is not None and not stated:
             best = self.homes[around][0]
             new = best.path + path[len(around) :]
-            if os.path.isdir(new) or best.settles:
+            if os.path.isdir(new) or best.confidence != "possible":
                 self.along[path] = around
             if os.path.isdir(new):
-                basis = Basis.STATED if best.settles else Basis.ALIKE
-                yield new, basis, f"it lies in {around}, which may be {best.path} now"
+                basis = Basis.NAME if best.confidence == "possible" else Basis.STATED
+                yield new, basis, f"inside {around}, probably now {best.path}"
                 return
-        if self.searches:
+        if self._searches:
             yield from self._same_repository(path)
-            yield from self._looks_alike(path)
+            yield from self._same_name(path)
 
     def _same_repository(self, path: str) -> Iterator[Sign]:
         remotes = self._remotes[path]
@@ -152,64 +174,110 @@ class Finder:
         for folder in checkouts[:MOST_ASKED] if remotes else ():
             there = self._identity(folder)
             for remote in sorted(there.remotes & set(remotes)):
-                yield folder, Basis.SAME_REPOSITORY, f"the same remote, {remotes[remote]}"
+                yield folder, Basis.SAME_REPOSITORY, f"same remote, {remotes[remote]}"
             if there.roots & roots:
-                yield folder, Basis.SAME_REPOSITORY, "the same root commit"
+                yield folder, Basis.SAME_REPOSITORY, "same root commit"
 
-    def _looks_alike(self, path: str) -> Iterator[Sign]:
+    def _same_name(self, path: str) -> Iterator[Sign]:
         """The same name anywhere; and new folders where the project, or one above it, was."""
         same = self._by_name.get(os.path.basename(path).lower(), [])
         for folder in same if len(same) <= COMMON else ():
-            yield folder, Basis.ALIKE, "the same folder name"
-        near, gone = _nearest_folder(path)
+            yield folder, Basis.NAME, "same folder name"
+        near, gone = nearest_folder(path)
         tail = path[len(gone) :]
         new = [f for f in self._new_in[near] if not tail or os.path.isdir(f + tail)]
+        is_only = len(new) == 1 and len(self._gone_from[near]) == 1
         for folder in new:
+            known = self.survey.by_path.get(folder)
             if _are_similar(os.path.basename(gone), os.path.basename(folder)):
-                yield folder + tail, Basis.ALIKE, "a similar name in the same place"
+                yield folder + tail, Basis.NAME, "a similar name in the same place"
             elif tail:
-                yield folder + tail, Basis.ALIKE, f"{tail[1:]} is in {folder}"
-        if len(new) == 1 and len(self._gone_from[near]) == 1:
-            yield new[0] + tail, Basis.ALIKE, "the only folder there that Claude Code does not know"
+                yield folder + tail, Basis.NAME, f"{tail[1:]} is in {folder}"
+            elif known is not None and known.sessions:
+                continue
+            elif is_only:
+                yield folder, Basis.NAME, "the only folder there that Claude Code does not know"
+            elif folder == self._named:
+                yield folder, Basis.NAME, SAME_PLACE
 
-    def _against(self, path: str, new: str) -> Iterator[str]:
-        """Signs that the folder led a life of its own while the project was in use."""
-        known = self.survey.by_path.get(new)
+    def _weigh(self, path: str, candidate: Candidate) -> None:
+        """What the folder's own past says: a life of its own while the project was in use?"""
+        new, known = candidate.path, self.survey.by_path.get(candidate.path)
         first = known.first_used if known is not None else None
-        last = self.lost[path].last_used
-        if last is None:
-            if first is not None:
-                yield "it has conversations of its own, and nothing tells when the other was in use"
+        lost = [self.lost[path]] if path in self.lost else self.at_or_below(path)
+        last = max((project.last_used or 0 for project in lost), default=0)
+        log = reflog(new) if candidate.basis is Basis.SAME_REPOSITORY else []
+        if first is not None and not last:  # nothing tells when the project was in use
+            reason = "it has conversations of its own"
         elif first is not None and first < last:
-            yield "it had conversations of its own while the project was still in use"
-        elif last < time.time_ns() and _moved_at(path, new) < last:
-            yield "it has been where it is since before the project was last used"
-        elif _cloned_at(new) > last:
-            yield "it was cloned after the project was last used"
+            reason = "it had conversations of its own while the project was still in use"
+        elif _moved_at(path, new) < last < time.time_ns():
+            reason = "it has been where it is since before the project was last used"
+        elif last and _cloned_at(new, log) > last:
+            reason = "it was cloned after the project was last used"
+        else:
+            begun = self._first_turn(path)
+            done = [moment for moment, what in log if not what.startswith("clone:")]
+            if any(begun < moment <= last for moment in done):
+                candidate.is_proven = True
+                candidate.evidence.append("its reflog has entries of that time")
+            return
+        candidate.against.append(reason)
+
+    def _first_turn(self, path: str) -> int:
+        """When the first conversation of a project began, in ns; now, when that is not known."""
+        begun = time.time()
+        for name in self.lost[path].directories if path in self.lost else ():
+            directory = self.survey.directory_by_name[name]
+            for item in directory.sessions_of(path)[:1]:
+                with contextlib.suppress(CcmoveError, OSError, ValueError):
+                    first = read_turns(directory.path / item.name).first
+                    begun = min(begun, datetime.datetime.fromisoformat(first).timestamp())
+        return int(begun * 1e9)
+
+    def _doubt_rivals(self) -> None:
+        """One checkout is not two projects at once: between them the repository can't decide."""
+        found = [(path, c) for path, candidates in self.homes.items() for c in candidates]
+        by_git = [(path, c) for path, c in found if c.basis is Basis.SAME_REPOSITORY]
+        for path, candidate in by_git:
+            rivals = [other for other, c in by_git if c.path == candidate.path and other != path]
+            used = [rival for rival in rivals if self.lost[rival].sessions]
+            candidate.against += [f"it may as well be {rival}" for rival in used[:1]]
+
+    def at_or_below(self, path: str) -> list[Project]:
+        """The lost projects at a path and below it."""
+        return [p for lost, p in self.lost.items() if tail_below(lost, path) is not None]
 
     # -- what is said about it ---------------------------------------------------------------------
 
-    def findings(self, command: CommandLine) -> Iterator[Finding]:
-        """One for each lost project."""
-        claimed = Counter(c.path for found in self.homes.values() for c in found if c.settles)
+    def findings(self, command: CommandLine, split: Iterable[str]) -> Iterator[Finding]:
+        """One for each lost project; `split` are sessions of which no file has all."""
+        places = {session: self.survey.places_of_sessions[session] for session in split}
         for path, project in self.lost.items():
-            candidates, parent = self.homes[path], self.along.get(path)
+            candidates = self.homes[path]
             kind = "stale-entries" if path not in self.survey.former else "moved-entries"
             kind = "orphan" if project.sessions or "memory" in project.kept else kind
-            living = None if any(c.settles for c in candidates) else self._living_around(path)
-            if living and living not in [c.path for c in candidates]:
+            known = [c.path for c in candidates]
+            is_placed = any(c.confidence != "possible" for c in candidates)
+            living = None if is_placed else self._living_around(path)
+            if living and living not in known:
                 candidates += (Candidate(living, evidence=["it was a part of it"]),)
-            new = candidates[0].path if candidates else "NEW"
+            for candidate in candidates:
+                both = {encode(candidate.path), *project.directories}
+                met = (s for s, names in places.items() if len(both.intersection(names)) > 1)
+                candidate.split = next(met, "")
+            home = str(self.survey.layout.home)
+            search = command("doctor", "--search", home, path)
+            is_searched = candidates or path in self.along or home in self._roots
             yield Finding(
                 "removed-subfolder" if living else kind,
                 path,
-                _described(project),
-                command("doctor", "--fix", parent) if parent else command(path, new),
-                details=_not_connected(path),
-                names=project.directories,
-                candidates=candidates,
-                choices=() if parent else tuple(_choices(path, candidates, claimed)),
-                along=parent,
+                described(project),
+                "" if is_searched else search if self._searches else command("doctor", path),
+                _not_connected(path),
+                (*project.directories, *known),
+                candidates,
+                self.along.get(path),
             )
 
     def _living_around(self, path: str) -> str | None:
@@ -231,7 +299,7 @@ def _is_lost(project: Project) -> bool:
     return project.is_missing and bool(left)
 
 
-def _described(project: Project) -> str:
+def described(project: Project) -> str:
     """What is kept of a project, in words."""
     parts = [plural(project.sessions, "session")] if project.sessions else []
     parts += [readable_size(project.size)] if project.size else []
@@ -239,27 +307,14 @@ def _described(project: Project) -> str:
     return ", ".join(parts) or "nothing but its name"
 
 
-def _choices(
-    path: str, candidates: tuple[Candidate, ...], claimed: Counter[str]
-) -> Iterator[Choice]:
-    """Sure is a folder that alone has evidence which settles it, and for no other project."""
-    settling = [candidate for candidate in candidates if candidate.settles]
-    stated = [candidate for candidate in settling if candidate.basis is Basis.STATED]
-    for candidate in candidates:
-        is_alone = (stated or settling) == [candidate]
-        sure = is_alone and (candidate in stated or claimed[candidate.path] == 1)
-        label = f"it is {candidate.path} now ({candidate.confidence})"
-        yield Choice(label, move=(path, candidate.path), sure=sure)
-
-
 def _not_connected(path: str) -> tuple[str, ...]:
     """A drive that is not connected is not a deleted folder."""
-    near, _ = _nearest_folder(path)
+    near, _ = nearest_folder(path)
     is_drive = near in DRIVES or os.path.dirname(near) in ("/media", "/run/media")
     return (f"nothing is left of it below {near}: is a drive not connected?",) if is_drive else ()
 
 
-def _nearest_folder(path: str) -> tuple[str, str]:
+def nearest_folder(path: str) -> tuple[str, str]:
     """The deepest folder above `path` that exists, and what is gone from it."""
     near = next((folder for folder in ancestors(path) if os.path.isdir(folder)), "/")
     end = path.find("/", len(near.rstrip("/")) + 1)
@@ -283,8 +338,10 @@ def _moved_at(path: str, new: str) -> int:
     return max((os.stat(f).st_ctime_ns for f in own if os.path.exists(f)), default=0)
 
 
-def _cloned_at(folder: str) -> int:
+def _cloned_at(folder: str, log: list[tuple[int, str]]) -> int:
     """When git made its directory there, in ns: some of what is in it is never written again."""
+    if log and log[0][1].startswith("clone:"):
+        return log[0][0]
     git = os.path.join(folder, ".git")
     try:
         return min(os.lstat(os.path.join(git, name)).st_mtime_ns for name in os.listdir(git))

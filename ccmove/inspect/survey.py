@@ -69,9 +69,10 @@ class Directory:
         return self.case.items_of(path)
 
     def sessions_of(self, path: str | None) -> list[Item]:
-        """Conversations of their own; `agent-*.jsonl` beside one is a part of it."""
+        """Conversations, the oldest first; `agent-*.jsonl` beside one is a part of it."""
         items = self.items_of(path)
-        return [i for i in items if i.is_transcript and not i.name.startswith("agent-")]
+        found = [i for i in items if i.is_transcript and not i.name.startswith("agent-")]
+        return sorted(found, key=lambda item: self.amounts[item.name].newest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +157,8 @@ class Survey:
     def _find_former(self) -> dict[str, dict[str, str]]:
         """Where gone paths are now, with how that is known: by our own moves, and by sessions.
 
-        A single session can be taken elsewhere by the client's own `/cd`. So where the project
-        still has sessions of its own, one that is elsewhere says nothing about the rest.
+        A single session can be taken elsewhere by the client's own `/cd`. So one that is elsewhere
+        says nothing where the project has others at home, or the other place had some before.
         """
         told: list[tuple[str, str, str]] = []
         for backup in self.backups:
@@ -167,10 +168,12 @@ class Survey:
                     told.append((old, new, "ccmove moved it there"))
         at_home = {owner for d in self.directories for owner in d.case.owner_of.values()}
         for directory in self.directories:
-            if len(directory.claims) == 1:
-                for old in directory.named_elsewhere - at_home:
-                    how = "its conversations are kept for that path now"
-                    told.append((old, directory.claims[0], how))
+            came = directory.named_elsewhere - at_home
+            for item in directory.sessions_of(None) if len(directory.claims) == 1 else ():
+                if item.path not in came:
+                    break
+                how = "its conversations are kept for that path now"
+                told.append((str(item.path), directory.claims[0], how))
         former: dict[str, dict[str, str]] = {}
         exists = self._evidence.exists
         for old, new, how in told:

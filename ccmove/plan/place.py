@@ -18,8 +18,8 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Document, ignores_case, read_document
-from ccmove.claude.state import ALIASES, INDEX, MEMORY
-from ccmove.errors import RefusedError, StaleLookError, again
+from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
+from ccmove.errors import RefusedError, StaleLookError, again, run
 from ccmove.plan.model import PARKED, Write
 from ccmove.plan.tree import Tree, ends_of
 from ccmove.rewrite import index, other
@@ -205,9 +205,13 @@ def refuse_conflicts(placer: Placer) -> None:
         return
     listed = [f"{source}  differs from  {target}" for source, target in placer.conflicts]
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
+    what = f"files of the same name differ: {placer.conflicts[0][0]}{more}"
+    split = [path.stem for path, _ in placer.conflicts if SESSION_ID.fullmatch(path.stem)]
+    if split:  # to keep one of the two would discard turns of a conversation
+        see = run("ccmove", "doctor", split[0], text="one conversation in two files: see it with")
+        raise RefusedError(what, see, details=listed)
     raise RefusedError(
-        f"files of the same name differ: {placer.conflicts[0][0]}{more}; what loses would stay in "
-        "the backup",
+        f"{what}; what loses would stay in the backup",
         again("to keep those of the new path", ["--on-conflict", "keep-new"]),
         again("to keep those of the old path", ["--on-conflict", "keep-old"]),
         details=listed,

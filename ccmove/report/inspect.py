@@ -13,7 +13,7 @@ from typing import Any
 
 from ccmove.claude.layout import Layout
 from ccmove.inspect.backups import Row
-from ccmove.inspect.findings import KINDS, Examination, Finding
+from ccmove.inspect.findings import KINDS, Candidate, Examination, Finding
 from ccmove.inspect.survey import Project
 from ccmove.report.console import Line, Piece, Printer, more
 from ccmove.report.move import nothing_changed, result_lines
@@ -188,14 +188,14 @@ def show_examination(examination: Examination, printer: Printer) -> None:
     number = ("title", f"{plural(len(findings), 'finding')}.")
     lines = [*_by_kind(findings, printer), *_notes(examination.notes)]
     lines.append([number if findings else ("good", "Nothing is wrong."), ("", looked)])
-    if any(finding.choices for finding in findings):
+    if any(finding.can_be_asked for finding in findings):
         lines.append([("", "Fix them one by one: "), printer.command("doctor", "--fix")])
     record = _record(
         "examined",
         examination.survey.layout,
         projects=len(projects),
         counts=Counter(finding.kind for finding in findings),
-        findings=[_finding(finding) for finding in findings],
+        findings=[_finding(finding, printer) for finding in findings],
         warnings=list(examination.notes),
     )
     printer.answer(lines, record)
@@ -208,20 +208,15 @@ def _notes(notes: Iterable[str]) -> Iterator[Line]:
 def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
     for kind, group in groupby(findings, key=lambda finding: finding.kind):
         members = list(group)
-        yield from _heading(kind, f" ({len(members)})")
+        yield [("title", f"{KINDS[kind].title} ({len(members)})")]
+        yield [("", f"  {KINDS[kind].means}")]
         shown = printer.first(members, MOST_FINDINGS)
         for finding in shown:
             yield from _about(finding)
-            candidates = [] if finding.along is not None else finding.candidates
-            doubt = bool(candidates) and candidates[0].confidence == "possible"
-            command = ("command", finding.command)
-            yield [("title", "    -> "), ("", "if so: " if doubt else ""), command]
+            yield from _places(finding, printer)
+            if finding.command:
+                yield [("title", "    -> "), ("command", finding.command)]
         yield from [*more(len(members) - len(shown)), []]
-
-
-def _heading(kind: str, number: str = "") -> Iterator[Line]:
-    yield [("title", KINDS[kind].title + number)]
-    yield [("", f"  {KINDS[kind].means}")]
 
 
 def _about(finding: Finding) -> Iterator[Line]:
@@ -233,21 +228,45 @@ def _about(finding: Finding) -> Iterator[Line]:
         yield [("", f"    … and {len(finding.details) - MOST_DETAILS} more")]
     if finding.along is not None:
         yield [("", f"    moves together with {finding.along}")]
-    for candidate in finding.candidates:
-        style = {"certain": "good", "likely": "title"}.get(candidate.confidence, "")
-        yield [(style, f"    {candidate.confidence}: "), ("", candidate.path)]
-        yield [("", f"      {'; '.join(candidate.evidence)}")]
-        if candidate.against:
-            yield [("note", "      but "), ("", "; ".join(candidate.against))]
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _places(finding: Finding, printer: Printer) -> Iterator[Line]:
+    """Where a lost project may be now, with the command for each place."""
+    for candidate in () if finding.along is not None else finding.candidates:
+        yield from candidate_lines(candidate)
+        doubt = "if so: " if candidate.confidence == "possible" else ""
+        doubt = "first see: " if candidate.split else doubt
+        yield [("title", "      -> "), ("", doubt), _next(finding, candidate, printer)]
+
+
+def _next(finding: Finding, candidate: Candidate, printer: Printer) -> Piece:
+    """The move; or, where it would be refused, what is in its way."""
+    if candidate.split:
+        return printer.command("doctor", candidate.split)
+    return printer.command(finding.subject, candidate.path)
+
+
+def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]:
+    """A folder, how sure it is, and why."""
+    style = {"certain": "good", "likely": "title"}.get(candidate.confidence, "")
+    yield [("", start), (style, f"{candidate.confidence}: "), ("", candidate.path)]
+    yield [("", f"      {'; '.join(candidate.evidence)}")]
+    if candidate.against:
+        yield [("note", "      but "), ("", "; ".join(candidate.against))]
+
+
+def _finding(finding: Finding, printer: Printer) -> dict[str, Any]:
     candidates = [
-        _values(candidate, "path", "confidence", "evidence", "against")
+        {
+            **_values(candidate, "path", "confidence", "evidence", "against"),
+            "command": _next(finding, candidate, printer)[1],
+        }
         for candidate in finding.candidates
     ]
+    only = [row["command"] for row in candidates] if finding.along is None else []
     return {
-        **_values(finding, "kind", "subject", "what", "command", "details"),
+        **_values(finding, "kind", "subject", "what", "details"),
+        "command": only[0] if len(only) == 1 or finding.best else finding.command,
         "means": KINDS[finding.kind].means,
         "goes_along_with": finding.along,
         "candidates": candidates,
@@ -258,43 +277,32 @@ def _finding(finding: Finding) -> dict[str, Any]:
 # -- doctor --fix ----------------------------------------------------------------------------------
 
 
-def show_question(finding: Finding, printer: Printer, explain: bool) -> None:
-    """One finding on standard error, before somebody is asked about it."""
-    heading = _heading(finding.kind) if explain else ()
-    printer.on_stderr().lines([*heading, *_about(finding)])
-
-
 def show_repair(repair: Repair, printer: Printer) -> None:
     """What was fixed and what is left; last, how to undo it."""
-    printer.answer(_repair_lines(repair, printer), _repair(repair, printer.config_dir))
+    printer.answer(_repair_lines(repair, printer), _repair(repair, printer))
 
 
 def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
     if repair.recovered:
         yield [("good", repair.recovered)]
-    for finding, choice in repair.chosen:
-        yield [("good", "  * "), ("", finding.subject)]
-        yield [("", f"      {choice.label}")]
-    if repair.pruned:
-        yield [("", f"{plural(repair.pruned, 'backup')} removed.")]
     yield from _notes(repair.notes)
     if repair.left:
         number = plural(len(repair.left), "finding")
-        yield [("title", f"{number} left."), ("", " See: "), ("command", repair.look)]
+        yield [("title", f"{number} left."), ("", " See: "), printer.command("doctor")]
     if repair.result is not None:
         yield from result_lines(repair.result, printer)
-    elif not repair.chosen:
+    elif not repair.recovered:
         yield [("title", "Nothing was changed.")]
 
 
-def _repair(repair: Repair, config_dir: str | None) -> dict[str, Any]:
+def _repair(repair: Repair, printer: Printer) -> dict[str, Any]:
     return _record(
         repair.result.status if repair.result else "nothing",
         repair.layout,
-        **_values(repair, "backup", "recovered", "pruned"),
-        fixed=[{**_finding(finding), "how": choice.label} for finding, choice in repair.chosen],
-        left=[_finding(finding) for finding in repair.left],
-        result=repair.result.to_json(config_dir) if repair.result else None,
+        **_values(repair, "backup", "recovered"),
+        fixed=[{**_finding(finding, printer), "new": new} for finding, new in repair.chosen],
+        left=[_finding(finding, printer) for finding in repair.left],
+        result=repair.result.to_json(printer.config_dir) if repair.result else None,
         warnings=list(repair.notes),
     )
 
@@ -318,7 +326,7 @@ def show_verification(checked: Verification, printer: Printer) -> None:
         "failed" if wrong else "verified",
         checked.layout,
         paths=list(checked.paths),
-        failures=[_finding(finding) for finding in checked.failures],
-        notes=[_finding(finding) for finding in checked.notes],
+        failures=[_finding(finding, printer) for finding in checked.failures],
+        notes=[_finding(finding, printer) for finding in checked.notes],
     )
     printer.answer(lines, record)

@@ -10,7 +10,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.state import Problem
 from ccmove.errors import Hint, in_one_line, in_words
 from ccmove.inspect.backups import Row
-from ccmove.inspect.findings import Choice, Finding
+from ccmove.inspect.findings import Finding
 from ccmove.inspect.survey import Project
 from ccmove.plan.model import Operation, Plan, Write, WriteHistory
 from ccmove.rewrite.compare import compare
@@ -169,13 +169,11 @@ class Repair:
     """What was chosen and done, and what is left."""
 
     layout: Layout
-    chosen: tuple[tuple[Finding, Choice], ...] = ()
+    chosen: tuple[tuple[Finding, str], ...] = ()  # with the new path of each
     left: tuple[Finding, ...] = ()
     result: Result | None = None  # of the one transaction
     recovered: str | None = None
-    pruned: int = 0
     notes: tuple[str, ...] = ()
-    look: str = "ccmove doctor"  # shows what is left
 
     @property
     def backup(self) -> str | None:
@@ -183,5 +181,5 @@ class Repair:
 
     @property
     def exit_code(self) -> int:
-        """As of `ccmove doctor`: 1 while something is left to be mended."""
+        """As of `ccmove doctor`: 1 while something is left to be fixed."""
         return 1 if self.left else 0

@@ -163,16 +163,24 @@ def test_lines_in_the_clients_form_are_taken_for_json_exactly_when_they_are(
 def test_all_files_in_each_others_way_are_counted_and_both_ways_out_are_named(
     ready: StateBuilder,
 ) -> None:
-    session = ready.add_session("my-app", text="one")
-    ready.add_session("new", session_id=session, text="another")
     for name, text in (("my-app", "a"), ("new", "b")):
-        for number in range(2):
+        ready.add_session(name, text=text)
+        for number in range(3):
             (directory(ready, name) / f"{number}.txt").write_text(text)
     report = moved(ready, code=4)
     assert len(report["details"]) == 3
     assert " and 2 more" in report["error"]
     for choice in ("keep-new", "keep-old"):
         assert f"--on-conflict {choice}" in report["hint"]
+
+
+def test_no_hint_discards_a_part_of_a_conversation_that_is_in_two_files(
+    ready: StateBuilder,
+) -> None:
+    session = ready.add_session("my-app", text="one")
+    ready.add_session("new", session_id=session, text="another")
+    report = moved(ready, code=4)
+    assert report["hint"].endswith(f"ccmove doctor {session}")
 
 
 def test_who_holds_our_lock_by_filelock_keeps_us_out(ready: StateBuilder) -> None:

@@ -44,6 +44,7 @@ class Candidate:
     confidence: str
     evidence: list[str]
     against: list[str]
+    command: str
 
 
 @dataclass(frozen=True)
@@ -81,21 +82,31 @@ def examine(state: StateBuilder) -> Examine:
     return look
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder: Path, *arguments: str, at: int | None = None) -> str:
     """Run git in a folder, as nobody in particular and with nobody's settings."""
     who = ("-c", "user.name=dev", "-c", "user.email=dev@example.invalid")
     command = ["git", "-C", str(folder), *who, "-c", "init.defaultBranch=main", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    date = {} if at is None else {"GIT_COMMITTER_DATE": f"@{at} +0000"}
+    env = {**os.environ, **date}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
     return done.stdout.strip()
 
 
-def make_repo(folder: Path, remote: str | None = None, *, commit: bool = False) -> Path:
+def make_repo(
+    folder: Path, remote: str | None = None, *, commit: bool = False, at: int | None = None
+) -> Path:
     """A git repository that was made long ago, with a remote or a commit when asked for."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "-q")
     if remote is not None:
         git(folder, "remote", "add", "origin", f"git@github.com:{remote}.git")
-    if commit:
-        git(folder, "commit", "-q", "--allow-empty", "-m", f"begin {folder.name}")
+    if commit or at is not None:
+        git(folder, "commit", "-q", "--allow-empty", "-m", f"begin {folder.name}", at=at)
     os.utime(folder / ".git" / "description", (LONG_AGO, LONG_AGO))
     return folder
+
+
+def moved_repo(state: StateBuilder, old: str, new: str) -> None:
+    """A repository that was renamed: there are commits of the time when its sessions went on."""
+    handle = state.project(old, index=True, repo=f"acme/{old}")
+    make_repo(state.code / new, f"acme/{old}", at=int(handle.transcripts[0].stat().st_mtime))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,9 @@ import pytest
 from ccmove import text as shell_words
 from ccmove.inspect.findings import KINDS
 from ccmove.report.console import Printer
-from tests.inspect.conftest import Examine, interrupted_move, make_repo, run_ccmove
+from ccmove.text import plural
+from tests.inspect.conftest import Examine, interrupted_move, make_repo, moved_repo, run_ccmove
+from tests.support.run import run_child
 from tests.support.state import StateBuilder, encoded_name
 
 
@@ -48,8 +53,10 @@ def test_every_finding_says_what_it_means_and_what_to_type(state: StateBuilder) 
     state.project("gone")
     done = run_ccmove("doctor", state=state)
     assert KINDS["orphan"].means in done.out
-    assert f"-> ccmove {state.code}/gone NEW" in done.out
-    assert done.out.endswith("1 finding. Looked at 4 projects, 8 sessions.\n")
+    assert f"-> ccmove doctor --search {state.home} {state.code}/gone\n" in done.out
+    assert done.out.endswith(
+        "1 finding. Looked at 4 projects, 8 sessions.\nFix them one by one: ccmove doctor --fix\n"
+    )
 
 
 # -- lost projects -----------------------------------------------------------------------------
@@ -182,7 +189,7 @@ def test_nested_projects_go_along_with_the_one_they_lie_in(
     first, second = examine("orphan")
     assert (first.goes_along_with, second.goes_along_with) == (None, str(state.code / "old"))
     assert second.subject == nested.path
-    assert second.command == f"ccmove doctor --fix {state.code}/old"
+    assert second.command == ""
 
 
 # -- directories -------------------------------------------------------------------------------
@@ -199,18 +206,6 @@ def test_a_directory_shared_by_two_paths_is_named_with_both(
         f"{state.code}/my-app: 2 sessions",
         f"{state.code}/my_app: 1 session",
     ]
-
-
-def test_the_command_for_a_shared_directory_parts_the_two(
-    state: StateBuilder, examine: Examine
-) -> None:
-    state.project("my-app", make_folder=True)
-    state.project("my_app", make_folder=True)
-    (finding,) = examine()
-    words = finding.command.replace("NEW", f"{state.code}/other").split()
-    assert words[:2] == ["ccmove", "--move-folder"]
-    assert run_ccmove(*words[1:], state=state).exit == 0
-    assert examine() == []
 
 
 def test_a_stale_entry_of_the_same_name_shares_nothing(
@@ -254,35 +249,86 @@ def test_folders_of_sessions_and_memory_are_not_nested_projects(
     assert examine() == []
 
 
-def test_a_session_in_two_directories_is_found_once(state: StateBuilder, examine: Examine) -> None:
+def test_a_copy_of_a_session_is_found_once_and_can_be_renamed(
+    state: StateBuilder, examine: Examine
+) -> None:
     one = state.project("one", subagents=False, make_folder=True)
     two = state.project("two", subagents=False, make_folder=True)
     shutil.copy2(one.transcripts[0], two.directory)
     (finding,) = examine()
     assert (finding.kind, finding.subject) == ("duplicate-session", one.sessions[0])
-    assert finding.what == "the same bytes"
-    assert finding.command == f"rm -i {two.directory / one.transcripts[0].name}"
+    assert finding.what == "both are the same"
+    copy = two.directory / one.transcripts[0].name
+    assert finding.command == f"mv -n {copy} {copy}.copy"
+    subprocess.run(["sh", "-c", finding.command], check=True)
+    assert examine() == []
 
 
-def test_of_two_copies_the_one_that_goes_on_is_kept(state: StateBuilder, examine: Examine) -> None:
+def test_of_two_copies_the_one_that_goes_on_keeps_its_name(
+    state: StateBuilder, examine: Examine
+) -> None:
     one = state.project("one", subagents=False, make_folder=True)
     two = state.project("two", subagents=False, make_folder=True)
     copy = two.directory / one.transcripts[0].name
     copy.write_bytes(one.transcripts[0].read_bytes() + b'{"type":"user"}\n')
     (finding,) = examine()
-    assert finding.what == "one goes on"
-    assert finding.command == f"rm -i {one.transcripts[0]}"
+    assert (finding.kind, finding.what) == ("duplicate-session", "the first has more")
+    assert finding.command == f"mv -n {one.transcripts[0]} {one.transcripts[0]}.copy"
 
 
-def test_two_conversations_of_one_id_are_left_to_the_user(
+def split(state: StateBuilder, common: int) -> tuple[Path, Path]:
+    """A session that went on at the old path after the move; both files begin alike."""
+    old = state.project("old", sessions=1, subagents=False)
+    (state.code / "new").mkdir()
+    assert run_ccmove(old.path, f"{state.code}/new", state=state).exit == 0
+    moved = state.projects / encoded_name(f"{state.code}/new") / old.transcripts[0].name
+    lines = moved.read_text().splitlines(keepends=True)
+    later = {"type": "user", "timestamp": "2026-11-17T10:11:12.131Z", "cwd": old.path}
+    old.directory.mkdir(exist_ok=True)
+    old.transcripts[0].write_text("".join(lines[:common]) + json.dumps(later) + "\n")
+    return moved, old.transcripts[0]
+
+
+@pytest.mark.parametrize(
+    ("common", "what"),
+    [
+        (0, "they have no beginning in common"),
+        (3, "both begin with the same 3 lines, then differ"),
+    ],
+)
+def test_a_split_conversation_is_told_turn_by_turn_and_no_hint_discards_a_part(
+    state: StateBuilder, examine: Examine, common: int, what: str
+) -> None:
+    moved, stayed = split(state, common)
+    (finding,) = examine("split-session")
+    assert (finding.subject, finding.what) == (moved.stem, what)
+    first, *_, last = re.findall(r'"timestamp":"([^"]*)"', moved.read_text())
+    assert f"{moved}: 5 lines, {first} to {last}" in finding.details
+    begin = first if common else "2026-11-17T10:11:12.131Z"
+    there = f"{stayed}: {plural(common + 1, 'line')}, {begin} to 2026-11-17T10:11:12.131Z"
+    assert there in finding.details
+    assert finding.command.startswith("ls -l ")
+    done = run_ccmove("doctor", moved.stem, state=state)
+    assert done.exit == 1
+    for harmful in ("rm ", "keep-new", "keep-old", "mv "):
+        assert harmful not in done.out
+
+
+def test_a_move_that_a_split_conversation_would_stop_is_not_offered(
     state: StateBuilder, examine: Examine
 ) -> None:
-    one = state.project("one", subagents=False, make_folder=True)
-    two = state.project("two", subagents=False, make_folder=True)
-    state.add_session("two", session_id=one.sessions[0], directory=two.directory, text="other")
-    (finding,) = examine()
-    assert finding.what == "different conversations"
-    assert finding.command.startswith("ls -l ")
+    moved, stayed = split(state, 0)
+    (lost,) = examine("orphan")
+    assert lost.command == f"ccmove doctor {moved.stem}"
+    assert not lost.unambiguous
+    done = run_ccmove("doctor", state=state)
+    assert f"-> first see: ccmove doctor {moved.stem}" in done.out
+    done = run_ccmove(f"{state.code}/old", f"{state.code}/new", state=state)
+    assert done.exit == 4
+    assert f"ccmove doctor {moved.stem}" in done.err
+    assert "keep-" not in done.err
+    assert moved.exists()
+    assert stayed.exists()
 
 
 def test_agent_files_of_one_name_are_no_duplicate_sessions(
@@ -346,18 +392,36 @@ def test_a_known_name_is_not_unknown(state: StateBuilder, examine: Examine) -> N
     assert examine() == []
 
 
-def test_the_command_for_an_unknown_name_moves_the_directory(
+def test_a_directory_that_names_no_path_can_be_moved_as_it_is_said(
     state: StateBuilder, examine: Examine
 ) -> None:
     memory = state.projects / "-home-dev-nobody" / "memory" / "MEMORY.md"
     memory.parent.mkdir(parents=True)
     memory.write_text("x")
     (finding,) = examine("unknown-name")
+    assert finding.details == [
+        "if you know its folder: --skip-path-check, with /home/dev/nobody as the old path"
+    ]
     target = state.code / "found"
     target.mkdir()
-    words = [str(target) if word == "NEW" else word for word in finding.command.split()]
-    assert run_ccmove(*words[1:], state=state).exit == 0
+    words = ["--skip-path-check", "/home/dev/nobody", str(target)]
+    assert run_ccmove(*words, state=state).exit == 0
     assert (state.projects / encoded_name(str(target)) / "memory" / "MEMORY.md").exists()
+
+
+def test_bringing_a_directory_beside_takes_hidden_files_along(
+    state: StateBuilder, examine: Examine
+) -> None:
+    outer = state.project("outer", make_folder=True)
+    inside = state.project("inside", subagents=False, make_folder=True)
+    inner = outer.directory / inside.name
+    state.add_session("inside", directory=inner)
+    (inner / ".session-aliases").write_text(f"{outer.directory}\n")
+    (finding,) = examine()
+    subprocess.run(["sh", "-c", finding.command], check=True)
+    assert (inside.directory / ".session-aliases").exists()
+    assert not inner.exists()
+    assert examine() == []
 
 
 # -- indexes and aliases -------------------------------------------------------------------------
@@ -511,10 +575,72 @@ def test_a_subject_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuil
     assert f"did you mean: ccmove doctor {state.code}/my-app" in done.err
 
 
+def test_the_bare_name_of_a_folder_and_the_current_one_are_subjects(state: StateBuilder) -> None:
+    state.project("gone")
+    state.project("here", make_folder=True)
+    assert run_ccmove("doctor", "gone", state=state).exit == 1
+    assert run_ccmove("doctor", "here", state=state).exit == 0
+    assert run_ccmove("doctor", ".", state=state, cwd=state.code / "here").exit == 0
+    assert run_ccmove("verify", "here", state=state).exit == 0
+
+
+def test_a_folder_that_a_lost_project_may_be_is_a_subject(state: StateBuilder) -> None:
+    state.project("gone", repo="acme/app")
+    new = make_repo(state.code / "new", "acme/app")
+    done = run_ccmove("doctor", ".", state=state, cwd=new)
+    assert f"-> ccmove {state.code}/gone {new}" in done.out
+
+
 def test_commands_name_the_config_directory_that_was_asked_about(state: StateBuilder) -> None:
     state.project("gone")
     done = run_ccmove("--config-dir", str(state.config_dir), "doctor", state=state)
-    assert f"-> ccmove --config-dir {state.config_dir} {state.code}/gone NEW" in done.out
+    named = f"ccmove --config-dir {state.config_dir} doctor"
+    assert f"-> {named} --search {state.home} {state.code}/gone\n" in done.out
+
+
+def everything_wrong(state: StateBuilder) -> None:
+    """Most kinds of findings at once."""
+    moved_repo(state, "old", "new")
+    state.project("deleted")
+    state.project("twins", repo="acme/twins")
+    for name in ("twin-1", "twin-2"):
+        make_repo(state.code / name, "acme/twins")
+    state.project("old/packages/core")
+    state.project("app", index=True, make_folder=True).transcripts[0].unlink()
+    state.project("app/.claude/worktrees/try")
+    state.project("my-app", make_folder=True)
+    state.project("my_app", make_folder=True)
+    outer = state.project("outer", subagents=False, make_folder=True)
+    state.add_session("inner", directory=outer.directory / "-gone-inner")
+    two = state.project("two", make_folder=True)
+    shutil.copy2(outer.transcripts[0], two.directory)
+    state.add_session("two", session_id=outer.sessions[1], directory=two.directory, text="other")
+    (two.directory / ".session-aliases").write_text(f"{state.projects}/-gone\n")
+    (state.projects / "-left-over" / "memory").mkdir(parents=True)
+    state.project("left", index=True, sessions=0, make_folder=True)
+    state.add_session("x", cwd="/home/dev/my.app", directory=state.projects / "-home-dev-my.app")
+    state.add_prompt("only-prompt", "hello")
+
+
+def test_every_command_that_is_printed_can_be_typed_as_it_stands(state: StateBuilder) -> None:
+    everything_wrong(state)
+    out = run_ccmove("doctor", state=state).out
+    kinds = {row["kind"] for row in run_ccmove("doctor", "--json", state=state).json()["findings"]}
+    assert len(kinds) >= 10, kinds
+    commands = re.findall(r"(?:-> (?:[a-z ]+: )?|one by one: )(.*)", out)
+    assert len(commands) > 12
+    assert not re.search(r"\b(OLD|NEW|DIR)\b|\brm\b", "\n".join(commands))
+    (state.root / "ccmove").write_text(f'#!/bin/sh\nexec {sys.executable} -m ccmove "$@"\n')
+    (state.root / "ccmove").chmod(0o755)
+    env = {"PATH": f"{state.root}:{os.environ['PATH']}", "EDITOR": "cat"}
+    for command in commands:
+        kept = state.root / "kept"
+        shutil.copytree(state.home, kept, symlinks=True)
+        done = run_child(["bash", "-c", command], state=state, env=env)
+        is_look = command.startswith("ccmove doctor")
+        assert done.exit == 0 or (is_look and done.exit == 1), (command, done)
+        shutil.rmtree(state.home)
+        kept.rename(state.home)
 
 
 @pytest.mark.parametrize(

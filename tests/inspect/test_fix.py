@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.inspect.conftest import Examine, interrupted_move, make_repo, run_ccmove
+from tests.inspect.conftest import Examine, interrupted_move, make_repo, moved_repo, run_ccmove
 from tests.support.run import Completed
 from tests.support.state import StateBuilder, encoded_name
 from tests.support.tree import diff, snapshot
@@ -18,11 +18,6 @@ OURS = (".claude/ccmove",)
 
 def fix(state: StateBuilder, *options: str, answers: str = "") -> Completed:
     return run_ccmove("doctor", "--fix", *options, state=state, answers=answers)
-
-
-def moved_repo(state: StateBuilder, old: str, new: str) -> None:
-    state.project(old, index=True, repo=f"acme/{old}")
-    make_repo(state.code / new, f"acme/{old}")
 
 
 def undone(state: StateBuilder) -> None:
@@ -58,48 +53,119 @@ def test_a_dry_run_changes_nothing_and_says_what_it_would(state: StateBuilder) -
 # -- what is asked ---------------------------------------------------------------------------------
 
 
-def test_numbers_choose_and_what_is_not_chosen_stays(state: StateBuilder) -> None:
+def unchanged(state: StateBuilder, answers: str) -> Completed:
+    """What is said when these answers are to change nothing."""
+    before = snapshot(state.home)
+    done = fix(state, answers=answers)
+    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+    assert done.exit == 1
+    assert "Nothing was changed." in done.out
+    return done
+
+
+def test_a_question_a_finding_then_the_list_of_moves_is_confirmed(state: StateBuilder) -> None:
     moved_repo(state, "first", "first-new")
     moved_repo(state, "second", "second-new")
-    done = fix(state, answers="2\n1\n")
+    done = fix(state, answers="n\n1\ny\n")
+    assert f"[1/2] {state.code}/first is gone (2 sessions). Where is it now?" in done.err
+    assert f"1  certain: {state.code}/first-new" in done.err
+    assert f"  {state.code}/second -> {state.code}/second-new\nApply 1 move? [Y/n]:" in done.err
     assert (state.projects / encoded_name(f"{state.code}/first")).is_dir()
     assert (state.projects / encoded_name(f"{state.code}/second-new")).is_dir()
     assert done.exit == 1
     assert "1 finding left." in done.out
 
 
-def test_an_empty_answer_takes_the_sure_choice_and_leaves_a_doubtful_one(
-    state: StateBuilder,
-) -> None:
+def test_an_empty_answer_takes_the_best_place_and_leaves_one_by_name(state: StateBuilder) -> None:
     moved_repo(state, "sure", "sure-new")
     state.project("doubtful")
     (state.code / "archive" / "doubtful").mkdir(parents=True)
-    fix(state, answers="\n\n")
+    fix(state, answers="\n\n\n")
     assert (state.projects / encoded_name(f"{state.code}/sure-new")).is_dir()
     assert (state.projects / encoded_name(f"{state.code}/doubtful")).is_dir()
 
 
-def test_whoever_does_not_answer_changes_nothing(state: StateBuilder) -> None:
+def test_another_path_can_be_typed_also_for_a_project_without_any_sign(
+    state: StateBuilder,
+) -> None:
+    state.project("gone")
+    target = state.root / "quite" / "elsewhere"
+    target.mkdir(parents=True)
+    done = fix(state, answers=f"/no/such/folder\n7\n{target}\n\n")
+    assert done.exit == 0, done
+    assert "/no/such/folder is neither a number above nor a folder" in done.err
+    assert "7 is neither a number above nor a folder" in done.err
+    assert (state.projects / encoded_name(str(target))).is_dir()
+
+
+def test_s_skips_the_rest_and_keeps_what_was_answered(state: StateBuilder) -> None:
+    for number in range(3):
+        moved_repo(state, f"old-{number}", f"new-{number}")
+    done = fix(state, answers="1\ns\ny\n")
+    assert "[3/3]" not in done.err
+    assert (state.projects / encoded_name(f"{state.code}/new-0")).is_dir()
+    assert "2 findings left." in done.out
+
+
+@pytest.mark.parametrize(
+    "answers",
+    ["", "1\n", "1\nq\n", "q\n", "1\n1\n", "1\n1\nn\n", "n\nn\n"],
+    ids=["closed", "closed later", "q later", "q", "closed at the end", "no", "all left"],
+)
+def test_whoever_quits_or_does_not_answer_changes_nothing(
+    state: StateBuilder, answers: str
+) -> None:
+    moved_repo(state, "first", "first-new")
+    moved_repo(state, "second", "second-new")
+    unchanged(state, answers)
+
+
+def test_equal_places_are_shown_as_equal_and_none_is_taken_for_an_empty_answer(
+    state: StateBuilder,
+) -> None:
+    state.project("old", repo="acme/app")
+    make_repo(state.code / "one", "acme/app")
+    make_repo(state.code / "two", "acme/app")
+    done = unchanged(state, "\n")
+    assert f"1  likely: {state.code}/one" in done.err
+    assert f"2  likely: {state.code}/two" in done.err
+
+
+# -- the same as a list of moves -------------------------------------------------------------------
+
+
+def test_a_plan_is_a_list_of_moves_for_from_file(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
+    state.project("cafe")
+    (state.code / "archive" / "cafe").mkdir(parents=True)
     before = snapshot(state.home)
-    done = fix(state, answers="")
-    assert done.exit == 1
-    assert "Nothing was changed." in done.out
-    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
-
-
-def test_a_wrong_number_is_asked_again(state: StateBuilder) -> None:
-    moved_repo(state, "old", "new")
-    done = fix(state, answers="9\nx\n1\n")
+    done = run_ccmove("doctor", "--plan", state=state)
     assert done.exit == 0
-    assert done.err.count("number [1]:") == 3
+    assert done.out.splitlines() == [
+        "# possible: same folder name",
+        f"#{state.code}/cafe\t{state.code}/archive/cafe",
+        f"{state.code}/old\t{state.code}/new",
+    ]
+    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+    (state.root / "moves.txt").write_text(done.out)
+    assert run_ccmove("--from-file", state.root / "moves.txt", state=state).exit == 0
+    assert (state.projects / encoded_name(f"{state.code}/new")).is_dir()
 
 
-def test_options_of_fix_without_fix_are_wrong_usage(state: StateBuilder) -> None:
-    assert run_ccmove("doctor", "--yes", state=state).exit == 2
+def test_what_fits_in_no_line_is_not_planned(state: StateBuilder) -> None:
+    moved_repo(state, "o\tld", "new")
+    lines = run_ccmove("doctor", "--plan", state=state).out.splitlines()
+    assert all(line.startswith("#") for line in lines)
 
 
-def test_a_subject_limits_what_is_mended(state: StateBuilder) -> None:
+@pytest.mark.parametrize("options", [["--yes"], ["--plan", "--fix"], ["--plan", "--json"]])
+def test_options_that_do_not_go_together_are_wrong_usage(
+    state: StateBuilder, options: list[str]
+) -> None:
+    assert run_ccmove("doctor", *options, state=state).exit == 2
+
+
+def test_a_subject_limits_what_is_fixed(state: StateBuilder) -> None:
     moved_repo(state, "first", "first-new")
     moved_repo(state, "second", "second-new")
     assert fix(state, "--yes", f"{state.code}/second").exit == 0
@@ -138,6 +204,13 @@ def test_yes_leaves_it_open_which_of_two_projects_a_folder_is(state: StateBuilde
     assert left_by_yes(state) == ["orphan", "orphan"]
 
 
+def test_yes_leaves_a_checkout_of_the_same_repository_without_proof(state: StateBuilder) -> None:
+    """It may be another clone that was always there."""
+    state.project("deleted", repo="acme/app")
+    make_repo(state.code / "clone", "acme/app")
+    assert left_by_yes(state) == ["orphan"]
+
+
 def test_yes_leaves_a_clone_that_was_made_afterwards(state: StateBuilder) -> None:
     state.project("deleted", repo="acme/app")
     clone = make_repo(state.code / "review", "acme/app")
@@ -164,11 +237,10 @@ def test_yes_leaves_what_other_tools_left_and_says_how_to_fix_it(state: StateBui
 
 def test_a_move_that_is_refused_does_not_stop_the_others(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
-    stuck = state.project("stuck", subagents=False, repo="acme/stuck")
-    here = state.project("here", subagents=False)
-    make_repo(state.code / "here", "acme/stuck")
-    state.add_session("here", session_id=stuck.sessions[0], directory=here.directory, text="other")
-    done = fix(state, "--yes", "--json").json()
+    stuck = state.project("stuck", memory={"notes.md": "one"})
+    here = state.project("here", memory={"notes.md": "other"})
+    make_repo(state.code / "here")
+    done = fix(state, "--json", answers=f"\n{here.path}\ny\n").json()
     assert [row["subject"] for row in done["fixed"]] == [str(state.code / "old")]
     assert any(f"ccmove {stuck.path} {here.path}" in note for note in done["warnings"])
 
@@ -183,7 +255,22 @@ def test_yes_leaves_a_clone_that_was_in_use_at_the_same_time(state: StateBuilder
 # -- the rest --------------------------------------------------------------------------------------
 
 
-def test_an_interrupted_run_is_taken_back_first(state: StateBuilder) -> None:
+def test_an_interrupted_run_is_rolled_back_first_and_alone(state: StateBuilder) -> None:
+    moved_repo(state, "old", "new")
+    identifier = interrupted_move(state, "old", "new")
+    journal = state.config_dir / "ccmove" / "journal.json"
+    done = fix(state, answers="n\n")
+    assert f"run {identifier} did not finish. Roll it back? [Y/n]:" in done.err
+    assert "Nothing was changed." in done.out
+    assert journal.exists()
+    done = fix(state, answers="y\n1\ny\n")
+    assert "Where is it now?" not in done.err
+    assert identifier in done.out
+    assert not journal.exists()
+    assert (state.projects / encoded_name(f"{state.code}/old")).is_dir()
+
+
+def test_yes_rolls_back_an_interrupted_run_and_goes_on(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     identifier = interrupted_move(state, "old", "new")
     done = fix(state, "--yes", "--json").json()
@@ -203,7 +290,7 @@ def test_a_running_session_is_a_reason_to_refuse(state: StateBuilder) -> None:
 
 
 @pytest.mark.parametrize("option", ["--yes", "--fix"])
-def test_nothing_to_mend_is_exit_0(state: StateBuilder, option: str) -> None:
+def test_nothing_to_fix_is_exit_0(state: StateBuilder, option: str) -> None:
     state.project("here", make_folder=True)
     done = fix(state, option)
     assert (done.exit, done.out) == (0, "Nothing was changed.\n")
@@ -215,7 +302,7 @@ def test_what_a_removed_worktree_had_can_be_given_to_its_project(
     app = state.project("app", make_folder=True)
     tree = state.project("app/.claude/worktrees/try")
     before = snapshot(state.home)
-    assert fix(state, answers="1\n").exit == 0
+    assert fix(state, answers="1\ny\n").exit == 0
     for transcript in tree.transcripts:
         assert (app.directory / transcript.name).exists()
     assert examine() == []

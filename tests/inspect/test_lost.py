@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ccmove.claude.git import Identity, identity
-from tests.inspect.conftest import Candidate, Examine, git, make_repo
+from tests.inspect.conftest import Candidate, Examine, git, make_repo, moved_repo
 from tests.support.state import StateBuilder
 
 
@@ -100,7 +100,7 @@ def test_the_same_remote_is_likely_the_new_home(state: StateBuilder, homes: Exam
     (candidate,) = homes()
     assert candidate.path == str(state.code / "new")
     assert candidate.confidence == "likely"
-    assert candidate.evidence[0] == "the same remote, acme/app"
+    assert candidate.evidence[0] == "same remote, acme/app"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_root_commit_of_another_clone_is_evidence(state: StateBuilder, homes
     data["githubRepoPaths"]["acme/app"].append(str(clone))
     state.write_config(data)
     found = {Path(c.path).name: c for c in homes()}
-    assert "the same root commit" in found["new"].evidence
+    assert "same root commit" in found["new"].evidence
 
 
 def test_no_hook_and_no_filter_runs_while_git_is_asked(tmp_path: Path) -> None:
@@ -231,6 +231,45 @@ def test_a_session_that_was_taken_elsewhere_says_nothing_about_the_project(
     other = state.project("other", make_folder=True)
     state.add_session("old", directory=other.directory, cwd=old.path)
     assert homes() == []
+
+
+def test_the_only_session_taken_into_a_project_in_use_does_not_bring_its_project_along(
+    state: StateBuilder, examine: Examine
+) -> None:
+    other = state.project("other", make_folder=True)
+    old = state.project("old", sessions=0)
+    state.add_session("old", directory=other.directory, cwd=old.path)
+    (finding,) = examine()
+    assert (finding.kind, finding.candidates) == ("stale-entries", [])
+
+
+def test_a_reflog_of_the_time_when_the_project_was_in_use_is_proof(
+    state: StateBuilder, homes: Examine
+) -> None:
+    moved_repo(state, "old", "new")
+    assert named(homes()) == [("new", "certain")]
+
+
+def test_a_clone_made_while_the_project_was_in_use_is_no_proof(
+    state: StateBuilder, homes: Examine
+) -> None:
+    handle = state.project("old", repo="acme/app")
+    origin = make_repo(state.root / "origin" / "app.git", commit=True)
+    then = int(handle.transcripts[0].stat().st_mtime)
+    git(state.code, "clone", "-q", str(origin), "clone", at=then)
+    git(state.code / "clone", "remote", "set-url", "origin", "https://github.com/acme/app")
+    assert named(homes()) == [("clone", "likely")]
+
+
+def test_two_lost_clones_of_one_repository_are_equal_before_a_third(
+    state: StateBuilder, examine: Examine
+) -> None:
+    for name in ("first", "second"):
+        state.project(name, repo="acme/app")
+    make_repo(state.code / "new", "acme/app")
+    first, second = examine()
+    assert first.candidates[0].against == [f"it may as well be {state.code}/second"]
+    assert second.candidates[0].against == [f"it may as well be {state.code}/first"]
 
 
 def test_the_home_folder_is_nobodys_new_home(state: StateBuilder, homes: Examine) -> None:

@@ -93,7 +93,7 @@ def paths(stage: Stage, *options: str) -> Arguments:
 
 TYPED = {
     "usage_unknown_option": ["--dryrun", "OLD", "NEW"],
-    "usage_one_path": ["OLD"],
+    "nothing_about_one_path": ["OLD"],
     "usage_misspelled_command": ["restor"],
     "usage_three_paths": ["OLD", "NEW", "third"],
     "usage_empty_path": ["", "NEW"],

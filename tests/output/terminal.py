@@ -7,15 +7,19 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import termios
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.support.run import ccmove_command, clean_environment
 from tests.support.state import StateBuilder
 
+CTRL_C, CTRL_D = "\x03", "\x04"
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -43,10 +47,13 @@ def run_on_terminal(
     columns: int = 80,
     env: Mapping[str, str] | None = None,
     program: bool = False,
+    cwd: Path | None = None,
+    answers: Sequence[str] = (),
 ) -> Screen:
     """Run `ccmove ARGUMENTS` with a new terminal as its standard input, output and error.
 
-    With `program` the arguments begin with a program of their own.
+    With `program` the arguments begin with a program of their own. One of the answers is typed
+    each time that a question stands there; `CTRL_C` interrupts instead.
     """
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -56,19 +63,21 @@ def run_on_terminal(
         stdin=child,
         stdout=child,
         stderr=child,
-        cwd=state.home,
+        cwd=cwd or state.home,
         env=environment,
         start_new_session=True,
     )
     os.close(child)
-    raw = _everything(parent)
-    return Screen(process.wait(timeout=100), raw.decode("utf-8", "replace"))
-
-
-def _everything(fd: int) -> bytes:
-    written = b""
+    waiting, raw = list(answers), b""
     with contextlib.suppress(OSError):  # EIO: the other side was closed
-        while block := os.read(fd, 65536):
-            written += block
-    os.close(fd)
-    return written
+        while block := os.read(parent, 65536):
+            raw += block
+            if waiting and raw.rstrip(b" ").endswith(b":"):
+                answer = waiting.pop(0)
+                if answer == CTRL_C:
+                    time.sleep(0.5)  # a signal just before Python waits for input is seen late
+                    process.send_signal(signal.SIGINT)
+                else:
+                    os.write(parent, answer.encode())
+    os.close(parent)
+    return Screen(process.wait(timeout=100), raw.decode("utf-8", "replace"))

@@ -123,7 +123,8 @@ def test_different_files_of_one_name_are_refused_with_a_list(bench: Bench) -> No
     (line,) = report["details"]
     assert str(old.directory / f"{session}.jsonl") in line
     assert str(new.directory / f"{session}.jsonl") in line
-    assert "--on-conflict" in report["hint"]
+    assert f"ccmove doctor {session}" in report["hint"]
+    assert "--on-conflict" not in report["hint"]  # either choice would discard turns
 
 
 @pytest.mark.parametrize("choice", ["keep-new", "keep-old"])

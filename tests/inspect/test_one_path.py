@@ -1,0 +1,285 @@
+"""`ccmove PATH`: the other path is found, asked about on a terminal, and never guessed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.inspect.conftest import interrupted_move, make_repo, run_ccmove
+from tests.output.terminal import CTRL_C, CTRL_D, Screen, run_on_terminal
+from tests.support.run import Completed
+from tests.support.state import StateBuilder, encoded_name
+from tests.support.tree import diff, snapshot
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> StateBuilder:
+    """Three folders deep, so that the neighbourhood of one test is not that of another."""
+    return StateBuilder(tmp_path / "a" / "b" / "c")
+
+
+@pytest.fixture
+def renamed(state: StateBuilder) -> Path:
+    """A repository that was renamed: its new folder."""
+    state.project("cafe-menu", sessions=4, repo="me/cafe-menu")
+    return make_repo(state.code / "bistro", "me/cafe-menu")
+
+
+def here(folder: Path, state: StateBuilder, *options: str) -> Completed:
+    """What `ccmove .` does in a folder where nobody can be asked."""
+    return run_ccmove(*options, ".", state=state, cwd=folder)
+
+
+def asked(folder: Path, state: StateBuilder, *answers: str) -> Screen:
+    return run_on_terminal(["."], state=state, cwd=folder, columns=200, answers=answers)
+
+
+def has_moved(state: StateBuilder, new: Path | str) -> bool:
+    return (state.projects / encoded_name(str(new))).is_dir()
+
+
+# -- on a terminal -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", ["\n", "y\n"])
+def test_what_was_found_is_asked_about_once_with_the_reason(
+    state: StateBuilder, renamed: Path, answer: str
+) -> None:
+    screen = asked(renamed, state, answer)
+    question = f"Move 4 sessions from {state.code}/cafe-menu (same remote, me/cafe-menu)? [Y/n]:"
+    assert [line.startswith(question) for line in screen.lines].count(True) == 1
+    assert screen.exit == 0
+    assert has_moved(state, renamed)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"), [("n\n", 4), (CTRL_D, 4), (CTRL_C, 130)], ids=["n", "Ctrl-D", "Ctrl-C"]
+)
+def test_whoever_does_not_agree_changes_nothing(
+    state: StateBuilder, renamed: Path, answer: str, code: int
+) -> None:
+    before = snapshot(state.home)
+    assert asked(renamed, state, answer).exit == code
+    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+
+
+def test_the_old_path_is_enough_too(state: StateBuilder, renamed: Path) -> None:
+    screen = run_on_terminal([state.code / "cafe-menu"], state=state, columns=200, answers=["y\n"])
+    assert f"Move 4 sessions to {renamed} (same remote, me/cafe-menu)? [Y/n]:" in screen.raw
+    assert (screen.exit, has_moved(state, renamed)) == (0, True)
+
+
+def test_a_rename_without_git_is_found_and_an_empty_answer_leaves_it(state: StateBuilder) -> None:
+    state.project("cafe")
+    state.project("other", make_folder=True)
+    new = state.code / "bistro"
+    new.mkdir()
+    screen = asked(new, state, "\n")
+    reason = "possible: the only folder there that Claude Code does not know"
+    assert f"Move 2 sessions from {state.code}/cafe ({reason})? [y/N]:" in screen.raw
+    assert (screen.exit, has_moved(state, new)) == (4, False)
+    assert asked(new, state, "y\n").exit == 0
+    assert has_moved(state, new)
+
+
+def test_a_new_clone_that_is_named_is_taken_for_what_it_is_and_its_age_is_said(
+    state: StateBuilder,
+) -> None:
+    state.project("cafe-menu", repo="me/cafe-menu")
+    clone = make_repo(state.code / "clone", "me/cafe-menu")
+    os.utime(clone / ".git" / "description")
+    screen = asked(clone, state, "\n")
+    why = "same remote, me/cafe-menu, but it was cloned after the project was last used"
+    assert f"Move 2 sessions from {state.code}/cafe-menu ({why})? [Y/n]:" in screen.raw
+    assert (screen.exit, has_moved(state, clone)) == (0, True)
+
+
+def test_without_any_other_sign_all_that_is_gone_from_the_same_place_is_offered(
+    state: StateBuilder,
+) -> None:
+    state.project("cafe")
+    state.project("invoices")
+    for name in ("zzz", "qqq"):
+        (state.code / name).mkdir()
+    done = here(state.code / "zzz", state)
+    assert done.exit == 4
+    for name in ("cafe", "invoices"):
+        command = f"ccmove {state.code}/{name} {state.code}/zzz"
+        assert f"-> possible: in the same place: {command}\n" in done.err
+
+
+def test_several_are_a_numbered_list(state: StateBuilder) -> None:
+    for name in ("first", "second"):
+        state.project(name, repo="acme/app")
+    new = make_repo(state.code / "new", "acme/app")
+    assert asked(new, state, "0\n").exit == 4
+    screen = asked(new, state, "7\n", "2\n")
+    for number, name in enumerate(("first", "second"), 1):
+        assert any(
+            line.startswith(f"  {number}  {state.code}/{name} (2 sessions; ")
+            for line in screen.lines
+        )
+    assert screen.exit == 0
+    assert not (state.projects / encoded_name(f"{state.code}/second")).exists()
+    assert (state.projects / encoded_name(f"{state.code}/first")).is_dir()
+
+
+# -- where nobody can be asked -----------------------------------------------------------------
+
+
+def test_without_a_terminal_the_command_is_printed(state: StateBuilder, renamed: Path) -> None:
+    before = snapshot(state.home)
+    done = here(renamed, state)
+    assert done.exit == 4
+    command = f"ccmove {state.code}/cafe-menu {renamed}"
+    assert f"-> same remote, me/cafe-menu: {command}\n" in done.err
+    hint = here(renamed, state, "--json").json()["hint"]
+    assert hint.endswith(command.replace("ccmove", "ccmove --json"))
+    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+    assert run_ccmove(*command.split()[1:], state=state).exit == 0
+
+
+def test_of_several_every_one_has_its_command_with_the_options_typed(state: StateBuilder) -> None:
+    for name in ("first", "second"):
+        state.project(name, repo="acme/app")
+    new = make_repo(state.code / "new", "acme/app")
+    done = here(new, state, "--project-files")
+    assert done.exit == 4
+    for name in ("first", "second"):
+        assert f": ccmove --project-files {state.code}/{name} {new}\n" in done.err
+
+
+def test_yes_takes_the_only_one_by_git(state: StateBuilder, renamed: Path) -> None:
+    done = here(renamed, state, "-y")
+    assert done.exit == 0
+    assert f"Found {state.code}/cafe-menu (same remote, me/cafe-menu)" in done.err
+    assert has_moved(state, renamed)
+
+
+def test_yes_takes_what_an_earlier_move_says(state: StateBuilder, renamed: Path) -> None:
+    assert here(renamed, state, "-y").exit == 0
+    state.add_prompt("cafe-menu", "from a session that went on")
+    assert here(renamed, state, "-y").exit == 0
+    assert "cafe-menu" not in state.history.read_text()
+
+
+def test_yes_takes_neither_one_by_name_nor_one_of_several(state: StateBuilder) -> None:
+    state.project("first", repo="acme/app")
+    state.project("second", repo="acme/app")
+    state.project("app")
+    before = snapshot(state.home)
+    for new in (make_repo(state.code / "new", "acme/app"), state.code / "archive" / "app"):
+        new.mkdir(parents=True, exist_ok=True)
+        assert here(new, state, "-y").exit == 4
+    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+
+
+def test_a_preview_needs_no_answer(state: StateBuilder, renamed: Path) -> None:
+    before = snapshot(state.home)
+    done = here(renamed, state, "-n", "--json")
+    assert (done.exit, done.json()["status"]) == (0, "planned")
+    assert done.json()["moves"] == [{"old": f"{state.code}/cafe-menu", "new": str(renamed)}]
+    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+
+
+def test_renaming_the_folder_needs_both_paths(state: StateBuilder, renamed: Path) -> None:
+    assert here(renamed, state, "-m").exit == 2
+
+
+# -- what is found ------------------------------------------------------------------------------
+
+
+def test_sessions_that_were_started_at_the_new_path_do_not_hide_the_old_ones(
+    state: StateBuilder,
+) -> None:
+    state.project("cafe-menu", repo="me/cafe-menu")
+    new = state.project("bistro", repo="me/cafe-menu")
+    make_repo(Path(new.path), "me/cafe-menu")
+    assert here(Path(new.path), state, "-y").exit == 0
+    assert len(list(new.directory.glob("*.jsonl"))) == 4
+
+
+def test_a_new_parent_is_found_for_all_that_was_in_the_old_one(state: StateBuilder) -> None:
+    for name in ("app", "lib"):
+        state.project(f"team/{name}")
+        (state.code / "squad" / name).mkdir(parents=True)
+    done = here(state.code / "squad", state)
+    assert f": ccmove {state.code}/team {state.code}/squad\n" in done.err
+    done = run_ccmove(state.code / "team", state=state)
+    assert f": ccmove {state.code}/team {state.code}/squad\n" in done.err
+
+
+def test_a_project_that_is_surely_elsewhere_is_not_offered(state: StateBuilder) -> None:
+    state.project("cafe-menu", repo="me/cafe-menu")
+    make_repo(state.code / "bistro", "me/cafe-menu")
+    (state.code / "cafe-menus").mkdir()
+    assert here(state.code / "cafe-menus", state).exit == 3
+
+
+def test_a_folder_moved_far_away_is_found_by_its_repository(
+    state: StateBuilder, tmp_path: Path
+) -> None:
+    state.project("cafe-menu", repo="me/cafe-menu")
+    new = make_repo(tmp_path / "far" / "away" / "menu", "me/cafe-menu")
+    assert here(new, state, "-y").exit == 0
+
+
+# -- what is not --------------------------------------------------------------------------------
+
+
+def test_a_folder_whose_state_is_in_place_is_exit_3_and_says_so(state: StateBuilder) -> None:
+    state.project("deleted")
+    app = state.project("app", make_folder=True)
+    done = here(Path(app.path), state)
+    assert done.exit == 3
+    assert f"{app.path} is in place: Claude Code has 2 sessions for it" in done.err
+
+
+def test_an_old_path_whose_state_was_moved_is_exit_3_and_says_so(
+    state: StateBuilder, renamed: Path
+) -> None:
+    assert here(renamed, state, "-y").exit == 0
+    done = run_ccmove(state.code / "cafe-menu", state=state)
+    assert done.exit == 3
+    assert f"was moved to {renamed}: its state is in place" in done.err
+
+
+def test_nothing_found_is_exit_3_and_says_where_it_looked(
+    state: StateBuilder, tmp_path: Path
+) -> None:
+    gone = state.project("gone")
+    done = run_ccmove(gone.path, state=state)
+    assert done.exit == 3
+    assert f"looked in {state.code}\n" in done.err
+    assert "--search DIR: ccmove doctor --search" in done.err
+    (tmp_path / "unrelated").mkdir()
+    done = here(tmp_path / "unrelated", state)
+    assert done.exit == 3
+    assert "looked at 1 project whose folder is gone" in done.err
+    assert "--search DIR" in done.err
+
+
+def test_a_path_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuilder) -> None:
+    state.project("my-app")
+    done = run_ccmove(f"{state.code}/my-ap", state=state)
+    assert done.exit == 3
+    assert f"did you mean: ccmove {state.code}/my-app\n" in done.err
+    assert run_ccmove("", state=state).exit == 2
+
+
+def test_an_interrupted_run_does_not_hinder_the_search(state: StateBuilder, renamed: Path) -> None:
+    interrupted_move(state, "cafe-menu", "bistro")
+    assert here(renamed, state, "-y").exit == 0
+    assert has_moved(state, renamed)
+
+
+def test_looking_is_bounded_to_what_is_there(state: StateBuilder) -> None:
+    """A loop of links and a closed folder beside the old place do no harm."""
+    state.project("cafe")
+    (state.code / "loop").symlink_to(state.code)
+    (state.code / "closed").mkdir(mode=0)
+    (state.code / "bistro").mkdir()
+    assert here(state.code / "bistro", state).exit == 4
+    os.chmod(state.code / "closed", 0o700)
