@@ -19,17 +19,17 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help venv demo test test-all check format test-client bench fuzz mutants man picture clean
 
 help:
-	@echo "make demo         the whole cycle on a made-up state in a temporary directory"
+	@echo "make demo         the whole cycle on sample data in a temporary directory"
 	@echo "make test         tests without the client, sweeps as a sample (PYTEST_ARGS=..., JOBS=0 for one process)"
 	@echo "make test-all     everything: every point and combination, and the client"
 	@echo "make check        ruff and mypy"
-	@echo "make format       let ruff mend what it can"
+	@echo "make format       let ruff fix what it can"
 	@echo "make test-client  tests against the real client (CLIENT=version for one version)"
 	@echo "make mutants      does some test notice each small fault? (MODULE=name for one module, BY_HAND=1 without mutmut)"
 	@echo "make bench        measure"
-	@echo "make fuzz         a million inputs for each parser (RUNS=..., TARGET=... for one of them)"
-	@echo "make man          write the manual page anew from the command line's own help"
-	@echo "make picture      write the README's picture anew from a run of the demo"
+	@echo "make fuzz         a million inputs for each target (RUNS=..., TARGET=... for one of them)"
+	@echo "make man          rewrite the manual page from the command line's own help"
+	@echo "make picture      redraw the README's pictures from a run of the demo"
 	@echo "make clean        remove what the other targets made"
 
 venv: $(READY)

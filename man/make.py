@@ -9,42 +9,45 @@ from collections.abc import Iterator
 import click
 
 from ccmove import TESTED_WITH, __version__
-from ccmove.cli.help import EXAMPLES, EXIT_CODES, Rows, split_options
+from ccmove.cli.help import EXAMPLES, EXIT_CODES, MOVES, Rows
 from ccmove.cli.main import app
+from ccmove.cli.options import split_options
 
 DESCRIPTION = """\
-Claude Code keeps what it knows about a project (sessions, prompt history, memory, trust, allowed
-tools, servers) under the path of the project's folder. After the folder was renamed or moved it
-finds nothing. ccmove moves that state from the path OLD to the path NEW: the project itself and
-every project nested below it.
+Claude Code finds what it knows about a project (sessions, prompt history, memory, trust, allowed
+tools, servers) by the path of its folder. When the folder has been renamed or moved, it finds
+nothing. ccmove moves this data from the path OLD to the path NEW: for the project itself and for
+every project nested inside it. With one path, the other one is found by evidence: an earlier move,
+the git repository, the name.
 
-Transcripts are never rewritten: their directory is renamed. In the files that name the path only
-those values change. A run is all or nothing: every rewritten file is saved first, the change is
-written down in a journal before it is made, and checked afterwards. Every move can be undone."""
+Transcripts are never rewritten: only their directory is renamed. In other files only the values
+that are paths change. A move is all or nothing: files are backed up, the change is journaled,
+applied, then verified. Every move can be undone."""
 
 ENVIRONMENT: Rows = (
-    ("CLAUDE_CONFIG_DIR", "Claude Code's config directory, where --config-dir names none"),
+    ("CLAUDE_CONFIG_DIR", "Claude Code's config directory, unless --config-dir is given"),
     ("NO_COLOR", "no colours"),
     ("CCMOVE_DEBUG", "show the traceback of a bug"),
 )
 
 FILES: Rows = (
-    ("~/.claude", "Claude Code's state; $C below"),
+    ("~/.claude", "Claude Code's data; $C below"),
     ("~/.claude.json", "its config file; with --config-dir DIR it is DIR/.claude.json"),
-    ("$C/ccmove/backups/ID", "what a move changed, for ccmove restore; readable by you only"),
-    ("$C/ccmove/journal.json", "there only while a move is under way"),
+    ("$C/ccmove/backups/ID", "what a move changed, for ccmove restore; readable only by you"),
+    ("$C/ccmove/journal.json", "exists only while ccmove is running, or was interrupted"),
 )
 
 
 def page() -> str:
     """The whole page, in roff."""
-    context = click.Context(app, info_name="ccmove", help_option_names=["-h", "--help"])
+    context = click.Context(app, info_name="ccmove", show_default=True)
     parts = [
         f'.TH CCMOVE 1 "" "ccmove {__version__}" "User Commands"',
         ".SH NAME",
-        "ccmove \\- move Claude Code's state when a project folder was renamed",
+        "ccmove \\- move Claude Code's data when a project folder was renamed",
         ".SH SYNOPSIS",
         ".B ccmove\n[\\fIOPTIONS\\fR] \\fIOLD NEW\\fR\n.br",
+        ".B ccmove\n[\\fIOPTIONS\\fR] \\fIPATH\\fR\n.br",
         ".B ccmove\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] ...",
         ".SH DESCRIPTION",
         "\n.PP\n".join(escaped(part) for part in DESCRIPTION.split("\n\n")),
@@ -55,7 +58,7 @@ def page() -> str:
         ("EXIT STATUS", EXIT_CODES),
         ("ENVIRONMENT", ENVIRONMENT),
         ("FILES", FILES),
-        ("EXAMPLES", EXAMPLES),
+        ("EXAMPLES", (*MOVES, *EXAMPLES)),
     ):
         parts += [f".SH {title}", *(tagged(name, text) for name, text in rows)]
     parts += [".SH NOTES", f"Tested with Claude Code {', '.join(TESTED_WITH)}."]
@@ -70,8 +73,7 @@ def options(context: click.Context) -> list[str]:
 
 def commands(context: click.Context) -> list[str]:
     parts = [".SH COMMANDS"]
-    for name in app.list_commands(context):
-        command = app.commands[name]
+    for name, command in app.commands.items():
         inside = click.Context(command, info_name=name, parent=context)
         words = " ".join(command.collect_usage_pieces(inside)[1:])
         parts.append(tagged(f"ccmove {name} {words}".rstrip(), command.help or ""))

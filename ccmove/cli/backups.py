@@ -25,9 +25,13 @@ OLDER_THAN = ("ccmove", "backups", "--prune", "--older-than", "30d")
 
 @options.command("backups")
 @click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=values.backups)
-@click.option("--prune", is_flag=True, help="Remove old backups, or those with these IDs.")
-@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N.")
-@click.option("--older-than", metavar="AGE", help="Remove only what is older, such as 30d.")
+@click.option("--prune", is_flag=True, help="Remove backups: those with these IDs, or as below.")
+@click.option(
+    "--keep", type=click.IntRange(min=0), metavar="N", help="With --prune: keep the newest N."
+)
+@click.option(
+    "--older-than", metavar="AGE", help="With --prune: remove only what is older, such as 30d."
+)
 @click.option("-n", "--dry-run", is_flag=True, help="With --prune: show what would be removed.")
 def backups_command(
     call: Call,
@@ -37,7 +41,7 @@ def backups_command(
     older_than: str | None,
     dry_run: bool,
 ) -> list[Row] | Pruning:
-    """List past runs that can be undone, or remove old ones."""
+    """List the moves that can be undone; --prune removes old backups."""
     layout = call.find_layout()
     if not prune and (keep is not None or older_than or dry_run):
         raise UsageError("--keep, --older-than and --dry-run go with --prune", run(*KEEP_TEN))

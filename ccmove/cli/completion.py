@@ -13,7 +13,7 @@ from typing import ClassVar
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
 
-from ccmove.cli.options import HELP
+from ccmove.cli.options import HELP, Command
 
 ASKING = "_CCMOVE_COMPLETE"  # a shell that asks how a word goes on sets it to SHELL_complete
 
@@ -64,7 +64,7 @@ def _own_shell() -> str:
     return os.path.basename(os.environ.get("SHELL", "bash"))
 
 
-@click.command(name="completion")
+@click.command("completion", cls=Command)
 @click.argument("shell", type=click.Choice(list(SHELLS)), default=_own_shell)
 @click.pass_context
 def completion_command(context: click.Context, shell: str) -> str:

@@ -1,7 +1,7 @@
 """`ccmove demo`: the whole cycle on a home with sample data, by the real command line.
 
-The home is a temporary directory that is gone at the end, however the demo ends. Neither $HOME nor
-$CLAUDE_CONFIG_DIR is asked for anything.
+The home is a temporary directory that is removed at the end, however the demo ends. Neither $HOME
+nor $CLAUDE_CONFIG_DIR is asked for anything.
 """
 
 from __future__ import annotations
@@ -35,37 +35,36 @@ PROMPTS = (
     (f"{OLD}/packages/core", "add a dessert section to the menu"),
     (f"{OLD}-docker", "prices should show the euro sign"),
 )
+TURNS = 100  # of each session
 # Title, meaning and command of each, with a blank line between them.
 STEPS = """\
-The folder gets a new name
+Rename the folder
 Claude Code finds a project by its path. In the renamed folder it has no session to resume, no \
 prompts, no memory, and asks for trust again.
 mv ~/code/cafe-menu ~/code/bistro-menu
 
 Preview
-A read-only look at what would change. Transcripts are never rewritten: their directory gets a \
-new name, and that is all.
+Shows what would change. Transcripts are never rewritten: only their directory is renamed.
 ccmove --dry-run ~/code/cafe-menu ~/code/bistro-menu
 
 Move
-All or nothing: what is rewritten is saved first, the change is written down in a journal before \
-it is made, and checked afterwards.
+All or nothing: files are backed up, the change is journaled, applied, then verified.
 ccmove ~/code/cafe-menu ~/code/bistro-menu
 
 Verify
-The move has checked itself already. This looks once more at all that is kept, and the demo looks \
-at the files themselves.
+The move has already verified itself. This checks all data again, and the demo checks the files \
+on disk.
 ccmove verify ~/code/bistro-menu
 
 Restore
-Every move can be undone. What came later (new sessions, new prompts) would be kept.
+Every move can be undone. If you kept working in between, restoring keeps the new sessions.
 ccmove restore"""
 Traces = dict[str, tuple[int, int, bytes]]  # file -> inode, mtime, content
 
 
 @options.command("demo")
 def demo_command(call: Call) -> Result | str:
-    """Show the whole cycle on a made-up state in a temporary directory."""
+    """Show the whole cycle on sample data in a temporary directory."""
     app: Any = click.get_current_context().find_root().command
     printer = replace(call.printer, config_dir=None)  # also of the commands: no state but ours
     try:
@@ -77,7 +76,7 @@ def demo_command(call: Call) -> Result | str:
 
 def play(app: click.Group, printer: Printer) -> Any:
     """The whole cycle, and the result of its last command."""
-    whole = "The whole cycle on a made-up home in a temporary directory."
+    whole = "The whole cycle on sample data in a temporary directory."
     own = "Your own home is not looked at."
     _say(printer, [("title", "ccmove demo")], [("", whole)], [("", own)])
     with sample_home() as home:
@@ -87,18 +86,18 @@ def play(app: click.Group, printer: Printer) -> Any:
             _say(printer, [], [("reverse", f" {number} {title} ")], [("", meaning)], [])
             result = type_command(app, command, printer)
             _show_facts(title, _facts(title, home, before, traces(home)), printer)
-    gone = ("", " The temporary directory is gone again.")
+    gone = ("", " The temporary directory has been removed.")
     turn = [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
-    _say(printer, [], [("good", "That was all."), gone], turn)
+    _say(printer, [], [("good", "That's all."), gone], turn)
     return result
 
 
 def _show_facts(title: str, facts: dict[str, bool], printer: Printer) -> None:
     for fact, holds in facts.items():
         if not holds:
-            raise CcmoveError(f"the demo went wrong in “{title}”; not so: {fact}")
+            raise CcmoveError(f"the demo failed in “{title}”, this is not so: {fact}")
     if facts:
-        _say(printer, [], [("title", "Looked up on the disk")])
+        _say(printer, [], [("title", "Checked on disk")])
         _say(printer, *([("good", "  ok  "), ("", fact)] for fact in facts))
 
 
@@ -111,7 +110,7 @@ def type_command(app: click.Group, command: str, printer: Printer) -> Any:
         return None
     result = answer(app, Call(words, printer))
     if result.exit_code:
-        raise CcmoveError(f"the demo went wrong; this failed: {command}")
+        raise CcmoveError(f"the demo failed at: {command}")
     if not printer.as_json:
         show(result, printer)
     return result
@@ -127,7 +126,7 @@ def _say(printer: Printer, *lines: Line) -> None:
 
 @contextlib.contextmanager
 def sample_home() -> Iterator[Path]:
-    """A home with sample data, which everybody finds who looks for one; gone afterwards."""
+    """A home with sample data, which every command finds as its own; removed afterwards."""
     environment = dict(os.environ)
     with termination_as_interrupt():
         home = Path(os.path.realpath(tempfile.mkdtemp(prefix="ccmove-demo-")))
@@ -153,7 +152,7 @@ def _write_sample(home: Path) -> None:
     for number, (name, prompt) in enumerate(PROMPTS):
         folder, session = str(home / name), f"00000000-0000-4000-8000-{number:012}"
         line = {"type": "user", "cwd": folder, "sessionId": session, "message": prompt}
-        files[projects / encode(folder) / f"{session}.jsonl"] = json.dumps(line) + "\n"
+        files[projects / encode(folder) / f"{session}.jsonl"] = (json.dumps(line) + "\n") * TURNS
         files[home / name / "menu.txt"] = "soup\nfish\ncake\n"
         record = {"display": prompt, "timestamp": 1_780_000_000_000 + number, "project": folder}
         history += json.dumps(record) + "\n"
@@ -183,10 +182,10 @@ def traces(home: Path) -> Traces:
 
 def _facts(title: str, home: Path, before: Traces, now: Traces) -> dict[str, bool]:
     if title == "Preview":
-        return {"nothing on the disk has changed": now == before}
+        return {"nothing on disk has changed": now == before}
     if title == "Restore":  # what was rewritten is another file now
         then, today = ({n: trace[1:] for n, trace in found.items()} for found in (before, now))
-        return {"every file has the bytes and the date of before": then == today}
+        return {"every file has its original bytes and date": then == today}
     if title != "Verify":
         return {}
     untouched = {name for name, trace in before.items() if now.get(name) == trace}
@@ -198,7 +197,7 @@ def _facts(title: str, home: Path, before: Traces, now: Traces) -> dict[str, boo
             transcripts <= untouched
         ),
         "the neighbour cafe-menu-docker: untouched": neighbours <= untouched,
-        "the old path is named nowhere but in transcripts": (
+        "only transcripts still mention the old path": (
             not any(is_named_in(text, str(home / OLD)) for text in texts)
         ),
     }

@@ -34,15 +34,19 @@ LEAVE, SKIP_REST, QUIT = "n", "s", "q"
 @click.option("--fix", is_flag=True, help="Ask where each lost project is now, then move them.")
 @click.option("-y", "--yes", is_flag=True, help="Don't ask; fix only what is certain.")
 @click.option("--plan", is_flag=True, help="Print the moves as OLD<TAB>NEW, for --from-file.")
-@click.option("-n", "--dry-run", is_flag=True, help="With --fix: only show what would change.")
+@click.option(
+    "-n", "--dry-run", is_flag=True, help="With --fix: show what would change, change nothing."
+)
 @click.option(
     "--search",
     metavar="DIR",
     multiple=True,
     type=click.Path(exists=True, file_okay=False),
-    help="Also look there for folders that are gone; may be repeated.",
+    help="Also look in DIR for folders that are gone; may be repeated.",
 )
-@click.option("--allow-live", is_flag=True, help="With --fix: go on although a session is running.")
+@click.option(
+    "--allow-live", is_flag=True, help="With --fix: proceed even if Claude Code is running."
+)
 def doctor_command(
     call: Call,
     subject: tuple[str, ...],
@@ -55,8 +59,8 @@ def doctor_command(
 ) -> Examination | Repair | str:
     """Find lost projects and stale entries, and how to fix each.
 
-    SUBJECT is a path, a name or an ID. Exits with 1 when there are findings.
-    Changes nothing without --fix.
+    SUBJECT is a path, a folder's name or a session's ID. Changes nothing without --fix.
+    The exit code is 1 if something is wrong.
     """
     if not fix and (yes or dry_run or allow_live):
         raise UsageError("--yes, --dry-run and --allow-live go with --fix")

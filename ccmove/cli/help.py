@@ -1,65 +1,64 @@
-"""What `ccmove --help` and the manual page say beside the options themselves."""
+"""What the help and the manual page say beside the options: words only."""
 
 from __future__ import annotations
 
-import click
-
-from ccmove.cli.options import COMMON
-
 Rows = tuple[tuple[str, str], ...]
-WIDEST = 34  # of the left column
+
+SCREEN = """\
+ccmove moves Claude Code's sessions, history, memory and settings when a project
+folder was renamed.
+
+  ccmove OLD NEW        after you renamed or moved the folder
+  ccmove .              in the new folder: finds the old one itself
+  ccmove -n OLD NEW     preview, change nothing
+  ccmove -m OLD NEW     rename the folder too
+  ccmove undo           undo the last move
+  ccmove doctor         find projects whose folder is gone, and where they went
+  ccmove list           all projects Claude Code knows
+
+Try it on sample data: ccmove demo.   All options: ccmove --help"""
 
 SUMMARY = (
-    "Bring along what Claude Code knows about a project (sessions, prompts, memory, trust, "
-    "settings) when its folder was renamed or moved."
+    "Move Claude Code's sessions, history, memory and settings from OLD to NEW after a project "
+    "folder was renamed or moved, with every project nested inside it. One path is enough: the "
+    "other one is found by evidence."
 )
 
-EXAMPLES: Rows = (
-    ("ccmove ~/code/old ~/code/new", "after renaming the folder"),
-    ("ccmove -n ~/code/old ~/code/new", "preview: every change, nothing done"),
+MOVES: Rows = (
+    ("ccmove ~/code/old ~/code/new", "after you renamed the folder"),
+    ("ccmove .", "in the new folder: finds the old one itself"),
+    ("ccmove -n ~/code/old ~/code/new", "preview, change nothing"),
     ("ccmove -m ~/code/old ~/code/new", "rename the folder too, in the same step"),
-    ("ccmove ~/code ~/src", "every project below it"),
+    ("ccmove ~/code ~/src", "every project that was in ~/code"),
+    ("ccmove help restore", "all about one command"),
+)
+EXAMPLES: Rows = (  # two for each of the other commands
     ("ccmove restore", "undo the last move"),
-    ("ccmove demo", "the whole cycle on a made-up state"),
+    ("ccmove restore -n ID", "preview undoing this one"),
+    ("ccmove doctor", "what is wrong, and the command that fixes it"),
+    ("ccmove doctor --fix --search ~/archive", "look there too, then ask about each"),
+    ("ccmove list --missing", "projects whose folder is gone"),
+    ("ccmove list ~/code --sort size", "those in ~/code, the largest first"),
+    ("ccmove show", "the last run in full"),
+    ("ccmove show ID", "this one; ccmove backups lists the IDs"),
+    ("ccmove verify", "all projects"),
+    ("ccmove verify ~/code/new", "one project, and what is nested inside it"),
+    ("ccmove backups", "what can be undone"),
+    ("ccmove backups --prune --keep 10", "remove all but the newest 10"),
+    ("ccmove recover", "roll back what was interrupted"),
+    ("ccmove recover --set-aside", "keep what can't be rolled back, and go on"),
+    ("ccmove demo", "preview, move, verify, restore"),
+    ("ccmove demo --json", "only the result of the last step"),
+    ("ccmove completion bash", "the script for bash"),
+    ("ccmove completion fish | source", "use it in this fish"),
 )
 
 EXIT_CODES: Rows = (
     ("0", "done; for a preview: there is something to do"),
-    ("1", "failed, and everything is as it was"),
+    ("1", "failed, and everything is as it was; doctor, verify: something is wrong"),
     ("2", "wrong usage"),
-    ("3", "nothing is known about OLD, nothing done"),
+    ("3", "Claude Code has no data for that path, nothing done"),
     ("4", "refused: a decision or another process is in the way, nothing done"),
-    ("5", "interrupted or could not be settled: ccmove recover"),
+    ("5", "interrupted, or could not be rolled back: ccmove recover"),
     ("130", "Ctrl-C, and everything is as it was"),
 )
-
-
-def write_help(group: click.Group, context: click.Context, formatter: click.HelpFormatter) -> None:
-    """The help of the whole program: a move's options first, for that is what it is for."""
-    formatter.write_usage("ccmove", "[OPTIONS] OLD NEW")
-    formatter.write_usage("ccmove", "COMMAND [OPTIONS] …", prefix=" " * len("Usage: "))
-    formatter.write_paragraph()
-    formatter.write(f"{click.wrap_text(SUMMARY, formatter.width)}\n")
-    own, shared = split_options(group.commands["move"], context)
-    version, _ = split_options(group, context)
-    commands = [group.commands[name] for name in group.list_commands(context) if name != "move"]
-    for title, listed in (
-        ("Examples", EXAMPLES),
-        ("Options of a move", own),
-        ("Common options", [*shared, *version]),
-        ("Commands", [(c.name or "", c.get_short_help_str(100)) for c in commands]),
-        ("Exit codes", EXIT_CODES),
-    ):
-        with formatter.section(title):
-            formatter.write_dl(listed, col_max=WIDEST)
-
-
-def split_options(command: click.Command, context: click.Context) -> tuple[Rows, Rows]:
-    """A command's own options, and those that every command has."""
-    own = [param for param in command.params if param not in COMMON]
-    return _rows(own, context), _rows(COMMON, context)
-
-
-def _rows(params: list[click.Parameter], context: click.Context) -> Rows:
-    options = [param for param in params if isinstance(param, click.Option)]
-    return tuple(filter(None, (option.get_help_record(context) for option in options)))

@@ -27,14 +27,14 @@ SORTS: dict[str, Callable[[Project], Any]] = {
     "--sort",
     type=click.Choice(list(SORTS)),
     default="path",
-    help="By path, or the last used, the most sessions, the largest first.",
+    help="By path; or the last used, the most sessions, the largest first.",
 )
-@click.option("--reverse", is_flag=True, help="The other way round.")
+@click.option("--reverse", is_flag=True, help="Reverse the order.")
 @click.option("--missing", is_flag=True, help="Only projects whose folder is gone.")
 def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing: bool) -> Listing:
-    """Show every project that Claude Code knows, or those at or below PATH.
+    """List all projects Claude Code knows, or those in PATH.
 
-    Exits with 3 when there is no state at all, and with 0 when no project is in it.
+    The exit code is 3 if Claude Code has no data for PATH, or none at all.
     """
     survey = look(call.find_layout(), call.progress())
     chosen = survey.projects

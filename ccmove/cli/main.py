@@ -8,14 +8,14 @@ import sys
 import click
 from click.shell_completion import CompletionItem
 
-from ccmove import TESTED_WITH, __version__
-from ccmove.cli import backups, demo, doctor, move, recover, restore, show, verify
+from ccmove.cli import backups, demo, doctor, meant, move, options, recover, restore, show, verify
 from ccmove.cli import list as listing
 from ccmove.cli.boundary import TextWanted, end_to_end
 from ccmove.cli.completion import ASKING, SHELLS, completion_command
-from ccmove.cli.help import write_help
-from ccmove.cli.options import HELP, text_option
+from ccmove.cli.help import EXIT_CODES, MOVES, SCREEN, SUMMARY
 from ccmove.cli.values import first_word
+
+ALIASES = {"undo": "restore"}
 
 
 class Commands(click.Group):
@@ -27,59 +27,89 @@ class Commands(click.Group):
         shell = os.environ.get(ASKING, "").removesuffix("_complete")
         if shell in SHELLS and not ctx.resilient_parsing:
             raise TextWanted(SHELLS[shell](self, {}, "ccmove", ASKING).complete())
-        return super().parse_args(ctx, self.with_command(args))
+        if not args:
+            raise TextWanted(SCREEN)
+        name, *rest = understood = self.with_command(args)
+        if not ctx.resilient_parsing:
+            meant.refuse_encoded_names(args, self.commands["move"])
+        if name == "move" and not ctx.resilient_parsing:
+            words = [rest[place] for place in self._words(rest)]
+            meant.refuse_other_words(words, [*self.commands, *ALIASES])
+        return super().parse_args(ctx, understood)
 
     def with_command(self, args: list[str]) -> list[str]:
         """The command's name brought to the front, `move` when there is none."""
-        if not args or args[0] in ("-h", "--help", "--version"):
-            return args or ["--help"]
-        position = self._first_word(args)
-        if position is not None and args[position] in self.commands:
-            return [args[position], *args[:position], *args[position + 1 :]]
+        if args[0] == "help":  # [COMMAND]
+            args = [*args[1:2], "--help"]
+        if args[0] in ("-h", "--help"):
+            return args
+        for place in self._words(args)[:1]:
+            name = ALIASES.get(args[place], args[place])
+            if name in self.commands:
+                return [name, *args[:place], *args[place + 1 :]]
         return ["move", *args]
 
-    def _first_word(self, args: list[str]) -> int | None:
-        """Where the first word stands that is neither an option nor the value of one."""
-        options = [param for command in self.commands.values() for param in command.params]
-        flags = {name for o in options if getattr(o, "is_flag", False) for name in o.opts}
-        with_value = {name for option in options for name in option.opts} - flags
-        is_value = False
-        for position, word in enumerate(args):
+    def _words(self, args: list[str]) -> list[int]:
+        """Where the words stand that are neither options nor the value of one, up to `--`."""
+        known = [param for command in self.commands.values() for param in command.params]
+        flags = {name for o in known if getattr(o, "is_flag", False) for name in o.opts}
+        with_value = {name for option in known for name in option.opts} - flags
+        places, is_value = [], False
+        for place, word in enumerate(args):
             if word == "--":
-                return None
+                break
             if not is_value and (not word.startswith("-") or word == "-"):
-                return position
+                places.append(place)
             is_value = not is_value and word in with_value
-        return None
+        return places
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """The first word may be a command, or OLD or an option of a move."""
-        options = self.commands["move"].shell_complete(ctx, incomplete)
-        words = [*super().shell_complete(ctx, incomplete), *options]
+        words = [CompletionItem(w) for w in (*ALIASES, "help") if w.startswith(incomplete)]
+        words += super().shell_complete(ctx, incomplete)
+        words += self.commands["move"].shell_complete(ctx, incomplete)
         return first_word(ctx, incomplete, words)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_help(self, ctx, formatter)
+        """The help of the whole program: moves first, for that is what it is for."""
+        formatter.write_usage("ccmove", "[OPTIONS] OLD NEW")
+        formatter.write_usage("ccmove", "[OPTIONS] PATH", prefix=" " * len("Usage: "))
+        formatter.write_usage("ccmove", "COMMAND [OPTIONS] …", prefix=" " * len("Usage: "))
+        formatter.write_paragraph()
+        formatter.write(f"{click.wrap_text(SUMMARY, formatter.width)}\n")
+        own, shared = options.split_options(self.commands["move"], ctx)
+        others = [command for name, command in self.commands.items() if name != "move"]
+        for title, rows, widest in (
+            ("Examples", MOVES, options.WIDEST_EXAMPLE),
+            (
+                "Commands",
+                [(str(other.name), other.get_short_help_str(100)) for other in others],
+                24,
+            ),
+            ("Options of a move", own, 24),
+            ("Common options", shared, 24),
+            ("Exit codes", EXIT_CODES, 24),
+        ):
+            with formatter.section(title):
+                formatter.write_dl(rows, col_max=widest)
 
-
-VERSION = f"ccmove {__version__}\ntested with Claude Code {', '.join(TESTED_WITH)}"
 
 app = Commands(
     "ccmove",
     commands=[
         move.move_command,
         restore.restore_command,
-        show.show_command,
-        recover.recover_command,
-        backups.backups_command,
-        demo.demo_command,
-        listing.list_command,
         doctor.doctor_command,
+        listing.list_command,
+        show.show_command,
         verify.verify_command,
+        backups.backups_command,
+        recover.recover_command,
+        demo.demo_command,
         completion_command,
     ],
-    params=[text_option("--version", text=lambda _: VERSION, about="Show the version."), HELP],
-    context_settings={"max_content_width": 100},
+    params=[options.HELP],
+    context_settings={"max_content_width": 100, "show_default": True},
 )
 
 

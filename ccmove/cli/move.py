@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,22 +29,32 @@ from ccmove.run.transaction import Progress, run_plan
 @click.argument("old", required=False, shell_complete=values.known_projects)
 @click.argument("new", required=False, shell_complete=values.folders)
 @options.dry_run
-@click.option("-m", "--move-folder", is_flag=True, help="Rename the folder itself too.")
-@click.option("--only", is_flag=True, help="Leave projects nested below OLD where they are.")
-@click.option("--from-file", metavar="FILE", help="Lines OLD<TAB>NEW, all in one go (- is stdin).")
+@click.option("-m", "--move-folder", is_flag=True, help="Rename the folder too, in the same step.")
+@click.option("--only", is_flag=True, help="Move only OLD itself, not projects nested inside it.")
+@click.option(
+    "--from-file",
+    metavar="FILE",
+    help="Read moves from FILE, one OLD<TAB>NEW per line (- for stdin); all or none are made.",
+)
 @options.full
 @click.option(
     "--on-conflict",
     type=click.Choice(["refuse", "keep-new", "keep-old"]),
     default="refuse",
-    help="Two different files of one name meet.",
+    show_default=False,
+    help="If both sides have a different file of the same name: refuse (default), keep-new or "
+    "keep-old. The other one stays in the backup.",
 )
 @click.option(
     "--project-files",
     is_flag=True,
-    help="Also rewrite NEW/.claude/settings*.json and NEW/.mcp.json.",
+    help="Also rewrite paths in NEW/.claude/settings*.json and NEW/.mcp.json.",
 )
-@click.option("--desktop", is_flag=True, help="Also rewrite the desktop app's sessions.")
+@click.option(
+    "--desktop",
+    is_flag=True,
+    help="Also rewrite paths in the desktop app's sessions, while it is not running.",
+)
 @click.option(
     "--merge",
     is_flag=True,
@@ -55,7 +64,9 @@ from ccmove.run.transaction import Progress, run_plan
     "-y", "--yes", is_flag=True, help="With one path: take the only candidate, don't ask."
 )
 @options.allow_live
-@click.option("--skip-path-check", is_flag=True, help="Do not ask that OLD is gone and NEW exists.")
+@click.option(
+    "--skip-path-check", is_flag=True, help="Don't check that OLD is gone and NEW exists."
+)
 def move_command(
     call: Call,
     old: str | None,
@@ -65,7 +76,7 @@ def move_command(
     yes: bool,
     **wanted: Any,
 ) -> Result:
-    """Move a project's Claude Code state from OLD to NEW."""
+    """Move Claude Code's data for a project from OLD to NEW; ccmove OLD NEW is the same."""
     if from_file:
         if old is not None:
             message = "--from-file takes the place of OLD and NEW"
@@ -74,29 +85,13 @@ def move_command(
     elif old is None:
         raise UsageError("missing argument: OLD", resolve.USUAL)
     elif new is None:
-        pairs = [_pair_of_one(call, old, yes=yes, **wanted)]
+        if wanted["move_folder"]:
+            raise UsageError("missing argument: NEW", "--move-folder needs both paths")
+        pairs = [find_pair(call, old, yes=yes, dry_run=wanted["dry_run"])]
     else:
         pairs = [resolve_pair(old, new)]
     call.moves = tuple(pair.real for pair in pairs)
     return move(call.find_layout(), pairs, call.progress(), full=verify == "full", **wanted)
-
-
-def _pair_of_one(
-    call: Call, path: str, *, yes: bool, dry_run: bool, move_folder: bool, **_: Any
-) -> Pair:
-    if move_folder:
-        raise UsageError("missing argument: NEW", "--move-folder needs both paths")
-    # Perhaps the single word is a command, misspelled.
-    context = click.get_current_context().find_root()
-    commands = context.command.to_info_dict(context)["commands"]
-    meant = difflib.get_close_matches(path, commands, n=1)
-    try:
-        return find_pair(call, path, yes=yes, dry_run=dry_run)
-    except NothingKnownError:
-        if not meant or os.path.lexists(path):
-            raise
-        hint = run("ccmove", meant[0], text="did you mean")
-        raise UsageError("missing argument: NEW", hint) from None
 
 
 def read_pairs(source: str) -> list[Pair]:

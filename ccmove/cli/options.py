@@ -1,4 +1,4 @@
-"""How a command is declared, and the options that several commands have."""
+"""How a command is declared and explained, and the options that several commands have."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from typing import Any
 
 import click
 
+from ccmove import TESTED_WITH, __version__
 from ccmove.cli.boundary import Call, TextWanted
+from ccmove.cli.help import EXAMPLES, MOVES, Rows
 from ccmove.cli.values import folders
+
+WIDEST_EXAMPLE = 40  # of the left column
 
 
 def text_option(*names: str, text: Callable[[click.Context], str], about: str) -> click.Option:
@@ -25,27 +29,49 @@ def text_option(*names: str, text: Callable[[click.Context], str], about: str) -
     )
 
 
-HELP = text_option("-h", "--help", text=click.Context.get_help, about="Show this message and exit.")
+TESTED = f"ccmove {__version__}\ntested with Claude Code {', '.join(TESTED_WITH)}"
+VERSION = text_option("-V", "--version", text=lambda _: TESTED, about="Show the version.")
+HELP = text_option("-h", "--help", text=click.Context.get_help, about="Show this help.")
 OF_THE_PRINTER: list[click.Parameter] = [
     click.Option(
-        ["--config-dir"], metavar="DIR", help="Instead of ~/.claude.", shell_complete=folders
+        ["--config-dir"],
+        metavar="DIR",
+        help="Claude Code's config directory [default: $CLAUDE_CONFIG_DIR or ~/.claude].",
+        shell_complete=folders,
     ),
     click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
-    click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing but errors."),
-    click.Option(["-v", "--verbose"], is_flag=True, help="Say more, and why."),
+    click.Option(["-q", "--quiet"], is_flag=True, help="Print only errors."),
+    click.Option(
+        ["-v", "--verbose"], is_flag=True, help="Show every change and the reason for each."
+    ),
 ]
-COMMON = [*OF_THE_PRINTER, HELP]
+COMMON = [*OF_THE_PRINTER, VERSION, HELP]
 
-dry_run = click.option("-n", "--dry-run", is_flag=True, help="Show the plan; change nothing.")
+dry_run = click.option(
+    "-n", "--dry-run", is_flag=True, help="Preview: show what would change, change nothing."
+)
 full = click.option(
     "--verify",
     type=click.Choice(["quick", "full"]),
     default="quick",
-    help="full: hash every moved file.",
+    help="How this run checks the files it moved: quick compares inode, size and date, full hashes "
+    "each before and after. The command verify checks all of Claude Code's data, at any time.",
 )
 allow_live = click.option(
-    "--allow-live", is_flag=True, help="Go on although a session is running there."
+    "--allow-live",
+    is_flag=True,
+    help="Proceed even if Claude Code is running in OLD or NEW; what it writes afterwards lands "
+    "under the old path.",
 )
+
+
+class Command(click.Command):
+    """A command whose help ends with examples."""
+
+    def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        own = [row for row in EXAMPLES if row[0].split()[1] == self.name]
+        with formatter.section("Examples"):
+            formatter.write_dl(own or MOVES, col_max=WIDEST_EXAMPLE)
 
 
 def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
@@ -60,8 +86,19 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
             call.printer = replace(call.printer, **given)
             return function(call, **values)
 
-        declared = click.command(name)(work)
+        declared = click.command(name, cls=Command)(work)
         declared.params += COMMON
         return declared
 
     return declare
+
+
+def split_options(command: click.Command, context: click.Context) -> tuple[Rows, Rows]:
+    """A command's own options, and those that every command has."""
+    own = [param for param in command.params if param not in COMMON]
+    return _rows(own, context), _rows(COMMON, context)
+
+
+def _rows(params: list[click.Parameter], context: click.Context) -> Rows:
+    options = [param for param in params if isinstance(param, click.Option)]
+    return tuple(filter(None, (option.get_help_record(context) for option in options)))

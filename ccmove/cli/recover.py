@@ -14,6 +14,7 @@ from ccmove.run.journal import was_interrupted
 from ccmove.run.locks import own_lock
 from ccmove.run.preflight import refuse_foreign_state, refuse_links_of_ours
 from ccmove.run.signals import termination_as_interrupt
+from ccmove.run.transaction import Progress
 
 
 @options.command("recover")
@@ -21,11 +22,11 @@ from ccmove.run.signals import termination_as_interrupt
     "--set-aside", is_flag=True, help="Keep what can't be rolled back, so that ccmove can go on."
 )
 def recover_command(call: Call, set_aside: bool) -> Result:
-    """Settle a run that was interrupted."""
-    return recover(call.find_layout(), set_aside=set_aside)
+    """Undo a run that was interrupted."""
+    return recover(call.find_layout(), call.progress(), set_aside=set_aside)
 
 
-def recover(layout: Layout, *, set_aside: bool = False) -> Result:
+def recover(layout: Layout, progress: Progress | None = None, *, set_aside: bool = False) -> Result:
     """Roll back an interrupted run, or keep it with all that belongs to it."""
     if not is_there(layout.own):
         return Result("recovered", layout)
@@ -37,4 +38,4 @@ def recover(layout: Layout, *, set_aside: bool = False) -> Result:
         if set_aside:
             settled = f"Set aside the interrupted run {journal.set_aside(layout)}."
             return Result("recovered", layout, settled=settled)
-        return Result("recovered", layout, settled=rollback.roll_back(layout))
+        return Result("recovered", layout, settled=rollback.roll_back(layout, progress))

@@ -30,7 +30,10 @@ from ccmove.run.transaction import Progress
 @options.full
 @options.allow_live
 def restore_command(call: Call, identifier: str | None, verify: str, **wanted: bool) -> Result:
-    """Undo a move; without ID the newest one that was not undone yet."""
+    """Undo the last move, or the one with this ID.
+
+    What was added since is kept. `ccmove undo` is the same.
+    """
     layout, progress = call.find_layout(), call.progress()
     return restore(layout, identifier, progress, full=verify == "full", **wanted)
 
@@ -46,7 +49,7 @@ def restore(
 ) -> Result:
     """Undo a move or a restore; without an ID the newest move that still stands."""
     # An interrupted run comes first: it may be the newest of all.
-    settled = None if dry_run else recover(layout).settled
+    settled = None if dry_run else recover(layout, progress).settled
     manifest = _find(layout, identifier)
     named = [path for move in manifest.moves for path in move]
     warnings = refuse_live(layout, named, allow=allow_live, dry_run=dry_run)

@@ -20,9 +20,9 @@ from ccmove.report.result import Verification
 @options.command("verify")
 @click.argument("path", required=False, shell_complete=values.known_projects)
 def verify_command(call: Call, path: str | None) -> Verification:
-    """Check that what is kept for PATH, or for every project, is consistent; exit 0 or 1.
+    """Check that Claude Code's data for PATH (default: all projects) is consistent.
 
-    Exits with 3 when nothing is known about PATH.
+    The exit code is 0 or 1, or 3 if Claude Code has no data for PATH.
     """
     return verify(call.find_layout(), path, call.printer.typed, call.progress())
 

@@ -41,7 +41,6 @@ STYLES = {
 }
 NUMBERS = ("SESSIONS", "SIZE")  # headings of columns
 ONLY_IF_WIDE = ("SIZE", "LAST USED")
-
 WIDE = 80  # columns
 
 

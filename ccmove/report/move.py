@@ -129,12 +129,12 @@ def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
         where = f"{total}; {_directories_by_kind(plan)}"
         rows.append((plural(number["transcripts"], "session"), where))
     by_file = result.status == "planned" and not printer.verbose
-    if plan.history is not None:
+    if plan.history is not None and number["history"]:
         paths = [new for _, new in plan.history.scan.counts]
         example = _example(len(paths), f"project = {paths[0]}") if by_file else ""
         rows.append((plural(number["history"], "prompt"), f"in history.jsonl{example}"))
     for place in reversed(PLACES):
-        files = [change for change in plan.writes if change.place == place]
+        files = [w for w in plan.writes if w.place == place and w.before != w.after]
         if by_file:
             shown = printer.first(files, MOST_FILES)
             rows += map(_with_example, shown)

@@ -135,7 +135,6 @@ class Listing:
     projects: tuple[Project, ...]
     problems: tuple[Problem, ...]
     known: int  # how many there are in all
-    exit_code: int = 0
 
 
 @dataclass(frozen=True, slots=True)

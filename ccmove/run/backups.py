@@ -256,20 +256,20 @@ def prune(
     newest = {backup.id for backup in backups[max(0, len(backups) - (keep or 0)) :]}
     limit = _stamp(time.time() - older_than) if older_than is not None else "~"
     named = set(named)
-    why: dict[str, str] = {}
-    for backup in backups:
+
+    def why_kept(backup: Backup) -> str:
         if backup.id in named:
-            why[backup.id] = ""
-        elif keep is None and older_than is None:
-            why[backup.id] = "not named"
-        elif backup.id in newest:
-            why[backup.id] = f"among the newest {keep}"
-        elif backup.id[:16] >= limit:
-            why[backup.id] = "not old enough"
-        elif holds_only_copy(layout, backup):
-            why[backup.id] = "holds the only copy of something; to remove it, name its ID"
-        else:
-            why[backup.id] = ""
+            return ""
+        if keep is None and older_than is None:
+            return "not named"
+        if backup.id in newest:
+            return f"among the newest {keep}"
+        if backup.id[:16] >= limit:
+            return "not old enough"
+        only = holds_only_copy(layout, backup)
+        return "holds the only copy of something; to remove it, name its ID" if only else ""
+
+    why = {backup.id: why_kept(backup) for backup in backups}
     going = [] if dry_run else [backup for backup in backups if not why[backup.id]]
     if going:
         _keep(layout, going)

@@ -27,7 +27,7 @@ from ccmove.run.manifest import Manifest, Wrote
 STALE_AFTER = 10.0
 REFRESH_EVERY = 3.0
 WAIT = 15.0
-Waiting = Callable[[str], None]  # told once what is waited for
+Waiting = Callable[[str, int, int], None]  # told once what is waited for
 
 
 @contextlib.contextmanager
@@ -89,7 +89,7 @@ class ClientLocks:
                 )
             if self.waiting and waited > 1 and not said:
                 name = path.name.removesuffix(".lock")
-                self.waiting(f"Waiting for Claude Code to release {name}, Ctrl-C to stop")
+                self.waiting(f"Waiting for Claude Code to release {name}, Ctrl-C to stop", 0, 0)
                 said = True
             time.sleep(0.05)
 

@@ -35,14 +35,14 @@ from ccmove.run.journal import (
     staged_file,
     sweep_up,
 )
-from ccmove.run.locks import ClientLocks, client_locks, remove_stale
+from ccmove.run.locks import ClientLocks, Waiting, client_locks, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
 from ccmove.run.recognise import has, has_grown, holds, is_directory, is_folder
 from ccmove.run.stage import StagedHistory
 from ccmove.run.takeback import document_back, stage_history_back
 
 
-def roll_back(layout: Layout) -> str | None:
+def roll_back(layout: Layout, waiting: Waiting | None = None) -> str | None:
     """Roll back an unfinished run; what was done, in words, or None when there was none."""
     stayed: list[str] = []
     try:
@@ -51,7 +51,7 @@ def roll_back(layout: Layout) -> str | None:
         if journal is None:
             return None
         if journal.manifest is not None:
-            stayed = Rollback(layout, journal.manifest).run()
+            stayed = Rollback(layout, journal.manifest).run(waiting)
         sweep_up(layout, journal)
     except OSError as error:
         raise UnsettledError(
@@ -76,7 +76,7 @@ class Rollback:
         self.stayed: list[str] = []  # what came later and was left as it is, in words
         self._history: StagedHistory | None = None  # without the run's change
 
-    def run(self) -> list[str]:
+    def run(self, waiting: Waiting | None) -> list[str]:
         begun = self._begun()
         self._refuse_missing()
         self._refuse_other_folders()
@@ -87,7 +87,7 @@ class Rollback:
         for operation in begun:
             if isinstance(operation, WroteHistory):
                 self._stage_history(operation)
-        with ClientLocks(locks):
+        with ClientLocks(locks, waiting):
             for name in ("aside", "parked"):  # what was there goes back the way it came
                 disk.ensure_directory(self.layout.run / name)
             for operation in reversed(begun):

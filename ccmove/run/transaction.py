@@ -83,7 +83,7 @@ def run_plan(
         return Outcome(plan, None)
     # `ending` outlives our lock: once the run is done nothing may claim that it was interrupted.
     with termination_as_interrupt(), contextlib.ExitStack() as ending, own_lock(layout):
-        rolled_back = roll_back(layout) if was_interrupted(layout) else None
+        rolled_back = roll_back(layout, progress) if was_interrupted(layout) else None
         for tries_left in reversed(range(TRIES)):
             if plan is None or rolled_back:
                 plan = planned()
@@ -129,7 +129,7 @@ def _roll_back(work: Work, error: BaseException) -> None:
                 f"{work.layout.journal} is gone, so the run could not be taken back",
                 run("ccmove", "recover", text=f"put {work.layout.own} back where it was, then"),
             ) from error
-        roll_back(work.layout)
+        roll_back(work.layout, work.progress)
     if isinstance(error, OSError):
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT):
             raise StaleLookError(f"the state changed meanwhile: {describe(error)}") from error
@@ -251,7 +251,7 @@ class Work:
     def client_locks(self) -> ClientLocks:
         assert self.manifest is not None
         needed = client_locks(self.layout, self.manifest)
-        return ClientLocks(needed, lambda what: self.progress(what, 0, 0))
+        return ClientLocks(needed, self.progress)
 
     def look_again(self) -> None:
         """Under the locks: is everything still what the plan was made from?"""

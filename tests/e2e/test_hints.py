@@ -23,7 +23,8 @@ def test_the_command_of_a_warning_names_the_config_directory(
     interrupted_move(state, "old", "new")
     arguments = ("--config-dir", config_dir, "-n", state.code / "old", state.code / "new")
     sentence = f"an earlier run was interrupted: ccmove --config-dir {config_dir} recover"
-    assert f"Note: {sentence}\n" in run_ccmove(*arguments, state=state).out
+    what, command = sentence.split(": ")
+    assert f"Still to do\n  {what}\n    {command}\n" in run_ccmove(*arguments, state=state).out
     assert sentence in run_ccmove("--json", *arguments, state=state).json()["warnings"]
 
 

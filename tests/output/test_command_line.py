@@ -1,21 +1,30 @@
-"""Which command a line asks for: `ccmove OLD NEW` is a move, options may stand anywhere."""
+"""Which command a line asks for, what is said to a line that asks for none, and the help."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from ccmove import __version__
 from ccmove.cli.boundary import Call, answer
+from ccmove.cli.help import EXAMPLES, MOVES
 from ccmove.cli.main import app
 from ccmove.errors import UsageError
 from ccmove.report.console import Printer
-from tests.support.state import StateBuilder
+from tests.support.run import run_ccmove
+from tests.support.state import StateBuilder, encoded_name
 
 
 @pytest.mark.parametrize(
     ("typed", "understood"),
     [
-        ([], ["--help"]),
         (["-h"], ["-h"]),
+        (["-V"], ["move", "-V"]),
+        (["help"], ["--help"]),
+        (["help", "undo"], ["restore", "--help"]),
+        (["undo", "-n"], ["restore", "-n"]),
+        (["--json", "undo"], ["restore", "--json"]),
         (["/old", "/new"], ["move", "/old", "/new"]),
         (["/old", "list"], ["move", "/old", "list"]),
         (["-n", "/old", "/new"], ["move", "-n", "/old", "/new"]),
@@ -42,3 +51,129 @@ def test_common_options_may_stand_before_the_command(state: StateBuilder) -> Non
     call = Call(["-q", "--config-dir", str(state.config_dir), "list"], Printer())
     answer(app, call)
     assert (call.printer.quiet, call.printer.config_dir) == (True, str(state.config_dir))
+
+
+# -- help ------------------------------------------------------------------------------------------
+
+
+def test_alone_it_prints_one_screen(state: StateBuilder) -> None:
+    done = run_ccmove(state=state)
+    assert (done.exit, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert len(lines) < 24
+    assert max(len(line) for line in lines) <= 80
+    assert lines[3] == "  ccmove OLD NEW        after you renamed or moved the folder"
+
+
+def test_help_lists_commands_by_use_and_shows_defaults(state: StateBuilder) -> None:
+    text = run_ccmove("--help", state=state).out
+    listed = re.findall(r"^  ([a-z]+) ", text.partition("Commands:")[2], re.MULTILINE)
+    assert listed[:3] == ["restore", "doctor", "list"]
+    assert "[default: quick]" in text
+    assert "[default: $CLAUDE_CONFIG_DIR" in " ".join(text.split())
+    assert run_ccmove("help", state=state).out == text
+
+
+@pytest.mark.parametrize("name", list(app.commands))
+def test_every_command_has_two_examples_and_every_example_can_be_typed(
+    name: str, state: StateBuilder
+) -> None:
+    text = run_ccmove("help", name, state=state).out
+    examples = re.findall(r"^  (ccmove .*?)(?:  |$)", text.partition("Examples:")[2], re.MULTILINE)
+    assert len(examples) >= 2
+    for example in examples:
+        words = example.replace("~/archive", str(state.home)).partition(" |")[0].split()[1:]
+        command, *rest = app.with_command(words)
+        app.commands[command].make_context(command, [w for w in rest if w != "--help"])
+
+
+def test_no_example_is_of_a_command_that_is_gone() -> None:
+    assert all(row[0].startswith("ccmove ") for row in MOVES)
+    assert {row[0].split()[1] for row in EXAMPLES} <= set(app.commands)
+
+
+@pytest.mark.parametrize("typed", [["-V"], ["--version"], ["list", "-V"]])
+def test_the_version_can_be_asked_for_anywhere(typed: list[str], state: StateBuilder) -> None:
+    assert run_ccmove(*typed, state=state).out.startswith(f"ccmove {__version__}\n")
+
+
+# -- words that are neither a command nor OLD and NEW ----------------------------------------------
+
+
+@pytest.fixture
+def folders(state: StateBuilder) -> StateBuilder:
+    """`there`, `two` and `into` exist in the current folder, `into/went` too."""
+    for name in ("there", "two", "into/went"):
+        (state.code / name).mkdir(parents=True)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("typed", "right"),
+    [
+        ("rename there gone", ["ccmove -m there gone"]),
+        ("mv gone there", ["ccmove gone there"]),
+        ("rename", ["ccmove OLD NEW"]),
+        ("doctr", ["ccmove doctor"]),
+        ("ls", ["ccmove list"]),
+        ("restor 20261116T004112Z-3f9c", ["ccmove restore 20261116T004112Z-3f9c"]),
+        ("there two into/", ["ccmove -m there into/there", "ccmove -m two into/two"]),
+        ("went two into", ["ccmove went into/went", "ccmove -m two into/two"]),
+        ("there two three", ["ccmove OLD NEW"]),
+        ("gone/* into", ["ccmove gone into"]),
+        ("two/* into", ["ccmove --skip-path-check two into"]),
+    ],
+)
+def test_what_is_no_move_is_answered_with_the_right_command(
+    typed: str, right: list[str], folders: StateBuilder
+) -> None:
+    done = run_ccmove(*typed.split(), state=folders, cwd=folders.code)
+    assert done.exit == 2
+    assert [line.rpartition(": ")[2].rpartition("-> ")[2] for line in hints(done.err)] == right
+
+
+def hints(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("  -> ")]
+
+
+@pytest.mark.parametrize("typed", ["recovery there", "./lst there", "-- lst there"])
+def test_a_project_may_be_called_like_a_command(typed: str, folders: StateBuilder) -> None:
+    folders.project(typed.split()[-2].removeprefix("./"))
+    done = run_ccmove("-n", *typed.split(), state=folders, cwd=folders.code)
+    assert (done.exit, done.err) == (0, "")
+
+
+def test_a_folder_called_like_a_command_is_written_with_its_place(folders: StateBuilder) -> None:
+    (folders.code / "restore").mkdir()
+    done = run_ccmove("restore", "there", state=folders, cwd=folders.code)
+    assert "'there' is not the ID of a backup" in done.err
+
+
+@pytest.mark.parametrize("place", ["", "projects/"])
+def test_an_encoded_name_is_answered_with_its_path(place: str, state: StateBuilder) -> None:
+    state.project("my-app")
+    old, new = str(state.code / "my-app"), str(state.code / "new-app")
+    typed = encoded_name(old)
+    if place:
+        typed = str(state.config_dir / place / typed)
+    done = run_ccmove("-n", typed, new, "--config-dir", state.config_dir, state=state)
+    assert done.exit == 2
+    right = f"ccmove -n {old} {new} --config-dir {state.config_dir}"
+    assert hints(done.err) == [f"  -> {right}"]
+
+
+def test_an_encoded_name_of_nothing_known_is_answered_with_the_list(state: StateBuilder) -> None:
+    done = run_ccmove("list", "-home-me-code-app", state=state)
+    assert done.exit == 2
+    assert hints(done.err)[0].endswith("ccmove list")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"), [("ccmove un", "undo"), ("ccmove undo --v", "--verify")]
+)
+def test_an_alias_is_completed_like_its_command(
+    words: str, offered: str, state: StateBuilder
+) -> None:
+    place = str(len(words.split()) - 1)
+    asked = {"COMP_WORDS": words, "COMP_CWORD": place, "_CCMOVE_COMPLETE": "bash_complete"}
+    assert f"plain,{offered}" in run_ccmove(state=state, env=asked).out.splitlines()

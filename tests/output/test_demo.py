@@ -46,7 +46,7 @@ def test_the_demo_leaves_nothing_behind(state: StateBuilder) -> None:
 def test_the_demo_needs_no_home(state: StateBuilder, home: str) -> None:
     done = run_ccmove("demo", state=state, cwd=state.root, env={"HOME": home})
     assert done.exit == 0
-    assert "That was all." in done.out
+    assert "That's all." in done.out
 
 
 def test_a_config_directory_is_not_looked_at_either(state: StateBuilder) -> None:
@@ -135,7 +135,7 @@ def test_a_demo_that_finds_something_wrong_fails(run: Run, monkeypatch: pytest.M
     monkeypatch.setattr("ccmove.cli.demo.is_named_in", lambda *_: True)
     done = run("demo")
     assert done.exit == 1
-    assert "named nowhere but in transcripts" in done.err
+    assert "only transcripts still mention the old path" in done.err
 
 
 def test_who_reads_the_demo_may_stop_at_any_time(state: StateBuilder) -> None:

@@ -1,7 +1,8 @@
-"""The picture, the manual page, --help and --version say what is true today."""
+"""The pages, the picture, the manual page, --help and --version say what is true today."""
 
 from __future__ import annotations
 
+import contextlib
 import html
 import importlib.util
 import re
@@ -11,7 +12,10 @@ from types import ModuleType
 import pytest
 
 from ccmove import TESTED_WITH, __version__
-from ccmove.cli.main import app
+from ccmove.claude.layout import PROJECT_FILES
+from ccmove.cli.boundary import TextWanted
+from ccmove.cli.main import ALIASES, app
+from ccmove.plan.documents import PLACES
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 from tests.test_architecture import MODULES, ROOMS
@@ -121,3 +125,32 @@ def test_the_architecture_page_names_no_file_that_is_gone() -> None:
     assert len(named) > 20
     for name in named - {"run/files"}:
         assert (REPO / "ccmove" / f"{name}.py").is_file(), name
+
+
+def test_every_place_that_is_rewritten_is_in_the_tables() -> None:
+    for page in ("README.md", "docs/claude-state.md"):
+        text = (REPO / page).read_text(encoding="utf-8")
+        for place in PLACES:
+            assert f"`$C/{place.pattern}`" in text, page
+        for name in PROJECT_FILES:
+            assert f"`<repo>/{re.sub('settings.*json', 'settings*.json', name)}`" in text, page
+
+
+def test_every_command_in_the_readme_is_one() -> None:
+    page = (REPO / "README.md").read_text(encoding="utf-8")
+    typed = re.findall(r"`ccmove ([^`]+)`", page) + re.findall(r"^    ccmove (.+?)  ", page, re.M)
+    assert len(typed) > 15
+    for line in typed:
+        if re.match("[a-z]", line):
+            assert line.split()[0] in {*app.commands, *ALIASES}
+        name, *rest = app.with_command(line.split())
+        with contextlib.suppress(TextWanted):
+            app.commands.get(name, app).make_context(name, rest)
+
+
+@pytest.mark.parametrize(
+    "page", [*REPO.glob("*.md"), *REPO.glob("docs/*.md")], ids=lambda p: p.name
+)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target

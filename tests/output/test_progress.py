@@ -14,9 +14,11 @@ import pytest
 from ccmove.claude.layout import size_of
 from ccmove.report.console import Printer, Progress
 from tests.output.terminal import run_on_terminal
+from tests.support import seams
 from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
 
+WAITING = "Waiting for Claude Code to release history.jsonl, Ctrl-C to stop\n"
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 AT_ONCE = (
     "import sys; from ccmove.report.console import Progress; Progress.DELAY = 0.0; "
@@ -83,8 +85,23 @@ def test_waiting_for_a_lock_of_the_client_is_said_on_standard_error(state: State
     done = run_ccmove("--json", state.code / "my-app", state.code / "new-app", state=state)
     release.join()
     assert (done.exit, done.json()["status"]) == (0, "moved")
-    said = "Waiting for Claude Code to release history.jsonl, Ctrl-C to stop\n"
-    assert done.err == said
+    assert done.err == WAITING
+
+
+def test_a_recovery_says_that_it_waits_too(state: StateBuilder) -> None:
+    state.project("my-app", sessions=1)
+    (state.code / "new-app").mkdir()
+    killed = f"{seams.PROLOGUE}\nWork.verify = lambda *_: os._exit(9)\nmain(sys.argv[1:])"
+    words = [str(state.code / "my-app"), str(state.code / "new-app")]
+    assert run_child([sys.executable, "-c", killed, *words], state=state).exit == 9
+    lock = state.config_dir / "history.jsonl.lock"
+    lock.mkdir()
+    release = threading.Timer(3.0, lock.rmdir)
+    release.start()
+    done = run_ccmove("recover", state=state)
+    release.join()
+    assert (done.exit, done.err) == (0, WAITING)
+    assert done.out.endswith("Everything is as it was before.\n")
 
 
 def test_reading_a_long_history_is_shown_by_list_doctor_and_verify(large: StateBuilder) -> None:

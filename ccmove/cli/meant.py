@@ -1,0 +1,72 @@
+"""What was probably meant by words that are neither a command nor OLD and NEW."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+
+import click
+
+from ccmove.claude.layout import find_layout
+from ccmove.claude.naming import may_be_name_of
+from ccmove.claude.state import State
+from ccmove.cli.resolve import USUAL, WHAT_IS_KNOWN, known_paths
+from ccmove.errors import Hint, UsageError, run
+
+# What people type who come from other tools.
+OTHER_WORDS = {"mv": "move", "rename": "move", "ls": "list", "revert": "restore"}
+ENCODED = re.compile("-[A-Za-z0-9]+(-[A-Za-z0-9]*)+")  # no options: those are letters only
+
+
+def refuse_other_words(words: list[str], commands: list[str]) -> None:
+    """UsageError with the right command for words of a move that are not one or two paths."""
+    first, *rest = words or [""]
+    near = difflib.get_close_matches(first, [*commands, *OTHER_WORDS], n=1, cutoff=0.7)
+    is_old_gone = len(rest) == 1 and os.path.isdir(rest[0])  # and may be called like a command
+    if near and not (os.path.sep in first or os.path.lexists(first) or is_old_gone):
+        name = OTHER_WORDS.get(near[0], near[0])
+        right = ["ccmove", name, *rest]
+        if name == "move":
+            right = _move(*rest) if len(rest) == 2 else ["ccmove", *(rest or ("OLD", "NEW"))]
+        message = f"no such command: {first} (a folder of that name is written ./{first})"
+        raise UsageError(message, run(*right, text="did you mean"))
+    if len(rest) > 1:
+        raise UsageError(f"expected OLD and NEW, got {len(words)} paths", *_into_the_last(words))
+    parent, name = os.path.split(first)
+    if rest and name == "*" and not os.path.lexists(first):  # no match, so the shell left it
+        skip = ["--skip-path-check"] if os.path.lexists(parent) else []
+        every = run("ccmove", *skip, parent, *rest, text="for every project that was in it")
+        raise UsageError(f"{first} matches no folder", every)
+
+
+def _into_the_last(words: list[str]) -> list[Hint]:
+    """A command for each folder that is to go, or has gone, into the last one."""
+    *sources, target = words
+    commands = []
+    for source in sources:
+        there = os.path.join(target, os.path.basename(os.path.abspath(source)))
+        if os.path.isdir(target) and (os.path.isdir(source) or os.path.isdir(there)):
+            commands.append(run(*_move(source, there)))
+    return commands or [USUAL]
+
+
+def _move(old: str, new: str) -> list[str]:
+    is_to_rename = os.path.isdir(old) and not os.path.lexists(new)
+    return ["ccmove", *(["-m"] if is_to_rename else []), old, new]
+
+
+def refuse_encoded_names(args: list[str], move: click.Command) -> None:
+    """UsageError with the paths for the name that Claude Code gives to a project's directory."""
+    for word in args[: args.index("--")] if "--" in args else args:
+        folder, name = os.path.split(word.rstrip("/"))
+        if ENCODED.fullmatch(name):
+            others = [other for other in args if other != word]
+            given = move.make_context("move", others, resilient_parsing=True).params
+            layout = find_layout(given["config_dir"], os.environ)
+            if folder and os.path.realpath(folder) != os.path.realpath(layout.projects):
+                continue
+            paths = sorted(p for p in known_paths(State(layout)) if may_be_name_of(name, p))
+            right = [run("ccmove", *(path if w == word else w for w in args)) for path in paths]
+            message = f"{name} is the name of a directory in {layout.projects}, not a path"
+            raise UsageError(message, *(right or [WHAT_IS_KNOWN]))
