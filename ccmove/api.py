@@ -1,4 +1,4 @@
-"""The Python API: plan a move, do it, take it back.
+"""The Python API: plan a move, do it, undo it.
 
     from ccmove.api import apply, plan_move, restore
 
@@ -6,7 +6,7 @@
     for change in move.preview.to_json()["changes"]:
         print(change["file"], change["before"], "->", change["after"])
     done = apply(move)  # all or nothing
-    restore(done.backup)  # every byte as before
+    restore(done.backup)  # the original bytes
 
 Whatever is in the way is a `CcmoveError` with `message`, `hints` and `exit_code`: `RefusedError`
 when a decision or another process is in the way, `NothingKnownError` when there is nothing to do.

@@ -16,7 +16,7 @@ from ccmove.text import command_line
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What to do next: a sentence, a command, or a sentence and a command behind a colon.
+    """What to do next: a sentence, a command, or a sentence and a command after a colon.
 
     With `again` the command goes on with what was typed, but for the options in `without`, and
     with the paths in `instead` replaced.
@@ -41,7 +41,7 @@ def again(
     before: Sequence[str] = (),
     without: tuple[str, ...] = (),
 ) -> Hint:
-    """The same command again, with more or fewer options, other paths, or behind `sudo`."""
+    """The same command again, with more or fewer options, other paths, or with `sudo` in front."""
     return Hint(text, (*before, "ccmove", *options), True, instead or {}, without)
 
 
@@ -91,7 +91,7 @@ class CcmoveError(Exception):
 
     exit_code = 1
     status = "failed"
-    usual = again("mend that, then run it again")  # to be said when there is no better hint
+    usual = again("fix that and try again")  # to be said when there is no better hint
 
     def __init__(
         self, message: str, *hints: Hint | str | None, details: Iterable[str] = ()
@@ -141,7 +141,7 @@ class InterruptedRunError(CcmoveError):
     """Ctrl-C, or the system asked us to end; everything is as it was."""
 
     exit_code = 130
-    usual = again("run it again")
+    usual = again("try again")
 
 
 class StaleLookError(CcmoveError):
@@ -167,12 +167,12 @@ def system_error(error: OSError) -> CcmoveError:
             f"the current folder{named} does not exist any more",
             run("cd", text="type whole paths, or change to a folder that exists"),
         )
-    hints = [again("nothing was changed; mend that and run it again")]
+    hints = [again("nothing was changed; fix that and try again")]
     if path and number in (errno.EACCES, errno.EPERM):
         hints = [run("ls", "-ld", path, text="look at the permissions")]
     elif path and number in (errno.ENOSPC, errno.EDQUOT):
         free = run("df", "-h", path, text="what is free")
-        hints = [free, again("make room, then run it again")]
+        hints = [free, again("free some space, then try again")]
     elif path and number == errno.ENOENT:
         hints = [run("ls", "-ld", path, text="check the spelling")]
     return CcmoveError(describe(error), *hints)

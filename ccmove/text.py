@@ -15,7 +15,7 @@ def printable(text: object) -> str:
 
 
 def _escape(code: int) -> str:
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that was no UTF-8
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8
         code -= 0xDC00
     if code < 0x100:
         return f"\\x{code:02x}"

@@ -1,4 +1,4 @@
-"""Fences every test off from the real home, and gives it a made-up one."""
+"""Fences every test off from the real home, and gives it a sample one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def real_home_stays_as_it_is() -> Iterator[None]:
     before = home_guard.fingerprint()
     yield
     after = home_guard.fingerprint()
-    # A developer's own client may be at work in the real home meanwhile; it never makes `ccmove`.
+    # A developer's own client may be running in the real home meanwhile; it never makes `ccmove`.
     watched = home_guard.WATCHED if os.environ.get("CI") else (".claude/ccmove",)
     changed = [name for name in watched if before[name] != after[name]]
     assert not changed, f"changed in {home_guard.REAL_HOME} while the tests ran: {changed}"

@@ -1,4 +1,4 @@
-"""A child process sees the made-up home and nothing of ours."""
+"""A child process sees the sample home and nothing of ours."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The made-up state is what it claims to be; nothing here imports ccmove."""
+"""The sample state is what it claims to be; nothing here imports ccmove."""
 
 import json
 from pathlib import Path

@@ -29,7 +29,7 @@ class Layout:
     """The places of one state. `config_dir` is real; the config file may be a link elsewhere."""
 
     config_dir: Path
-    config_file: Path  # as the client composes it; its lock lies beside this
+    config_file: Path  # as the client composes it; its lock is beside this
     home: Path
 
     projects = _Place("projects")

@@ -11,7 +11,7 @@ from hashlib import sha256
 LONGEST_NAME = 200
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _REPLACED = re.compile("[^A-Za-z0-9]")
-# No dot: `NAME.<16 hex>` is a directory of downloads, which lies beside the project's own.
+# No dot: `NAME.<16 hex>` is a directory of downloads, beside the project's own.
 _SUFFIX = re.compile("-[A-Za-z0-9-]+")
 
 

@@ -60,7 +60,7 @@ def _enter(parent: int, parts: tuple[str, ...], flags: int) -> int:
         return os.open(name, flags, dir_fd=parent)
     except OSError as error:
         error.filename = str(Path(*parts))
-        # Asked for a directory, Linux says of a link that it is none.
+        # Asked for a directory, Linux says of a link that it is not one.
         if error.errno == errno.ENOTDIR and stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
             error = OSError(errno.ELOOP, os.strerror(errno.ELOOP), error.filename)
         raise error from None
@@ -195,7 +195,7 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
             )
         data = file.read(seen.size + 1)
     if len(data) != seen.size:
-        raise StaleLookError(f"{path} changed while it was read", again("run the command again"))
+        raise StaleLookError(f"{path} changed while it was read", again("try again"))
     return Document(path, data, seen)
 
 

@@ -40,7 +40,7 @@ POINTER = "bridge-pointer.json"
 MEMORY = "memory"
 SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 65536  # the client looks for a relocation in this much of a transcript's end
-HEAD = 8 << 20  # a first prompt from a pipe may be long, and the path comes behind it
+HEAD = 8 << 20  # a first prompt from a pipe may be long, and the path comes after it
 _TRANSCRIPT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -138,7 +138,7 @@ def _item(parent: int, entry: os.DirEntry[str]) -> Item:
 
 
 def _index_paths(index: Document) -> frozenset[str]:
-    """The project paths that an index names; none when it is no index."""
+    """The project paths that an index names; none when it is not an index."""
     try:
         root = loads(index.text)
     except NotJsonError:
@@ -283,7 +283,7 @@ class State:
 
 
 def get(record: object, key: str) -> Any:
-    """The value of a key; None of what is no object."""
+    """The value of a key; None if it is not an object."""
     return record.get(key) if isinstance(record, dict) else None
 
 

@@ -44,7 +44,7 @@ def backups_command(
     """List the moves that can be undone; --prune removes old backups."""
     layout = call.find_layout()
     if not prune and (keep is not None or older_than or dry_run):
-        raise UsageError("--keep, --older-than and --dry-run go with --prune", run(*KEEP_TEN))
+        raise UsageError("--keep, --older-than and --dry-run need --prune", run(*KEEP_TEN))
     rows = list_backups(layout)
     if prune:
         age = seconds(older_than) if older_than else None
@@ -87,4 +87,4 @@ def seconds(text: str) -> float:
     if re.fullmatch("[0-9]{1,9}[mhdw]", text):
         return int(text[:-1]) * UNITS[text[-1]]
     hint = run(*OLDER_THAN, text="a number and m, h, d or w")
-    raise UsageError(f"{text!r} is not a length of time", hint)
+    raise UsageError(f"{text!r} is not a duration", hint)

@@ -139,7 +139,7 @@ def _reason(call: Call, error: BaseException) -> CcmoveError:
         raise error
     if call.layout is not None and _may_be_there(call.layout.journal):
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else _one_line(error)
-        return UnsettledError(f"{what}; the run is not settled")
+        return UnsettledError(f"{what}; the run was not rolled back")
     if isinstance(error, KeyboardInterrupt):
         return InterruptedRunError("interrupted; everything is as it was")
     if isinstance(error, OSError):

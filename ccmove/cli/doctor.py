@@ -63,7 +63,7 @@ def doctor_command(
     The exit code is 1 if something is wrong.
     """
     if not fix and (yes or dry_run or allow_live):
-        raise UsageError("--yes, --dry-run and --allow-live go with --fix")
+        raise UsageError("--yes, --dry-run and --allow-live need --fix")
     if plan and (fix or call.printer.as_json):
         raise UsageError("--plan goes with neither --fix nor --json")
     layout, bar = call.find_layout(), call.progress()
@@ -195,7 +195,7 @@ def repair(
     dry_run: bool,
     allow_live: bool,
 ) -> Repair:
-    """Make all chosen moves in one transaction; what is refused by itself is left out and named."""
+    """Make all chosen moves in one transaction; what is refused is left out and named."""
 
     def move_all(chosen: Chosen, **wanted: bool) -> Result | None:
         pairs = [Pair(f.subject, new, f.subject) for f, new in chosen]

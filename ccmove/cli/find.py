@@ -98,7 +98,7 @@ def _matches_of_new(survey: Survey, new: str) -> list[Match]:
         )
     raise NothingKnownError(
         f"found no project that may have been {new} before; looked at {gone} whose folder is gone",
-        "if you know the old path, type it in front of the new one",
+        "if you know the old path: ccmove OLD NEW",
         *((MISSING, search) if finder.lost else ()),
     )
 
@@ -114,7 +114,7 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
     for old in olds:
         if not finder.at_or_below(old):
             new = next(iter(survey.former[old]))
-            raise NothingKnownError(f"{old} was moved to {new}: its state is in place", MISSING)
+            raise NothingKnownError(f"{old} was moved to {new}: its data is in place", MISSING)
         places = finder.homes[old] if old in finder.homes else finder.candidates(old)
         found += [Match(old, place.path, _kept(finder, old), place) for place in places]
     if found:

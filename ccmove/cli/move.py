@@ -110,7 +110,7 @@ def read_pairs(source: str) -> list[Pair]:
         old, new = map(os.path.expanduser, paths)
         pairs.append(resolve_pair(old, new, f"{source}, line {number}"))
     if not pairs:
-        raise UsageError(f"{source} names no moves", "write a line OLD<TAB>NEW for each")
+        raise UsageError(f"{source} has no moves in it", "write a line OLD<TAB>NEW for each")
     return pairs
 
 
@@ -132,7 +132,7 @@ def move(
     resolve.check_pairs(pairs, move_folder=wanted.get("move_folder", False), skip=skip_path_check)
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
-            f"{layout.config_dir} does not exist: Claude Code has kept nothing there",
+            f"{layout.config_dir} does not exist: Claude Code has no data there",
             run("ccmove", "--config-dir", "DIR", "OLD", "NEW"),
         )
     named = [path for pair in pairs for path in (*pair.real, *pair.typed)]

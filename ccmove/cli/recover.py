@@ -19,7 +19,7 @@ from ccmove.run.transaction import Progress
 
 @options.command("recover")
 @click.option(
-    "--set-aside", is_flag=True, help="Keep what can't be rolled back, so that ccmove can go on."
+    "--set-aside", is_flag=True, help="Keep what can't be rolled back, so that you can go on."
 )
 def recover_command(call: Call, set_aside: bool) -> Result:
     """Undo a run that was interrupted."""

@@ -26,7 +26,7 @@ from ccmove.errors import (
 from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
 
 USUAL = run("ccmove", "OLD", "NEW")
-WHAT_IS_KNOWN = run("ccmove", "list", text="what is known")
+WHAT_IS_KNOWN = run("ccmove", "list", text="all projects")
 
 
 class Pair(NamedTuple):
@@ -70,7 +70,7 @@ def check_pairs(pairs: list[Pair], *, move_folder: bool, skip: bool) -> None:
     olds = [pair.real[0] for pair in pairs]
     for old in olds:
         if olds.count(old) > 1:
-            raise UsageError(f"{old} is to be moved twice", "leave one of the two lines out")
+            raise UsageError(f"{old} would be moved twice", "remove one of the two lines")
     for pair in pairs:
         try:
             _check_shape(pair, move_folder)
@@ -111,8 +111,8 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
             raise RefusedError(f"{spelled} is not a project", USUAL)
     if move_folder and tail_below(pair.new, pair.old):
         raise RefusedError(
-            f"{pair.new} lies inside {pair.old}, which can't be moved into itself",
-            "move the folder by hand in two steps, then leave --move-folder out",
+            f"{pair.new} is inside {pair.old}, which can't be moved into itself",
+            "move the folder by hand in two steps, then run ccmove without --move-folder",
         )
 
 
@@ -230,7 +230,7 @@ def _who_runs(session: LiveSession) -> str:
 
 
 def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:
-    """The real paths; for an OLD of which nothing is known there, the path as typed."""
+    """The real paths; for an OLD for which there is no data there, the path as typed."""
     is_one_linked = any(pair.typed_old != pair.old for pair in pairs)
     known = known_paths(State(layout)) if is_one_linked else set()
 
@@ -245,7 +245,7 @@ def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
     """There is nothing to move: NEW has it already, or another OLD was meant."""
     known, (old, new) = known_paths(State(layout)), pair.real
     if new in known:
-        what = f"Claude Code has no data for {old}, and {new} has its state already"
+        what = f"Claude Code has no data for {old}, and {new} already has it"
         return _in_list(pair, NothingKnownError(what, WHAT_IS_KNOWN))
     return _in_list(pair, _unknown(old, known, only_lost=True))
 

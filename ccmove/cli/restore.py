@@ -82,12 +82,12 @@ def _find(layout: Layout, identifier: str | None) -> Manifest:
     if identifier is None:
         return _newest(layout)
     if not ID_PATTERN.fullmatch(identifier):
-        there_are = run("ccmove", "backups", text="the IDs there are")
+        there_are = run("ccmove", "backups", text="all IDs")
         raise UsageError(f"{identifier!r} is not the ID of a backup", there_are)
     chosen = backups.read_manifest(identifier, layout)
     if not any(backup.stands for backup in backups.all_backups(layout) if backup.id == chosen.id):
-        still = run("ccmove", "backups", text="what still stands")
-        raise RefusedError(f"{chosen.id} was undone already", still)
+        still = run("ccmove", "backups", text="what can still be undone")
+        raise RefusedError(f"{chosen.id} was already undone", still)
     return chosen
 
 

@@ -22,7 +22,7 @@ Items = list[CompletionItem[str]]
 def known_projects(context: click.Context, _: click.Parameter | None, incomplete: str) -> Items:
     """Known projects that begin so, or whose folder's name does; missing ones first.
 
-    With no match the shell offers folders: all that lies below one may be moved at once.
+    With no match the shell offers folders: everything in one may be moved at once.
     """
     home = os.path.expanduser("~/")
     wanted = os.path.expanduser(incomplete)
@@ -67,7 +67,7 @@ def folders(_: click.Context, __: click.Parameter | None, incomplete: str) -> It
 
 
 def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Items:
-    """IDs of the backups, the newest first, what was undone already last."""
+    """IDs of the backups, the newest first, what was already undone last."""
     items = []
     with contextlib.suppress(Exception):
         found = sorted(all_backups(_layout(context)), key=lambda b: (b.stands, b.id), reverse=True)

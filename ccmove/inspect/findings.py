@@ -32,7 +32,7 @@ KINDS = {  # the most pressing first
     ),
     "unreadable": Kind(
         "Can't be read",
-        "What it holds is not known here, so the rest of this list may be incomplete.",
+        "They could not be looked into, so this list may be incomplete.",
     ),
     "orphan": Kind(
         "Projects whose folder is gone",
@@ -89,12 +89,12 @@ KINDS = {  # the most pressing first
     ),
     "leftover-directory": Kind(
         "Empty and left-over directories",
-        "There is no conversation and no memory in them. Harmless, and of no use.",
+        "There is no conversation and no memory in them. Harmless, and useless.",
         fails=False,
     ),
     "backups": Kind(
         "Backups worth pruning",
-        "Old backups only take room, unless you still want to undo what they belong to.",
+        "Old backups only take up space, unless you still want to undo what they belong to.",
         fails=False,
     ),
     "damaged-backup": Kind(

@@ -242,7 +242,7 @@ class Finder:
         for path, candidate in by_git:
             rivals = [other for other, c in by_git if c.path == candidate.path and other != path]
             used = [rival for rival in rivals if self.lost[rival].sessions]
-            candidate.against += [f"it may as well be {rival}" for rival in used[:1]]
+            candidate.against += [f"it could also be {rival}" for rival in used[:1]]
 
     def at_or_below(self, path: str) -> list[Project]:
         """The lost projects at a path and below it."""
@@ -311,7 +311,7 @@ def _not_connected(path: str) -> tuple[str, ...]:
     """A drive that is not connected is not a deleted folder."""
     near, _ = nearest_folder(path)
     is_drive = near in DRIVES or os.path.dirname(near) in ("/media", "/run/media")
-    return (f"nothing is left of it below {near}: is a drive not connected?",) if is_drive else ()
+    return (f"nothing is left of it below {near}: is a drive missing?",) if is_drive else ()
 
 
 def nearest_folder(path: str) -> tuple[str, str]:

@@ -63,7 +63,7 @@ class Directory:
         return {path for path in named if not may_be_name_of(self.name, path)}
 
     def items_of(self, path: str | None) -> Iterator[Item]:
-        """What of the directory is this path's; all of it when nothing says whose it is."""
+        """What of the directory is this path's; all of it when nothing shows whose it is."""
         if path is None or not self.case.claims:
             return iter(self.case.directory.items)
         return self.case.items_of(path)
@@ -97,7 +97,7 @@ def look(layout: Layout, progress: Progress | None = None) -> Survey:
     """Everything that is known; NothingKnownError when there is no state at all."""
     if not layout.config_dir.is_dir() and not layout.real_config_file.is_file():
         raise NothingKnownError(
-            f"{layout.config_dir} does not exist: Claude Code has kept nothing there",
+            f"{layout.config_dir} does not exist: Claude Code has no data there",
             "name the right one with --config-dir DIR",
         )
     return Survey(layout, progress or (lambda _what, _done, _total: None))

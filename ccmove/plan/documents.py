@@ -89,7 +89,7 @@ def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterato
         if desktop_app_is_running():
             raise RefusedError(
                 "the desktop app is running and would undo the change",
-                again("quit it, then run it again"),
+                again("quit it, then try again"),
             )
         for path in desktop_files(layout):
             yield path, other.desktop

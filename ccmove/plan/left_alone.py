@@ -27,10 +27,10 @@ LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
 MOST_PLACES = 3
 BY_HAND = "; edit it by hand"
 Row = tuple[Path, str, str, tuple[str, ...]]  # a file, whose it is, what to do, a command for it
-# What people write in the state themselves.
+# What people write there themselves.
 SETTINGS = ("settings.json", "settings.local.json")
 YOURS = ("CLAUDE.md", "agents", "commands", "hooks", "output-styles", "rules", "skills", *SETTINGS)
-# Dealt with in another way, or written anew by whoever it belongs to.
+# Dealt with in another way, or rewritten by whatever it belongs to.
 PASSED_OVER = ("ccmove", "daemon", "history.jsonl", "ide", "jobs", "projects", "sessions")
 FOLDER_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json")
 
@@ -111,7 +111,7 @@ class Search:
                 files = _files_below(layout.config_dir / name)
                 number += sum(path not in self._looked_at for path in files)
         if number:
-            what = f"{plural(number, 'other file')} in it not looked at: nothing to do"
+            what = f"{plural(number, 'other file')} not checked: nothing to do"
             yield LeftAlone(str(layout.config_dir), what)
 
     def _text(self, path: Path) -> str | None:

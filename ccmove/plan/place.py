@@ -1,4 +1,4 @@
-"""Bring things to their places, into what is there already.
+"""Put things where they belong, merging with what is already there.
 
 Directories are merged. The index, the aliases and MEMORY.md are joined; of two identical files
 one is set aside in the backup, and so is what loses where two different ones meet. Everything
@@ -74,7 +74,7 @@ class Placer:
         return self._drafts[path]
 
     def draft_at(self, path: Path) -> Draft | None:
-        """The draft of the file that will be at `path`; None when that is no regular file."""
+        """The draft of the file that will be at `path`; None when that is not a regular file."""
         now = self.tree.now(path)
         if now is None:
             return self._made.get(path)
@@ -142,7 +142,7 @@ class Placer:
         return inside in ((INDEX,), (ALIASES,), (MEMORY, MEMORY_FILE))
 
     def _join(self, path: Path, final: Path) -> bool:
-        """Give the document that is there what only the other has; False when that can't be."""
+        """Add to the document there what only the other has; False if that can't be."""
         ours, theirs = self.draft_at(path), self.draft_at(final)
         if ours is None or theirs is None:
             return False
@@ -193,7 +193,7 @@ class Placer:
             if occupant is not None and not os.path.samefile(occupant, self.tree.now(path) or path):
                 raise RefusedError(
                     f"{target} exists, so {path} can't be renamed to it",
-                    again("move one of the two away, then run it again"),
+                    again("move one of the two away, then try again"),
                 )
             self.tree.rename_folder(path, target, written)
 
@@ -211,7 +211,7 @@ def refuse_conflicts(placer: Placer) -> None:
         see = run("ccmove", "doctor", split[0], text="one conversation in two files: see it with")
         raise RefusedError(what, see, details=listed)
     raise RefusedError(
-        f"{what}; what loses would stay in the backup",
+        f"{what}; the others would stay in the backup",
         again("to keep those of the new path", ["--on-conflict", "keep-new"]),
         again("to keep those of the old path", ["--on-conflict", "keep-old"]),
         details=listed,
@@ -256,7 +256,7 @@ def needed(path: Path) -> Document:
     """A document that was seen to be there a moment ago."""
     document = read_document(path)
     if document is None:
-        raise StaleLookError(f"{path} is gone", again("run it again"))
+        raise StaleLookError(f"{path} is gone", again("try again"))
     return document
 
 
@@ -265,7 +265,7 @@ def mode_of(path: Path) -> int:
 
 
 def is_file(path: Path) -> bool:
-    """Whether it is a regular file itself; a link to one is none."""
+    """Whether it is a regular file itself; a link to one is not."""
     return stat.S_ISREG(os.lstat(path).st_mode)
 
 

@@ -179,7 +179,7 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
         if layout.config_dir.is_relative_to(old) or layout.real_config_file.is_relative_to(old):
             there = PathMap(((old, new),)).map(str(layout.config_dir)) or layout.config_dir
             raise RefusedError(
-                f"{layout.config_dir} is in {old}, which is to be renamed",
+                f"{layout.config_dir} is in {old}, which would be renamed",
                 run("mv", old, new, text="rename the folder yourself"),
                 run("ccmove", "--config-dir", there, old, new, text="then"),
             )

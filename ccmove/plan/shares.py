@@ -94,7 +94,7 @@ def left_behind(case: Case) -> Iterator[LeftAlone]:
     others = ", ".join(case.staying) or "several paths of this move"
     for item in case.directory.items:
         if item.name not in (INDEX, MEMORY) and not case.owner(item):
-            what = f"in a directory shared with {others}; nothing says whose it is"
+            what = f"in a directory shared with {others}; nothing shows whose it is"
             yield LeftAlone(str(directory / item.name), what, _look_at(directory, item))
     new_paths = {case.paths.map(path) or path for path in case.moving}
     for path in case.staying:
@@ -114,9 +114,9 @@ def reasons(case: Case) -> Iterator[str]:
     """Why the directory is taken or left."""
     name = case.directory.name
     if not case.claims:
-        yield f"{name}: left, nothing says that it belongs to a path of the move"
+        yield f"{name}: left alone, nothing shows that it belongs to the move"
     elif not case.moving:
-        yield f"{name}: left, it belongs to {', '.join(case.staying)}"
+        yield f"{name}: left alone, it belongs to {', '.join(case.staying)}"
     yield from (f"{name}: {path} by {case.claims[path]}" for path in case.moving)
     yield from (f"{name}: also the sessions of {p}, whose folder is gone" for p in case.along)
 
@@ -218,7 +218,7 @@ class Relocator:
         elif os.path.isfile(source) and not os.path.islink(source):
             self._copy_file(source, target)
         elif os.path.lexists(source):
-            self.left_alone.append(LeftAlone(str(source), "a link; no copy of it is made"))
+            self.left_alone.append(LeftAlone(str(source), "a link, not copied"))
 
     def _copy_file(self, source: Path, target: Path) -> None:
         """A MEMORY.md that is there gets the lines that it lacks; others must be the same."""
@@ -267,7 +267,7 @@ class Relocator:
             else:
                 self._split_index(draft, portion)
         except NotJsonError as error:
-            what = f"not an index that can be read ({error}); its bytes stay as they are"
+            what = f"not a readable index ({error}); left unchanged"
             self.left_alone.append(LeftAlone(str(file), what))
 
     def _split_index(self, draft: Draft, portion: Portion) -> None:

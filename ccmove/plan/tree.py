@@ -54,7 +54,7 @@ class Tree:
         return self._find(path).now
 
     def is_directory(self, path: Path) -> bool:
-        """Whether a real directory will be there; a link to one is none."""
+        """Whether a real directory will be there; a link to one is not."""
         node = self._find(path)
         if node.now is None:
             return node.made == "directory"

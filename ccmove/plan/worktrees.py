@@ -1,7 +1,7 @@
 """Git's worktrees: absolute paths both ways, which break when a folder is renamed.
 
 A repository has the place of each worktree in `.git/worktrees/<name>/gitdir`, and a worktree has
-that of its repository in its file `.git`. `git worktree repair` mends both.
+that of its repository in its file `.git`. `git worktree repair` fixes both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TIMEOUT = 60.0
 
 
 def repair_command(folder: Path, paths: PathMap) -> list[str] | None:
-    """What mends the worktrees of the folder after this move; None when nothing is broken."""
+    """What fixes the worktrees of the folder after this move; None when nothing is broken."""
     if (folder / ".git").is_file():  # it is itself a worktree: its repository knows the old place
         record = folder / _text(folder / ".git").removeprefix("gitdir: ")
         if not paths.is_named_in(_text(record / "gitdir")):

@@ -249,7 +249,7 @@ class Progress:
     def __call__(self, what: str, done: int, total: int) -> None:
         """`done` of `total` are through; nothing is drawn before the delay is over.
 
-        What is no work of ours is a sentence: why there is nothing to be seen, and it is said.
+        Waiting for somebody else is said in a sentence.
         """
         if what not in WORK:
             self.close()

@@ -40,7 +40,7 @@ def _values(thing: object, *names: str) -> dict[str, Any]:
 
 
 def show_list(listing: Listing, printer: Printer) -> None:
-    """A table, or plain columns in a pipe; what is no part of the list goes to standard error."""
+    """A table, or plain columns in a pipe; what is not part of the list goes to standard error."""
     projects, problems = listing.projects, listing.problems
     if printer.as_json:
         warnings = [f"{problem.file}: {problem.what}" for problem in problems]
@@ -56,7 +56,7 @@ def show_list(listing: Listing, printer: Printer) -> None:
     remarks: list[Line] = []
     if not projects:
         among = f"No folder is missing: {plural(listing.known, 'known project')}."
-        remarks.append([("", among if listing.known else "No projects are known.")])
+        remarks.append([("", among if listing.known else "Claude Code knows no projects.")])
     for problem in problems:
         remarks.append([("note", "Note: "), ("", problem.file)])
         remarks.append([("", f"  {problem.what}")])

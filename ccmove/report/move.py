@@ -29,7 +29,7 @@ VERBS = {  # what is done to a directory, and what was done
 }
 REMEMBERED = (
     "in {} Claude still names the old memory folder and saved results until /compact; "
-    "/rewind can't go behind the move"
+    "/rewind can't go back past the move"
 )
 
 
@@ -71,7 +71,7 @@ def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
         yield from _section("Differences", _differences(plan))
         yield from _section("Left alone", _left_alone(result, plan))
         reasons = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
-        yield from _section("Why each directory is taken or left", reasons)
+        yield from _section("Why each directory is moved or left alone", reasons)
     yield from _section("Still to do", _still_to_do(result, printer.config_dir))
     notes = [*(w.text for w in result.warnings if not w.command), *plan.warnings]
     if plan.remembering:
@@ -192,7 +192,7 @@ def _directories(plan: Plan) -> Iterator[Line]:
         if preposition:
             yield [("dim", f"  {preposition:>6}  "), ("bold", move.target)]
         else:
-            yield [("", "          both paths have this name; what names the path changes")]
+            yield [("", "          both paths have this name; only paths in files change")]
 
 
 def _differences(plan: Plan) -> Iterator[Line]:

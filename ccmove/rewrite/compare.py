@@ -120,7 +120,7 @@ def _shown(part: Node) -> object:
 
 
 def _segments(one: list[str], other: list[str]) -> list[tuple[int, int, int, int]]:
-    """one[i:j] and other[k:m] that belong together: what both have, or what lies between."""
+    """one[i:j] and other[k:m] that belong together: what both have, or what is between."""
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     return [(i, j, k, m) for _, i, j, k, m in matcher.get_opcodes()]
 

@@ -36,7 +36,7 @@ def rewritten(text: str, paths: PathMap) -> str:
 
 
 def _project_splices(projects: Node, paths: PathMap) -> list[Splice]:
-    """Rename the keys; where several members come to one key, unite their values."""
+    """Rename the keys; where several members get one key, merge their values."""
     members = projects.members()
     coming: dict[str, dict[str, str]] = {}  # new key -> old keys -> their values
     for key in projects.keys:

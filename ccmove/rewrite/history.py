@@ -56,7 +56,7 @@ class Scan:
         self.rows = bytearray()
         self.swaps: dict[Swap, int] = {}  # with their numbers
         self.size = size  # how much of the file was looked at
-        self.unreadable = 0  # lines that hold OLD but are no valid JSON
+        self.unreadable = 0  # lines that contain OLD but are not valid JSON
         self.too_long = 0
         self.watched: set[str] = set()  # paths that stay, of those that were watched for
         self._times: Counter[Swap] = Counter()
@@ -195,7 +195,7 @@ def _lines_with(block: bytes, signs: list[bytes]) -> Iterator[tuple[int, bytes]]
 def _spots(block: bytes, sign: bytes) -> Iterator[int]:
     """Where a string may begin with the sign: not in `/code/app-docker`, nor inside a prompt.
 
-    The string may be torn off behind it. Of a Windows path the sign is the last component alone,
+    The string may be cut off after it. Of a Windows path the sign is the last component alone,
     which may stand anywhere.
     """
     is_whole = sign.startswith(b"/")
@@ -209,7 +209,7 @@ def _spots(block: bytes, sign: bytes) -> Iterator[int]:
 
 
 def _project(line: bytes, start: int) -> Value | None:
-    """The `project` of a line if it is a string; raises on what is no JSON text."""
+    """The `project` of a line if it is a string; raises on what is not JSON."""
     text = line.decode()
     usual = _USUAL_END.match(line, line.rfind(b'"project":') - 1)
     if usual is not None and _is_surely_json(text):

@@ -1,6 +1,6 @@
-"""What a finished run keeps of a history, and how its changes are taken out again.
+"""What a finished run keeps of a history, and how its changes are undone.
 
-Kept is the scan: a line of JSON with the swaps, and the rows behind it as they are.
+Kept is the scan: a line of JSON with the swaps, and the rows after it as they are.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def from_record(data: bytes, size_after: int) -> Scan:
             kept.add(start, swaps[number], line)
             end = start + len(swaps[number].old)
         if not all(isinstance(path, str) for move in kept.counts for path in move):
-            raise ValueError("a value that is no string")
+            raise ValueError("a value that is not a string")
     except (AttributeError, IndexError, TypeError, struct.error):
         raise ValueError("not what is kept of a history") from None
     if end + kept.new_size() > size_after:  # by so much it grew
-        raise ValueError("a change behind the end of the file")
+        raise ValueError("a change past the end of the file")
     if b"".join(to_record(kept)) != data:
         raise ValueError("not as it is kept")
     return kept

@@ -37,7 +37,7 @@ def job(text: str, paths: PathMap, names: NameMap) -> str:
 
 
 def _moved_flag(flag: str, paths: PathMap, names: NameMap) -> str | None:
-    """An argument that is a path or a rule, or `--option=` with one behind it."""
+    """An argument that is a path or a rule, or `--option=` followed by one."""
     option = flag[: flag.find("=") + 1] if flag.startswith("--") else ""
     value = flag.removeprefix(option)
     new = names.map(value) or map_inside(value, paths)

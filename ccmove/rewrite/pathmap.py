@@ -1,7 +1,7 @@
-"""OLD -> NEW on path strings, by whole components: `/code/my-app` is no part of `/code/my-app-2`.
+"""OLD -> NEW on path strings, by whole components: `/code/my-app` is not part of `/code/my-app-2`.
 
 A map holds one or more moves that happen at the same moment, so a swap (A->B with B->A) and a
-chain (A->B with B->C) mean what they say: each path is mapped once, by the longest OLD it lies in.
+chain (A->B with B->C) mean what they say: each path is mapped once, by the longest OLD it is in.
 Moves are absolute paths without a separator at the end.
 """
 
@@ -32,7 +32,7 @@ def is_windows(path: str) -> bool:
 
 
 def is_root(path: str) -> bool:
-    """Whether everything would lie in `path`: `/`, a drive, or nothing at all."""
+    """Whether everything would be in `path`: `/`, a drive, or nothing at all."""
     return _ROOT.fullmatch(path) is not None
 
 
@@ -92,7 +92,7 @@ class PathMap:
 
 
 def _concerns(move: Move, path: str) -> bool:
-    """Whether `path` lies in OLD; what lies in a NEW below that OLD is in place already."""
+    """Whether `path` is in OLD; what is in a NEW below that OLD is already in place."""
     old, new = move
     in_place = tail_below(new, old) and tail_below(path, new) is not None
     return tail_below(path, old) is not None and not in_place

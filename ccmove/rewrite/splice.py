@@ -61,7 +61,7 @@ def _fitting(piece: str, pieces: list[str]) -> str:
 
 
 def apply_inside(node: Node, splices: Iterable[Splice]) -> str:
-    """The text of one node with splices made that all lie in it."""
+    """The text of one node with splices made that are all in it."""
     start = node.start
     return apply(node.raw, [Splice(s.start - start, s.end - start, s.text) for s in splices])
 
@@ -124,7 +124,7 @@ def changed(parent: Node, texts: Mapping[int, str | None], added: Iterable[tuple
 def moved(node: Node, mapper: Mapper) -> str | None:
     """What a string becomes, or None when it stays."""
     new = mapper(node.value) if isinstance(node.value, str) else None
-    # Bytes that are no UTF-8 can't be spelled anew, and the client never wrote such a string.
+    # Bytes that are not UTF-8 can't be spelled again, and the client never wrote such a string.
     is_odd = new is not None and _NO_UTF8.search(node.text, node.start, node.end)
     return None if is_odd or new == node.value else new
 

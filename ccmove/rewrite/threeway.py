@@ -1,4 +1,4 @@
-"""Take what a run changed out of a document in which life went on.
+"""Take what a run changed out of a document that was changed since.
 
 Three texts: `before` and `after` are what the run found and left, `now` is the document today.
 What the run changed goes back value by value where it is still what the run wrote; all that came
@@ -92,7 +92,7 @@ class _Taking:
 
     def _list(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
         """As a set: what the run replaced goes back, what it added goes, what it took comes."""
-        free = [item.canonical for item in theirs.items]  # empty once it is settled
+        free = [item.canonical for item in theirs.items]  # empty once it is decided
         texts: dict[int, str | None] = {}  # by the number now; None: it goes
         missing: list[tuple[str, str]] = []
         rest: list[tuple[int, Node, Node | None]] = []
@@ -202,7 +202,7 @@ class _Taking:
     def _names_back(
         self, links: dict[str, str], members: tuple[Members, Members, Members], at: Pointer
     ) -> tuple[dict[str, str], dict[str, str | None]]:
-        """Which names of now go back to which, and texts of members that are settled by that."""
+        """Which names of now go back to which, and texts of members that this decides."""
         left, had, have = members
         names: dict[str, str] = {}
         texts: dict[str, str | None] = {}
@@ -281,7 +281,7 @@ def _changed_items(
 
 
 def _is_back(old: str, links: dict[str, str], members: tuple[Members, Members, Members]) -> bool:
-    """Whether a name was taken back already: the last of a chain tells, in a swap the values.
+    """Whether a name is already back: the last of a chain tells, in a swap the values.
 
     Where the values do not tell, their order does: names were exchanged in place.
     """

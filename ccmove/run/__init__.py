@@ -1,1 +1,1 @@
-"""Does what was planned, all or nothing, and takes it back."""
+"""Does what was planned, all or nothing, and undoes it."""

@@ -1,4 +1,4 @@
-"""The backups there are, which of them still stand, and what they tell of whose sessions are.
+"""All backups, which of them are still in force, and what they tell about whose sessions are whose.
 
 `backups/<ID>/manifest.json` says what a move or a restore changed, `files/` holds the documents
 before and after, `aside/` what lost in a merge. `unfinished/<ID>` is a run that could not be

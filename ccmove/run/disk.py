@@ -267,7 +267,7 @@ def remove_backup(path: Path) -> None:
 
 
 def open_lock(path: Path) -> int:
-    """A descriptor of our lock file, which is made, 0600, when it is not there yet."""
+    """A descriptor of our lock file, created with 0600 if it is not there yet."""
     with directory(path.parent) as parent:
         fd = os.open(path.name, LOCK_FILE, 0o600, dir_fd=parent)
         if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:

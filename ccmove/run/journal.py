@@ -51,7 +51,9 @@ class Journal:
 
 def missing(what: str) -> UnsettledError:
     """Something that a rollback needs is gone, or used for something else."""
-    return UnsettledError(f"an interrupted run could not be taken back: {what}", RECOVER, SET_ASIDE)
+    return UnsettledError(
+        f"an interrupted run could not be rolled back: {what}", RECOVER, SET_ASIDE
+    )
 
 
 def staged_path(layout: Layout, identifier: str, number: int, path: Path, is_made: bool) -> Path:
@@ -134,7 +136,7 @@ def _journal(record: dict[str, object], layout: Layout, is_manifest: bool) -> Jo
     staged = decode(tuple[Path, ...], record["staged"], read)
     for path in staged:
         if not re.fullmatch(rf"\.ccmove-{identifier}-[0-9]+", path.name):
-            raise ValueError(f"{str(path)!r} is no staged file")
+            raise ValueError(f"{str(path)!r} is not a staged file")
     if record["manifest"] is None:
         return Journal(identifier, staged)
     same = _journal(record["manifest"], layout, True)  # type: ignore[arg-type]  # it is checked

@@ -39,8 +39,8 @@ def own_lock(layout: Layout) -> Iterator[None]:
     try:
         if not lock_descriptor(fd, blocking=False):
             raise RefusedError(
-                f"another ccmove is at work ({layout.lock} is locked)",
-                again("wait until it is done, then run it again"),
+                f"another ccmove is running ({layout.lock} is locked)",
+                again("wait until it is done, then try again"),
             )
         yield
     finally:
@@ -85,7 +85,7 @@ class ClientLocks:
             if waited > WAIT:
                 raise RefusedError(
                     f"{path} is held by a running Claude Code",
-                    again("let it finish or leave it, then run it again"),
+                    again("let it finish or exit it, then try again"),
                 )
             if self.waiting and waited > 1 and not said:
                 name = path.name.removesuffix(".lock")

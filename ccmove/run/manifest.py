@@ -134,7 +134,7 @@ class Spelling:
         """The path; ValueError when it is spelled in a way that `write` never does."""
         if "\0" in text or ".." in PurePath(text).parts:
             raise ValueError(f"{text!r} is not a path")
-        os.fsencode(text)  # half a character is no name; this error is a ValueError too
+        os.fsencode(text)  # half a character is not a name; this error is a ValueError too
         if text == "$CONFIG":
             return self.config_file
         for name, place in self.places:
@@ -175,7 +175,7 @@ class Policy:
         """ValueError when no run of ours does such a thing."""
         for folder in (*self.folders, *self.places):
             of_state = {self.layout.own, self.layout.projects} & {folder, *folder.parents}
-            _require(not is_root(str(folder)) and not of_state, folder, "is no project folder")
+            _require(not is_root(str(folder)) and not of_state, folder, "is not a project folder")
         for path in manifest.only_copies:
             _require(self._fits(path, _KEPT), path, "is not in a backup")
         numbers = [op.number for op in manifest.written]
@@ -186,15 +186,17 @@ class Policy:
                     is_folder = isinstance(operation.holds, FolderHolds)
                     for path in (operation.path, operation.target):
                         may = self._is_folder(path) if is_folder else self._fits(path, _MOVED)
-                        _require(may, path, "is nothing that a run moves")
+                        _require(may, path, "is not something that a run moves")
                 case Mkdir(path) | Rmdir(path):
-                    _require(self._fits(path, _MOVED), path, "is nothing that a run makes")
+                    _require(self._fits(path, _MOVED), path, "is not something that a run makes")
                 case WroteHistory(path=path):
                     _require(self._is_history(path), path, "is not the history")
                 case Wrote():
                     for path in (operation.path, operation.ends):
                         may = self._may_rewrite(path, operation.place)
-                        _require(may, path, f"is nothing that a run rewrites as {operation.place}")
+                        _require(
+                            may, path, f"is not something that a run rewrites as {operation.place}"
+                        )
 
     def _fits(self, path: Path, pattern: str) -> bool:
         return re.fullmatch(pattern, self.spelling.write(path), re.DOTALL) is not None

@@ -98,7 +98,7 @@ def _refuse_read_only(directory: Path) -> None:
         raise RefusedError(
             f"{directory} is on a read-only file system",
             run("df", directory, text="see which"),
-            again("make it writable, then run it again"),
+            again("make it writable, then try again"),
         )
     raise RefusedError(f"{directory} can't be written to", look_at(directory))
 
@@ -125,10 +125,10 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
             amount = f"{readable_size(free)} free, {readable_size(needed[device])} needed"
             what = f"{directory}: {amount}"
         elif space.f_files and space.f_favail < FILES_TO_SPARE:  # some do not count them
-            what = f"{directory}: no more files can be made there"
+            what = f"{directory}: no more files can be created there"
         if what is not None:
             free_space = run("df", "-h", directory, text="what is free")
-            raise RefusedError(what, free_space, again("make room, then run it again"))
+            raise RefusedError(what, free_space, again("free some space, then try again"))
 
 
 # -- file systems ----------------------------------------------------------------------------------
@@ -149,8 +149,8 @@ def _refuse_two_file_systems(plan: Plan) -> None:
             coming.append(target)
         if _device(path) != _device(target.parent):
             raise RefusedError(
-                f"{path} is on another file system than where it is to go",
-                "move the folder there yourself, then leave --move-folder out"
+                f"{path} is on a different file system than its new place",
+                "move the folder there yourself, then run ccmove without --move-folder"
                 if is_folder
                 else run("df", path, text="see where it is"),
             )

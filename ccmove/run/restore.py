@@ -1,4 +1,4 @@
-"""Plan the way back of a finished run, on the tree of now.
+"""Plan how to undo a finished run, starting from what is there now.
 
 Goes backward through the manifest's operations and plans the opposite of each: what was renamed
 goes back under its old name and is merged with what is there by now, what was set aside comes
@@ -99,7 +99,7 @@ def refuse_built_on(layout: Layout, manifest: Manifest) -> None:
 
 
 def _strangers(layout: Layout, manifest: Manifest) -> set[Path]:
-    """Directories at NEW that hold nothing of what the run brought there: somebody began anew."""
+    """Directories at NEW that hold nothing of what the run brought there: somebody started over."""
     noted = {
         op.target: op.holds
         for op in manifest.operations
@@ -241,7 +241,7 @@ class Undoing:
                     if name.endswith(".jsonl") or SESSION_ID.match(name):
                         self.placer.bring(path / name, path.with_name(move.source) / name)
         if self.tree.names(path):
-            self.warnings.append(f"{path} has something new in it and stays")
+            self.warnings.append(f"{path} has something new in it, so it stays")
             return
         now = self.tree.now(path)
         self.tree.remove_directory(path, mode_of(now) if now is not None else made.mode)
@@ -270,7 +270,7 @@ class Undoing:
     def _refuse_conflicts(self) -> None:
         if self.placer.conflicts:
             raise RefusedError(
-                "files are in the way of what is to come back, and are not the same",
+                "different files are in the way of what would come back",
                 run("ccmove", "restore", self.manifest.id, text="move them away, then"),
                 details=[f"{new}  is in the way of  {old}" for old, new in self.placer.conflicts],
             )
@@ -292,10 +292,10 @@ class Undoing:
             if sha256(now) == wrote.after.sha256:
                 self.placer.set_aside(path)
             else:
-                self.warnings.append(f"{wrote.ends} was changed since and stays")
+                self.warnings.append(f"{wrote.ends} has changed since, so it stays")
             return
         content, named, mtime = document_back(self.directory, self.manifest, wrote, now)
-        self.warnings += [f"{wrote.ends}: {what} was changed since and stays" for what in named]
+        self.warnings += [f"{wrote.ends}: {what} has changed since, so it stays" for what in named]
         if content == now:
             return
         draft = self.placer.draft(path, document)

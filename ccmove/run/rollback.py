@@ -55,12 +55,12 @@ def roll_back(layout: Layout, waiting: Waiting | None = None) -> str | None:
         sweep_up(layout, journal)
     except OSError as error:
         raise UnsettledError(
-            f"an interrupted run could not be taken back: {describe(error)}", RECOVER
+            f"an interrupted run could not be rolled back: {describe(error)}", RECOVER
         ) from error
     except RefusedError as error:  # "nothing was done" would not be true
         raise UnsettledError(
-            f"an interrupted run could not be taken back: {error.message}",
-            run("ccmove", "recover", text="let it finish or leave it, then"),
+            f"an interrupted run could not be rolled back: {error.message}",
+            run("ccmove", "recover", text="let it finish or exit it, then"),
         ) from error
     name = f"the interrupted run {journal.id}" if journal.id else "an interrupted run"
     rest = "; ".join(stayed) or "Everything is as it was before"
@@ -95,7 +95,7 @@ class Rollback:
         return self.stayed
 
     def _begun(self) -> list[Recorded]:
-        """The operations up to the first that certainly was not done: none behind it was, either.
+        """The operations up to the first that certainly was not done: none after it was, either.
 
         That is one whose staged file is there, or a rename of something that is still in its old
         place and not in the new one. What goes to our own directories can be nowhere else.
@@ -199,7 +199,7 @@ class Rollback:
         elif is_there(path):
             self._merge_back(target, path)
         elif path.is_relative_to(self.layout.own) and has_grown(target, noted):
-            self.stayed.append(f"{target} has something new in it and stays")
+            self.stayed.append(f"{target} has something new in it, so it stays")
             if noted.is_directory:
                 disk.make_directory(path)  # an empty one, as it was
         else:
@@ -225,14 +225,14 @@ class Rollback:
                     disk.rename_new(target / name, path / name)
             self._remove_if_empty(target)
         elif path.suffix == ".jsonl":
-            self.stayed.append(f"{path} was made again meanwhile; the earlier one is {target}")
+            self.stayed.append(f"{path} was created again since; the earlier one is {target}")
         else:
             number = 0
             while is_there(later := path.with_stem(f"{path.stem}.later{number or ''}")):
                 number += 1
             disk.rename_new(path, later)
             disk.rename_new(target, path)
-            self.stayed.append(f"{path} was made again meanwhile; the later one is {later}")
+            self.stayed.append(f"{path} was created again since; the later one is {later}")
 
     def _remove_if_empty(self, path: Path) -> None:
         try:
@@ -242,7 +242,7 @@ class Rollback:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            self.stayed.append(f"{path} has something new in it and stays")
+            self.stayed.append(f"{path} has something new in it, so it stays")
 
     # -- contents ----------------------------------------------------------------------------
 
@@ -254,7 +254,7 @@ class Rollback:
         if sha256(document.data) == wrote.after.sha256:
             disk.remove_file(wrote.path)
         else:
-            self.stayed.append(f"{wrote.path} was changed meanwhile and stays")
+            self.stayed.append(f"{wrote.path} has changed since, so it stays")
 
     def _put_back(self, wrote: Wrote) -> None:
         assert wrote.before is not None
@@ -263,7 +263,7 @@ class Rollback:
             found = document.data
             content, named, mtime = document_back(self.layout.run, self.manifest, wrote, found)
             self.stayed += [
-                f"{wrote.path}: {what} was changed meanwhile and stays" for what in named
+                f"{wrote.path}: {what} has changed since, so it stays" for what in named
             ]
             if content != found:
                 self._write(wrote, [content], Attributes.of(os.lstat(wrote.path), mtime))

@@ -1,4 +1,4 @@
-"""A run that is asked to end takes everything back first."""
+"""A run that is asked to stop rolls everything back first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TerminatedError(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def termination_as_interrupt() -> Iterator[None]:
-    """Give a run that is asked to end the chance to take everything back."""
+    """Give a run that is asked to stop the chance to roll everything back."""
 
     def end(number: int, _: object) -> None:
         raise TerminatedError(number)
@@ -26,7 +26,7 @@ def termination_as_interrupt() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupts_ignored() -> Iterator[None]:
-    """Taking back must not be interrupted half way."""
+    """Rolling back must not be interrupted half way."""
     with _handled(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         yield
 

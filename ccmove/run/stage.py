@@ -152,11 +152,11 @@ Staged = StagedDocument | StagedHistory
 
 
 def _keeps_changing(path: Path) -> StaleLookError:
-    return StaleLookError(f"{path} keeps changing", "close Claude Code and try again")
+    return StaleLookError(f"{path} keeps changing", "exit Claude Code, then try again")
 
 
 def _opened(path: Path) -> BinaryIO:
     fd = open_regular(path)
     if fd is None:
-        raise StaleLookError(f"{path} is gone", again("run it again"))
+        raise StaleLookError(f"{path} is gone", again("try again"))
     return open(fd, "rb")

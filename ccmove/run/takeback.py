@@ -1,6 +1,6 @@
 """Take the change of a run out of a document: the same for restore, recover and undo of an undo.
 
-A document that is as the run left it gets its bytes of before. In any other only the run's own
+A document that is as the run left it gets its original bytes. In any other only the run's own
 change is taken out, by the three-way rules of `rewrite.threeway`; what came later stays.
 """
 
@@ -79,7 +79,7 @@ def _mapper(manifest: Manifest, wrote: Wrote) -> Callable[[str], str | None]:
 def history_back(
     directory: Path, manifest: Manifest, wrote: WroteHistory, read: Read, size: int
 ) -> tuple[Scan, int | None]:
-    """What to change in the history of now, and the date to give back when nothing came since."""
+    """What to change in the present history, and the date to give back when nothing came since."""
     before, after = wrote.before, wrote.after
     hashes: dict[int, str] = {}  # of the first so many bytes, in one pass
     position, digest = 0, hashlib.sha256()

@@ -12,7 +12,7 @@ A run goes through these, in this order; `attempt` reads as the list:
     look again  is everything still as it was planned? (the history may have grown: carry over)
     change      replace, rename, and see that what was staged is what is there
     verify      locks released: has everything that moved survived?
-    finish      the run's directory becomes a backup, and the journal goes
+    finish      the journal goes, and the run's directory becomes a backup: that completes the run
 
 Until then an interruption anywhere means: roll back.
 """
@@ -126,7 +126,7 @@ def _roll_back(work: Work, error: BaseException) -> None:
     with interrupts_ignored():
         if work.has_journal and not was_interrupted(work.layout):
             raise UnsettledError(
-                f"{work.layout.journal} is gone, so the run could not be taken back",
+                f"{work.layout.journal} is gone, so the run could not be rolled back",
                 run("ccmove", "recover", text=f"put {work.layout.own} back where it was, then"),
             ) from error
         roll_back(work.layout, work.progress)
@@ -135,13 +135,13 @@ def _roll_back(work: Work, error: BaseException) -> None:
             raise StaleLookError(f"the state changed meanwhile: {describe(error)}") from error
         raise CcmoveError(
             f"could not change the state: {describe(error)}",
-            again("everything is as it was; mend that and run it again"),
+            again("everything is as it was; fix that and try again"),
         ) from error
 
 
 def _refuse(problems: list[str]) -> None:
     if problems:
-        what = "the result is not what was planned, so everything was put back"
+        what = "the result is not what was planned, so everything was rolled back"
         raise CcmoveError(what, details=problems)
 
 
@@ -212,14 +212,14 @@ class Work:
     def commit(self) -> None:
         """From here on everything can be rolled back from the disk alone.
 
-        The names of staged files must be on disk by then: one that is gone says that its write
+        The names of staged files must be on disk by then: one that is gone means that its write
         was done. A reader's checks see now what could not be undone later.
         """
         layout, manifest = self.layout, self._record()
         try:
             text = json.dumps(to_json(manifest, layout, layout.run))
             same = from_json(json.loads(text), layout, layout.run) == manifest
-            problem = "" if same else "it reads otherwise than it was written"
+            problem = "" if same else "it does not read back as it was written"
         except ValueError as error:
             problem = str(error)
         if problem:
@@ -288,7 +288,7 @@ class Work:
         _refuse(verifier.check(self.plan, traces, full=full, tick=tick))
 
     def finish(self) -> None:
-        """The run's directory becomes a backup, which only its owner can read; the journal goes."""
+        """The journal goes; the run's directory becomes a backup that only its owner can read."""
         layout = self.layout
         for staged in self.staged.values():
             if isinstance(staged, StagedHistory):  # of which what changed is kept, and no more

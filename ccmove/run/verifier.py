@@ -134,7 +134,7 @@ def check_write(write: Write, path: Path, *, full: bool = False) -> list[str]:
         # What deepdiff finds and the list of changes that people are shown does not.
         named = _named_differences(write.before, write.after)
         if named and not compare(write.before, write.after):
-            return ["values changed that are on no list", *named][:MOST_SHOWN]
+            return ["values changed that no list names", *named][:MOST_SHOWN]
     return []
 
 

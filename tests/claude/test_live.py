@@ -112,7 +112,7 @@ def test_a_session_of_another_container_can_not_be_checked(state: StateBuilder, 
 def test_a_session_of_this_very_machine_is_checked(
     state: StateBuilder, sleeper: subprocess.Popen[bytes]
 ) -> None:
-    """The control; what is no text counts as not said, as for the client."""
+    """The control; what is not text counts as not said, as for the client."""
     folder = state.code / "my-app"
     layout = find_layout(str(state.config_dir), {})
     for domain in (domain_of_this_process(), None, 3):

@@ -86,7 +86,7 @@ class Client:
 
     @property
     def resumes_from_any_folder(self) -> bool:
-        """Finds `--resume ID` in whatever project directory it lies: that alone proves little."""
+        """Finds `--resume ID` in whatever project directory it is: that alone proves little."""
         return not self.is_of_the_older_form
 
     @property

@@ -137,7 +137,7 @@ def test_a_lock_that_someone_took_over_from_us_is_not_released(also: str, tmp_pa
 
 
 def take_over(lock: Path, inode: int) -> None:
-    """Made anew by someone else, if possible under the very inode that ours had."""
+    """Made again by someone else, if possible under the very inode that ours had."""
     for _ in range(20):
         lock.rmdir()
         lock.mkdir()

@@ -1,4 +1,4 @@
-"""A run that is killed anywhere is taken back whole, or was done whole."""
+"""A run that is killed anywhere is rolled back completely, or was done completely."""
 
 from __future__ import annotations
 

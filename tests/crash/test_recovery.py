@@ -1,4 +1,4 @@
-"""A recovery may be killed or fail as well: the next one settles it."""
+"""A recovery may be killed or fail as well: the next one finishes it."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ BAD: dict[str, Callable[[Path], object]] = {
     "a journal is left": lambda root: _write(root / OWN / "journal.json", "{}"),
     "a work directory is left": lambda root: (root / OWN / "work").mkdir(),
     "a client's lock is left": lambda root: (root / "home/.claude/history.jsonl.lock").mkdir(),
-    "a backup is left of a move taken back": lambda root: (root / BACKUPS / ID).mkdir(),
+    "a backup is left of a move that was rolled back": lambda root: (root / BACKUPS / ID).mkdir(),
     "our directory is open to others": lambda root: (root / OWN).chmod(0o755),
     "our lock is open to others": _open_lock,
     "an older backup was changed": lambda root: _write(

@@ -5,7 +5,7 @@ there is as before the command, or as after it; what came since the crash is liv
 is left but backups. Only where something that is needed is gone, or its place is used for
 something else, may the recovery end with 5, and then nothing is lost.
 
-The project folders lie in the home here, so that they go with it when it is copied or moved.
+The project folders are in the home here, so that they go with it when it is copied or moved.
 """
 
 from __future__ import annotations
@@ -342,7 +342,7 @@ def is_as_expected(name: str, entry: Entry, found: Entry) -> bool:
 
 
 def includes(now: Any, was: Any) -> bool:
-    """Whether every setting of before is there; the client counts its starts up meanwhile."""
+    """Whether every original setting is there; the client counts its starts up meanwhile."""
     if isinstance(was, list) and isinstance(now, list):
         return all(value in now for value in was)
     if not isinstance(was, dict):

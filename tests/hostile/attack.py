@@ -79,12 +79,12 @@ class Target:
         assert tree.diff(self._seen["outside"], self._outside(), mtimes="all", inodes="all") == []
 
     def nothing_changed(self, ignore: Iterable[str] = (".claude/ccmove",)) -> None:
-        """Neither the state nor what lies outside; but our own lock may have been made."""
+        """Neither the state nor what is outside; but our own lock may have been made."""
         self.outside_is_untouched()
         now = tree.snapshot(self.state.home)
         ignored = [*ignore, ".claude", "."]
         found = tree.diff(self._seen["state"], now, mtimes="all", inodes="all")
-        # Making and removing a name of ours inside a directory is no change of that directory.
+        # Making and removing a name of ours inside a directory does not change that directory.
         found = [line for line in found if not re.fullmatch(r"'[^']*': mtime .*", line)]
         assert [line for line in found if not _is_ignored(line, ignored)] == []
 

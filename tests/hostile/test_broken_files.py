@@ -1,4 +1,4 @@
-"""Garbage, wrong encodings, things that are no files: moved around, or refused and left alone."""
+"""Garbage, wrong encodings, things that are not files: moved around, or refused and left alone."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ MOVED: dict[str, Break] = {
     "an index with odd sessions": other_index(
         b'{"version":1,"entries":[{"sessionId":[]},{"sessionId":{}},7,null]}'
     ),
-    "an index that is no index": lambda t: t.handle.index.write_bytes(b"[[[" * 1000),
+    "an index that is not one": lambda t: t.handle.index.write_bytes(b"[[[" * 1000),
     "a transcript of garbage": lambda t: t.handle.transcripts[0].write_bytes(b'\0"cwd":' + DEEP),
 }
 

@@ -81,7 +81,7 @@ def test_a_backup_from_a_clock_that_was_ahead_is_kept(target: Target) -> None:
 def test_a_lock_that_is_held_is_not_removed_when_the_clock_was_set_back(
     target: Target, lock: str
 ) -> None:
-    """Its time lies in the future then: it is not old, and whoever holds it may be at work."""
+    """Its time is in the future then: it is not old, and its holder may be running."""
     held = target.state.home / lock
     held.mkdir()
     target.remember()

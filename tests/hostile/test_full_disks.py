@@ -97,7 +97,7 @@ def test_full_from_any_call_on_it_is_as_before_or_as_after(
 
 @pytest.mark.slow
 def test_the_sweep_sees_what_a_full_disk_can_do(disk: Path) -> None:
-    """The control: without a journal nobody takes back what was done."""
+    """The control: without a journal nothing rolls back what was done."""
     tally = full_from_each_change_on(Bench(disk, "merge"), "fill", ["without_journal"], every=4)
     assert len(tally.bad) > at_least(2)
 

@@ -57,7 +57,7 @@ def test_a_limit_on_the_number_of_open_files_never_ends_a_run_half_way(
 
 
 def test_the_sweep_sees_what_a_limit_can_do(in_memory: Path) -> None:
-    """The control: without a journal nobody takes back what was done."""
+    """The control: without a journal nothing rolls back what was done."""
     bench = Bench(in_memory, "merge")
     assert limited(bench, "file_size_limit", [3_000, 4_000], "without_journal").bad
 

@@ -233,7 +233,7 @@ DIE = "os.kill(os.getpid(), 9)"
 def test_a_swap_that_died_half_way_is_taken_back_only_where_it_was_done(
     state: StateBuilder, links: bool, replaced: int, goes_on: bool
 ) -> None:
-    """In a swap, what is taken back but was never done comes out exchanged."""
+    """In a swap, what is rolled back but was never done comes out exchanged."""
     for name in ("my-app", "new"):
         state.project(name, sessions=1, index=True, prompts=2, make_folder=True)
     files = [state.config_file, state.history, *state.projects.glob("*/sessions-index.json")]

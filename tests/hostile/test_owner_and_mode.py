@@ -224,7 +224,7 @@ def test_an_ordinary_user_is_told_what_is_locked(target: Target, what: str) -> N
         assert str(path) in done.err, done.err
         target.nothing_changed()
         target.nothing_left_over()
-        assert target.move().exit == 0, "when it is mended, all goes well"
+        assert target.move().exit == 0, "when that is fixed, all goes well"
 
 
 def test_a_home_below_a_directory_that_can_only_be_passed_is_no_hindrance(target: Target) -> None:

@@ -168,7 +168,7 @@ def test_nothing_else_is_lost_when_this_vanishes(
 
 
 def test_the_sweep_sees_what_could_be_lost(in_memory: Path) -> None:
-    """The control: without a journal nothing is taken back when the directory vanishes."""
+    """The control: without a journal nothing is rolled back when the directory vanishes."""
     tally = vanished(Bench(in_memory, "move"), "the project directory", ["without_journal"])
     assert len(tally.bad) > at_least(3)
 

@@ -221,7 +221,7 @@ def test_names_from_disk_can_not_act_on_the_terminal(state: StateBuilder) -> Non
 def test_no_projects_is_an_empty_list(state: StateBuilder) -> None:
     assert listed(state) == []
     done = run_ccmove("list", state=state)
-    assert (done.exit, done.err) == (0, "No projects are known.\n")
+    assert (done.exit, done.err) == (0, "Claude Code knows no projects.\n")
     assert done.out.splitlines() == ["SESSIONS  BYTES  LAST-USED  FOLDER  ALSO-KEPT  PATH"]
 
 

@@ -1,4 +1,4 @@
-"""Where a lost project may be now: evidence, confidence, and what is no evidence at all."""
+"""Where a lost project may be now: evidence, confidence, and what is not evidence at all."""
 
 from __future__ import annotations
 
@@ -268,8 +268,8 @@ def test_two_lost_clones_of_one_repository_are_equal_before_a_third(
         state.project(name, repo="acme/app")
     make_repo(state.code / "new", "acme/app")
     first, second = examine()
-    assert first.candidates[0].against == [f"it may as well be {state.code}/second"]
-    assert second.candidates[0].against == [f"it may as well be {state.code}/first"]
+    assert first.candidates[0].against == [f"it could also be {state.code}/second"]
+    assert second.candidates[0].against == [f"it could also be {state.code}/first"]
 
 
 def test_the_home_folder_is_nobodys_new_home(state: StateBuilder, homes: Examine) -> None:

@@ -1,4 +1,4 @@
-"""Whatever lies in the state, looking at it ends with an answer."""
+"""Whatever is in the state, looking at it ends with an answer."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def test_an_old_path_whose_state_was_moved_is_exit_3_and_says_so(
     assert here(renamed, state, "-y").exit == 0
     done = run_ccmove(state.code / "cafe-menu", state=state)
     assert done.exit == 3
-    assert f"was moved to {renamed}: its state is in place" in done.err
+    assert f"was moved to {renamed}: its data is in place" in done.err
 
 
 def test_nothing_found_is_exit_3_and_says_where_it_looked(

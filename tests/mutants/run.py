@@ -4,7 +4,7 @@ mutmut changes one thing at a time (an operator, a number, a text, an argument) 
 that come through the changed function. Every mutant must be killed, or explained in
 `explained.toml`; one that runs into the time limit counts as killed only if it is explained there.
 Then come those of `by_hand.toml`, or with `--by-hand` only these. One whose text is not in the code
-any more is named: it must be written anew, or go.
+any more is named: it must be rewritten, or go.
 """
 
 from __future__ import annotations

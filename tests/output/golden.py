@@ -1,6 +1,6 @@
 """Compares what ccmove prints with files that are read and approved by people.
 
-`CCMOVE_UPDATE_GOLDEN=1 make test PYTEST_ARGS=tests/output` writes them anew: read the difference
+`CCMOVE_UPDATE_GOLDEN=1 make test PYTEST_ARGS=tests/output` rewrites them: read the difference
 before it is committed. Places, IDs and process numbers of a test run are made the same first.
 """
 

@@ -62,7 +62,7 @@ class Stage:
         assert ended.value.code == 0
 
     def live(self, folder: Path) -> None:
-        """A process that is registered as a client at work in `folder`."""
+        """A process that is registered as a client running in `folder`."""
         child = subprocess.Popen(["sleep", "60"])
         self.children.append(child)
         started = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19]

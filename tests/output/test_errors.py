@@ -72,8 +72,8 @@ def test_without_a_command_line_the_usual_one_is_named() -> None:
     [
         (errno.EACCES, "look at the permissions: ls -ld /x"),
         (errno.ENOENT, "check the spelling: ls -ld /x"),
-        (errno.ENOSPC, "what is free: df -h /x\nmake room, then run it again: ccmove OLD NEW"),
-        (errno.EIO, "nothing was changed; mend that and run it again: ccmove OLD NEW"),
+        (errno.ENOSPC, "what is free: df -h /x\nfree some space, then try again: ccmove OLD NEW"),
+        (errno.EIO, "nothing was changed; fix that and try again: ccmove OLD NEW"),
     ],
 )
 def test_what_the_system_refused_has_advice(number: int, hint: str) -> None:

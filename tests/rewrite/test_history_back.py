@@ -1,4 +1,4 @@
-"""A history is taken back to the byte, and line by line when lines have come and gone."""
+"""A history is undone to the byte, and line by line when lines have come and gone."""
 
 from __future__ import annotations
 

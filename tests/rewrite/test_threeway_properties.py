@@ -98,7 +98,7 @@ def test_what_came_later_in_a_config_file_is_kept(
     found = json.loads(result)
     assert found["projects"].pop("/elsewhere") == now["projects"].pop("/elsewhere")
     kept = sorted(later_values(found))
-    if not lost:  # two that were united can't be parted again where both have changed
+    if not lost:  # two that were merged can't be separated again where both have changed
         assert without_later(found) == config
         assert kept == sorted(later_values(now))
     assert set(kept) == set(later_values(now))

@@ -25,7 +25,7 @@ class Bench:
         (state.root / "tmp").mkdir(exist_ok=True)
 
     def tree(self) -> tree.Tree:
-        """All but our own directory, which is looked at by itself."""
+        """All but our own directory, which is looked at separately."""
         own = f"{self.state.config_dir.relative_to(self.state.root)}/ccmove"
         return {
             name: entry

@@ -1,4 +1,4 @@
-"""The config file value by value: what follows, what is united, what stays, and all of it undone.
+"""The config file value by value: what follows, what is merged, what stays, and all of it undone.
 
 Each case is a project of its own below the folders that move, so that one run tries them all.
 """

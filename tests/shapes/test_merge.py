@@ -26,7 +26,7 @@ NEW_MEMORY = {
 
 @pytest.fixture
 def pair(state: StateBuilder) -> tuple[ProjectHandle, ProjectHandle]:
-    """Two projects: the one that was renamed, and the one that the client began anew."""
+    """Two projects: the one that was renamed, and the one that the client started afterwards."""
     old = state.project("old", index=True, memory=OLD_MEMORY)
     new = state.project("new", sessions=1, index=True, memory=NEW_MEMORY, make_folder=True)
     return old, new

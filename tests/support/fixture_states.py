@@ -1,4 +1,4 @@
-"""Makes the trees under `fixtures/states`; run as a module, it writes them anew."""
+"""Makes the trees under `fixtures/states`; run as a module, it rewrites them."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _server() -> subprocess.Popen[str]:
 
 
 def forget_server() -> None:
-    """The next request starts a server anew: one that sees what this process sees by now."""
+    """The next request starts a new server: one that sees what this process sees by now."""
     _server.cache_clear()
 
 

@@ -54,7 +54,7 @@ def guarded_roots() -> list[str]:
 
 
 def is_guarded(path: object, roots: Iterable[str]) -> bool:
-    """True when `path` is one of `roots` or lies below one; an open file's number never is."""
+    """True when `path` is one of `roots` or is below one; an open file's number never is."""
     if not isinstance(path, str | bytes | os.PathLike):
         return False
     absolute = os.path.abspath(os.fsdecode(path))

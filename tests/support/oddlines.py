@@ -1,7 +1,7 @@
 """Every odd kind of history line, each with what a correct move makes of it.
 
 The rule: in a line that is valid UTF-8 and one JSON object, the top-level `project` (the last of
-several, as JSON.parse has it), when it is a string that is OLD or lies below it, is spelled anew, as
+several, as JSON.parse has it), when it is a string that is OLD or is below it, is spelled again, as
 JSON.stringify would; every other byte stays. A carriage return before the newline is JSON
 whitespace, so such a line is rewritten like any other and keeps its CR.
 """

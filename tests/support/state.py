@@ -21,7 +21,7 @@ from tests.support.oddlines import OddLine, odd_line, stringify
 
 __all__ = ["DEFAULT_CONFIG_ENTRY", "OddLine", "ProjectHandle", "StateBuilder", "encoded_name"]
 
-# The first moment of the made-up past; its odd tail shows whether nanoseconds survive.
+# The first moment of the sample past; its odd tail shows whether nanoseconds survive.
 _EPOCH_NS = 1_780_000_000_123_456_789
 _MINUTE_NS = 60 * 10**9
 _VERSION = "2.1.325"
@@ -82,8 +82,8 @@ class ProjectHandle:
 class StateBuilder:
     """A home with Claude Code state in it: `root/home`, and `root/code` for the repositories.
 
-    A relative path given to any method lies below `root/code`. With `spelled_home` the state speaks
-    of its own home by that name, wherever it really lies; fixtures are made that way.
+    A relative path given to any method is below `root/code`. With `spelled_home` the state speaks
+    of its own home by that name, wherever it really is; fixtures are made that way.
     """
 
     def __init__(self, root: Path, *, spelled_home: str | None = None) -> None:
@@ -253,7 +253,7 @@ class StateBuilder:
             ("user", text),
             ("assistant", [call]),
             ("user", [result]),
-            ("assistant", [{"type": "text", "text": "The menu is mended."}]),
+            ("assistant", [{"type": "text", "text": "The menu is fixed."}]),
         ]
         first: dict[str, Any] = {"type": "mode", "mode": "normal", "sessionId": session}
         return [first, *self._records(session, cwd, turns, sidechain=False)]

@@ -55,7 +55,7 @@ def diff(
 ) -> list[str]:
     """One printable line for each difference; empty when the trees are the same.
 
-    `ignore` holds fnmatch patterns of relative names; each also covers what lies below its match.
+    `ignore` holds fnmatch patterns of relative names; each also covers what is below its match.
     `mtimes` and `inodes` say for which names those are compared too.
     """
     patterns = tuple(ignore)
@@ -69,7 +69,7 @@ def diff(
 
 
 def renamed(tree: Mapping[str, Entry], moves: Mapping[str, str]) -> Tree:
-    """`tree` as it is after renaming each key of `moves`, and what lies below it, to its value."""
+    """`tree` as it is after renaming each key of `moves`, and what is below it, to its value."""
     return {_renamed(name, moves): entry for name, entry in tree.items()}
 
 
