@@ -41,25 +41,30 @@ MEMORY = "memory"
 SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 65536  # the client looks for a relocation in this much of a transcript's end
 HEAD = 8 << 20  # a first prompt from a pipe may be long, and the path comes after it
+_VERSION = re.compile(rb'"version":"(\d{1,9})\.(\d{1,9})\.(\d{1,9})"')
+REMEMBERS_SINCE = (2, 1, 268)  # a session repeats its system prompt, which names its folders
 _TRANSCRIPT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def _recorded(fd: int) -> tuple[str | None, int]:
-    """The project path that a transcript names, by the client's own rule, and its size."""
+def _recorded(fd: int) -> tuple[str | None, int, bool]:
+    """The project path that a transcript names, by the client's own rule; its size; whether the
+    last client that wrote it records its system prompt."""
     with open(fd, "rb", buffering=TAIL // 4) as file:
         size = os.fstat(fd).st_size
         tail = os.pread(fd, TAIL, max(0, size - TAIL))
+        versions = _VERSION.findall(tail)
+        remembers = bool(versions) and tuple(map(int, versions[-1])) >= REMEMBERS_SINCE
         if b"relocatedCwd" in tail:
             for line in reversed(tail.split(b"\n")):
                 path = _string(line, "relocatedCwd") if b'"type":"relocated"' in line else None
                 if path is not None:
-                    return path, size
+                    return path, size, remembers
         left = HEAD
         while left > 0 and (line := file.readline(left)):
             left -= len(line)
             if b'"cwd"' in line and (path := _string(line, "cwd")) is not None:
-                return path, size
-        return None, size
+                return path, size, remembers
+        return None, size, remembers
 
 
 def _string(line: bytes, key: str) -> str | None:
@@ -81,6 +86,7 @@ class Item:
     is_dir: bool
     path: str | None = None
     size: int | None = None  # of a transcript that is a regular file
+    remembers: bool = False  # when resumed it names its old folders until /compact
 
     @property
     def is_transcript(self) -> bool:

@@ -60,6 +60,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     own = own_paths(state, paths, (*state.config_paths, *prompts.scan.watched))
     known = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
     settings = [path for *pair, _ in here for path in pair] if request.project_files else []
+    transcripts = {(move.source, entry) for move in projects for entry in move.entries}
     return Plan(
         kind="move",
         moves=paths.moves,
@@ -74,6 +75,11 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         own=own,
         only_copies=tuple(placer.only_copies),
         left_alone=tuple(left),
+        remembering=sum(
+            item.remembers and (case.directory.name, item.name) in transcripts
+            for case in cases
+            for item in case.directory.transcripts
+        ),
         warnings=(*_warnings(prompts), *filter(None, [ledger.problem])),
         notes=(*(reason for case in cases for reason in reasons(case)), *relocator.notes),
     )

@@ -74,7 +74,7 @@ def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
         yield from _section("Why each directory is moved or left alone", reasons)
     yield from _section("Still to do", _still_to_do(result, printer.config_dir))
     notes = [*(w.text for w in result.warnings if not w.command), *plan.warnings]
-    if plan.remembering:
+    if plan.remembering and result.status != "planned":
         notes.append(REMEMBERED.format(plural(plan.remembering, "session")))
     yield from ([[]] if notes else [])
     yield from ([("note", "Note: "), ("", note)] for note in notes)

@@ -189,7 +189,7 @@ def test_no_state_at_all(state: StateBuilder) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("one",), ("a", "b", "c"), ("--no-such-option", "a", "b"), ("--verify", "x", "a", "b")],
+    [("a", "b", "c"), ("--no-such-option", "a", "b"), ("--verify", "x", "a", "b")],
 )
 def test_wrong_usage_is_exit_2(known: StateBuilder, arguments: tuple[str, ...]) -> None:
     done = run_ccmove(*arguments, state=known)
