@@ -69,6 +69,8 @@ def _changed(argv: Sequence[str], hint: Hint) -> Iterator[str]:
         if re.fullmatch("-[a-z]+", word):
             left = "".join(letter for letter in word if f"-{letter}" not in hint.without)
             yield from [left] if left != "-" else []
+        elif word not in hint.without and not hint.instead:
+            yield word
         elif word not in hint.without:
             spelled = (path for path in _spellings(word) if path in hint.instead)
             yield hint.instead.get(next(spelled, ""), word)

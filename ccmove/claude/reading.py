@@ -51,7 +51,9 @@ def directory(path: Path) -> Iterator[int]:
         _complete(error, path)
         raise
     finally:
-        os.close(fd)
+        # Nothing was written through it; failing here would hide that the work was done.
+        with contextlib.suppress(OSError):
+            os.close(fd)
 
 
 def _enter(parent: int, parts: tuple[str, ...], flags: int) -> int:
