@@ -100,7 +100,11 @@ class ClientLocks:
             disk.make_directory(path, flushed=False)
         except FileExistsError:
             return False
-        self._held[path] = os.lstat(path).st_mtime_ns
+        try:
+            self._held[path] = os.lstat(path).st_mtime_ns
+        except OSError:
+            disk.remove_directory(path, flushed=False)  # else nobody would know that it is ours
+            raise
         return True
 
     def _keep_fresh(self) -> None:

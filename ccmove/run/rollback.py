@@ -16,7 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -196,43 +196,44 @@ class Rollback:
         if not self._is_done(path, target, noted):
             if is_directory(target) and not names_in(target) and holds(path, noted):
                 disk.remove_directory(target)  # all of it is back, and the recovery was killed then
-        elif is_there(path):
-            self._merge_back(target, path)
+            return
+        for parent in reversed(path.parents):
+            if parent.is_relative_to(self.layout.own):  # of a backup that is gone by now
+                disk.ensure_directory(parent)
+        if is_there(path):
+            self._merge_back(target, path, {name.partition("/")[0] for name, _ in noted.entries})
         elif path.is_relative_to(self.layout.own) and has_grown(target, noted):
-            self.stayed.append(f"{target} has something new in it, so it stays")
+            self.stayed.append(f"{target} has something new in it and stays")
             if noted.is_directory:
                 disk.make_directory(path)  # an empty one, as it was
         else:
-            for parent in reversed(path.parents):
-                if parent.is_relative_to(self.layout.own):  # of a backup that is gone by now
-                    disk.ensure_directory(parent)
             disk.rename_new(target, path)
 
-    def _merge_back(self, target: Path, path: Path) -> None:
+    def _merge_back(self, target: Path, path: Path, last: Set[str] = frozenset()) -> None:
         """The old name was used again since: everything goes back beside what is there.
 
         A later file makes way under another name, with the same ending: what it was read for it is
         still read for. Two transcripts of one session both stay where they are, since the client
-        goes by that name.
+        goes by that name. `last` are the names by which the directory is known: as long as one of
+        them is in the new place, a recovery that is killed here goes on the next time.
         """
         if is_directory(target) and is_directory(path):
-            # First, since nobody would know it any more after a kill further down.
             disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
-            for name in sorted(names_in(target)):
+            for name in sorted(names_in(target), key=lambda name: (name in last, name)):
                 if is_there(path / name):
                     self._merge_back(target / name, path / name)
                 else:
                     disk.rename_new(target / name, path / name)
             self._remove_if_empty(target)
         elif path.suffix == ".jsonl":
-            self.stayed.append(f"{path} was created again since; the earlier one is {target}")
+            self.stayed.append(f"{path} was made again meanwhile; the earlier one is {target}")
         else:
             number = 0
             while is_there(later := path.with_stem(f"{path.stem}.later{number or ''}")):
                 number += 1
             disk.rename_new(path, later)
             disk.rename_new(target, path)
-            self.stayed.append(f"{path} was created again since; the later one is {later}")
+            self.stayed.append(f"{path} was made again meanwhile; the later one is {later}")
 
     def _remove_if_empty(self, path: Path) -> None:
         try:

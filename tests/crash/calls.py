@@ -157,6 +157,7 @@ def reading_points(trace: str) -> list[Point]:
         point
         for point, call in numbered[locked:]
         if point is not None and call.paths and not call.changes_something
+        if call.name != "getrandom"  # whose bytes may look like a path
     ]
 
 
