@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -192,7 +193,8 @@ def plain(ended: Ended) -> list[str]:
     """Whoever fails says why in plain words, never with a traceback."""
     if "Traceback" in ended.err:
         return [f"a traceback: {ended.err}"]
-    if ended.exit != 0 and not ended.err.startswith("ccmove: "):
+    said = re.sub(r"^(Waiting for Claude Code .*\n)*", "", ended.err)
+    if ended.exit != 0 and not said.startswith("ccmove: "):
         return [f"no message: {ended}"]
     return []
 
