@@ -59,21 +59,27 @@ def restore(
         return plan_restore(layout, _find(layout, manifest.id))
 
     result = carry_out("restored", layout, moves, make_plan, dry_run, full, progress)
-    warnings += [*([] if dry_run else _folders_to_rename(manifest, result.plan)), *result.warnings]
+    warnings += [
+        *([] if dry_run else _folders_to_rename(layout, manifest, result.plan)),
+        *result.warnings,
+    ]
     return replace(result, warnings=tuple(warnings), settled=settled or result.settled)
 
 
-def _folders_to_rename(manifest: Manifest, plan: Plan | None) -> Iterator[Hint]:
+def _folders_to_rename(layout: Layout, manifest: Manifest, plan: Plan | None) -> Iterator[Hint]:
     """The state is at the old path again; its folder is the user's to rename.
 
-    Not where something of NEW's own stays, and not another folder than was there at the move.
+    Not where something of NEW's own stays, not another folder than was there at the move, never
+    the home, and only where the command would work.
     """
-    if plan is None or plan.folders:
+    if plan is None or plan.folders or manifest.own:
         return
     for now, then in plan.moves:
         came_back = any(are_nested(project.path, now) for project in plan.projects)
-        is_free = not os.path.lexists(then) and not manifest.own
-        if came_back and is_free and manifest.still_has(now):
+        is_one = sum(path == now for path, _ in plan.moves) == 1
+        is_home = any(place.is_relative_to(now) for place in (layout.home, layout.config_dir))
+        is_free = not os.path.lexists(then) and os.path.isdir(os.path.dirname(then))
+        if came_back and is_one and is_free and not is_home and manifest.still_has(now):
             yield run("mv", now, then, text=f"the folder is still {now}; to rename it too")
 
 
@@ -99,5 +105,4 @@ def _newest(layout: Layout) -> Manifest:
             raise RefusedError(backup.problem.message, *backup.problem.hints, by_id)
         if backup.stands and backup.manifest is not None and backup.manifest.kind == "move":
             return backup.manifest
-    there_is = run("ccmove", "backups", text="what there is")
-    raise NothingKnownError(f"there is no move to undo in {layout.backups}", there_is)
+    raise NothingKnownError("nothing to undo", run("ccmove", "backups", text="past moves"))

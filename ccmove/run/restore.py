@@ -30,6 +30,7 @@ from ccmove.plan.model import (
     Mkdir,
     Operation,
     Plan,
+    ProjectMove,
     Rename,
     Rmdir,
     WriteHistory,
@@ -37,7 +38,7 @@ from ccmove.plan.model import (
 from ccmove.plan.place import Placer, mode_of
 from ccmove.plan.planner import own_paths
 from ccmove.rewrite import history
-from ccmove.rewrite.pathmap import PathMap, are_nested
+from ccmove.rewrite.pathmap import PathMap, are_nested, tail_below
 from ccmove.run.backups import all_backups, read_changed, read_saved
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory, sha256
 from ccmove.run.recognise import holds, is_folder
@@ -65,8 +66,15 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
         operations=tuple(operations),
         moved=tuple(moved.items()),
         projects=tuple(
-            replace(m, path=m.new_path, new_path=m.path, source=m.target, target=m.source)
-            for m in manifest.projects
+            replace(
+                move,
+                path=move.new_path,
+                new_path=move.path,
+                source=move.target,
+                target=move.source,
+                kind=undoing.kind_of(move),
+            )
+            for move in manifest.projects
         ),
         folders=tuple((new, old) for old, new in undoing.folders),
         places=manifest.places,
@@ -86,14 +94,22 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
 
 
 def refuse_built_on(layout: Layout, manifest: Manifest) -> None:
-    """What a later run moved on from NEW has to come back there first."""
+    """What a later move took on from NEW, or brought there as well, has to go back first.
+
+    The undoing of a run never counts: it cancels out with that run.
+    """
+    news = [new for _, new in manifest.moves]
     for later in reversed(all_backups(layout)):
-        if later.id <= manifest.id or later.manifest is None or not later.stands:
+        run_since = later.manifest
+        if later.id <= manifest.id or run_since is None or not later.stands:
             continue
-        for old, new in later.manifest.moves:
-            if any(are_nested(old, ours) for _, ours in manifest.moves):
+        if run_since.kind != "move" or not (run_since.projects or run_since.history):
+            continue
+        pairs = [*run_since.moves, *((move.path, move.new_path) for move in run_since.projects)]
+        for old, new in pairs:
+            if any(are_nested(old, ours) or tail_below(new, ours) is not None for ours in news):
                 raise RefusedError(
-                    f"{later.id} moved {old} on to {new}, and builds on {manifest.id}",
+                    f"a later run builds on {manifest.id}: {later.id} moved {old} to {new}",
                     run("ccmove", "restore", later.id, text="undo that first"),
                 )
 
@@ -189,6 +205,12 @@ class Undoing:
                 case Wrote():
                     self._take_out(operation)
         self._refuse_conflicts()
+
+    def kind_of(self, move: ProjectMove) -> str:
+        """A directory whose old name was used again since is merged with what is there."""
+        projects = self.layout.projects
+        is_whole = self.tree.now(projects / move.source) == projects / move.target
+        return "merge" if move.kind == "rename" and not is_whole else move.kind
 
     # -- names -----------------------------------------------------------------------------
 

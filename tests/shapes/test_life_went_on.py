@@ -297,6 +297,29 @@ def test_a_session_begun_in_a_part_that_was_split_off_goes_back_with_it(bench: B
     assert not directory_of(state, shop).exists()
 
 
+def test_the_first_of_two_moves_to_one_place_is_not_undone_before_the_second(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    """It would take along what the second has brought."""
+    other = bench.state.project("other", sessions=1)
+    before = bench.tree()
+    first = bench.ok(old.path, new)["backup"]
+    second = bench.ok(other.path, new)["backup"]
+    assert second in bench.refused("restore", first)["error"]
+    bench.restore()
+    bench.restore()  # the undoing of the second blocks nobody
+    bench.expect(before)
+
+
+def test_what_comes_back_to_a_path_that_is_used_again_is_called_merged(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    bench.ok(old.path, new)
+    bench.state.project("old", sessions=1, config=None, prompts=0)
+    [project] = bench.ok("restore")["projects"]
+    assert project["kind"] == "merge"
+
+
 FOLDER = "the folder is still "
 
 
