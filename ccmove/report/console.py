@@ -70,7 +70,7 @@ class Printer:
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Print these lines."""
-        console = self.rich_console() if self.terminal else None
+        console = (self.console or _console(self.out)) if self.terminal else None
         for line in lines:
             pieces = [(style, printable(text)) for style, text in line]
             if console is not None:
@@ -82,7 +82,7 @@ class Printer:
         """Rows of cells, for a terminal; on a narrow one some columns are left out."""
         from rich.table import Table
 
-        console = self.rich_console()
+        console = self.console or _console(self.out)
         shown = [h not in ONLY_IF_WIDE or console.width >= WIDE for h in headings]
         made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for heading in compress(headings, shown):
@@ -92,9 +92,6 @@ class Printer:
             cells = [(style, at_home(printable(text))) for style, text in row]
             made.add_row(*(Fitted([cell]) for cell in compress(cells, shown)))
         console.print(made)
-
-    def rich_console(self) -> rich.console.Console:
-        return self.console or _console(self.out)
 
     def json(self, record: Any) -> None:
         print(json.dumps(record, indent=2), file=self.out)
@@ -149,12 +146,9 @@ def _paint(line: Line, console: rich.console.Console) -> None:
     from rich.cells import cell_len
     from rich.text import Text
 
-    if not line or line[-1][0] != "command":
-        console.print(Fitted(line))
-        return
-    *sentence, (_, command) = line
+    *sentence, (style, command) = line or [("", "")]
     words = "".join(text for _, text in sentence)
-    if cell_len(words + command) <= console.width:
+    if style != "command" or cell_len(words + command) <= console.width:
         console.print(Fitted(line))
         return
     indent = len(words) - len(words.lstrip(" "))
@@ -185,7 +179,7 @@ class Fitted:
         hang = len(plain) - len(plain.lstrip(" "))
         if label.endswith(" ") and len(label) <= width // 2:
             hang = max(hang, len(label))
-        pieces = [(_breakable(text, width - hang), _rich_style(s)) for s, text in self.line]
+        pieces = [(_breakable(text, width - hang), STYLES.get(s, s)) for s, text in self.line]
         text = Text.assemble(*pieces)
         text.rstrip()
         start = text[:hang]
@@ -200,10 +194,6 @@ class Fitted:
 
         width = cell_len("".join(text for _, text in self.line))
         return Measurement(min(width, 8), width)
-
-
-def _rich_style(style: str) -> str:
-    return " ".join(STYLES.get(word, word) for word in style.split())
 
 
 def _breakable(text: str, room: int) -> str:
@@ -221,16 +211,8 @@ def _breakable(text: str, room: int) -> str:
     return re.sub(r"\S+", broken, text)
 
 
-def show_text(text: str, printer: Printer) -> None:
-    """A text that is laid out already, such as help."""
-    printer.out.write(text)
-
-
-# -- progress ------------------------------------------------------------------------------------
-
 BYTES = {"reading": "reading the history", "history": "writing the history", "hashing": "hashing"}
 THINGS = ("looking at projects", "looking for lost folders")
-WORK = BYTES | {what: what for what in THINGS}
 
 
 class Progress:
@@ -251,7 +233,7 @@ class Progress:
 
         Waiting for somebody else is said in a sentence.
         """
-        if what not in WORK:
+        if what not in BYTES and what not in THINGS:
             self.close()
             if not self._printer.quiet:
                 self._printer.on_stderr().lines([[("", what)]])
@@ -277,7 +259,7 @@ class Progress:
             transient=True,
         )
         bar.start()
-        bar.add_task(WORK[what])
+        bar.add_task(BYTES.get(what, what))
         return bar
 
     def of(self, what: str) -> Callable[[int, int], None]:
