@@ -65,7 +65,12 @@ class Printer:
         """The answer in words, as one JSON object, or not at all: as it is wanted."""
         if self.as_json:
             self.json(record)
-        elif not self.quiet:
+        else:
+            self.say(*lines)
+
+    def say(self, *lines: Line) -> None:
+        """Print these lines, unless only errors are wanted."""
+        if not self.quiet:
             self.lines(lines)
 
     def lines(self, lines: Iterable[Line]) -> None:
