@@ -117,9 +117,9 @@ class Printer:
         return replace(self, as_json=False, out=self.err)
 
 
-def more(hidden: int, indent: str = "  ", what: str = "") -> list[Line]:
+def more(hidden: int, indent: str = "  ") -> list[Line]:
     """Says that there is more, if there is."""
-    return [[("dim", f"{indent}… and {hidden} more{what} (-v shows all)")]] if hidden else []
+    return [[("dim", f"{indent}… and {hidden} more (-v shows all)")]] if hidden else []
 
 
 def _nowhere() -> IO[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 import time
 from collections import Counter
@@ -53,15 +52,12 @@ def show_list(listing: Listing, printer: Printer) -> None:
         headings = ("FOLDER", "SESSIONS", "SIZE", "LAST USED", "PATH")
         printer.table(headings, _rows(projects, printer.verbose))
         printer.lines([[], _totals(projects, printer)])
-    remarks: list[Line] = []
+    remarks = printer.on_stderr()
     if not projects:
         among = f"No folder is missing: {plural(listing.known, 'known project')}."
-        remarks.append([("", among if listing.known else "Claude Code knows no projects.")])
+        remarks.say([("", among if listing.known else "Claude Code knows no projects.")])
     for problem in problems:
-        remarks.append([("note", "Note: "), ("", problem.file)])
-        remarks.append([("", f"  {problem.what}")])
-    if not printer.quiet:
-        printer.on_stderr().lines(remarks)
+        remarks.say([("note", "Note: "), ("", problem.file)], [("", f"  {problem.what}")])
 
 
 def _rows(projects: Iterable[Project], verbose: bool) -> Iterator[list[Piece]]:
@@ -125,7 +121,7 @@ def _ago(moment: int | None) -> str | None:
 def _iso(moment: int | None) -> str | None:
     if moment is None:
         return None
-    return f"{datetime.datetime.fromtimestamp(moment // NS, datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // NS))
 
 
 # -- backups -------------------------------------------------------------------------------------
@@ -159,13 +155,14 @@ def show_pruning(pruning: Pruning, printer: Printer) -> None:
     """What was removed, and what stays and why."""
     gone = [row for row, why in pruning.rows if not why]
     kept = [(row, why) for row, why in pruning.rows if why]
+    verb = "Would remove" if pruning.dry_run else "Removed"
     lines: list[Line] = []
     for row in gone:
         moves = ", ".join(f"{old} -> {new}" for old, new in row.moves)
-        lines.append([("", f"{pruning.verb} {row.id}  "), ("", row.error or moves)])
+        lines.append([("", f"{verb} {row.id}  "), ("", row.error or moves)])
     lines += ([("", f"Kept {row.id}  "), ("", why)] for row, why in kept)
     total = f"{plural(len(gone), 'backup')}, {size(sum(row.bytes for row in gone))}"
-    lines.append([("good", f"{pruning.verb} {total};"), ("", f" {len(kept)} kept.")])
+    lines.append([("good", f"{verb} {total};"), ("", f" {len(kept)} kept.")])
     if pruning.dry_run:
         lines.append(nothing_changed(pruning.apply))
     record = {
@@ -212,38 +209,32 @@ def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
         yield [("", f"  {KINDS[kind].means}")]
         shown = printer.first(members, MOST_FINDINGS)
         for finding in shown:
-            yield from _about(finding)
-            yield from _places(finding, printer)
-            if finding.command:
-                yield [("title", "    -> "), ("command", finding.command)]
+            yield from _finding_lines(finding, printer)
         yield from [*more(len(members) - len(shown)), []]
 
 
-def _about(finding: Finding) -> Iterator[Line]:
-    """What it is about, and the evidence."""
+def _finding_lines(finding: Finding, printer: Printer) -> Iterator[Line]:
+    """What it is about, the evidence, and what to type; for a lost project at each place."""
     yield [("bold", f"  {finding.subject}")]
-    yield [("", f"    {finding.what}")]
-    yield from ([("", f"    {detail}")] for detail in finding.details[:MOST_DETAILS])
+    evidence = [finding.what, *finding.details[:MOST_DETAILS]]
     if len(finding.details) > MOST_DETAILS:
-        yield [("", f"    … and {len(finding.details) - MOST_DETAILS} more")]
+        evidence.append(f"… and {len(finding.details) - MOST_DETAILS} more")
     if finding.along is not None:
-        yield [("", f"    moves together with {finding.along}")]
-
-
-def _places(finding: Finding, printer: Printer) -> Iterator[Line]:
-    """Where a lost project may be now, with the command for each place."""
+        evidence.append(f"moves together with {finding.along}")
+    yield from ([("", f"    {text}")] for text in evidence)
     for candidate in () if finding.along is not None else finding.candidates:
         yield from candidate_lines(candidate)
         doubt = "if so: " if candidate.confidence == "possible" else ""
         doubt = "first see: " if candidate.split else doubt
         yield [("title", "      -> "), ("", doubt), _next(finding, candidate, printer)]
+    if finding.command:
+        yield [("title", "    -> "), ("command", finding.command)]
 
 
 def _next(finding: Finding, candidate: Candidate, printer: Printer) -> Piece:
     """The move; or, where it would be refused, what is in its way."""
-    if candidate.split:
-        return printer.command("doctor", candidate.split)
-    return printer.command(finding.subject, candidate.path)
+    move = (finding.subject, candidate.path)
+    return printer.command(*(("doctor", candidate.split) if candidate.split else move))
 
 
 def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]:
@@ -279,32 +270,27 @@ def _finding(finding: Finding, printer: Printer) -> dict[str, Any]:
 
 def show_repair(repair: Repair, printer: Printer) -> None:
     """What was fixed and what is left; last, how to undo it."""
-    printer.answer(_repair_lines(repair, printer), _repair(repair, printer))
-
-
-def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
-    if repair.recovered:
-        yield [("good", repair.recovered)]
-    yield from _notes(repair.notes)
+    done, recovered = repair.result, repair.recovered
+    lines: list[Line] = [[("good", recovered)]] if recovered else []
+    lines += _notes(repair.notes)
     if repair.left:
         number = plural(len(repair.left), "finding")
-        yield [("title", f"{number} left."), ("", " See: "), printer.command("doctor")]
-    if repair.result is not None:
-        yield from result_lines(repair.result, printer)
-    elif not repair.recovered:
-        yield [("title", "Nothing was changed.")]
-
-
-def _repair(repair: Repair, printer: Printer) -> dict[str, Any]:
-    return _record(
-        repair.result.status if repair.result else "nothing",
+        lines.append([("title", f"{number} left."), ("", " See: "), printer.command("doctor")])
+    if done is not None:
+        lines += result_lines(done, printer)
+    elif not recovered:
+        lines.append([("title", "Nothing was changed.")])
+    record = _record(
+        done.status if done else "nothing",
         repair.layout,
-        **_values(repair, "backup", "recovered"),
+        backup=repair.backup,
+        recovered=recovered,
         fixed=[{**_finding(finding, printer), "new": new} for finding, new in repair.chosen],
         left=[_finding(finding, printer) for finding in repair.left],
-        result=repair.result.to_json(printer.config_dir) if repair.result else None,
+        result=done.to_json(printer.config_dir) if done else None,
         warnings=list(repair.notes),
     )
+    printer.answer(lines, record)
 
 
 # -- verify ----------------------------------------------------------------------------------------

@@ -124,9 +124,6 @@ def _changes(operation: Operation) -> Iterator[dict[str, Any]]:
         yield {**place, **first, "count": operation.scan.lines, "paths": paths}
 
 
-# -- list, verify, doctor --fix --------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The projects that were asked for, in the order that was asked for."""
@@ -144,10 +141,6 @@ class Pruning:
     rows: tuple[tuple[Row, str], ...]
     dry_run: bool = False
     apply: str | None = None
-
-    @property
-    def verb(self) -> str:
-        return "Would remove" if self.dry_run else "Removed"
 
 
 @dataclass(frozen=True, slots=True)
