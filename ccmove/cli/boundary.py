@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -124,7 +123,7 @@ def _reason(call: Call, error: BaseException) -> CcmoveError:
     if os.environ.get(DEBUG) and isinstance(error, Exception):
         raise error
     what = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-    if call.layout is not None and _may_be_there(call.layout.journal):
+    if _is_unsettled(call.layout):
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else what
         return UnsettledError(f"{what}; the run was not rolled back")
     if isinstance(error, KeyboardInterrupt):
@@ -137,13 +136,11 @@ def _reason(call: Call, error: BaseException) -> CcmoveError:
     )
 
 
-def _may_be_there(path: Path) -> bool:
+def _is_unsettled(layout: Layout | None) -> bool:
     try:
-        return is_there(path)
-    except PermissionError:
-        return False  # closed to us, so no run of ours has begun
-    except OSError:
-        return True
+        return layout is not None and is_there(layout.journal)
+    except OSError as error:  # where we may not even look, no run of ours has begun
+        return not isinstance(error, PermissionError)
 
 
 def show(result: Any, printer: Printer) -> None:

@@ -1,8 +1,7 @@
-"""How things are printed: whole and plain into a pipe, wrapped and coloured on a terminal.
+"""Lines of styled pieces: whole and plain into a pipe, wrapped and coloured on a terminal.
 
-Everything is made as lines of styled pieces. rich lays them out where somebody looks at them; a
-pipe gets the same words, and a script that pipes does not wait for rich to load. A name from disk
-may hold what a terminal acts on, so every piece is made printable here, on its way out.
+A name from disk may hold what a terminal acts on: each piece is made printable here, on its way
+out. A script that reads a pipe does not wait for rich to load.
 """
 
 from __future__ import annotations
@@ -75,13 +74,14 @@ class Printer:
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Print these lines."""
-        console = (self.console or _console(self.out)) if self.terminal else None
-        for line in lines:
-            pieces = [(style, printable(text)) for style, text in line]
-            if console is not None:
-                _paint([(style, at_home(text)) for style, text in pieces], console)
-            else:
-                print("".join(text for _, text in pieces).rstrip(), file=self.out)
+        if self.terminal:
+            console = self.console or _console(self.out)
+            for line in lines:
+                # A command that is too long is broken by the terminal: it is there to be copied.
+                console.print(Fitted(_for_eyes(line)), soft_wrap=True)
+        else:
+            for line in lines:
+                print("".join(printable(text) for _, text in line).rstrip(), file=self.out)
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[Piece]]) -> None:
         """Rows of cells, for a terminal; on a narrow one some columns are left out."""
@@ -94,8 +94,7 @@ class Printer:
             side: Literal["left", "right"] = "right" if heading in NUMBERS else "left"
             made.add_column(heading, justify=side, no_wrap=heading != "PATH")
         for row in rows:
-            cells = [(style, at_home(printable(text))) for style, text in row]
-            made.add_row(*(Fitted([cell]) for cell in compress(cells, shown)))
+            made.add_row(*(Fitted([cell]) for cell in compress(_for_eyes(row), shown)))
         console.print(made)
 
     def json(self, record: Any) -> None:
@@ -143,24 +142,8 @@ def at_home(text: str) -> str:
     return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
 
 
-def _paint(line: Line, console: rich.console.Console) -> None:
-    """All is fitted to the width but a command, which is there to be copied.
-
-    One that has no room beside its sentence gets a line of its own, and the terminal breaks it.
-    """
-    from rich.cells import cell_len
-    from rich.text import Text
-
-    *sentence, (style, command) = line or [("", "")]
-    words = "".join(text for _, text in sentence)
-    if style != "command" or cell_len(words + command) <= console.width:
-        console.print(Fitted(line))
-        return
-    indent = len(words) - len(words.lstrip(" "))
-    if re.search(r"\w", words):
-        console.print(Fitted(sentence))
-        indent += 2
-    console.print(Text(" " * indent + command, STYLES["command"]), soft_wrap=True)
+def _for_eyes(line: Iterable[Piece]) -> Line:
+    return [(style, at_home(printable(text))) for style, text in line]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +151,8 @@ class Fitted:
     """A line in as many rows as it needs in whatever width there is.
 
     Rows after the first begin below what follows its indent, or below what follows a first piece
-    that ends with a blank: a label.
+    that ends with a blank: a label. A command at the end stays whole, in a row of its own if need
+    be.
     """
 
     line: Line
@@ -178,10 +162,16 @@ class Fitted:
     ) -> Iterator[rich.text.Text]:
         from rich.text import Text
 
-        width = options.max_width
-        label = self.line[0][1] if self.line else ""
-        plain = "".join(text for _, text in self.line)
+        width, plain = options.max_width, "".join(text for _, text in self.line)
         hang = len(plain) - len(plain.lstrip(" "))
+        *sentence, (style, last) = self.line or [("", "")]
+        if style == "command" and self.__rich_measure__().maximum > width:
+            if re.search(r"\w", plain.removesuffix(last)):
+                yield from Fitted(sentence).__rich_console__(console, options)
+                hang += 2
+            yield Text(" " * hang + last, STYLES["command"])
+            return
+        label = self.line[0][1] if self.line else ""
         if label.endswith(" ") and len(label) <= width // 2:
             hang = max(hang, len(label))
         pieces = [(_breakable(text, width - hang), STYLES.get(s, s)) for s, text in self.line]
@@ -234,14 +224,10 @@ class Progress:
         self._what = ""
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """`done` of `total` are through; nothing is drawn before the delay is over.
-
-        Waiting for somebody else is said in a sentence.
-        """
+        """`done` of `total` are through; what is no work of ours is a sentence about waiting."""
         if what not in BYTES and what not in THINGS:
             self.close()
-            if not self._printer.quiet:
-                self._printer.on_stderr().lines([[("", what)]])
+            self._printer.on_stderr().say([("", what)])
         elif self._shown and time.monotonic() - self._began >= self.DELAY:
             if self._bar is None or what != self._what:
                 self.close()
