@@ -14,8 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import compress
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from ccmove.errors import in_words, run
 from ccmove.text import printable
@@ -38,9 +37,6 @@ STYLES = {
     "note": "bold magenta",
     "command": "bold cyan",
 }
-NUMBERS = ("SESSIONS", "SIZE")  # headings of columns
-ONLY_IF_WIDE = ("SIZE", "LAST USED")
-WIDE = 80  # columns
 
 
 @dataclass
@@ -75,27 +71,16 @@ class Printer:
     def lines(self, lines: Iterable[Line]) -> None:
         """Print these lines."""
         if self.terminal:
-            console = self.console or _console(self.out)
+            console = self.rich_console()
             for line in lines:
                 # A command that is too long is broken by the terminal: it is there to be copied.
-                console.print(Fitted(_for_eyes(line)), soft_wrap=True)
+                console.print(fitted(line), soft_wrap=True)
         else:
             for line in lines:
                 print("".join(printable(text) for _, text in line).rstrip(), file=self.out)
 
-    def table(self, headings: Sequence[str], rows: Iterable[Sequence[Piece]]) -> None:
-        """Rows of cells, for a terminal; on a narrow one some columns are left out."""
-        from rich.table import Table
-
-        console = self.console or _console(self.out)
-        shown = [h not in ONLY_IF_WIDE or console.width >= WIDE for h in headings]
-        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for heading in compress(headings, shown):
-            side: Literal["left", "right"] = "right" if heading in NUMBERS else "left"
-            made.add_column(heading, justify=side, no_wrap=heading != "PATH")
-        for row in rows:
-            made.add_row(*(Fitted([cell]) for cell in compress(_for_eyes(row), shown)))
-        console.print(made)
+    def rich_console(self) -> rich.console.Console:
+        return self.console or _console(self.out)
 
     def json(self, record: Any) -> None:
         print(json.dumps(record, indent=2), file=self.out)
@@ -142,8 +127,9 @@ def at_home(text: str) -> str:
     return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
 
 
-def _for_eyes(line: Iterable[Piece]) -> Line:
-    return [(style, at_home(printable(text))) for style, text in line]
+def fitted(line: Line) -> Fitted:
+    """The line as a terminal gets it."""
+    return Fitted([(style, at_home(printable(text))) for style, text in line])
 
 
 @dataclass(frozen=True, slots=True)

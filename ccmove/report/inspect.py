@@ -14,7 +14,7 @@ from ccmove.claude.layout import Layout
 from ccmove.inspect.backups import Row
 from ccmove.inspect.findings import KINDS, Candidate, Examination, Finding
 from ccmove.inspect.survey import Project
-from ccmove.report.console import Line, Piece, Printer, more
+from ccmove.report.console import Line, Piece, Printer, fitted, more
 from ccmove.report.move import nothing_changed, result_lines
 from ccmove.report.result import SCHEMA, Listing, Pruning, Repair, Verification, pairs
 from ccmove.text import plural, printable
@@ -23,6 +23,7 @@ from ccmove.text import readable_size as size
 MOST_FINDINGS = 8  # of one kind on a terminal, before -v
 MOST_DETAILS = 5
 NS = 1_000_000_000
+WIDE = 80  # columns of a terminal
 STATES = {"done": "green", "undone": "", "unfinished": "note", "unreadable": "bad"}
 
 
@@ -49,8 +50,7 @@ def show_list(listing: Listing, printer: Printer) -> None:
     if not printer.terminal:
         printer.lines(_columns(projects))
     elif projects:
-        headings = ("FOLDER", "SESSIONS", "SIZE", "LAST USED", "PATH")
-        printer.table(headings, _rows(projects, printer.verbose))
+        _print_table(projects, printer)
         printer.lines([[], _totals(projects, printer)])
     remarks = printer.on_stderr()
     if not projects:
@@ -60,8 +60,19 @@ def show_list(listing: Listing, printer: Printer) -> None:
         remarks.say([("note", "Note: "), ("", problem.file)], [("", f"  {problem.what}")])
 
 
-def _rows(projects: Iterable[Project], verbose: bool) -> Iterator[list[Piece]]:
+def _print_table(projects: Iterable[Project], printer: Printer) -> None:
     """A project that is inside the one above it is shown below that, by the rest of its path."""
+    from rich.table import Table
+
+    console = printer.rich_console()
+    is_wide = console.width >= WIDE
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("FOLDER", no_wrap=True)
+    table.add_column("SESSIONS", no_wrap=True, justify="right")
+    if is_wide:
+        table.add_column("SIZE", no_wrap=True, justify="right")
+        table.add_column("LAST USED", no_wrap=True)
+    table.add_column("PATH")
     states = {True: ("green", "ok"), False: ("bad", "GONE"), None: ("", "?")}
     above: list[str] = []
     for project in projects:
@@ -70,10 +81,13 @@ def _rows(projects: Iterable[Project], verbose: bool) -> Iterator[list[Piece]]:
             above.pop()
         indent, rest = "  " * len(above), path[len(above[-1]) + 1 :] if above else path
         above.append(path)
-        amounts = (str(project.sessions), size(project.size), _ago(project.last_used) or "-")
-        yield [states[project.exists], *(("", text) for text in amounts), ("", indent + rest)]
-        if verbose and project.kept:
-            yield [("", "")] * 4 + [("", f"{indent}  also kept: {', '.join(_kept(project))}")]
+        amounts = [size(project.size), _ago(project.last_used) or "-"] if is_wide else []
+        place = fitted([("", indent + rest)])
+        table.add_row(fitted([states[project.exists]]), str(project.sessions), *amounts, place)
+        if printer.verbose and project.kept:
+            kept = fitted([("", f"{indent}  also kept: {', '.join(_kept(project))}")])
+            table.add_row(*[""] * (len(table.columns) - 1), kept)
+    console.print(table)
 
 
 def _totals(projects: Iterable[Project], printer: Printer) -> Line:
