@@ -21,19 +21,18 @@ class Commands(click.Group):
     """`ccmove OLD NEW` is `ccmove move OLD NEW`; common options may stand before the command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if ctx.resilient_parsing and not args:  # a shell completes the first word
-            return super().parse_args(ctx, args)
+        if ctx.resilient_parsing:  # of a line that a shell asks about
+            return super().parse_args(ctx, self.with_command(args) if args else args)
         shell = os.environ.get(ASKING, "").removesuffix("_complete")
-        if shell in SHELLS and not ctx.resilient_parsing:
+        if shell in SHELLS:
             raise TextWanted(SHELLS[shell](self, {}, "ccmove", ASKING).complete())
         if not args:
             raise TextWanted(SCREEN)
         name, *rest = understood = self.with_command(args)
-        if not ctx.resilient_parsing:
-            meant.refuse_encoded_names(args, self.commands["move"])
-            if name == "move":
-                words = [rest[place] for place in self._words(rest)]
-                meant.refuse_other_words(words, [*self.commands, *ALIASES])
+        meant.refuse_encoded_names(args, self.commands["move"])
+        if name == "move":
+            words = [rest[place] for place in self._words(rest)]
+            meant.refuse_other_words(words, [*self.commands, *ALIASES])
         return super().parse_args(ctx, understood)
 
     def with_command(self, args: list[str]) -> list[str]:

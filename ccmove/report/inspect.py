@@ -143,7 +143,15 @@ def _iso(moment: int | None) -> str | None:
 
 def show_backups(rows: list[Row], printer: Printer) -> None:
     """Every backup, newest first; last, how many there are and how to undo one."""
-    lines = [line for row in rows for line in _backup_lines(row)]
+    lines: list[Line] = []
+    for row in rows:
+        date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
+        about = f"{row.id}  {date} UTC  {size(row.bytes):>8}"
+        lines.append([(STATES[row.state], f"{row.state:10}  "), ("", about)])
+        remarks = [row.error] if row.error else [f"{old} -> {new}" for old, new in row.moves]
+        remarks += [f"undoes {row.undoes}"] if row.undoes else []
+        remarks += ["holds the only copy of something"] if row.only_copy else []
+        lines += ([("", f"    {remark}")] for remark in remarks)
     total = f"{plural(len(rows), 'backup')}, {size(sum(row.bytes for row in rows))}."
     last: Line = [("", f"{total} To undo one: "), printer.command("restore", "ID")]
     none: Line = [("", "No backups: nothing was moved yet.")]
@@ -153,16 +161,6 @@ def show_backups(rows: list[Row], printer: Printer) -> None:
 
 def _backup(row: Row) -> dict[str, Any]:
     return {**asdict(row), "moves": pairs(row.moves), "state": row.state}
-
-
-def _backup_lines(row: Row) -> Iterator[Line]:
-    date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
-    about = f"{row.id}  {date} UTC  {size(row.bytes):>8}"
-    yield [(STATES[row.state], f"{row.state:10}  "), ("", about)]
-    remarks = [f"undoes {row.undoes}"] if row.undoes else []
-    remarks += ["holds the only copy of something"] if row.only_copy else []
-    moves = [row.error] if row.error else [f"{old} -> {new}" for old, new in row.moves]
-    yield from ([("", f"    {text}")] for text in (*moves, *remarks))
 
 
 def show_pruning(pruning: Pruning, printer: Printer) -> None:
