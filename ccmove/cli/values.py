@@ -76,7 +76,10 @@ def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Item
     return items
 
 
-_BASH = """\
+class Bash(BashComplete):
+    """Values go into the command line as they are, so they come quoted."""
+
+    source_template: ClassVar[str] = """\
 %(complete_func)s() {
     local IFS=$'\\n' line answer
     COMPREPLY=()
@@ -92,12 +95,6 @@ _BASH = """\
 complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null ||
     complete -F %(complete_func)s %(prog_name)s
 """
-
-
-class Bash(BashComplete):
-    """Values go into the command line as they are, so they come quoted."""
-
-    source_template: ClassVar[str] = _BASH
 
     @staticmethod
     def _check_version() -> None:

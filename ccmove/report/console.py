@@ -134,11 +134,10 @@ def fitted(line: Line) -> Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A line in as many rows as it needs in whatever width there is.
+    """A line in as many rows as it needs; a command at the end stays whole, in a row of its own.
 
-    Rows after the first begin below what follows its indent, or below what follows a first piece
-    that ends with a blank: a label. A command at the end stays whole, in a row of its own if need
-    be.
+    Rows after the first begin below what follows its indent, or its label: a first piece that ends
+    with a blank.
     """
 
     line: Line

@@ -259,11 +259,9 @@ def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]
 
 
 def _finding(finding: Finding, printer: Printer) -> dict[str, Any]:
+    known = ("path", "confidence", "evidence", "against")
     candidates = [
-        {
-            **_values(candidate, "path", "confidence", "evidence", "against"),
-            "command": _next(finding, candidate, printer)[1],
-        }
+        {**_values(candidate, *known), "command": _next(finding, candidate, printer)[1]}
         for candidate in finding.candidates
     ]
     only = [row["command"] for row in candidates] if finding.along is None else []
