@@ -1,7 +1,4 @@
-"""Every way a run can end other than well; each class carries its exit code and JSON status.
-
-An error knows what to type next: its hints are data, made into words where errors are shown.
-"""
+"""Every way to end badly, with its exit code and JSON status; what to type next is data."""
 
 from __future__ import annotations
 
@@ -16,17 +13,13 @@ from ccmove.text import command_line
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What to do next: a sentence, a command, or a sentence and a command after a colon.
-
-    With `again` the command goes on with what was typed, but for the options in `without`, and
-    with the paths in `instead` replaced.
-    """
+    """What to do next: a sentence, a command, or a sentence and a command after a colon."""
 
     text: str = ""
     command: tuple[str, ...] = ()
-    again: bool = False
-    instead: Mapping[str, str] = field(default_factory=dict)
-    without: tuple[str, ...] = ()
+    again: bool = False  # the command goes on with what was typed
+    instead: Mapping[str, str] = field(default_factory=dict)  # paths of it that are replaced
+    without: tuple[str, ...] = ()  # options of it that are left out
 
 
 def run(*command: object, text: str = "") -> Hint:
@@ -54,9 +47,7 @@ def in_words(
     hint: Hint, argv: Sequence[str] = (), config_dir: str | None = None
 ) -> tuple[str, str]:
     """The sentence, and the command as it has to be typed: it acts on the same state."""
-    words = list(hint.command)
-    if hint.again:
-        words += _changed(argv or ("OLD", "NEW"), hint)
+    words = [*hint.command, *(_changed(argv or ("OLD", "NEW"), hint) if hint.again else ())]
     names_it = any(word.startswith("--config-dir") for word in words)
     if config_dir and words[:1] == ["ccmove"] and not names_it:
         words[1:1] = ["--config-dir", config_dir]
@@ -150,9 +141,6 @@ class StaleLookError(CcmoveError):
     """What was planned is no longer what is on disk; look and plan again."""
 
 
-# -- what the system says -----------------------------------------------------------------------
-
-
 def describe(error: OSError) -> str:
     """An OSError as one plain line: the file and what the system said of it."""
     path = _path_of(error)
@@ -170,13 +158,12 @@ def system_error(error: OSError) -> CcmoveError:
             run("cd", text="type whole paths, or change to a folder that exists"),
         )
     hints = [again("nothing was changed; fix that and try again")]
-    if path and number in (errno.EACCES, errno.EPERM):
-        hints = [run("ls", "-ld", path, text="look at the permissions")]
-    elif path and number in (errno.ENOSPC, errno.EDQUOT):
+    if path and number in (errno.ENOSPC, errno.EDQUOT):
         free = run("df", "-h", path, text="what is free")
         hints = [free, again("free some space, then try again")]
-    elif path and number == errno.ENOENT:
-        hints = [run("ls", "-ld", path, text="check the spelling")]
+    elif path and number in (errno.EACCES, errno.EPERM, errno.ENOENT):
+        what = "check the spelling" if number == errno.ENOENT else "look at the permissions"
+        hints = [run("ls", "-ld", path, text=what)]
     return CcmoveError(describe(error), *hints)
 
 

@@ -8,10 +8,7 @@ from collections.abc import Iterable
 
 def printable(text: object) -> str:
     """`text` with every character that a terminal would act on, or hide, written as an escape."""
-    plain = str(text)
-    if plain.isprintable():
-        return plain
-    return "".join(char if char.isprintable() else _escape(ord(char)) for char in plain)
+    return "".join(char if char.isprintable() else _escape(ord(char)) for char in str(text))
 
 
 def _escape(code: int) -> str:
@@ -42,9 +39,6 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}"
 
 
-# -- commands ------------------------------------------------------------------------------------
-
-
 def command_line(words: Iterable[str]) -> str:
     """The words as one command line that can be typed as it stands."""
     return " ".join(quote(word) for word in words)
@@ -54,16 +48,10 @@ def quote(word: str) -> str:
     """One word; what can't be printed is written in the `$'…'` form of bash and zsh."""
     if printable(word) == word:
         return shlex.quote(word)
-    return f"$'{''.join(_quoted_byte(byte) for byte in _raw(word))}'"
-
-
-def _raw(word: str) -> bytes:
     try:
-        return word.encode("utf-8", "surrogateescape")
+        raw = word.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # a surrogate that no file name can hold
-        return word.encode("utf-8", "replace")
-
-
-def _quoted_byte(byte: int) -> str:
-    char = chr(byte)
-    return char if 0x20 <= byte < 0x7F and char not in "\\'" else f"\\x{byte:02x}"
+        raw = word.encode("utf-8", "replace")
+    plain = set(range(0x20, 0x7F)) - set(b"\\'")
+    written = (chr(byte) if byte in plain else f"\\x{byte:02x}" for byte in raw)
+    return f"$'{''.join(written)}'"

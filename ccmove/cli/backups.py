@@ -46,23 +46,18 @@ def backups_command(
     if not prune and (keep is not None or older_than or dry_run):
         raise UsageError("--keep, --older-than and --dry-run need --prune", run(*KEEP_TEN))
     rows = list_backups(layout)
-    if prune:
-        age = seconds(older_than) if older_than else None
-        why = prune_backups(layout, keep, age, identifiers, dry_run=dry_run)
-        return Pruning(tuple((row, why.get(row.id, SET_ASIDE)) for row in rows), dry_run)
-    return [row for row in rows if row.id in identifiers] if identifiers else rows
+    if not prune:
+        return [row for row in rows if not identifiers or row.id in identifiers]
+    age = seconds(older_than) if older_than else None
+    why = prune_backups(layout, keep, age, identifiers, dry_run)
+    return Pruning(tuple((row, why.get(row.id, SET_ASIDE)) for row in rows), dry_run)
 
 
 def prune_backups(
-    layout: Layout,
-    keep: int | None,
-    older_than: float | None,
-    named: tuple[str, ...] = (),
-    *,
-    dry_run: bool = False,
+    layout: Layout, keep: int | None, age: float | None, named: tuple[str, ...], dry_run: bool
 ) -> dict[str, str]:
     """As `prune`, once it is clear what to remove and nobody else is running."""
-    if keep is None and older_than is None and not named:
+    if keep is None and age is None and not named:
         raise UsageError(
             "--prune needs to know what to remove",
             run(*KEEP_TEN, text="all but the newest 10"),
@@ -70,16 +65,14 @@ def prune_backups(
         )
     if not is_there(layout.own):
         return {}
-    for identifier in named:
-        if identifier not in backup_ids(layout):
-            hint = run("ccmove", "backups")
-            raise NothingKnownError(f"there is no backup {identifier}", hint)
+    if unknown := [one for one in named if one not in backup_ids(layout)]:
+        raise NothingKnownError(f"there is no backup {unknown[0]}", run("ccmove", "backups"))
     if dry_run:
-        return prune(layout, keep, older_than, named, dry_run=True)
+        return prune(layout, keep, age, named, dry_run=True)
     refuse_foreign_state(layout)
     with own_lock(layout):
         roll_back(layout)
-        return prune(layout, keep, older_than, named)
+        return prune(layout, keep, age, named)
 
 
 def seconds(text: str) -> float:

@@ -1,19 +1,13 @@
-"""One call of ccmove from what was typed to its exit code, and the one place where errors end.
-
-Whatever happens, one result is printed and one exit code comes out: 0 and what was done, or a
-message with what to type next. A traceback is shown only to those who ask for it.
-"""
+"""One call of ccmove, from what was typed to one result and its exit code; errors end here."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -32,7 +26,7 @@ from ccmove.errors import (
 )
 from ccmove.inspect.findings import Examination
 from ccmove.report import inspect, move
-from ccmove.report.console import Printer, Progress, show_text
+from ccmove.report.console import Printer, Progress
 from ccmove.report.result import Listing, Moves, Pruning, Repair, Result, Verification
 from ccmove.run.signals import interrupts_ignored
 from ccmove.text import printable
@@ -47,7 +41,6 @@ SHOWN_BY: dict[type, Callable[[Any, Printer], None]] = {
     Verification: inspect.show_verification,
     Examination: inspect.show_examination,
     Repair: inspect.show_repair,
-    str: show_text,
 }
 
 
@@ -63,7 +56,6 @@ class Call:
     printer: Printer
     layout: Layout | None = None
     moves: Moves = ()
-    bar: Progress | None = None
 
     def find_layout(self) -> Layout:
         """Where Claude Code keeps its state, for this call."""
@@ -71,9 +63,10 @@ class Call:
         return self.layout
 
     def progress(self) -> Progress:
-        """Where long work says how far it is; it is off the screen again at the end."""
-        self.bar = Progress(self.printer)
-        return self.bar
+        """Where long work says how far it is; off the screen when the command ends."""
+        bar = Progress(self.printer)
+        click.get_current_context().call_on_close(bar.close)
+        return bar
 
     def failure(self, error: CcmoveError) -> Result:
         """The result of a run that ended with this error."""
@@ -96,7 +89,11 @@ def end_to_end(app: click.Group, argv: list[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     call = Call(argv, Printer(as_json="--json" in argv))
     try:
-        return _print(call, _answer_or_failure(app, call))
+        try:
+            result = answer(app, call)
+        except (Exception, KeyboardInterrupt) as error:
+            result = call.failure(_reason(call, error))
+        return _print(call, result)
     except KeyboardInterrupt:  # while something was printed that changed nothing
         return _print(call, call.failure(InterruptedRunError("interrupted; nothing was done")))
 
@@ -114,21 +111,9 @@ def answer(app: click.Group, call: Call) -> Any:
         message = error.format_message().rstrip(".")
         raise UsageError(message[:1].lower() + message[1:], run(*words, "--help")) from None
     if isinstance(result, Result | Pruning):
-        # `-n` alone or among other letters, taken out of what was typed.
-        words = [word for word in call.argv if word not in ("-n", "--dry-run")]
-        words = [re.sub("^(-[a-z]*)n([a-z]*)$", r"\1\2", word) for word in words]
-        return replace(result, apply=in_words(again(), words, call.printer.config_dir)[1])
+        apply = again(without=("-n", "--dry-run"))
+        return replace(result, apply=in_words(apply, call.argv, call.printer.config_dir)[1])
     return result
-
-
-def _answer_or_failure(app: click.Group, call: Call) -> Any:
-    try:
-        return answer(app, call)
-    except (Exception, KeyboardInterrupt) as error:
-        return call.failure(_reason(call, error))
-    finally:
-        if call.bar is not None:
-            call.bar.close()
 
 
 def _reason(call: Call, error: BaseException) -> CcmoveError:
@@ -137,38 +122,33 @@ def _reason(call: Call, error: BaseException) -> CcmoveError:
         return error
     if os.environ.get(DEBUG) and isinstance(error, Exception):
         raise error
-    if call.layout is not None and _may_be_there(call.layout.journal):
-        what = "interrupted" if isinstance(error, KeyboardInterrupt) else _one_line(error)
+    what = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+    if _is_unsettled(call.layout):
+        what = "interrupted" if isinstance(error, KeyboardInterrupt) else what
         return UnsettledError(f"{what}; the run was not rolled back")
     if isinstance(error, KeyboardInterrupt):
         return InterruptedRunError("interrupted; everything is as it was")
     if isinstance(error, OSError):
         return system_error(error)
     return CcmoveError(
-        f"this is a bug in ccmove: {_one_line(error)}; everything is as it was",
+        f"this is a bug in ccmove: {what}; everything is as it was",
         again("please report it, with the output of", before=[f"{DEBUG}=1"]),
     )
 
 
-def _one_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-
-
-def _may_be_there(path: Path) -> bool:
+def _is_unsettled(layout: Layout | None) -> bool:
     try:
-        return is_there(path)
-    except PermissionError:
-        return False  # closed to us, so no run of ours has begun
-    except OSError:
-        return True
-
-
-# -- output ----------------------------------------------------------------------------------------
+        return layout is not None and is_there(layout.journal)
+    except OSError as error:  # where we may not even look, no run of ours has begun
+        return not isinstance(error, PermissionError)
 
 
 def show(result: Any, printer: Printer) -> None:
-    """Print a result in the way of its kind."""
-    SHOWN_BY[type(result)](result, printer)
+    """Print a result in the way of its kind; a text, such as help, as it is."""
+    if isinstance(result, str):
+        printer.out.write(result)
+    else:
+        SHOWN_BY[type(result)](result, printer)
 
 
 def _print(call: Call, result: Any) -> int:

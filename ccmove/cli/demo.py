@@ -1,8 +1,4 @@
-"""`ccmove demo`: the whole cycle on a home with sample data, by the real command line.
-
-The home is a temporary directory that is removed at the end, however the demo ends. Neither $HOME
-nor $CLAUDE_CONFIG_DIR is asked for anything.
-"""
+"""`ccmove demo`: the real commands on sample data, in a temporary home that is always removed."""
 
 from __future__ import annotations
 
@@ -66,44 +62,42 @@ Traces = dict[str, tuple[int, int, bytes]]  # file -> inode, mtime, content
 def demo_command(call: Call) -> Result | str:
     """Show the whole cycle on sample data in a temporary directory."""
     app: Any = click.get_current_context().find_root().command
-    printer = replace(call.printer, config_dir=None)  # also of the commands: no state but ours
+    # Also of the commands: no state but ours, and for a script only the last result.
+    is_silent = call.printer.quiet or call.printer.as_json
+    printer = replace(call.printer, config_dir=None, as_json=False, quiet=is_silent)
     try:
         restored = play(app, printer)
     except BrokenPipeError:  # who reads a pipe may stop at any time
         return ""
-    return restored if printer.as_json else ""
+    return restored if call.printer.as_json else ""
 
 
 def play(app: click.Group, printer: Printer) -> Any:
     """The whole cycle, and the result of its last command."""
     whole = "The whole cycle on sample data in a temporary directory."
     own = "Your own home is not looked at."
-    _say(printer, [("title", "ccmove demo")], [("", whole)], [("", own)])
+    printer.say([("title", "ccmove demo")], [("", whole)], [("", own)])
     with sample_home() as home:
         before = traces(home)
         for number, step in enumerate(STEPS.split("\n\n"), 1):
             title, meaning, command = step.split("\n")
-            _say(printer, [], [("reverse", f" {number} {title} ")], [("", meaning)], [])
+            printer.say([], [("reverse", f" {number} {title} ")], [("", meaning)], [])
             result = type_command(app, command, printer)
-            _show_facts(title, _facts(title, home, before, traces(home)), printer)
+            facts = _facts(title, home, before, traces(home))
+            if wrong := [fact for fact, holds in facts.items() if not holds]:
+                raise CcmoveError(f"the demo failed in “{title}”, this is not so: {wrong[0]}")
+            if facts:
+                found: list[Line] = [[("good", "  ok  "), ("", fact)] for fact in facts]
+                printer.say([], [("title", "Checked on disk")], *found)
     gone = ("", " The temporary directory has been removed.")
     turn = [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
-    _say(printer, [], [("good", "That's all."), gone], turn)
+    printer.say([], [("good", "That's all."), gone], turn)
     return result
 
 
-def _show_facts(title: str, facts: dict[str, bool], printer: Printer) -> None:
-    for fact, holds in facts.items():
-        if not holds:
-            raise CcmoveError(f"the demo failed in “{title}”, this is not so: {fact}")
-    if facts:
-        _say(printer, [], [("title", "Checked on disk")])
-        _say(printer, *([("good", "  ok  "), ("", fact)] for fact in facts))
-
-
 def type_command(app: click.Group, command: str, printer: Printer) -> Any:
-    """Do it, and show what it says; for a script only the last one counts."""
-    _say(printer, [("dim", "$ "), ("command", command)])
+    """Do it, and show what it says."""
+    printer.say([("dim", "$ "), ("command", command)])
     program, *words = (os.path.expanduser(word) for word in command.split())
     if program == "mv":
         Path(words[0]).rename(words[1])
@@ -111,22 +105,13 @@ def type_command(app: click.Group, command: str, printer: Printer) -> Any:
     result = answer(app, Call(words, printer))
     if result.exit_code:
         raise CcmoveError(f"the demo failed at: {command}")
-    if not printer.as_json:
-        show(result, printer)
+    show(result, printer)
     return result
-
-
-def _say(printer: Printer, *lines: Line) -> None:
-    if not (printer.as_json or printer.quiet):
-        printer.lines(lines)
-
-
-# -- the home ------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def sample_home() -> Iterator[Path]:
-    """A home with sample data, which every command finds as its own; removed afterwards."""
+    """A home with sample data, which every command finds in the place of the user's own."""
     environment = dict(os.environ)
     with termination_as_interrupt():
         home = Path(os.path.realpath(tempfile.mkdtemp(prefix="ccmove-demo-")))
@@ -166,9 +151,6 @@ def _write_sample(home: Path) -> None:
         path.write_text(text)
 
 
-# -- what is found on the disk, and not taken from what a command said ---------------------------
-
-
 def traces(home: Path) -> Traces:
     """Every file of the home but ccmove's own; the project under its old name."""
     found: Traces = {}
@@ -181,6 +163,7 @@ def traces(home: Path) -> Traces:
 
 
 def _facts(title: str, home: Path, before: Traces, now: Traces) -> dict[str, bool]:
+    """What is so on disk after a step, and not taken from what its command said."""
     if title == "Preview":
         return {"nothing on disk has changed": now == before}
     if title == "Restore":  # what was rewritten is another file now

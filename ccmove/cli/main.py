@@ -11,9 +11,8 @@ from click.shell_completion import CompletionItem
 from ccmove.cli import backups, demo, doctor, meant, move, options, recover, restore, show, verify
 from ccmove.cli import list as listing
 from ccmove.cli.boundary import TextWanted, end_to_end
-from ccmove.cli.completion import ASKING, SHELLS, completion_command
 from ccmove.cli.help import EXIT_CODES, MOVES, SCREEN, SUMMARY
-from ccmove.cli.values import first_word
+from ccmove.cli.values import ASKING, SHELLS, known_projects
 
 ALIASES = {"undo": "restore"}
 
@@ -22,17 +21,16 @@ class Commands(click.Group):
     """`ccmove OLD NEW` is `ccmove move OLD NEW`; common options may stand before the command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if ctx.resilient_parsing and not args:  # a shell completes the first word
-            return super().parse_args(ctx, args)
+        if ctx.resilient_parsing:  # of a line that a shell asks about
+            return super().parse_args(ctx, self.with_command(args) if args else args)
         shell = os.environ.get(ASKING, "").removesuffix("_complete")
-        if shell in SHELLS and not ctx.resilient_parsing:
+        if shell in SHELLS:
             raise TextWanted(SHELLS[shell](self, {}, "ccmove", ASKING).complete())
         if not args:
             raise TextWanted(SCREEN)
         name, *rest = understood = self.with_command(args)
-        if not ctx.resilient_parsing:
-            meant.refuse_encoded_names(args, self.commands["move"])
-        if name == "move" and not ctx.resilient_parsing:
+        meant.refuse_encoded_names(args, self.commands["move"])
+        if name == "move":
             words = [rest[place] for place in self._words(rest)]
             meant.refuse_other_words(words, [*self.commands, *ALIASES])
         return super().parse_args(ctx, understood)
@@ -68,7 +66,10 @@ class Commands(click.Group):
         words = [CompletionItem(w) for w in (*ALIASES, "help") if w.startswith(incomplete)]
         words += super().shell_complete(ctx, incomplete)
         words += self.commands["move"].shell_complete(ctx, incomplete)
-        return first_word(ctx, incomplete, words)
+        if not incomplete.startswith("-"):
+            paths = known_projects(ctx, None, incomplete)
+            words += [item for item in paths if item.type == "plain" or not words]
+        return list({item.value: item for item in words}.values())
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The help of the whole program: moves first, for that is what it is for."""
@@ -79,21 +80,36 @@ class Commands(click.Group):
         formatter.write(f"{click.wrap_text(SUMMARY, formatter.width)}\n")
         own, shared = options.split_options(self.commands["move"], ctx)
         others = [command for name, command in self.commands.items() if name != "move"]
-        for title, rows, widest in (
-            ("Examples", MOVES, options.WIDEST_EXAMPLE),
-            (
-                "Commands",
-                [(str(other.name), other.get_short_help_str(100)) for other in others],
-                24,
-            ),
-            ("Options of a move", own, 24),
-            ("Common options", shared, 24),
-            ("Exit codes", EXIT_CODES, 24),
+        for title, rows in (
+            ("Examples", MOVES),
+            ("Commands", [(str(c.name), c.get_short_help_str(100)) for c in others]),
+            ("Options of a move", own),
+            ("Common options", shared),
+            ("Exit codes", EXIT_CODES),
         ):
             with formatter.section(title):
-                formatter.write_dl(rows, col_max=widest)
+                formatter.write_dl(rows, col_max=options.WIDEST_EXAMPLE if rows is MOVES else 24)
 
 
+@click.command("completion", cls=options.Command)
+@click.argument(
+    "shell",
+    type=click.Choice(list(SHELLS)),
+    default=lambda: os.path.basename(os.environ.get("SHELL", "bash")),
+)
+@click.pass_context
+def completion_command(context: click.Context, shell: str) -> str:
+    """Print the script that completes ccmove's arguments in SHELL.
+
+    \b
+    bash  eval "$(ccmove completion bash)"      in ~/.bashrc
+    zsh   eval "$(ccmove completion zsh)"       in ~/.zshrc, after compinit
+    fish  ccmove completion fish | source       in ~/.config/fish/config.fish
+    """
+    return SHELLS[shell](context.find_root().command, {}, "ccmove", ASKING).source()
+
+
+completion_command.params.append(options.HELP)
 app = Commands(
     "ccmove",
     commands=[

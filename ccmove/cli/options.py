@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from ccmove import TESTED_WITH, __version__
-from ccmove.cli.boundary import Call, TextWanted
+from ccmove.cli.boundary import TextWanted
 from ccmove.cli.help import EXAMPLES, MOVES, Rows
 from ccmove.cli.values import folders
 
@@ -66,7 +65,13 @@ allow_live = click.option(
 
 
 class Command(click.Command):
-    """A command whose help ends with examples."""
+    """A command whose common options are the printer's, and whose help ends with examples."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        wanted = {str(option.name): ctx.params.pop(option.name, None) for option in OF_THE_PRINTER}
+        given = {name: value for name, value in wanted.items() if value}
+        ctx.obj.printer = replace(ctx.obj.printer, **given)
+        return super().invoke(ctx)
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         own = [row for row in EXAMPLES if row[0].split()[1] == self.name]
@@ -78,15 +83,7 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
     """Makes a command of a function that returns a result: it has the common options too."""
 
     def declare(function: Callable[..., Any]) -> click.Command:
-        @functools.wraps(function)
-        @click.pass_obj
-        def work(call: Call, /, **values: Any) -> Any:
-            wanted = {option.name: values.pop(option.name) for option in OF_THE_PRINTER}
-            given = {str(name): value for name, value in wanted.items() if value}
-            call.printer = replace(call.printer, **given)
-            return function(call, **values)
-
-        declared = click.command(name, cls=Command)(work)
+        declared = click.command(name, cls=Command)(click.pass_obj(function))
         declared.params += COMMON
         return declared
 

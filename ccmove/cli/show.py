@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import click
 
-from ccmove.claude.layout import Layout
 from ccmove.cli import options, values
 from ccmove.cli.boundary import Call
 from ccmove.errors import NothingKnownError, run
@@ -23,11 +22,7 @@ def show_command(call: Call, identifier: str | None) -> Result:
     Every change, what is still to do, and what was left alone.
     """
     call.printer = replace(call.printer, verbose=True)
-    return show(call.find_layout(), identifier)
-
-
-def show(layout: Layout, identifier: str | None) -> Result:
-    """What that run did, as it said then."""
+    layout = call.find_layout()
     past = {backup.id: backup for backup in all_backups(layout)}
     wanted = identifier or max(past, default="")
     if wanted not in past:
@@ -39,5 +34,4 @@ def show(layout: Layout, identifier: str | None) -> Result:
         raise backup.problem
     plan = past_plan(layout, backup.manifest)
     status = "moved" if plan.kind == "move" else "restored"
-    undone = not backup.stands
-    return Result(status, layout, plan.moves, plan, wanted, past=True, undone=undone)
+    return Result(status, layout, plan.moves, plan, wanted, past=True, undone=not backup.stands)

@@ -1,12 +1,18 @@
-"""What a shell offers at TAB for each argument: known projects, folders, backups."""
+"""What a shell offers at TAB: known projects, folders, backups; and the scripts that make it ask.
+
+click does the asking and answering, and has the scripts. Its script for bash takes values apart at
+blanks and expands stars, so that bash gets one of our own.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
+from typing import ClassVar
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
 
 from ccmove.claude.layout import Layout, find_layout, size_of
 from ccmove.claude.ownership import folder_exists
@@ -16,6 +22,7 @@ from ccmove.run.backups import all_backups
 from ccmove.text import printable
 
 SLOW_HISTORY = 8 << 20  # bytes; nobody waits for a larger one at TAB
+ASKING = "_CCMOVE_COMPLETE"  # a shell that asks how a word goes on sets it to SHELL_complete
 Items = list[CompletionItem[str]]
 
 
@@ -40,25 +47,15 @@ def known_projects(context: click.Context, _: click.Parameter | None, incomplete
     return folders(context, _, incomplete)
 
 
-def _layout(context: click.Context) -> Layout:
-    chosen = context.params.get("config_dir")
-    return find_layout(os.path.expanduser(chosen) if chosen else None, os.environ)
-
-
 def _fits(path: str, wanted: str) -> bool:
     if wanted.startswith("/"):
         return path.startswith(wanted)
     return "/" not in wanted and os.path.basename(path).startswith(wanted)
 
 
-def first_word(context: click.Context, incomplete: str, words: Items) -> Items:
-    """One of these words, or the OLD of a move; folders only when there is nothing else."""
-    found = {item.value: item for item in words}
-    if not incomplete.startswith("-"):
-        for item in known_projects(context, None, incomplete):
-            if item.type == "plain" or not found:
-                found[item.value] = item
-    return list(found.values())
+def _layout(context: click.Context) -> Layout:
+    chosen = context.params.get("config_dir")
+    return find_layout(os.path.expanduser(chosen) if chosen else None, os.environ)
 
 
 def folders(_: click.Context, __: click.Parameter | None, incomplete: str) -> Items:
@@ -77,3 +74,43 @@ def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Item
                 what = f"{backup.manifest.kind} {old} -> {new}{' and more' if rest else ''}"
                 items.append(CompletionItem(backup.id, help=printable(what)))
     return items
+
+
+class Bash(BashComplete):
+    """Values go into the command line as they are, so they come quoted."""
+
+    source_template: ClassVar[str] = """\
+%(complete_func)s() {
+    local IFS=$'\\n' line answer
+    COMPREPLY=()
+    answer=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD="$COMP_CWORD" \\
+        %(complete_var)s=bash_complete "$1" 2>/dev/null)
+    while IFS= read -r line; do
+        case $line in
+            dir,*) compopt -o dirnames 2>/dev/null ;;
+            plain,*) COMPREPLY+=("${line#plain,}") ;;
+        esac
+    done <<< "$answer"
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null ||
+    complete -F %(complete_func)s %(prog_name)s
+"""
+
+    @staticmethod
+    def _check_version() -> None:
+        """Older ones only sort; that is no reason to complain."""
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        quoted = re.sub(r"([^\w@%+=:,./~-])", r"\\\1", item.value)
+        return f"{item.type},{quoted}"
+
+
+class Fish(FishComplete):
+    """click's script, but a value may have commas in it, and what is gone stays first."""
+
+    source_template: ClassVar[str] = FishComplete.source_template.replace(
+        'string split ","', 'string split -m 1 ","'
+    ).replace("--no-files", "--no-files --keep-order")
+
+
+SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": Fish}

@@ -1,8 +1,7 @@
-"""How things are printed: whole and plain into a pipe, wrapped and coloured on a terminal.
+"""Lines of styled pieces: whole and plain into a pipe, wrapped and coloured on a terminal.
 
-Everything is made as lines of styled pieces. rich lays them out where somebody looks at them; a
-pipe gets the same words, and a script that pipes does not wait for rich to load. A name from disk
-may hold what a terminal acts on, so every piece is made printable here, on its way out.
+A name from disk may hold what a terminal acts on: each piece is made printable here, on its way
+out. A script that reads a pipe does not wait for rich to load.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import compress
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from ccmove.errors import in_words, run
 from ccmove.text import printable
@@ -39,9 +37,6 @@ STYLES = {
     "note": "bold magenta",
     "command": "bold cyan",
 }
-NUMBERS = ("SESSIONS", "SIZE")  # headings of columns
-ONLY_IF_WIDE = ("SIZE", "LAST USED")
-WIDE = 80  # columns
 
 
 @dataclass
@@ -65,33 +60,24 @@ class Printer:
         """The answer in words, as one JSON object, or not at all: as it is wanted."""
         if self.as_json:
             self.json(record)
-        elif not self.quiet:
+        else:
+            self.say(*lines)
+
+    def say(self, *lines: Line) -> None:
+        """Print these lines, unless only errors are wanted."""
+        if not self.quiet:
             self.lines(lines)
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Print these lines."""
-        console = self.rich_console() if self.terminal else None
-        for line in lines:
-            pieces = [(style, printable(text)) for style, text in line]
-            if console is not None:
-                _paint([(style, at_home(text)) for style, text in pieces], console)
-            else:
-                print("".join(text for _, text in pieces).rstrip(), file=self.out)
-
-    def table(self, headings: Sequence[str], rows: Iterable[Sequence[Piece]]) -> None:
-        """Rows of cells, for a terminal; on a narrow one some columns are left out."""
-        from rich.table import Table
-
-        console = self.rich_console()
-        shown = [h not in ONLY_IF_WIDE or console.width >= WIDE for h in headings]
-        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for heading in compress(headings, shown):
-            side: Literal["left", "right"] = "right" if heading in NUMBERS else "left"
-            made.add_column(heading, justify=side, no_wrap=heading != "PATH")
-        for row in rows:
-            cells = [(style, at_home(printable(text))) for style, text in row]
-            made.add_row(*(Fitted([cell]) for cell in compress(cells, shown)))
-        console.print(made)
+        if self.terminal:
+            console = self.rich_console()
+            for line in lines:
+                # A command that is too long is broken by the terminal: it is there to be copied.
+                console.print(fitted(line), soft_wrap=True)
+        else:
+            for line in lines:
+                print("".join(printable(text) for _, text in line).rstrip(), file=self.out)
 
     def rich_console(self) -> rich.console.Console:
         return self.console or _console(self.out)
@@ -115,9 +101,9 @@ class Printer:
         return replace(self, as_json=False, out=self.err)
 
 
-def more(hidden: int, indent: str = "  ", what: str = "") -> list[Line]:
+def more(hidden: int, indent: str = "  ") -> list[Line]:
     """Says that there is more, if there is."""
-    return [[("dim", f"{indent}… and {hidden} more{what} (-v shows all)")]] if hidden else []
+    return [[("dim", f"{indent}… and {hidden} more (-v shows all)")]] if hidden else []
 
 
 def _nowhere() -> IO[str]:
@@ -141,35 +127,17 @@ def at_home(text: str) -> str:
     return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
 
 
-def _paint(line: Line, console: rich.console.Console) -> None:
-    """All is fitted to the width but a command, which is there to be copied.
-
-    One that has no room beside its sentence gets a line of its own, and the terminal breaks it.
-    """
-    from rich.cells import cell_len
-    from rich.text import Text
-
-    if not line or line[-1][0] != "command":
-        console.print(Fitted(line))
-        return
-    *sentence, (_, command) = line
-    words = "".join(text for _, text in sentence)
-    if cell_len(words + command) <= console.width:
-        console.print(Fitted(line))
-        return
-    indent = len(words) - len(words.lstrip(" "))
-    if re.search(r"\w", words):
-        console.print(Fitted(sentence))
-        indent += 2
-    console.print(Text(" " * indent + command, STYLES["command"]), soft_wrap=True)
+def fitted(line: Line) -> Fitted:
+    """The line as a terminal gets it."""
+    return Fitted([(style, at_home(printable(text))) for style, text in line])
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A line in as many rows as it needs in whatever width there is.
+    """A line in as many rows as it needs; a command at the end stays whole, in a row of its own.
 
-    Rows after the first begin below what follows its indent, or below what follows a first piece
-    that ends with a blank: a label.
+    Rows after the first begin below what follows its indent, or its label: a first piece that ends
+    with a blank.
     """
 
     line: Line
@@ -179,13 +147,19 @@ class Fitted:
     ) -> Iterator[rich.text.Text]:
         from rich.text import Text
 
-        width = options.max_width
-        label = self.line[0][1] if self.line else ""
-        plain = "".join(text for _, text in self.line)
+        width, plain = options.max_width, "".join(text for _, text in self.line)
         hang = len(plain) - len(plain.lstrip(" "))
+        *sentence, (style, last) = self.line or [("", "")]
+        if style == "command" and self.__rich_measure__().maximum > width:
+            if re.search(r"\w", plain.removesuffix(last)):
+                yield from Fitted(sentence).__rich_console__(console, options)
+                hang += 2
+            yield Text(" " * hang + last, STYLES["command"])
+            return
+        label = self.line[0][1] if self.line else ""
         if label.endswith(" ") and len(label) <= width // 2:
             hang = max(hang, len(label))
-        pieces = [(_breakable(text, width - hang), _rich_style(s)) for s, text in self.line]
+        pieces = [(_breakable(text, width - hang), STYLES.get(s, s)) for s, text in self.line]
         text = Text.assemble(*pieces)
         text.rstrip()
         start = text[:hang]
@@ -200,10 +174,6 @@ class Fitted:
 
         width = cell_len("".join(text for _, text in self.line))
         return Measurement(min(width, 8), width)
-
-
-def _rich_style(style: str) -> str:
-    return " ".join(STYLES.get(word, word) for word in style.split())
 
 
 def _breakable(text: str, room: int) -> str:
@@ -221,16 +191,8 @@ def _breakable(text: str, room: int) -> str:
     return re.sub(r"\S+", broken, text)
 
 
-def show_text(text: str, printer: Printer) -> None:
-    """A text that is laid out already, such as help."""
-    printer.out.write(text)
-
-
-# -- progress ------------------------------------------------------------------------------------
-
 BYTES = {"reading": "reading the history", "history": "writing the history", "hashing": "hashing"}
 THINGS = ("looking at projects", "looking for lost folders")
-WORK = BYTES | {what: what for what in THINGS}
 
 
 class Progress:
@@ -247,14 +209,10 @@ class Progress:
         self._what = ""
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """`done` of `total` are through; nothing is drawn before the delay is over.
-
-        Waiting for somebody else is said in a sentence.
-        """
-        if what not in WORK:
+        """`done` of `total` are through; what is no work of ours is a sentence about waiting."""
+        if what not in BYTES and what not in THINGS:
             self.close()
-            if not self._printer.quiet:
-                self._printer.on_stderr().lines([[("", what)]])
+            self._printer.on_stderr().say([("", what)])
         elif self._shown and time.monotonic() - self._began >= self.DELAY:
             if self._bar is None or what != self._what:
                 self.close()
@@ -277,7 +235,7 @@ class Progress:
             transient=True,
         )
         bar.start()
-        bar.add_task(WORK[what])
+        bar.add_task(BYTES.get(what, what))
         return bar
 
     def of(self, what: str) -> Callable[[int, int], None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 import time
 from collections import Counter
@@ -15,7 +14,7 @@ from ccmove.claude.layout import Layout
 from ccmove.inspect.backups import Row
 from ccmove.inspect.findings import KINDS, Candidate, Examination, Finding
 from ccmove.inspect.survey import Project
-from ccmove.report.console import Line, Piece, Printer, more
+from ccmove.report.console import Line, Piece, Printer, fitted, more
 from ccmove.report.move import nothing_changed, result_lines
 from ccmove.report.result import SCHEMA, Listing, Pruning, Repair, Verification, pairs
 from ccmove.text import plural, printable
@@ -24,6 +23,7 @@ from ccmove.text import readable_size as size
 MOST_FINDINGS = 8  # of one kind on a terminal, before -v
 MOST_DETAILS = 5
 NS = 1_000_000_000
+WIDE = 80  # columns of a terminal
 STATES = {"done": "green", "undone": "", "unfinished": "note", "unreadable": "bad"}
 
 
@@ -50,22 +50,29 @@ def show_list(listing: Listing, printer: Printer) -> None:
     if not printer.terminal:
         printer.lines(_columns(projects))
     elif projects:
-        headings = ("FOLDER", "SESSIONS", "SIZE", "LAST USED", "PATH")
-        printer.table(headings, _rows(projects, printer.verbose))
+        _print_table(projects, printer)
         printer.lines([[], _totals(projects, printer)])
-    remarks: list[Line] = []
+    remarks = printer.on_stderr()
     if not projects:
         among = f"No folder is missing: {plural(listing.known, 'known project')}."
-        remarks.append([("", among if listing.known else "Claude Code knows no projects.")])
+        remarks.say([("", among if listing.known else "Claude Code knows no projects.")])
     for problem in problems:
-        remarks.append([("note", "Note: "), ("", problem.file)])
-        remarks.append([("", f"  {problem.what}")])
-    if not printer.quiet:
-        printer.on_stderr().lines(remarks)
+        remarks.say([("note", "Note: "), ("", problem.file)], [("", f"  {problem.what}")])
 
 
-def _rows(projects: Iterable[Project], verbose: bool) -> Iterator[list[Piece]]:
+def _print_table(projects: Iterable[Project], printer: Printer) -> None:
     """A project that is inside the one above it is shown below that, by the rest of its path."""
+    from rich.table import Table
+
+    console = printer.rich_console()
+    is_wide = console.width >= WIDE
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("FOLDER", no_wrap=True)
+    table.add_column("SESSIONS", no_wrap=True, justify="right")
+    if is_wide:
+        table.add_column("SIZE", no_wrap=True, justify="right")
+        table.add_column("LAST USED", no_wrap=True)
+    table.add_column("PATH")
     states = {True: ("green", "ok"), False: ("bad", "GONE"), None: ("", "?")}
     above: list[str] = []
     for project in projects:
@@ -74,10 +81,13 @@ def _rows(projects: Iterable[Project], verbose: bool) -> Iterator[list[Piece]]:
             above.pop()
         indent, rest = "  " * len(above), path[len(above[-1]) + 1 :] if above else path
         above.append(path)
-        amounts = (str(project.sessions), size(project.size), _ago(project.last_used) or "-")
-        yield [states[project.exists], *(("", text) for text in amounts), ("", indent + rest)]
-        if verbose and project.kept:
-            yield [("", "")] * 4 + [("", f"{indent}  also kept: {', '.join(_kept(project))}")]
+        amounts = [size(project.size), _ago(project.last_used) or "-"] if is_wide else []
+        place = fitted([("", indent + rest)])
+        table.add_row(fitted([states[project.exists]]), str(project.sessions), *amounts, place)
+        if printer.verbose and project.kept:
+            kept = fitted([("", f"{indent}  also kept: {', '.join(_kept(project))}")])
+            table.add_row(*[""] * (len(table.columns) - 1), kept)
+    console.print(table)
 
 
 def _totals(projects: Iterable[Project], printer: Printer) -> Line:
@@ -125,7 +135,7 @@ def _ago(moment: int | None) -> str | None:
 def _iso(moment: int | None) -> str | None:
     if moment is None:
         return None
-    return f"{datetime.datetime.fromtimestamp(moment // NS, datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // NS))
 
 
 # -- backups -------------------------------------------------------------------------------------
@@ -133,7 +143,15 @@ def _iso(moment: int | None) -> str | None:
 
 def show_backups(rows: list[Row], printer: Printer) -> None:
     """Every backup, newest first; last, how many there are and how to undo one."""
-    lines = [line for row in rows for line in _backup_lines(row)]
+    lines: list[Line] = []
+    for row in rows:
+        date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
+        about = f"{row.id}  {date} UTC  {size(row.bytes):>8}"
+        lines.append([(STATES[row.state], f"{row.state:10}  "), ("", about)])
+        remarks = [row.error] if row.error else [f"{old} -> {new}" for old, new in row.moves]
+        remarks += [f"undoes {row.undoes}"] if row.undoes else []
+        remarks += ["holds the only copy of something"] if row.only_copy else []
+        lines += ([("", f"    {remark}")] for remark in remarks)
     total = f"{plural(len(rows), 'backup')}, {size(sum(row.bytes for row in rows))}."
     last: Line = [("", f"{total} To undo one: "), printer.command("restore", "ID")]
     none: Line = [("", "No backups: nothing was moved yet.")]
@@ -145,27 +163,18 @@ def _backup(row: Row) -> dict[str, Any]:
     return {**asdict(row), "moves": pairs(row.moves), "state": row.state}
 
 
-def _backup_lines(row: Row) -> Iterator[Line]:
-    date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
-    about = f"{row.id}  {date} UTC  {size(row.bytes):>8}"
-    yield [(STATES[row.state], f"{row.state:10}  "), ("", about)]
-    remarks = [f"undoes {row.undoes}"] if row.undoes else []
-    remarks += ["holds the only copy of something"] if row.only_copy else []
-    moves = [row.error] if row.error else [f"{old} -> {new}" for old, new in row.moves]
-    yield from ([("", f"    {text}")] for text in (*moves, *remarks))
-
-
 def show_pruning(pruning: Pruning, printer: Printer) -> None:
     """What was removed, and what stays and why."""
     gone = [row for row, why in pruning.rows if not why]
     kept = [(row, why) for row, why in pruning.rows if why]
+    verb = "Would remove" if pruning.dry_run else "Removed"
     lines: list[Line] = []
     for row in gone:
         moves = ", ".join(f"{old} -> {new}" for old, new in row.moves)
-        lines.append([("", f"{pruning.verb} {row.id}  "), ("", row.error or moves)])
+        lines.append([("", f"{verb} {row.id}  "), ("", row.error or moves)])
     lines += ([("", f"Kept {row.id}  "), ("", why)] for row, why in kept)
     total = f"{plural(len(gone), 'backup')}, {size(sum(row.bytes for row in gone))}"
-    lines.append([("good", f"{pruning.verb} {total};"), ("", f" {len(kept)} kept.")])
+    lines.append([("good", f"{verb} {total};"), ("", f" {len(kept)} kept.")])
     if pruning.dry_run:
         lines.append(nothing_changed(pruning.apply))
     record = {
@@ -212,38 +221,32 @@ def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
         yield [("", f"  {KINDS[kind].means}")]
         shown = printer.first(members, MOST_FINDINGS)
         for finding in shown:
-            yield from _about(finding)
-            yield from _places(finding, printer)
-            if finding.command:
-                yield [("title", "    -> "), ("command", finding.command)]
+            yield from _finding_lines(finding, printer)
         yield from [*more(len(members) - len(shown)), []]
 
 
-def _about(finding: Finding) -> Iterator[Line]:
-    """What it is about, and the evidence."""
+def _finding_lines(finding: Finding, printer: Printer) -> Iterator[Line]:
+    """What it is about, the evidence, and what to type; for a lost project at each place."""
     yield [("bold", f"  {finding.subject}")]
-    yield [("", f"    {finding.what}")]
-    yield from ([("", f"    {detail}")] for detail in finding.details[:MOST_DETAILS])
+    evidence = [finding.what, *finding.details[:MOST_DETAILS]]
     if len(finding.details) > MOST_DETAILS:
-        yield [("", f"    … and {len(finding.details) - MOST_DETAILS} more")]
+        evidence.append(f"… and {len(finding.details) - MOST_DETAILS} more")
     if finding.along is not None:
-        yield [("", f"    moves together with {finding.along}")]
-
-
-def _places(finding: Finding, printer: Printer) -> Iterator[Line]:
-    """Where a lost project may be now, with the command for each place."""
+        evidence.append(f"moves together with {finding.along}")
+    yield from ([("", f"    {text}")] for text in evidence)
     for candidate in () if finding.along is not None else finding.candidates:
         yield from candidate_lines(candidate)
         doubt = "if so: " if candidate.confidence == "possible" else ""
         doubt = "first see: " if candidate.split else doubt
         yield [("title", "      -> "), ("", doubt), _next(finding, candidate, printer)]
+    if finding.command:
+        yield [("title", "    -> "), ("command", finding.command)]
 
 
 def _next(finding: Finding, candidate: Candidate, printer: Printer) -> Piece:
     """The move; or, where it would be refused, what is in its way."""
-    if candidate.split:
-        return printer.command("doctor", candidate.split)
-    return printer.command(finding.subject, candidate.path)
+    move = (finding.subject, candidate.path)
+    return printer.command(*(("doctor", candidate.split) if candidate.split else move))
 
 
 def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]:
@@ -256,11 +259,9 @@ def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]
 
 
 def _finding(finding: Finding, printer: Printer) -> dict[str, Any]:
+    known = ("path", "confidence", "evidence", "against")
     candidates = [
-        {
-            **_values(candidate, "path", "confidence", "evidence", "against"),
-            "command": _next(finding, candidate, printer)[1],
-        }
+        {**_values(candidate, *known), "command": _next(finding, candidate, printer)[1]}
         for candidate in finding.candidates
     ]
     only = [row["command"] for row in candidates] if finding.along is None else []
@@ -279,32 +280,27 @@ def _finding(finding: Finding, printer: Printer) -> dict[str, Any]:
 
 def show_repair(repair: Repair, printer: Printer) -> None:
     """What was fixed and what is left; last, how to undo it."""
-    printer.answer(_repair_lines(repair, printer), _repair(repair, printer))
-
-
-def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
-    if repair.recovered:
-        yield [("good", repair.recovered)]
-    yield from _notes(repair.notes)
+    done, recovered = repair.result, repair.recovered
+    lines: list[Line] = [[("good", recovered)]] if recovered else []
+    lines += _notes(repair.notes)
     if repair.left:
         number = plural(len(repair.left), "finding")
-        yield [("title", f"{number} left."), ("", " See: "), printer.command("doctor")]
-    if repair.result is not None:
-        yield from result_lines(repair.result, printer)
-    elif not repair.recovered:
-        yield [("title", "Nothing was changed.")]
-
-
-def _repair(repair: Repair, printer: Printer) -> dict[str, Any]:
-    return _record(
-        repair.result.status if repair.result else "nothing",
+        lines.append([("title", f"{number} left."), ("", " See: "), printer.command("doctor")])
+    if done is not None:
+        lines += result_lines(done, printer)
+    elif not recovered:
+        lines.append([("title", "Nothing was changed.")])
+    record = _record(
+        done.status if done else "nothing",
         repair.layout,
-        **_values(repair, "backup", "recovered"),
+        backup=repair.backup,
+        recovered=recovered,
         fixed=[{**_finding(finding, printer), "new": new} for finding, new in repair.chosen],
         left=[_finding(finding, printer) for finding in repair.left],
-        result=repair.result.to_json(printer.config_dir) if repair.result else None,
+        result=done.to_json(printer.config_dir) if done else None,
         warnings=list(repair.notes),
     )
+    printer.answer(lines, record)
 
 
 # -- verify ----------------------------------------------------------------------------------------

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 
 from ccmove.plan.model import Plan, Write
 from ccmove.report.console import Line, Printer, more
@@ -37,10 +36,10 @@ def show_result(result: Result, printer: Printer) -> None:
     """Print one result, or what went wrong; the most important line is the last."""
     if printer.as_json:
         printer.json(result.to_json(printer.config_dir))
-    elif result.error is not None:
+    elif result.error is None:
+        printer.say(*result_lines(result, printer))
+    else:
         printer.on_stderr().lines(_failure(result, result.error))
-    elif not printer.quiet:
-        printer.lines(result_lines(result, printer))
 
 
 def _failure(result: Result, error: str) -> Iterator[Line]:
@@ -53,25 +52,17 @@ def _failure(result: Result, error: str) -> Iterator[Line]:
 
 def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
     """The whole answer: what, how much, in detail when it is wanted, and how it ended."""
+    plan = result.plan
     if result.settled:
         yield [("good", result.settled)]
-    if result.plan is not None:
-        yield from _plan(result, result.plan, printer)
-    elif not result.settled:
+    elif plan is None:
         yield [("good", "Nothing to roll back:"), ("", " no run was interrupted.")]
-
-
-def _plan(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
+    if plan is None:
+        return
     yield from _heading(result, plan, printer)
     yield from _summary(result, plan, printer)
-    yield from _merges(result, plan)
     if printer.verbose:
-        base = str(result.layout.projects if result.layout else "")
-        yield from _section(f"Project directories in {base}", _directories(plan))
-        yield from _section("Differences", _differences(plan))
-        yield from _section("Left alone", _left_alone(result, plan))
-        reasons = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
-        yield from _section("Why each directory is moved or left alone", reasons)
+        yield from _details(result, plan)
     yield from _section("Still to do", _still_to_do(result, printer.config_dir))
     notes = [*(w.text for w in result.warnings if not w.command), *plan.warnings]
     if plan.remembering and result.status != "planned":
@@ -105,9 +96,6 @@ def _section(title: str, lines: Iterable[Line]) -> list[Line]:
 def _about(path: str, *remarks: str) -> list[Line]:
     """A path, and below it what is said about it."""
     return [[("", f"  {path}")], *([("", f"    {remark}")] for remark in remarks)]
-
-
-# -- what and how much ---------------------------------------------------------------------------
 
 
 def _heading(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
@@ -151,6 +139,10 @@ def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     width = max((len(amount) for amount, _ in rows), default=0)
     for amount, where in rows:
         yield [("title", f"  {amount:{width}}   "), ("", where)]
+    verb, has = ("Would merge", "has") if result.status == "planned" else ("Merged", "had")
+    for path, sessions in plan.merged:
+        into = f" into a project that {has} {plural(sessions, 'session')} of its own"
+        yield [("note", f"  {verb}"), ("", into + (f": {path}" if len(plan.projects) > 1 else ""))]
 
 
 def _with_example(change: Write) -> tuple[str, str]:
@@ -166,22 +158,19 @@ def _example(number: int, example: str) -> str:
     return f", such as {example}" if number > 1 else f": {example}"
 
 
-def _merges(result: Result, plan: Plan) -> Iterator[Line]:
-    """Every project with sessions of its own that others came to, in a line of its own."""
-    verb, has = ("Would merge", "has") if result.status == "planned" else ("Merged", "had")
-    for path, sessions in plan.merged:
-        into = f" into a project that {has} {plural(sessions, 'session')} of its own"
-        where = f": {path}" if len(plan.projects) > 1 else ""
-        yield [("note", f"  {verb}"), ("", into + where)]
-
-
 def _directories_by_kind(plan: Plan) -> str:
     number = Counter(move.kind for move in plan.projects)
     done = {kind: done for kind, (_, _, done) in VERBS.items() if number[kind]}
     return ", ".join(f"{plural(number[k], 'project directory')} {done[k]}" for k in done)
 
 
-# -- in detail -----------------------------------------------------------------------------------
+def _details(result: Result, plan: Plan) -> Iterator[Line]:
+    base = str(result.layout.projects if result.layout else "")
+    yield from _section(f"Project directories in {base}", _directories(plan))
+    yield from _section("Differences", _differences(plan))
+    yield from _section("Left alone", _left_alone(result, plan))
+    reasons = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
+    yield from _section("Why each directory is moved or left alone", reasons)
 
 
 def _directories(plan: Plan) -> Iterator[Line]:
@@ -249,16 +238,15 @@ def _pair(label: str, before: object, after: object) -> Iterator[Line]:
 
 def _left_alone(result: Result, plan: Plan) -> Iterator[Line]:
     """What does no harm, by directory."""
-    harmless = [item for item in plan.left_alone if not item.command]
-    harmless.sort(key=lambda item: os.path.dirname(item.file))
-    for directory, group in groupby(harmless, key=lambda item: os.path.dirname(item.file)):
-        rows = list(group)
+    by_directory: dict[str, list[str]] = defaultdict(list)
+    for item in plan.left_alone:
+        if not item.command:
+            directory, name = os.path.split(item.file)
+            by_directory[directory].append(f"{name}: {item.what}")
+    for directory, rows in sorted(by_directory.items()):
         shown = rows if result.past else rows[:MOST_OF_A_DIRECTORY]
-        yield [("", f"  {directory}")]
-        for item in shown:
-            yield [("", f"    {os.path.basename(item.file)}: {item.what}")]
-        if len(rows) > len(shown):
-            yield [("", f"    … and {len(rows) - len(shown)} more")]
+        hidden = len(rows) - len(shown)
+        yield from _about(directory, *shown, *([f"… and {hidden} more"] if hidden else []))
 
 
 def _still_to_do(result: Result, config_dir: str | None) -> Iterator[Line]:

@@ -16,6 +16,7 @@ from ccmove.plan.model import Operation, Plan, Write, WriteHistory
 from ccmove.rewrite.compare import compare
 
 SCHEMA = 1
+NOTHING = Plan(kind="move", moves=())
 Moves = tuple[tuple[str, str], ...]
 
 
@@ -40,7 +41,7 @@ class Result:
 
     def to_do(self, config_dir: str | None = None) -> dict[str, list[tuple[str, ...]]]:
         """What needs a hand, by the command that deals with it: which file, and what about it."""
-        left = self.plan.left_alone if self.plan else ()
+        left = (self.plan or NOTHING).left_alone
         rows = [(Hint(command=item.command), (item.file, item.what)) for item in left]
         rows += [(warning, (warning.text, "")) for warning in self.warnings]
         found: dict[str, list[tuple[str, ...]]] = {}
@@ -52,20 +53,18 @@ class Result:
 
     def counts(self) -> dict[str, int]:
         """How many values change, by place."""
-        found = {"transcripts": 0, "history": 0, "index": 0, "config": 0, "other": 0}
-        for operation in self.plan.operations if self.plan else ():
-            if isinstance(operation, Write):
-                found[operation.place] += len(compare(operation.before, operation.after))
-            elif isinstance(operation, WriteHistory):
-                found["history"] += operation.scan.lines
-        for move in self.plan.projects if self.plan else ():
-            found["transcripts"] += move.transcripts
+        plan = self.plan or NOTHING
+        found = dict.fromkeys(("transcripts", "history", "index", "config", "other"), 0)
+        found["transcripts"] = sum(move.transcripts for move in plan.projects)
+        found["history"] = plan.history.scan.lines if plan.history else 0
+        for write in plan.writes:
+            found[write.place] += len(compare(write.before, write.after))
         return found
 
     def to_json(self, config_dir: str | None = None) -> dict[str, Any]:
         """The object of contract version 1; commands act on the `config_dir` that was given."""
         old, new = self.moves[0] if self.moves else (None, None)
-        plan = self.plan or Plan(kind="move", moves=())
+        plan = self.plan or NOTHING
         return {
             "schema": SCHEMA,
             "status": self.status,
@@ -124,9 +123,6 @@ def _changes(operation: Operation) -> Iterator[dict[str, Any]]:
         yield {**place, **first, "count": operation.scan.lines, "paths": paths}
 
 
-# -- list, verify, doctor --fix --------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The projects that were asked for, in the order that was asked for."""
@@ -144,10 +140,6 @@ class Pruning:
     rows: tuple[tuple[Row, str], ...]
     dry_run: bool = False
     apply: str | None = None
-
-    @property
-    def verb(self) -> str:
-        return "Would remove" if self.dry_run else "Removed"
 
 
 @dataclass(frozen=True, slots=True)
