@@ -176,7 +176,7 @@ def test_a_drive_that_is_not_connected_is_thought_of(state: StateBuilder, examin
     state.project("drive/app")
     state.project("/mnt/no-such-drive/app")
     elsewhere, here = sorted(examine("orphan"), key=lambda f: f.subject.startswith(str(state.code)))
-    assert "is a drive not connected?" in elsewhere.details[0]
+    assert "is a drive missing?" in elsewhere.details[0]
     assert here.details == []
 
 
