@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import click
 
@@ -19,7 +19,6 @@ from ccmove.inspect.survey import Survey
 from ccmove.report.console import at_home
 from ccmove.text import plural, printable
 
-T = TypeVar("T")
 MOST_OFFERED = 9
 MISSING = run("ccmove", "list", "--missing", text="all projects whose folder is gone")
 
@@ -129,11 +128,8 @@ def _kept(finder: Finder, old: str) -> str:
     return plural(sessions, "session") if sessions else described(projects[0])
 
 
-def answered(ask: Callable[..., T], question: str, **how: object) -> T | None:
-    """What click is answered, all of it on standard error; None when the input is closed.
-
-    Ctrl-C ends more than the question.
-    """
+def answered(ask: Callable[..., Any], question: str, **how: object) -> Any:
+    """What click is answered, on standard error alone; None at a closed input, Ctrl-C is raised."""
     try:
         with contextlib.redirect_stdout(sys.stderr):  # click writes a part of a prompt there
             return ask(question, err=True, **how)

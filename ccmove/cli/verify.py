@@ -16,9 +16,14 @@ from ccmove.inspect.findings import CommandLine, Finding
 from ccmove.inspect.survey import Progress, Survey
 from ccmove.report.result import Verification
 
-FAILURES = {
-    *("interrupted-run", "unreadable", "moved-entries", "nested-directory"),
-    *("split-session", "duplicate-session", "index"),
+FAILURES = {  # findings of these kinds; all others are harmless
+    "interrupted-run",
+    "unreadable",
+    "moved-entries",
+    "nested-directory",
+    "split-session",
+    "duplicate-session",
+    "index",
 }
 
 

@@ -198,12 +198,11 @@ def _aliases(directory: Directory) -> Iterator[Finding]:
 
 
 def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
-    """Which turns are where; first the file that has most, that of the session's own path, the
-    older one.
-    """
+    """Which turns are where, the file that has most first."""
     name = f"{session}.jsonl"
 
     def preference(directory: Directory) -> tuple[int, bool, int]:
+        """The largest; of equal ones that of the session's own path, then the older one."""
         amount = directory.amounts[name]
         return (-amount.size, not directory.case.owner_of.get(session), amount.newest)
 
@@ -211,15 +210,15 @@ def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
     for other in others:
         one, two = best.path / name, other.path / name
         try:
-            turns, shared = [read_turns(one), read_turns(two)], shared_lines(one, two)
+            more, less, shared = read_turns(one), read_turns(two), shared_lines(one, two)
         except (CcmoveError, OSError):
             continue  # it went meanwhile, or is listed as unreadable
-        more, less = (f"{file}: {part}" for file, part in zip((one, two), turns, strict=True))
         kind, fix = "duplicate-session", ["mv", "-n", str(two), f"{two}.copy"]
-        what = "both are the same" if turns[0].lines == shared else "the first has more"
-        if shared < turns[1].lines:
+        what = "both are the same" if more.lines == shared else "the first has more"
+        if shared < less.lines:
             kind, fix = "split-session", ["ls", "-l", str(one), str(two)]
             what = f"both begin with the same {plural(shared, 'line')}, then differ"
             what = what if shared else "they have no beginning in common"
+        lines = (f"{one}: {more}", f"{two}: {less}")
         names = (best.name, other.name, str(one), str(two))
-        yield Finding(kind, session, what, command_line(fix), (more, less), names)
+        yield Finding(kind, session, what, command_line(fix), lines, names)

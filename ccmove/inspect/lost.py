@@ -99,9 +99,7 @@ class Finder:
         self._doubt_rivals()
 
     def _look_around(self) -> dict[str, bool]:
-        """Every folder where we were told to look, and where each lost project was: is it a
-        checkout?
-        """
+        """Folders where we were told to look or a lost project was, each: is it a checkout?"""
         walks = [(self._named, 0)] if self._named is not None else []
         walks += [(root, SEARCH_DEPTH) for root in self._roots]
         for path in self.lost if self._searches else ():
