@@ -11,18 +11,17 @@ import click
 from ccmove.claude.layout import Layout
 from ccmove.cli import options, values
 from ccmove.cli.boundary import Call
-from ccmove.cli.find import asking
+from ccmove.cli.find import answered
 from ccmove.cli.move import move
 from ccmove.cli.recover import recover
-from ccmove.cli.resolve import Pair, find_subject
+from ccmove.cli.resolve import Pair, at_or_below, find_subject
 from ccmove.errors import RefusedError, UsageError
 from ccmove.inspect.checks import examine
 from ccmove.inspect.findings import CommandLine, Examination, Finding
-from ccmove.inspect.survey import look
+from ccmove.inspect.survey import Survey
 from ccmove.report.console import Printer
 from ccmove.report.inspect import candidate_lines
 from ccmove.report.result import Repair, Result
-from ccmove.rewrite.pathmap import PathMap
 from ccmove.text import plural, printable
 
 Chosen = list[tuple[Finding, str]]  # with the new path of each
@@ -66,29 +65,32 @@ def doctor_command(
         raise UsageError("--yes, --dry-run and --allow-live need --fix")
     if plan and (fix or call.printer.as_json):
         raise UsageError("--plan goes with neither --fix nor --json")
-    layout, bar = call.find_layout(), call.progress()
-    command = call.printer.typed
+    layout, bar, command = call.find_layout(), call.progress(), call.printer.typed
 
     def doctor() -> Examination:
-        survey = look(layout, bar)
+        survey = Survey(layout, bar)
         found = examine(survey, command, search, bar.of("looking for lost folders"))
         bar.close()
         return _about(found, subject) if subject else found
 
-    if plan:
-        return "".join(f"{line}\n" for line in _plan(doctor()))
-    if not fix:
-        return doctor()
     examination, recovered = doctor(), None
+    if plan:
+        return "".join(f"{line}\n" for line in _plan(examination))
+    if not fix:
+        return examination
     interrupted = [f for f in examination.findings if f.kind == "interrupted-run"]
     if interrupted and not dry_run:  # first and alone: everything else may look different then
-        if not yes and not _confirmed(f"{interrupted[0].what}. Roll it back?"):
+        question = f"{interrupted[0].what}. Roll it back?"
+        if not yes and not answered(click.confirm, question, default=True):
             return Repair(layout, left=examination.findings)
         recovered = recover(layout).settled
         examination = doctor()
         if not yes:
             return Repair(layout, left=examination.findings, recovered=recovered)
-    chosen = _sure(examination) if yes else ask(examination, call.printer, dry_run=dry_run)
+    lost = [finding for finding in examination.findings if finding.can_be_asked]
+    chosen = [(finding, finding.sure.path) for finding in lost if finding.sure is not None]
+    if not yes:
+        chosen = ask(lost, call.printer, dry_run=dry_run)
     done = repair(layout, examination, chosen, command, dry_run=dry_run, allow_live=allow_live)
     return replace(done, recovered=recovered)
 
@@ -96,8 +98,8 @@ def doctor_command(
 def _about(found: Examination, subjects: tuple[str, ...]) -> Examination:
     """What is wrong with these: a path and all below it, a name, a session; each must be known."""
     survey = found.survey
-    names = {*survey.by_path, *survey.directory_by_name, *survey.places_of_sessions}
-    names |= {str(directory.path) for directory in survey.directories}
+    names = {*survey.by_path, *survey.directories, *survey.places_of_sessions}
+    names |= {str(directory.path) for directory in survey.directories.values()}
     for finding in found.findings:
         names |= {finding.subject, *finding.names}
     wanted: set[str] = set()
@@ -119,20 +121,11 @@ def _plan(examination: Examination) -> Iterator[str]:
                 yield "#" + "\t".join(map(printable, (finding.subject, candidate.path)))
 
 
-# -- questions -------------------------------------------------------------------------------------
-
-
-def _sure(examination: Examination) -> Chosen:
-    asked = [finding for finding in examination.findings if finding.can_be_asked]
-    return [(finding, finding.sure.path) for finding in asked if finding.sure is not None]
-
-
-def ask(examination: Examination, printer: Printer, *, dry_run: bool) -> Chosen:
+def ask(lost: list[Finding], printer: Printer, *, dry_run: bool) -> Chosen:
     """Where each lost project is now; nothing at all unless the whole list is confirmed."""
-    asked = [finding for finding in examination.findings if finding.can_be_asked]
     chosen: Chosen = []
-    for number, finding in enumerate(asked, 1):
-        answer = _where(finding, f"[{number}/{len(asked)}] ", printer)
+    for number, finding in enumerate(lost, 1):
+        answer = _where(finding, f"[{number}/{len(lost)}] ", printer)
         if answer == QUIT:
             return []
         if answer == SKIP_REST:
@@ -143,7 +136,8 @@ def ask(examination: Examination, printer: Printer, *, dry_run: bool) -> Chosen:
         return chosen
     moves = [[("", f"  {finding.subject} -> {new}")] for finding, new in chosen]
     printer.on_stderr().lines(moves)
-    return chosen if _confirmed(f"Apply {plural(len(chosen), 'move')}?") else []
+    question = f"Apply {plural(len(chosen), 'move')}?"
+    return chosen if answered(click.confirm, question, default=True) else []
 
 
 def _where(finding: Finding, number: str, printer: Printer) -> str:
@@ -167,23 +161,7 @@ def _where(finding: Finding, number: str, printer: Printer) -> str:
 
     prompt = "  number or path (n: leave it, s: skip the rest, q: quit)"
     default = "1" if finding.best is not None else LEAVE
-    try:
-        with asking():
-            answer: str = click.prompt(prompt, default=default, value_proc=folder, err=True)
-            return answer
-    except click.Abort:
-        return QUIT
-
-
-def _confirmed(question: str) -> bool:
-    try:
-        with asking():
-            return click.confirm(question, default=True, err=True)
-    except click.Abort:
-        return False
-
-
-# -- fixing ----------------------------------------------------------------------------------------
+    return answered(click.prompt, prompt, default=default, value_proc=folder) or QUIT
 
 
 def repair(
@@ -191,19 +169,17 @@ def repair(
     examination: Examination,
     chosen: Chosen,
     command: CommandLine,
-    *,
-    dry_run: bool,
-    allow_live: bool,
+    **wanted: bool,
 ) -> Repair:
     """Make all chosen moves in one transaction; what is refused is left out and named."""
 
     def move_all(chosen: Chosen, **wanted: bool) -> Result | None:
-        pairs = [Pair(f.subject, new, f.subject) for f, new in chosen]
+        pairs = [Pair(finding.subject, new, finding.subject) for finding, new in chosen]
         return move(layout, pairs, None, **wanted) if pairs else None
 
     notes = [*examination.notes]
     try:
-        result = move_all(chosen, dry_run=dry_run, allow_live=allow_live)
+        result = move_all(chosen, **wanted)
     except RefusedError:
         taken = []
         for finding, new in chosen:
@@ -214,12 +190,12 @@ def repair(
                 notes.append(f"{error.message}: {command(finding.subject, new)}")
         if len(taken) == len(chosen):
             raise
-        chosen, result = taken, move_all(taken, dry_run=dry_run, allow_live=allow_live)
-    paths = PathMap(tuple((finding.subject, new) for finding, new in chosen))
+        chosen, result = taken, move_all(taken, **wanted)
     done = [finding for finding, _ in chosen]
+    olds = [finding.subject for finding in done]
     left = [
         finding
         for finding in examination.findings
-        if finding not in done and not (finding.along and paths.covers(finding.subject))
+        if finding not in done and not (finding.along and at_or_below(olds, [finding.subject]))
     ]
     return Repair(layout, tuple(chosen), tuple(left), result, notes=tuple(notes))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import click
 
@@ -15,7 +15,7 @@ from ccmove.cli.boundary import Call
 from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, run
 from ccmove.inspect.findings import Basis, Candidate
 from ccmove.inspect.lost import SAME_PLACE, Finder, described, nearest_folder
-from ccmove.inspect.survey import Survey, look
+from ccmove.inspect.survey import Survey
 from ccmove.report.console import at_home
 from ccmove.text import plural, printable
 
@@ -27,8 +27,8 @@ class Match(NamedTuple):
     """A project whose folder is gone, and a folder that it may be now."""
 
     old: str
-    new: str
-    what: str  # is kept for it
+    found: str  # the one of the two that was not typed
+    kept: str  # what there is of it
     candidate: Candidate
 
     @property
@@ -38,64 +38,60 @@ class Match(NamedTuple):
         against = "".join(f", but {reason}" for reason in self.candidate.against)
         return f"{doubt}{self.candidate.evidence[0]}{against}"
 
-    def is_equal(self, other: Match) -> bool:
-        """Whether neither of the two has more for it than the other."""
-        one, two = self.candidate, other.candidate
-        return one.basis == two.basis and (self.new == other.new or one.rank[0] == two.rank[0])
-
 
 def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pair:
     """OLD and NEW, of which one was typed; what is in doubt is asked about, or refused."""
     if not typed.strip():  # as a path it would mean the current folder
         raise UsageError("PATH is empty (an unset variable?)", resolve.USUAL)
-    bar = call.progress()
-    survey = look(call.find_layout(), bar)
+    bar, printer = call.progress(), call.printer
+    survey = Survey(call.find_layout(), bar)
     is_new = os.path.isdir(typed)
-    found = _matches_of_new(survey, os.path.realpath(typed)) if is_new else _of_old(survey, typed)
+    matches = _of_new(survey, os.path.realpath(typed)) if is_new else _of_old(survey, typed)
     bar.close()
-    best = [match for match in found if match.is_equal(found[0])]
-    chosen = best[0]
+    best = matches[0].candidate
+    matches = [
+        match
+        for match in matches
+        if match.candidate.basis == best.basis
+        and (match.candidate.path == best.path or match.candidate.rank[0] == best.rank[0])
+    ][:MOST_OFFERED]
+    chosen = matches[0]
     is_offered = yes and chosen.candidate.basis is not Basis.NAME
-    if len(best) == 1 and (is_offered or dry_run):
-        if not call.printer.quiet and not call.printer.as_json:
-            _say(f"Found {chosen.old if is_new else chosen.new} ({chosen.why})")
-    elif call.printer.as_json or not _somebody_is_there():
-        raise _undecided(call, typed, best)
-    elif len(best) == 1:
-        _ask(chosen, is_new)
+    if len(matches) == 1 and (is_offered or dry_run):
+        if not printer.quiet and not printer.as_json:
+            _say(f"Found {chosen.found} ({chosen.why})")
+    elif printer.as_json or not all(s and s.isatty() for s in (sys.stdin, sys.stderr)):
+        raise _undecided(call, typed, matches)
     else:
-        chosen = _ask_which(best, is_new)
+        chosen = _ask(matches)
     call.argv = _words(call, typed, chosen)  # so that every hint from here on names both
-    return resolve.resolve_pair(chosen.old, chosen.new)
+    return resolve.resolve_pair(chosen.old, chosen.candidate.path)
 
 
-# -- evidence --------------------------------------------------------------------------------------
-
-
-def _matches_of_new(survey: Survey, new: str) -> list[Match]:
+def _of_new(survey: Survey, new: str) -> list[Match]:
     """The projects that may have been at `new` before, the best first."""
     finder = Finder(survey, named=new)
     known = survey.by_path.get(new)
     sessions = known.sessions if known is not None else 0
     found = []
     for old in {*finder.lost, *(nearest_folder(path)[1] for path in finder.lost)}:
-        places = finder.homes[old] if old in finder.homes else finder.candidates(old)
+        places = finder.candidates(old)
         candidate = next((place for place in places if place.path == new), None)
         if candidate is None or any(place.rank[0] < candidate.rank[0] for place in places):
             continue
         if not (sessions and candidate.basis is Basis.NAME and candidate.against):
-            found.append(Match(old, new, _kept(finder, old), candidate))
+            found.append(Match(old, old, _kept(finder, old), candidate))
     found = [match for match in found if match.candidate.evidence != [SAME_PLACE]] or found
     if found:
         # The folder was named by somebody, so what it is counts for more than what it was.
         return sorted(found, key=lambda m: (m.candidate.basis, m.candidate.rank, m.old))
-    gone = plural(len(finder.lost), "project")
-    search = run("ccmove", "doctor", "--search", new, text="look elsewhere with --search DIR")
     if sessions:
         what = f"{new} is in place: Claude Code has {plural(sessions, 'session')} for it"
         raise NothingKnownError(
             f"{what}, and nothing says that it had another path before", MISSING
         )
+    gone = plural(len(finder.lost), "project")
+    search = run("ccmove", "doctor", "--search", new, text="look elsewhere with --search DIR")
     raise NothingKnownError(
         f"found no project that may have been {new} before; looked at {gone} whose folder is gone",
         "if you know the old path: ccmove OLD NEW",
@@ -106,8 +102,7 @@ def _matches_of_new(survey: Survey, new: str) -> list[Match]:
 def _of_old(survey: Survey, typed: str) -> list[Match]:
     """Where the project that was at a path may be now, the best first."""
     finder = Finder(survey)
-    names = [*finder.lost, *survey.former]
-    known = resolve.find_subject(typed, names, survey.by_path)
+    known = resolve.find_subject(typed, [*finder.lost, *survey.former], survey.by_path)
     spelled = (os.path.realpath(typed), os.path.abspath(typed))
     olds = [path for path in spelled if resolve.at_or_below([path], known)][:1] or sorted(known)
     found = []
@@ -115,14 +110,14 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
         if not finder.at_or_below(old):
             new = next(iter(survey.former[old]))
             raise NothingKnownError(f"{old} was moved to {new}: its data is in place", MISSING)
-        places = finder.homes[old] if old in finder.homes else finder.candidates(old)
-        found += [Match(old, place.path, _kept(finder, old), place) for place in places]
+        kept, places = _kept(finder, old), finder.candidates(old)
+        found += [Match(old, place.path, kept, place) for place in places]
     if found:
-        return sorted(found, key=lambda match: (match.candidate.rank, match.new))
-    home = survey.layout.home
+        return sorted(found, key=lambda match: (match.candidate.rank, match.candidate.path))
+    search = ("ccmove", "doctor", "--search", survey.layout.home, olds[0])
     raise NothingKnownError(
         f"{olds[0]} is gone, and no folder that may be it was found",
-        run("ccmove", "doctor", "--search", home, olds[0], text="look elsewhere with --search DIR"),
+        run(*search, text="look elsewhere with --search DIR"),
         details=[f"looked in {folder}" for folder in finder.looked_in[:MOST_OFFERED]],
     )
 
@@ -133,62 +128,48 @@ def _kept(finder: Finder, old: str) -> str:
     return plural(sessions, "session") if sessions else described(projects[0])
 
 
-# -- questions -------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def asking() -> Iterator[None]:
-    """A question is wholly on standard error; Ctrl-C ends more than the question."""
+def answered(ask: Callable[..., Any], question: str, **how: object) -> Any:
+    """What click is answered, on standard error alone; None at a closed input, Ctrl-C is raised."""
     try:
         with contextlib.redirect_stdout(sys.stderr):  # click writes a part of a prompt there
-            yield
+            return ask(question, err=True, **how)
     except click.Abort as abort:
         click.echo(err=True)  # the question's line has not ended
         if isinstance(abort.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from None
-        raise
+        return None
+
+
+def _ask(matches: list[Match]) -> Match:
+    """The one that is meant; RefusedError when it is none."""
+    first = matches[0]
+    if len(matches) == 1:
+        where = "from" if first.found == first.old else "to"
+        question = at_home(printable(f"Move {first.kept} {where} {first.found} ({first.why})?"))
+        is_usual = first.candidate.basis is not Basis.NAME
+        chosen: int | None = answered(click.confirm, question, default=is_usual)
+    else:
+        _say("Which one?")
+        for number, match in enumerate(matches, 1):
+            _say(f"  {number}  {match.found} ({match.kept}; {match.why})")
+        numbers = click.IntRange(0, len(matches))
+        chosen = answered(click.prompt, "Number, 0 for none", type=numbers, default=0)
+    if not chosen:
+        raise RefusedError("nothing was changed", MISSING)
+    return matches[chosen - 1]
 
 
 def _say(text: str) -> None:
     click.echo(at_home(printable(text)), err=True)
 
 
-def _somebody_is_there() -> bool:
-    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())
-
-
-def _ask(match: Match, is_new: bool) -> None:
-    where = f"from {match.old}" if is_new else f"to {match.new}"
-    question = at_home(printable(f"Move {match.what} {where} ({match.why})?"))
-    with contextlib.suppress(click.Abort), asking():
-        if click.confirm(question, default=match.candidate.basis is not Basis.NAME, err=True):
-            return
-    raise _declined()
-
-
-def _ask_which(matches: list[Match], is_new: bool) -> Match:
-    _say("Which one?")
-    for number, match in enumerate(matches[:MOST_OFFERED], 1):
-        _say(f"  {number}  {match.old if is_new else match.new} ({match.what}; {match.why})")
-    numbers = click.IntRange(0, min(len(matches), MOST_OFFERED))
-    with contextlib.suppress(click.Abort), asking():
-        if number := click.prompt("Number, 0 for none", type=numbers, default=0, err=True):
-            return matches[number - 1]
-    raise _declined()
-
-
-def _declined() -> RefusedError:
-    return RefusedError("nothing was changed", MISSING)
-
-
 def _undecided(call: Call, typed: str, matches: list[Match]) -> RefusedError:
     """Nobody can be asked, so every answer is a command."""
-    hints = [
-        Hint(match.why, ("ccmove", *_words(call, typed, match))) for match in matches[:MOST_OFFERED]
-    ]
-    what = f"{matches[0].old} may be {matches[0].new} now; without a terminal nobody can be asked"
+    first = matches[0]
+    what = f"{first.old} may be {first.candidate.path} now; without a terminal nobody can be asked"
     if len(matches) > 1:
         what = f"{typed}: several paths may be the other one"
+    hints = [Hint(match.why, ("ccmove", *_words(call, typed, match))) for match in matches]
     return RefusedError(what, *hints)
 
 
@@ -196,5 +177,5 @@ def _words(call: Call, typed: str, match: Match) -> list[str]:
     """What was typed, with both paths."""
     words = call.argv[::-1]
     at = words.index(typed)
-    words[at : at + 1] = [match.new, match.old]
+    words[at : at + 1] = [match.candidate.path, match.old]
     return words[::-1]

@@ -10,7 +10,7 @@ import click
 from ccmove.cli import options, values
 from ccmove.cli.boundary import Call
 from ccmove.cli.resolve import find_subject
-from ccmove.inspect.survey import Project, look
+from ccmove.inspect.survey import Project, Survey
 from ccmove.report.result import Listing
 
 SORTS: dict[str, Callable[[Project], Any]] = {
@@ -36,7 +36,7 @@ def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing
 
     The exit code is 3 if Claude Code has no data for PATH, or none at all.
     """
-    survey = look(call.find_layout(), call.progress())
+    survey = Survey(call.find_layout(), call.progress())
     chosen = survey.projects
     if path is not None:
         below = find_subject(path, survey.by_path, survey.by_path)
@@ -45,4 +45,4 @@ def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing
         chosen = [project for project in chosen if project.is_missing]
     chosen = sorted(chosen, key=SORTS["path"])
     chosen.sort(key=SORTS[sort], reverse=reverse)
-    return Listing(survey.layout, tuple(chosen), tuple(survey.problems), len(survey.projects))
+    return Listing(survey.layout, tuple(chosen), tuple(survey.lists.problems), len(survey.projects))

@@ -13,8 +13,18 @@ from ccmove.cli.boundary import Call
 from ccmove.cli.resolve import find_subject
 from ccmove.inspect.checks import examine
 from ccmove.inspect.findings import CommandLine, Finding
-from ccmove.inspect.survey import Progress, Survey, look
+from ccmove.inspect.survey import Progress, Survey
 from ccmove.report.result import Verification
+
+FAILURES = {  # findings of these kinds; all others are harmless
+    "interrupted-run",
+    "unreadable",
+    "moved-entries",
+    "nested-directory",
+    "split-session",
+    "duplicate-session",
+    "index",
+}
 
 
 @options.command("verify")
@@ -31,37 +41,22 @@ def verify(
     layout: Layout, path: str | None, command: CommandLine, progress: Progress | None = None
 ) -> Verification:
     """Check one project with all that is nested in it, or everything."""
-    survey = look(layout, progress)
-    findings = examine(survey, command, None).findings
+    survey = Survey(layout, progress)
     paths = sorted(survey.by_path)
-    elsewhere: set[str] = set()
     if path is not None:
         paths = sorted(find_subject(path, paths, paths))
-        names = _names(survey, paths)
-        findings = tuple(finding for finding in findings if _concerns(finding, names))
-        elsewhere = {f.subject for f in findings if _is_elsewhere(layout, f, names)}
-    failures = tuple(f for f in findings if f.fails and f.subject not in elsewhere)
-    notes = tuple(finding for finding in findings if finding not in failures)
-    return Verification(layout, tuple(paths), failures, notes)
-
-
-def _names(survey: Survey, paths: list[str]) -> set[str]:
-    """Everything a finding about these projects can be about: paths of now and before, names."""
-    names = {*paths}
-    for path in paths:
-        names.update(survey.by_path[path].directories)
-    return names | {old for old, homes in survey.former.items() if names.intersection(homes)}
-
-
-def _concerns(finding: Finding, names: set[str]) -> bool:
-    """An interrupted run and what can't be read concern everybody."""
-    if finding.kind in ("interrupted-run", "unreadable"):
-        return True
-    return bool(names.intersection((finding.subject, *finding.names)))
-
-
-def _is_elsewhere(layout: Layout, finding: Finding, names: set[str]) -> bool:
-    """A project directory that can't be read, and none that these paths could have."""
-    is_directory = os.path.dirname(finding.subject) == str(layout.projects)
-    own = {name for path in names for name in possible_names(path)}
-    return finding.kind == "unreadable" and is_directory and not own.intersection(finding.names)
+    # What a finding about these can be about: paths of now and before, and their directories.
+    names = {*paths, *(name for path in paths for name in survey.by_path[path].directories)}
+    names |= {old for old, homes in survey.former.items() if names.intersection(homes)}
+    own = {name for known in names for name in possible_names(known)}
+    failures: list[Finding] = []
+    notes: list[Finding] = []
+    for finding in examine(survey, command, None).findings:
+        is_unreadable = finding.kind == "unreadable"
+        concerns_all = path is None or is_unreadable or finding.kind == "interrupted-run"
+        if concerns_all or names.intersection((finding.subject, *finding.names)):
+            is_directory = os.path.dirname(finding.subject) == str(layout.projects)
+            is_others = path is not None and is_directory and not own.intersection(finding.names)
+            is_failure = finding.kind in FAILURES and not (is_unreadable and is_others)
+            (failures if is_failure else notes).append(finding)
+    return Verification(layout, tuple(paths), tuple(failures), tuple(notes))

@@ -43,25 +43,22 @@ def examine(
 ) -> Examination:
     """Every finding, the most pressing kinds first; with `roots=None` nothing lost is sought."""
     finder = Finder(survey, roots, tick)
-    notes = [
-        f"{root} holds more folders than are looked at; name a smaller one with --search"
-        for root in finder.cut_short
-    ]
+    places = survey.places_of_sessions
     twice = [
         finding
-        for session, places in survey.places_of_sessions.items()
-        if len(places) > 1 and SESSION_ID.fullmatch(session)
-        for finding in _twice(session, [survey.directory_by_name[name] for name in places])
+        for session, names in places.items()
+        if len(names) > 1 and SESSION_ID.fullmatch(session)
+        for finding in _twice(session, [survey.directories[name] for name in names])
     ]
-    split = [finding.subject for finding in twice if finding.kind == "split-session"]
+    split = {f.subject: set(places[f.subject]) for f in twice if f.kind == "split-session"}
     found = [*_own(survey, command), *finder.findings(command, split), *twice]
-    for directory in survey.directories:
+    for directory in survey.directories.values():
         names = (directory.name, str(directory.path), *directory.claims)
         about = _directory(survey, directory)
         found += [replace(finding, names=(*finding.names, *names)) for finding in about]
     order = list(KINDS)
     found.sort(key=lambda finding: order.index(finding.kind))
-    return Examination(survey, tuple(found), tuple(notes))
+    return Examination(survey, tuple(found), tuple(finder.notes))
 
 
 def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
@@ -70,25 +67,20 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
     journal = str(layout.journal)
     try:
         if (run := read_journal(layout)) is not None:
-            yield Finding(
-                "interrupted-run",
-                journal,
-                f"run {run.id} did not finish",
-                command("recover"),
-                names=(run.id,),
-            )
+            what, fix = f"run {run.id} did not finish", command("recover")
+            yield Finding("interrupted-run", journal, what, fix, names=(run.id,))
     except UnsettledError as error:
         yield Finding("interrupted-run", journal, error.message, command("recover", "--set-aside"))
-    for problem in survey.problems:
-        look, name = command_line(["ls", "-ld", problem.file]), os.path.basename(problem.file)
-        yield Finding("unreadable", problem.file, problem.what, look, names=(name,))
+    for file, what in ((problem.file, problem.what) for problem in survey.lists.problems):
+        look = command_line(["ls", "-ld", file])
+        yield Finding("unreadable", file, what, look, names=(os.path.basename(file),))
     rows = list_backups(layout, survey.backups)  # the newest first
     for row in rows:
+        path = str(layout.backups / row.id)
         if row.kind == "unfinished":
             path, what = str(layout.unfinished / row.id), f"the run {row.id}"
             yield Finding("unfinished-run", path, what, command("backups"), names=(row.id,))
         elif row.error is not None:
-            path = str(layout.backups / row.id)
             look = command_line(["ls", "-l", path])
             yield Finding("damaged-backup", path, row.error, look, names=(row.id,))
     limit = time.strftime("%Y%m%d", time.gmtime(time.time() - PRUNE_AFTER_DAYS * 86400))
@@ -100,30 +92,34 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
         yield Finding("backups", str(layout.backups), what, prune, names=("backups",))
 
 
-# -- one project directory -----------------------------------------------------------------------
-
-
 def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
+    """All that is wrong with one project directory."""
+    path, claims = str(directory.path), directory.claims
     memory = directory.amounts.get(MEMORY)
-    has_worth = directory.case.directory.transcripts or (memory and memory.files)
+    has_worth = bool(directory.case.directory.transcripts or (memory and memory.files))
     nested = list(_nested(survey, directory))
     yield from nested
-    if len(directory.claims) > 1:
-        yield _shared(survey, directory)
-    if has_worth and not directory.claims:
+    if len(claims) > 1:
+        lines = []
+        for claim in claims:
+            gone = ", its folder is gone" if survey.by_path[claim].is_missing else ""
+            lines.append(f"{claim}: {plural(len(directory.sessions_of(claim)), 'session')}{gone}")
+        what = f"{len(claims)} paths have this name"
+        yield Finding("shared-directory", path, what, details=tuple(lines))
+    if has_worth and not claims:
         yield _unknown(survey, directory)
-    if not has_worth and not nested:
-        yield from _left_over(survey, directory)
-    yield from _untrue(directory, bool(has_worth))
-
-
-def _shared(survey: Survey, directory: Directory) -> Finding:
-    lines = []
-    for path in directory.claims:
-        gone = ", its folder is gone" if survey.by_path[path].is_missing else ""
-        lines.append(f"{path}: {plural(len(directory.sessions_of(path)), 'session')}{gone}")
-    what = f"{len(directory.claims)} paths have this name"
-    return Finding("shared-directory", str(directory.path), what, details=tuple(lines))
+    # The client makes an empty one at every start, so that of a living project is none.
+    is_usual = not directory.files and any(survey.by_path[claim].exists for claim in claims)
+    if not (has_worth or nested or is_usual):
+        what, fix = "empty", ["find", path, "-type", "d", "-empty", "-delete"]
+        if directory.files:
+            what = f"{plural(directory.files, 'file')}, {size(directory.size)}"
+            fix = ["ls", "-lAR", path]
+        lines = sorted(directory.amounts)[:MOST_LINES]
+        yield Finding("leftover-directory", path, what, command_line(fix), tuple(lines))
+    if has_worth:
+        yield from _index(directory)
+    yield from _aliases(directory)
 
 
 def _nested(survey: Survey, directory: Directory) -> Iterator[Finding]:
@@ -136,6 +132,18 @@ def _nested(survey: Survey, directory: Directory) -> Iterator[Finding]:
             yield Finding("nested-directory", str(inner), what, fix, names=(item.name,))
 
 
+def _unknown(survey: Survey, directory: Directory) -> Finding:
+    what = f"{plural(len(directory.sessions_of(None)), 'session')}, {size(directory.size)}"
+    # Any path with this name will do as OLD: nobody else claims the directory.
+    guess = directory.name.replace("-", "/")
+    lines = [f"if you know its folder: --skip-path-check, with {guess} as the old path"]
+    fix = command_line(["ls", "-lA", str(directory.path)])
+    if named := sorted(directory.named_elsewhere):
+        lines = [f"its transcripts name {path}" for path in named]
+        fix = _brought(directory.path, survey.layout.projects / encode(named[0]))
+    return Finding("unknown-name", str(directory.path), what, fix, tuple(lines))
+
+
 def _brought(source: Path, target: Path) -> str:
     """The command that brings all of a directory to its right place, and overwrites nothing."""
     if not os.path.lexists(target):
@@ -145,48 +153,17 @@ def _brought(source: Path, target: Path) -> str:
     return f"{command_line(bring)} && {command_line(remove)}"
 
 
-def _unknown(survey: Survey, directory: Directory) -> Finding:
-    named = sorted(directory.named_elsewhere)
-    fix = command_line(["ls", "-lA", str(directory.path)])
-    if named:
-        fix = _brought(directory.path, survey.layout.projects / encode(named[0]))
-    what = f"{plural(len(directory.sessions_of(None)), 'session')}, {size(directory.size)}"
-    lines = tuple(f"its transcripts name {path}" for path in named)
-    # Any path with this name will do as OLD: nobody else claims the directory.
-    guess = directory.name.replace("-", "/")
-    lines = lines or (f"if you know its folder: --skip-path-check, with {guess} as the old path",)
-    return Finding("unknown-name", str(directory.path), what, fix, lines)
-
-
-def _left_over(survey: Survey, directory: Directory) -> Iterator[Finding]:
-    """The client makes an empty one at every start, so that of a living project is none."""
-    path, files = str(directory.path), directory.files
-    if not files and any(survey.by_path[claim].exists for claim in directory.claims):
-        return
-    what = f"{plural(files, 'file')}, {size(directory.size)}" if files else "empty"
-    look = ["ls", "-lAR", path] if files else ["find", path, "-type", "d", "-empty", "-delete"]
-    lines = tuple(sorted(directory.amounts))[:MOST_LINES]
-    yield Finding("leftover-directory", path, what, command_line(look), lines)
-
-
-def _untrue(directory: Directory, has_worth: bool) -> Iterator[Finding]:
-    """What the index and the list of aliases say and is not so."""
-    index, aliases = str(directory.path / INDEX), str(directory.path / ALIASES)
+def _index(directory: Directory) -> Iterator[Finding]:
+    file = str(directory.path / INDEX)
     try:
-        document = read_document(Path(index)) if has_worth else None
+        document = read_document(Path(file))
         wrong = tuple(_wrong(loads(document.text), directory)) if document is not None else ()
-        aside = command_line(["mv", "-n", index, f"{index}.old"])  # the client makes another
-        if wrong:
-            yield Finding("index", index, plural(len(wrong), "outdated value"), aside, wrong)
     except (CcmoveError, NotJsonError, OSError) as error:
-        yield Finding("index", index, f"can't be read: {error}", command_line(["ls", "-l", index]))
-    with contextlib.suppress(CcmoveError, OSError):
-        document = read_document(Path(aliases))
-        lines = document.text.split("\n") if document is not None else []
-        dead = tuple(line for line in lines if line.startswith("/") and not os.path.isdir(line))
-        edit = f"${{EDITOR:-vi}} {quote(aliases)}"
-        if dead:
-            yield Finding("index", aliases, plural(len(dead), "dead line"), edit, dead)
+        yield Finding("index", file, f"can't be read: {error}", command_line(["ls", "-l", file]))
+        return
+    if wrong:
+        aside = command_line(["mv", "-n", file, f"{file}.old"])  # the client makes another
+        yield Finding("index", file, plural(len(wrong), "outdated value"), aside, wrong)
 
 
 def _wrong(index: object, directory: Directory) -> Iterator[str]:
@@ -209,13 +186,23 @@ def _wrong(index: object, directory: Directory) -> Iterator[str]:
                 yield f"{key}{whose} names {path}, which is gone"
 
 
+def _aliases(directory: Directory) -> Iterator[Finding]:
+    file = str(directory.path / ALIASES)
+    with contextlib.suppress(CcmoveError, OSError):
+        document = read_document(Path(file))
+        lines = document.text.split("\n") if document is not None else []
+        dead = tuple(line for line in lines if line.startswith("/") and not os.path.isdir(line))
+        if dead:
+            edit = f"${{EDITOR:-vi}} {quote(file)}"
+            yield Finding("index", file, plural(len(dead), "dead line"), edit, dead)
+
+
 def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
-    """Which turns are where; first the file that has most, that of the session's own path, the
-    older one.
-    """
+    """Which turns are where, the file that has most first."""
     name = f"{session}.jsonl"
 
     def preference(directory: Directory) -> tuple[int, bool, int]:
+        """The largest; of equal ones that of the session's own path, then the older one."""
         amount = directory.amounts[name]
         return (-amount.size, not directory.case.owner_of.get(session), amount.newest)
 
@@ -223,15 +210,15 @@ def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
     for other in others:
         one, two = best.path / name, other.path / name
         try:
-            turns, shared = [read_turns(one), read_turns(two)], shared_lines(one, two)
+            more, less, shared = read_turns(one), read_turns(two), shared_lines(one, two)
         except (CcmoveError, OSError):
             continue  # it went meanwhile, or is listed as unreadable
-        more, less = (f"{file}: {part}" for file, part in zip((one, two), turns, strict=True))
         kind, fix = "duplicate-session", ["mv", "-n", str(two), f"{two}.copy"]
-        what = "both are the same" if turns[0].lines == shared else "the first has more"
-        if shared < turns[1].lines:
+        what = "both are the same" if more.lines == shared else "the first has more"
+        if shared < less.lines:
             kind, fix = "split-session", ["ls", "-l", str(one), str(two)]
             what = f"both begin with the same {plural(shared, 'line')}, then differ"
             what = what if shared else "they have no beginning in common"
+        lines = (f"{one}: {more}", f"{two}: {less}")
         names = (best.name, other.name, str(one), str(two))
-        yield Finding(kind, session, what, command_line(fix), (more, less), names)
+        yield Finding(kind, session, what, command_line(fix), lines, names)

@@ -17,7 +17,6 @@ class Kind(NamedTuple):
 
     title: str
     means: str
-    fails: bool = True  # whether `ccmove verify` fails because of it
 
 
 KINDS = {  # the most pressing first
@@ -28,7 +27,6 @@ KINDS = {  # the most pressing first
     "unfinished-run": Kind(
         "Runs that were set aside",
         "They could not be rolled back. All that belongs to them is kept, and nothing removes it.",
-        fails=False,
     ),
     "unreadable": Kind(
         "Can't be read",
@@ -38,7 +36,6 @@ KINDS = {  # the most pressing first
         "Projects whose folder is gone",
         "It was renamed, moved or deleted, and Claude Code no longer finds what it keeps for it. "
         "What is left of a project that was deleted for good can be removed with `claude purge`.",
-        fails=False,
     ),
     "moved-entries": Kind(
         "Entries that still name the old path of a moved project",
@@ -49,25 +46,21 @@ KINDS = {  # the most pressing first
         "Entries of folders that are gone",
         "Only lists still name them: there are no conversations. Harmless if the folder was "
         "deleted; if it was moved, its prompts, trust and settings can follow.",
-        fails=False,
     ),
     "removed-subfolder": Kind(
         "Subfolders and worktrees that were removed",
         "The project they were in still exists. Their conversations are kept, but Claude Code "
         "shows them only for the path that is gone; they can be merged into the project.",
-        fails=False,
     ),
     "unknown-name": Kind(
         "Directories that belong to no known path",
         "Claude Code never looks there. Another tool may have named it wrongly, its path may be "
         "gone, or $CLAUDE_CODE_PROJECT_DIR_NAME made it.",
-        fails=False,
     ),
     "shared-directory": Kind(
         "Directories shared by several paths",
         "Claude Code gives these paths one name. It tells their sessions apart, but they share "
         "one memory. Harmless; with another name for one of the folders they are separate.",
-        fails=False,
     ),
     "nested-directory": Kind(
         "A project directory inside a project directory",
@@ -90,17 +83,14 @@ KINDS = {  # the most pressing first
     "leftover-directory": Kind(
         "Empty and left-over directories",
         "There is no conversation and no memory in them. Harmless, and useless.",
-        fails=False,
     ),
     "backups": Kind(
         "Backups worth pruning",
         "Old backups only take up space, unless you still want to undo what they belong to.",
-        fails=False,
     ),
     "damaged-backup": Kind(
         "Backups that can't be restored",
         "Something was changed in them. The saved files may still be of use.",
-        fails=False,
     ),
 }
 
@@ -150,10 +140,6 @@ class Finding:
     along: str | None = None  # the lost project whose move fixes this one as well
 
     @property
-    def fails(self) -> bool:
-        return KINDS[self.kind].fails
-
-    @property
     def can_be_asked(self) -> bool:
         """Whether somebody may know where it is now: there are signs, or sessions to be lost."""
         return self.along is None and (bool(self.candidates) or self.kind == "orphan")
@@ -161,16 +147,15 @@ class Finding:
     @property
     def best(self) -> Candidate | None:
         """The candidate with more for it than any other, and with more than a name."""
-        first = next(iter(self.candidates), None)
-        if first is None or first.confidence == "possible" or first.split:
+        levels = [candidate.confidence for candidate in self.candidates]
+        if not levels or levels[0] == "possible" or levels.count(levels[0]) > 1:
             return None
-        equal = [other for other in self.candidates if other.confidence == first.confidence]
-        return first if len(equal) == 1 else None
+        return None if self.candidates[0].split else self.candidates[0]
 
     @property
     def sure(self) -> Candidate | None:
         """The one answer that needs no question."""
-        return self.best if self.best is not None and self.best.confidence == "certain" else None
+        return self.best if self.best and self.best.confidence == "certain" else None
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import islice
 
 from ccmove.claude.git import identity, reflog
 from ccmove.claude.naming import encode
@@ -68,93 +69,84 @@ class Finder:
         named: str | None = None,
     ) -> None:
         self.survey = survey
-        self.lost = {path: p for path, p in survey.by_path.items() if _is_lost(p)}
-        self.homes: dict[str, tuple[Candidate, ...]] = {}  # of each lost project, best first
+        self.lost = {  # their folder is gone, and more is left of them than an empty directory
+            path: project
+            for path, project in survey.by_path.items()
+            if project.is_missing and (project.sessions or set(project.kept) - {"index", "aliases"})
+        }
         self.along: dict[str, str] = {}  # the lost project that a nested one moves with
         self.looked_in: list[str] = []
-        self.cut_short: list[str] = []  # roots with more folders than we look at
+        self.notes: list[str] = []
+        self._homes: dict[str, tuple[Candidate, ...]] = {}
         self._searches = roots is not None
         self._roots = [os.path.realpath(root) for root in roots or ()]
         self._named = named
         self._identity = cache(identity)
-        self._remotes: dict[str, dict[str, str]] = defaultdict(dict)  # of a path, by lower case
-        for name, paths in survey.lists.repositories.items():
-            for path in paths:
-                self._remotes[path][name.lower()] = name
-        self._checkouts: dict[str, bool] = {}  # every folder that was looked at: is it one?
         self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
-        self._look_around()
         self._by_name: dict[str, list[str]] = defaultdict(list)
         self._new_in: dict[str, list[str]] = defaultdict(list)  # folder -> what nobody knows in it
+        folders = self._look_around()
+        self._checkouts = [folder for folder, is_one in folders.items() if is_one][:MOST_ASKED]
         in_use = {f for p in survey.projects if p.path and p.exists for f in ancestors(p.path)}
-        for folder in self._checkouts:
+        for folder in folders:
             self._by_name[os.path.basename(folder).lower()].append(folder)
             if folder not in in_use or folder == named:
                 self._new_in[os.path.dirname(folder)].append(folder)
         for number, path in enumerate(self.lost):  # sorted: those around come before
             if tick:
                 tick(number, len(self.lost))
-            self.homes[path] = self.candidates(path)
+            self._homes[path] = self.candidates(path)
         self._doubt_rivals()
 
-    def _look_around(self) -> None:
-        """Where we were told to look, and where each lost project was."""
-        look_below = cache(self._look_below)
-        if self._named is not None:
-            look_below(self._named, 0)
-        for root in self._roots:
-            look_below(root, SEARCH_DEPTH)
+    def _look_around(self) -> dict[str, bool]:
+        """Folders where we were told to look or a lost project was, each: is it a checkout?"""
+        walks = [(self._named, 0)] if self._named is not None else []
+        walks += [(root, SEARCH_DEPTH) for root in self._roots]
         for path in self.lost if self._searches else ():
             near, gone = nearest_folder(path)
             self._gone_from[near].add(gone)
-            if near != "/":
-                look_below(near, NEAR_DEPTH)
-            if near.count("/") > 2:
-                look_below(os.path.dirname(near), NEAR_DEPTH)
-
-    def _look_below(self, root: str, depth: int) -> None:
-        """Bounded in depth and number, on one disk; what is inside a repository is a part of it."""
-        self.looked_in.append(root)
-        waiting = [(root, 0)]
-        for number, (folder, level) in enumerate(waiting):
-            if number >= MOST_FOLDERS:
-                self.cut_short.append(root)
-                return
-            is_checkout = os.path.lexists(os.path.join(folder, ".git"))
-            self._checkouts[folder] = is_checkout
-            if level < depth and not (level and is_checkout):
-                waiting += [(path, level + 1) for path in folders_in(folder) if _is_entered(path)]
-
-    # -- evidence ----------------------------------------------------------------------------------
+            above = os.path.dirname(near) if near.count("/") > 2 else "/"
+            walks += [(folder, NEAR_DEPTH) for folder in (near, above) if folder != "/"]
+        found: dict[str, bool] = {}
+        for root, depth in dict.fromkeys(walks):
+            self.looked_in.append(root)
+            below = list(islice(_walk(root, depth), MOST_FOLDERS + 1))
+            found.update(below[:MOST_FOLDERS])
+            if len(below) > MOST_FOLDERS:
+                what = "holds more folders than are looked at; name a smaller one with --search"
+                self.notes.append(f"{root} {what}")
+        return found
 
     def candidates(self, path: str) -> tuple[Candidate, ...]:
         """Where the project at a path that is gone may be now, the best first."""
+        if path in self._homes:
+            return self._homes[path]
+        repositories = self.survey.lists.repositories
+        remotes = {name.lower(): name for name, paths in repositories.items() if path in paths}
         found: dict[str, Candidate] = {}
-        for new, basis, sign in self._signs(path):
+        for new, basis, sign in self._signs(path, remotes):
+            if new == "/" or tail_below(str(self.survey.layout.home), new) is not None:
+                continue  # a folder around the home is nobody's
+            theirs = self._identity(new).remotes if basis is Basis.NAME and remotes else set()
+            if theirs and theirs.isdisjoint(remotes):
+                continue  # it only looks alike
             candidate = found.setdefault(new, Candidate(new, basis))
             if candidate.basis == basis:  # the best comes first, and the rest adds nothing to it
                 candidate.evidence.append(sign)
-        candidates = [candidate for candidate in found.values() if self._may_be(path, candidate)]
-        for candidate in candidates:
+        for candidate in found.values():
             if candidate.basis is not Basis.STATED:
                 self._weigh(path, candidate)
-        candidates.sort(key=lambda c: (c.path != self._named, c.rank, -len(c.evidence), c.path))
-        return tuple(candidates[:MOST_CANDIDATES])
+        order = sorted(
+            found.values(), key=lambda c: (c.path != self._named, c.rank, -len(c.evidence), c.path)
+        )
+        return tuple(order[:MOST_CANDIDATES])
 
-    def _may_be(self, path: str, candidate: Candidate) -> bool:
-        """Neither a folder around the home, nor one that only looks alike and has other remotes."""
-        new = candidate.path
-        if new in ("/", path) or tail_below(str(self.survey.layout.home), new) is not None:
-            return False
-        is_other = self._remotes[path] and self._checkouts.get(new) and self._identity(new).remotes
-        return candidate.basis < Basis.NAME or not is_other
-
-    def _signs(self, path: str) -> Iterator[Sign]:
+    def _signs(self, path: str, remotes: dict[str, str]) -> Iterator[Sign]:
         stated = self.survey.former.get(path, {})
         yield from ((new, Basis.STATED, how) for new, how in stated.items())
-        around = next((p for p in list(ancestors(path))[1:] if self.homes.get(p)), None)
+        around = next((p for p in ancestors(os.path.dirname(path)) if self._homes.get(p)), None)
         if around is not None and not stated:
-            best = self.homes[around][0]
+            best = self._homes[around][0]
             new = best.path + path[len(around) :]
             if os.path.isdir(new) or best.confidence != "possible":
                 self.along[path] = around
@@ -163,15 +155,13 @@ class Finder:
                 yield new, basis, f"inside {around}, probably now {best.path}"
                 return
         if self._searches:
-            yield from self._same_repository(path)
+            yield from self._same_repository(remotes)
             yield from self._same_name(path)
 
-    def _same_repository(self, path: str) -> Iterator[Sign]:
-        remotes = self._remotes[path]
+    def _same_repository(self, remotes: dict[str, str]) -> Iterator[Sign]:
         clones = {c for name in remotes.values() for c in self.survey.lists.repositories[name]}
         roots = {commit for clone in clones for commit in self._identity(clone).roots}
-        checkouts = [folder for folder, is_one in self._checkouts.items() if is_one]
-        for folder in checkouts[:MOST_ASKED] if remotes else ():
+        for folder in self._checkouts if remotes else ():
             there = self._identity(folder)
             for remote in sorted(there.remotes & set(remotes)):
                 yield folder, Basis.SAME_REPOSITORY, f"same remote, {remotes[remote]}"
@@ -217,8 +207,7 @@ class Finder:
             reason = "it was cloned after the project was last used"
         else:
             begun = self._first_turn(path)
-            done = [moment for moment, what in log if not what.startswith("clone:")]
-            if any(begun < moment <= last for moment in done):
+            if any(begun < at <= last for at, what in log if not what.startswith("clone:")):
                 candidate.is_proven = True
                 candidate.evidence.append("its reflog has entries of that time")
             return
@@ -228,7 +217,7 @@ class Finder:
         """When the first conversation of a project began, in ns; now, when that is not known."""
         begun = time.time()
         for name in self.lost[path].directories if path in self.lost else ():
-            directory = self.survey.directory_by_name[name]
+            directory = self.survey.directories[name]
             for item in directory.sessions_of(path)[:1]:
                 with contextlib.suppress(CcmoveError, OSError, ValueError):
                     first = read_turns(directory.path / item.name).first
@@ -237,7 +226,7 @@ class Finder:
 
     def _doubt_rivals(self) -> None:
         """One checkout is not two projects at once: between them the repository can't decide."""
-        found = [(path, c) for path, candidates in self.homes.items() for c in candidates]
+        found = [(path, c) for path, candidates in self._homes.items() for c in candidates]
         by_git = [(path, c) for path, c in found if c.basis is Basis.SAME_REPOSITORY]
         for path, candidate in by_git:
             rivals = [other for other, c in by_git if c.path == candidate.path and other != path]
@@ -248,33 +237,34 @@ class Finder:
         """The lost projects at a path and below it."""
         return [p for lost, p in self.lost.items() if tail_below(lost, path) is not None]
 
-    # -- what is said about it ---------------------------------------------------------------------
-
-    def findings(self, command: CommandLine, split: Iterable[str]) -> Iterator[Finding]:
-        """One for each lost project; `split` are sessions of which no file has all."""
-        places = {session: self.survey.places_of_sessions[session] for session in split}
+    def findings(self, command: CommandLine, split: dict[str, set[str]]) -> Iterator[Finding]:
+        """One for each lost project; `split` are sessions of which no file has all, and where."""
+        home = str(self.survey.layout.home)
         for path, project in self.lost.items():
-            candidates = self.homes[path]
+            candidates = self._homes[path]
+            known = [c.path for c in candidates]
             kind = "stale-entries" if path not in self.survey.former else "moved-entries"
             kind = "orphan" if project.sessions or "memory" in project.kept else kind
-            known = [c.path for c in candidates]
-            is_placed = any(c.confidence != "possible" for c in candidates)
-            living = None if is_placed else self._living_around(path)
-            if living and living not in known:
-                candidates += (Candidate(living, evidence=["it was a part of it"]),)
+            living = self._living_around(path)
+            if living and all(c.confidence == "possible" for c in candidates):
+                kind = "removed-subfolder"
+                if living not in known:
+                    candidates += (Candidate(living, evidence=["it was a part of it"]),)
             for candidate in candidates:
                 both = {encode(candidate.path), *project.directories}
-                met = (s for s, names in places.items() if len(both.intersection(names)) > 1)
+                met = (session for session, names in split.items() if len(both & names) > 1)
                 candidate.split = next(met, "")
-            home = str(self.survey.layout.home)
-            search = command("doctor", "--search", home, path)
-            is_searched = candidates or path in self.along or home in self._roots
+            look = command("doctor", path)
+            if self._searches:
+                look = command("doctor", "--search", home, path) if home not in self._roots else ""
+            near, _ = nearest_folder(path)
+            is_drive = near in DRIVES or os.path.dirname(near) in ("/media", "/run/media")
             yield Finding(
-                "removed-subfolder" if living else kind,
+                kind,
                 path,
                 described(project),
-                "" if is_searched else search if self._searches else command("doctor", path),
-                _not_connected(path),
+                "" if candidates or path in self.along else look,
+                (f"nothing is left of it below {near}: is a drive missing?",) if is_drive else (),
                 (*project.directories, *known),
                 candidates,
                 self.along.get(path),
@@ -283,7 +273,7 @@ class Finder:
     def _living_around(self, path: str) -> str | None:
         """The checkout or project in use in which the path was; the home folder is neither."""
         home = str(self.survey.layout.home)
-        for folder in list(ancestors(path))[1:]:
+        for folder in ancestors(os.path.dirname(path)):
             if tail_below(home, folder) is not None:
                 return None
             known = self.survey.by_path.get(folder)
@@ -291,12 +281,6 @@ class Finder:
             if is_used or os.path.lexists(os.path.join(folder, ".git")):
                 return folder
         return None
-
-
-def _is_lost(project: Project) -> bool:
-    """Its folder is gone, and more is left of it than an empty directory."""
-    left = project.sessions or set(project.kept) - {"index", "aliases"}
-    return project.is_missing and bool(left)
 
 
 def described(project: Project) -> str:
@@ -307,13 +291,6 @@ def described(project: Project) -> str:
     return ", ".join(parts) or "nothing but its name"
 
 
-def _not_connected(path: str) -> tuple[str, ...]:
-    """A drive that is not connected is not a deleted folder."""
-    near, _ = nearest_folder(path)
-    is_drive = near in DRIVES or os.path.dirname(near) in ("/media", "/run/media")
-    return (f"nothing is left of it below {near}: is a drive missing?",) if is_drive else ()
-
-
 def nearest_folder(path: str) -> tuple[str, str]:
     """The deepest folder above `path` that exists, and what is gone from it."""
     near = next((folder for folder in ancestors(path) if os.path.isdir(folder)), "/")
@@ -321,9 +298,16 @@ def nearest_folder(path: str) -> tuple[str, str]:
     return near, path[:end] if end > 0 else path
 
 
-def _is_entered(path: str) -> bool:
-    name = os.path.basename(path)
-    return not name.startswith(".") and name not in SKIPPED and not os.path.ismount(path)
+def _walk(root: str, depth: int) -> Iterator[tuple[str, bool]]:
+    """Folders on one disk, and whether each is a checkout, whose inside is a part of it."""
+    waiting = [(root, 0)]
+    for folder, level in waiting:
+        is_checkout = os.path.lexists(os.path.join(folder, ".git"))
+        yield folder, is_checkout
+        for path in folders_in(folder) if level < depth and not (level and is_checkout) else ():
+            name = os.path.basename(path)
+            if not name.startswith(".") and name not in SKIPPED and not os.path.ismount(path):
+                waiting.append((path, level + 1))
 
 
 def _are_similar(one: str, other: str) -> bool:

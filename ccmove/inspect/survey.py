@@ -93,24 +93,19 @@ class Project:
         return self.exists is False
 
 
-def look(layout: Layout, progress: Progress | None = None) -> Survey:
-    """Everything that is known; NothingKnownError when there is no state at all."""
-    if not layout.config_dir.is_dir() and not layout.real_config_file.is_file():
-        raise NothingKnownError(
-            f"{layout.config_dir} does not exist: Claude Code has no data there",
-            "name the right one with --config-dir DIR",
-        )
-    return Survey(layout, progress or (lambda _what, _done, _total: None))
-
-
 class Survey:
-    """What one look found."""
+    """Everything that is known; NothingKnownError when there is no state at all."""
 
-    def __init__(self, layout: Layout, progress: Progress) -> None:
+    def __init__(self, layout: Layout, progress: Progress | None = None) -> None:
+        if not layout.config_dir.is_dir() and not layout.real_config_file.is_file():
+            raise NothingKnownError(
+                f"{layout.config_dir} does not exist: Claude Code has no data there",
+                "name the right one with --config-dir DIR",
+            )
+        tick = progress or (lambda _what, _done, _total: None)
         self.layout = layout
-        self._state = State(layout, partial(progress, "reading"))
+        self._state = State(layout, partial(tick, "reading"))
         self.lists = self._state.lists
-        self.problems = self.lists.problems
         self.backups: list[Backup] = []  # oldest first
         with self.lists.problems_of(layout.backups):
             self.backups = all_backups(layout)
@@ -118,10 +113,8 @@ class Survey:
         listed = [(path, "the config file") for path in named if "config" in named[path]]
         ledger = ledger_of(layout, self.backups)
         self._evidence = Evidence(layout, ledger, PathMap(()), listed, named)
-        self.directory_by_name = {
-            d.name: d for d in self._read_directories(partial(progress, "looking at projects"))
-        }
-        self.directories = list(self.directory_by_name.values())
+        directories = self._read_directories(partial(tick, "looking at projects"))
+        self.directories = {directory.name: directory for directory in directories}
         self.former = self._find_former()
         self._count_values()
         for session in live_sessions(layout, list(named)):
@@ -131,9 +124,9 @@ class Survey:
         self.by_path = {project.path: project for project in self.projects if project.path}
         # The names of the directories that hold a transcript of each session.
         self.places_of_sessions: dict[str, list[str]] = defaultdict(list)
-        for directory in self.directories:
+        for name, directory in self.directories.items():
             for item in directory.sessions_of(None):
-                self.places_of_sessions[item.session].append(directory.name)
+                self.places_of_sessions[item.session].append(name)
 
     def _read_directories(self, tick: Tick) -> Iterator[Directory]:
         names: tuple[str, ...] = ()
@@ -162,12 +155,13 @@ class Survey:
         """
         told: list[tuple[str, str, str]] = []
         for backup in self.backups:
-            if backup.manifest is not None and backup.manifest.kind == "move" and backup.stands:
-                moves = [(move.path, move.new_path) for move in backup.manifest.projects]
-                for old, new in (*backup.manifest.moves, *moves):
-                    told.append((old, new, "ccmove moved it there"))
-        at_home = {owner for d in self.directories for owner in d.case.owner_of.values()}
-        for directory in self.directories:
+            run = backup.manifest
+            if run is not None and run.kind == "move" and backup.stands:
+                moves = (*run.moves, *((move.path, move.new_path) for move in run.projects))
+                told += [(old, new, "ccmove moved it there") for old, new in moves]
+        directories = self.directories.values()
+        at_home = {owner for d in directories for owner in d.case.owner_of.values()}
+        for directory in directories:
             came = directory.named_elsewhere - at_home
             for item in directory.sessions_of(None) if len(directory.claims) == 1 else ():
                 if item.path not in came:
@@ -192,12 +186,12 @@ class Survey:
 
     def _find_projects(self) -> Iterator[Project]:
         holding: dict[str, list[Directory]] = defaultdict(list)
-        for directory in self.directories:
+        for directory in self.directories.values():
             for path in directory.claims:
                 holding[path].append(directory)
         for path in sorted({*holding, *self.lists.named}):
             yield self._project(path, holding[path])
-        for directory in self.directories:
+        for directory in self.directories.values():
             if not directory.claims and directory.files:
                 yield self._project(None, [directory])
 
@@ -225,16 +219,11 @@ class Survey:
         )
 
 
-# -- the disk -----------------------------------------------------------------------------------
-
-
 def ancestors(path: str) -> Iterator[str]:
     """`path` itself, then every folder above it but the root."""
-    while len(path) > 1:
+    while path.strip("/"):
         yield path
         path = os.path.dirname(path)
-        if path.endswith("/"):
-            return
 
 
 def folders_in(base: str) -> list[str]:

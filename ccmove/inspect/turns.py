@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import takewhile
+from operator import eq
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,12 +38,7 @@ def read_turns(file: Path) -> Turns:
 
 def shared_lines(one: Path, two: Path) -> int:
     """With how many lines that are the same both begin."""
-    number = 0
-    for line, other in zip(_lines(one), _lines(two), strict=False):
-        if line != other:
-            break
-        number += 1
-    return number
+    return sum(takewhile(bool, map(eq, _lines(one), _lines(two))))
 
 
 def _lines(file: Path) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ import pytest
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.claude.ownership import Ledger, cases_of_moves
 from ccmove.claude.state import State
-from ccmove.inspect.survey import look
+from ccmove.inspect.survey import Survey
 from ccmove.plan.shares import Portion, portions_of
 from ccmove.rewrite.pathmap import PathMap
 from tests.support.state import StateBuilder
@@ -35,7 +35,7 @@ def test_a_move_takes_what_list_says_is_the_paths(
             handle = state.project(name, sessions=number, make_folder=fate == "there")
             sessions[handle.path] = number
     layout = find_layout(str(state.config_dir), {})
-    known = {path: project.sessions for path, project in look(layout).by_path.items()}
+    known = {path: project.sessions for path, project in Survey(layout).by_path.items()}
     assert known == sessions
     living = {
         str(state.code / n) for n, fate in zip(SHARING, fates, strict=True) if fate == "there"
@@ -57,7 +57,7 @@ def test_a_stale_entry_keeps_nothing_in_a_directory(state: StateBuilder, listed:
     if listed != "config":
         state.add_prompt("my_app", "hello")
     layout = find_layout(str(state.config_dir), {})
-    (directory,) = look(layout).directories
+    (directory,) = Survey(layout).directories.values()
     assert directory.claims == (app.path,)
     paths = PathMap(((app.path, str(state.code / "new")),))
     (portion,) = found_portions(layout, paths, [app.path], Ledger())
