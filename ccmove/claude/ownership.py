@@ -72,19 +72,15 @@ def folder_exists(path: str) -> bool | None:
 
 
 class Evidence:
-    """What the lists outside of the directories say about whose a directory is.
-
-    `paths` are the moves that are asked about, `listed` paths with the list that names each.
-    `others` are named too, but nowhere that Claude Code finds sessions by: they get what nobody
-    else claims.
-    """
+    """What the lists outside of the directories say about whose a directory is."""
 
     def __init__(
         self,
         layout: Layout,
         ledger: Ledger,
-        paths: PathMap,
-        listed: Iterable[tuple[str, str]],
+        paths: PathMap,  # the moves that are asked about
+        listed: Iterable[tuple[str, str]],  # paths, each with the list that names it
+        # Named too, but nowhere that Claude Code finds sessions by: they get what nobody claims.
         others: Iterable[str] = (),
     ) -> None:
         self.paths = paths
@@ -119,23 +115,16 @@ class Evidence:
         )
 
     def is_other_case(self, path: str) -> bool:
-        """Whether `path` is one of the move in other letters, which means the same folder here.
-
-        To the client such a path has another name, so what names it belongs to its directory.
-        """
+        """Whether `path` is one of the move in other letters: the same folder, another name."""
         return self._folds and not self.paths.covers(path) and self._lower.covers(path.lower())
 
     def claims(self, directory: ProjectDirectory, owners: Iterable[str]) -> dict[str, str]:
-        """Paths with a claim on the directory, each with its evidence.
-
-        Beside the owners of transcripts a path that is only listed counts if it is asked about or
-        its folder exists: stale entries are common, and they keep nothing in the directory.
-        """
+        """Paths with a claim on the directory, each with its evidence."""
         name = self.fold(directory.name)
         claims = dict.fromkeys(owners, BY_TRANSCRIPTS)
         index = [path for path in sorted(directory.index_paths) if self.fits(directory.name, path)]
         listed = [*self._listed.get(name, ()), *((path, "its index") for path in index)]
-        for path, evidence in listed:
+        for path, evidence in listed:  # stale ones are common: they keep nothing in the directory
             if self.paths.covers(path) or (self.exists(path) and not self.is_other_case(path)):
                 claims.setdefault(path, evidence)
         if not claims:
@@ -193,9 +182,7 @@ class Case:
 
     @cached_property
     def along(self) -> list[str]:
-        """Paths whose folder is gone and whose sessions move together with the only other
-        claimant's: the client showed them there.
-        """
+        """Paths whose folder is gone: their sessions were shown to the only other claimant."""
         gone = [path for path in self.staying if self.evidence.exists(path) is False]
         return gone if len(self.moving) == 1 and gone == self.staying else []
 

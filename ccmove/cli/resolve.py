@@ -232,7 +232,7 @@ def _who_runs(session: LiveSession) -> str:
 def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:
     """The real paths; for an OLD for which there is no data there, the path as typed."""
     is_one_linked = any(pair.typed_old != pair.old for pair in pairs)
-    known = known_paths(State(layout)) if is_one_linked else set()
+    known = State(layout).known_paths() if is_one_linked else set()
 
     def chosen(pair: Pair) -> tuple[str, str]:
         as_typed, as_real = (at_or_below([old], known) for old, _ in (pair.typed, pair.real))
@@ -243,7 +243,7 @@ def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...
 
 def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
     """There is nothing to move: NEW has it already, or another OLD was meant."""
-    known, (old, new) = known_paths(State(layout)), pair.real
+    known, (old, new) = State(layout).known_paths(), pair.real
     if new in known:
         what = f"Claude Code has no data for {old}, and {new} already has it"
         return _in_list(pair, NothingKnownError(what, WHAT_IS_KNOWN))
@@ -268,14 +268,6 @@ def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[
 def at_or_below(bases: Iterable[str], paths: Iterable[str]) -> set[str]:
     """Those of the paths that are one of the bases, or below one."""
     return {path for base in bases for path in paths if tail_below(path, base) is not None}
-
-
-def known_paths(state: State, *, history: bool = True) -> set[str]:
-    """Every project path that the config file, the history or the transcripts name."""
-    known = {*state.config_paths, *(state.prompts if history else ())}
-    for name in state.directory_names:
-        known.update(state.directory(name).named_paths())
-    return known
 
 
 def _unknown(path: str, known: Iterable[str], *, only_lost: bool = False) -> NothingKnownError:
