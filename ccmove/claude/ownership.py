@@ -191,9 +191,12 @@ class Case:
         new = self.paths.map(path)
         return encode(new) if new is not None else self.directory.name
 
-    def is_here(self, name: str) -> bool:
-        """Whether that is the name of this directory, in the letters that count here."""
-        return self.evidence.fold(name) == self.evidence.fold(self.directory.name)
+    @property
+    def remaining(self) -> list[str]:
+        """The paths whose sessions are in this directory after the move."""
+        fold, name = self.evidence.fold, self.directory.name
+        here = [path for path in self.moving if fold(self.target(path)) == fold(name)]
+        return [*self.staying, *(self.paths.map(path) or path for path in here)]
 
     @property
     def stays_together(self) -> bool:

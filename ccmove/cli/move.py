@@ -56,9 +56,7 @@ from ccmove.run.transaction import Progress, run_plan
     help="Also rewrite paths in the desktop app's sessions, while it is not running.",
 )
 @click.option(
-    "--merge",
-    is_flag=True,
-    help="Merge even if NEW is another project with sessions of its own.",
+    "--merge", is_flag=True, help="Merge even if NEW is another project with sessions of its own."
 )
 @click.option(
     "-y", "--yes", is_flag=True, help="With one path: take the only candidate, don't ask."
@@ -112,9 +110,6 @@ def read_pairs(source: str) -> list[Pair]:
     if not pairs:
         raise UsageError(f"{source} has no moves in it", "write a line OLD<TAB>NEW for each")
     return pairs
-
-
-# -- the move --------------------------------------------------------------------------
 
 
 def move(

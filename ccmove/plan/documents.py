@@ -28,8 +28,7 @@ Row = tuple[Path, Rewrite]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Files of one kind inside the state. A plan looks for them by the pattern, and only what fits
-    it is believed when a backup says that a run has rewritten it."""
+    """Files of one kind in the state; a backup that names others as rewritten is not believed."""
 
     pattern: str  # below the config directory; `*` stands for one whole name
     rewrite: Rewrite
@@ -45,8 +44,9 @@ class Place:
     def covers(self, inside: tuple[str, ...]) -> bool:
         """Whether a file is one of them, by the parts of its path below the config directory."""
         parts = PurePath(self.pattern).parts
-        same = [part in ("*", name) for part, name in zip(parts, inside, strict=False)]
-        return len(parts) == len(inside) and all(same)
+        return len(parts) == len(inside) and all(
+            part in ("*", name) for part, name in zip(parts, inside, strict=True)
+        )
 
 
 PLACES = [

@@ -98,14 +98,10 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
 
 
 def _warnings(prompts: WriteHistory) -> Iterator[str]:
-    if prompts.scan.unreadable:
-        yield (
-            f"{prompts.path}: {plural(prompts.scan.unreadable, 'line')} with the old path, but not "
-            "valid JSON, left as found"
-        )
-    if prompts.scan.too_long:
-        number = plural(prompts.scan.too_long, "line")
-        yield f"{prompts.path}: {number} longer than 64 MiB, left as found"
+    unreadable = (prompts.scan.unreadable, "with the old path, but not valid JSON")
+    for number, what in (unreadable, (prompts.scan.too_long, "longer than 64 MiB")):
+        if number:
+            yield f"{prompts.path}: {plural(number, 'line')} {what}, left as found"
 
 
 def _at_new(paths: PathMap) -> PathMap:
