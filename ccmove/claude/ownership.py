@@ -92,7 +92,9 @@ class Evidence:
         for name, owners in ledger.owners.items():
             self._listed[self.fold(name)] += [(path, "an earlier move") for path in sorted(owners)]
         self._others = self._by_name((path, "a list") for path in others)
-        olds = [spelled for old, _ in paths.moves for spelled in _spellings(old)]
+        olds = [old for old, _ in paths.moves]
+        drives = [old for old in olds if is_windows(old) and not old.startswith("\\")]
+        olds += [old[0].swapcase() + old[1:] for old in drives]  # editors write the letter small
         self._asked = self._by_name((old, BY_NAME) for old in olds if paths.covers(old))
         self._passes = sieve(*map(self.fold, olds))
 
@@ -136,13 +138,6 @@ class Evidence:
 
     def fold(self, name: str) -> str:
         return name.lower() if self._folds else name
-
-
-def _spellings(path: str) -> list[str]:
-    """A Windows path with its drive letter in either case: editors write it small."""
-    if not is_windows(path) or path.startswith("\\"):
-        return [path]
-    return [path[0].upper() + path[1:], path[0].lower() + path[1:]]
 
 
 class Case:
@@ -198,7 +193,7 @@ class Case:
         here = [path for path in self.moving if fold(self.target(path)) == fold(name)]
         return [*self.staying, *(self.paths.map(path) or path for path in here)]
 
-    @property
+    @cached_property
     def stays_together(self) -> bool:
         """Whether everyone who has a claim is in one directory after the move, too."""
         targets = (self.target(path) for path in self.claims if path not in self.along)

@@ -116,17 +116,6 @@ class ProjectDirectory:
         return {path for path in named | self.index_paths if may_be_name_of(self.name, path)}
 
 
-def read_directory(path: Path) -> ProjectDirectory:
-    """Look into a project directory: its entries and the paths they name."""
-    with links_refused(), directory(path) as fd, os.scandir(fd) as entries:
-        items = tuple(sorted((_item(fd, entry) for entry in entries), key=lambda i: i.name))
-    try:
-        index = read_document(path / INDEX)
-    except RefusedError:
-        index = None  # who is to change it and can't read it is refused later
-    return ProjectDirectory(path.name, path, items, _index_paths(index), index)
-
-
 def _item(parent: int, entry: os.DirEntry[str]) -> Item:
     is_dir = entry.is_dir(follow_symlinks=False)
     if not entry.name.endswith(".jsonl") or not entry.is_file(follow_symlinks=False):
@@ -206,9 +195,18 @@ class State:
             raise RefusedError(f"{projects} is not a directory", look_at(projects)) from None
 
     def directory(self, name: str) -> ProjectDirectory:
-        if name not in self._directories:
-            self._directories[name] = read_directory(self.layout.projects / name)
-        return self._directories[name]
+        """A project directory: its entries and the paths they name."""
+        if name in self._directories:
+            return self._directories[name]
+        path = self.layout.projects / name
+        with links_refused(), directory(path) as fd, os.scandir(fd) as entries:
+            items = tuple(sorted((_item(fd, entry) for entry in entries), key=lambda i: i.name))
+        try:
+            index = read_document(path / INDEX)
+        except RefusedError:
+            index = None  # who is to change it and can't read it is refused later
+        found = ProjectDirectory(name, path, items, _index_paths(index), index)
+        return self._directories.setdefault(name, found)
 
     def alias_files(self) -> list[Path]:
         """The aliases of every project; a directory that is closed to us stops nobody's move."""

@@ -251,10 +251,7 @@ def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
 
 
 def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:
-    """Those of the names that are what was typed, or below it.
-
-    NothingKnownError with the nearest of these paths when there is none.
-    """
+    """Those of the names that are what was typed, or below it; else the nearest paths are named."""
     path = os.path.abspath(typed)
     names = list(names)
     found = at_or_below({typed or path, path, os.path.realpath(typed)}, names)
