@@ -112,9 +112,7 @@ class Evidence:
 
     def fits(self, name: str, path: str) -> bool:
         """Whether some client may have kept `path` under `name`."""
-        return may_be_name_of(name, path) or (
-            self._folds and may_be_name_of(name.lower(), path.lower())
-        )
+        return may_be_name_of(self.fold(name), self.fold(path))
 
     def is_other_case(self, path: str) -> bool:
         """Whether `path` is one of the move in other letters: the same folder, another name."""

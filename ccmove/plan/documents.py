@@ -44,9 +44,8 @@ class Place:
     def covers(self, inside: tuple[str, ...]) -> bool:
         """Whether a file is one of them, by the parts of its path below the config directory."""
         parts = PurePath(self.pattern).parts
-        return len(parts) == len(inside) and all(
-            part in ("*", name) for part, name in zip(parts, inside, strict=True)
-        )
+        same = [part in ("*", name) for part, name in zip(parts, inside, strict=False)]
+        return len(parts) == len(inside) and all(same)
 
 
 PLACES = [

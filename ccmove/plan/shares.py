@@ -26,7 +26,7 @@ from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.text import plural
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Portion:
     """What of a directory goes to one place: the whole of it, or the shares of some paths."""
 
@@ -126,38 +126,31 @@ class Relocator:
         self.moves: list[ProjectMove] = []
         self.left_alone: list[LeftAlone] = []
         self.notes: list[str] = []
+        self.whole = [p for p in portions if p.whole and not p.stays]
+        self.parts = [p for p in portions if not p.whole and not p.stays]
         # The names of directories that change, and of single sessions that get another one.
-        moving = [portion for portion in portions if not portion.stays]
-        self.names = NameMap(
-            tuple((p.source.name, p.target.name) for p in moving if p.whole),
-            paths,
-            {
-                (p.source.name, session_of(entry)): p.target.name
-                for p in moving
-                if not p.whole
-                for entry in p.entries
-            },
-        )
+        names = tuple((p.source.name, p.target.name) for p in self.whole)
+        keys = [(p, (p.source.name, session_of(name))) for p in self.parts for name in p.entries]
+        self.names = NameMap(names, paths, {key: p.target.name for p, key in keys})
 
     def relocate(self, state: State) -> None:
         """Plan the way of each portion, and the new names in the files that name a directory."""
         for portion in self.portions:
             self._rewrite_index(portion)
         self._rewrite_aliases(state.alias_files())
-        pointers = [p.source / POINTER for p in self.portions if p.whole or p.stays]
-        rows = [(path, other.folders) for path in pointers]
-        self.left_alone += rewrite_others(self.placer, rows, self.paths, self.names)
-        whole = [portion for portion in self.portions if portion.whole and not portion.stays]
-        moves = [*((p.source, p.target) for p in whole), *self._downloads(state)]
+        together = [p for p in self.portions if p not in self.parts]
+        pointers = [(p.source / POINTER, other.folders) for p in together]
+        self.left_alone += rewrite_others(self.placer, pointers, self.paths, self.names)
+        moves = [*((p.source, p.target) for p in self.whole), *self._downloads(state)]
         arrange(moves, self.placer.bring, self.placer.park)
-        for portion in whole:
+        for portion in self.whole:
             is_renamed = self.tree.now(portion.target) == portion.source
             self._note(portion, "rename" if is_renamed else "merge")
         # What is split off comes last: it then finds every directory in its place.
         for portion in self.portions:
             if portion.stays:
                 self._note(portion, "same")
-            elif not portion.whole:
+            elif portion in self.parts:
                 self._split_off(portion)
 
     def _downloads(self, state: State) -> Iterator[tuple[Path, Path]]:
@@ -211,14 +204,13 @@ class Relocator:
 
     def _rewrite_aliases(self, files: Iterable[Path]) -> None:
         """Lines of any project's aliases that name a directory which gets another name."""
-        split = [(p.source, p.target) for p in self.portions if not (p.whole or p.stays)]
         for file in files:
             aliases = self.placer.draft(file)
             had = aliases.text.split("\n")
             aliases.text = other.aliases(aliases.text, self.names)
-            for source, target in split:
-                if str(source) in had:  # its sessions are in two places then: name both
-                    aliases.text = other.appended(aliases.text, f"{target}\n")
+            for portion in self.parts:
+                if str(portion.source) in had:  # its sessions are in two places then: name both
+                    aliases.text = other.appended(aliases.text, f"{portion.target}\n")
 
     def _rewrite_index(self, portion: Portion) -> None:
         """Plan the new paths in the index of a directory, and who gets which entries."""
