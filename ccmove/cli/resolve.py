@@ -87,12 +87,11 @@ def _in_list(pair: Pair, error: CcmoveError) -> CcmoveError:
     """An error about one pair; in a list it names the line, where other paths have to stand."""
     if not pair.where:
         return error
-    hints = [
-        Hint(f"correct that line; {hint.text}: {', '.join(hint.instead.values())}")
-        if hint.instead
-        else hint
-        for hint in error.hints
-    ]
+    hints = list(error.hints)
+    for number, hint in enumerate(hints):
+        if hint.instead:
+            right = ", ".join(hint.instead.values())
+            hints[number] = Hint(f"correct that line; {hint.text}: {right}")
     return type(error)(f"{pair.where}: {error.message}", *hints, details=error.details)
 
 
@@ -155,16 +154,11 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
             again("to rename the folder too", ["--move-folder"]),
             again("if the two are swapped", instead=swapped),
         )
-    if old_exists:
-        raise RefusedError(
-            f"{pair.old} and {pair.new} both exist",
-            again("if the project is in the new one", ["--skip-path-check"]),
-        )
-    if not new_exists:
-        raise RefusedError(
-            f"neither {pair.old} nor {pair.new} exists",
-            again("check the spelling; if that is right", ["--skip-path-check"]),
-        )
+    both = (f"{pair.old} and {pair.new} both exist", "if the project is in the new one")
+    neither = (f"neither {pair.old} nor {pair.new} exists", "check the spelling; if that is right")
+    if old_exists == new_exists:
+        what, then = both if old_exists else neither
+        raise RefusedError(what, again(then, ["--skip-path-check"]))
 
 
 def _check_habit(pair: Pair) -> None:
@@ -233,12 +227,11 @@ def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...
     """The real paths; for an OLD for which there is no data there, the path as typed."""
     is_one_linked = any(pair.typed_old != pair.old for pair in pairs)
     known = State(layout).known_paths() if is_one_linked else set()
-
-    def chosen(pair: Pair) -> tuple[str, str]:
-        as_typed, as_real = (at_or_below([old], known) for old, _ in (pair.typed, pair.real))
-        return pair.typed if as_typed and not as_real else pair.real
-
-    return tuple(chosen(pair) for pair in pairs)
+    moves = []
+    for pair in pairs:
+        as_typed, as_real = (at_or_below(move[:1], known) for move in (pair.typed, pair.real))
+        moves.append(pair.typed if as_typed and not as_real else pair.real)
+    return tuple(moves)
 
 
 def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
