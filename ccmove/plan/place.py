@@ -84,7 +84,7 @@ class Placer:
         if not self.tree.has(final):
             self.tree.add_file(final)
             self._made[final] = Draft(text, mode=mode)
-        elif there is None or not (self._is_joined(final) and self._join(there, text, final)):
+        elif there is None or not self._add_lacking(there, text, final):
             if there is not None and self.on_conflict == "keep-old":
                 there.text = text
             elif self.on_conflict != "keep-new" and (there is None or there.text != text):
@@ -121,9 +121,7 @@ class Placer:
             for name in sorted(tree.names(path), key=lambda name: (name == INDEX, name)):
                 self.bring(path / name, final / name)
             self.set_aside(path)
-        elif self._is_joined(final) and self._brought_together(path, final):
-            self.set_aside(path)
-        else:
+        elif not (self._is_joined(final) and self._join(path, final)):
             self._resolve(path, final)
 
     def set_aside(self, path: Path, *, only_copy: bool = False) -> None:
@@ -146,21 +144,24 @@ class Placer:
         inside = final.relative_to(self.projects).parts[1:]
         return inside in ((INDEX,), (ALIASES,), (MEMORY, MEMORY_FILE))
 
-    def _brought_together(self, path: Path, final: Path) -> bool:
-        """Whether what will be at `path` could be joined with what will be at `final`."""
+    def _join(self, path: Path, final: Path) -> bool:
+        """Two documents become one; False if that can't be."""
         ours, theirs = self.draft_at(path), self.draft_at(final)
-        if ours is None or theirs is None or not self._join(theirs, ours.text, final):
+        if ours is None or theirs is None or not self._add_lacking(theirs, ours.text, final):
             return False
         ours.forget()
+        self.set_aside(path)
         return True
 
-    def _join(self, there: Draft, text: str, final: Path) -> bool:
-        """Add to the document there what only the other has; False if that can't be."""
-        if final.name != INDEX:
-            there.text = other.appended(there.text, text)
-            return True
+    def _add_lacking(self, there: Draft, text: str, final: Path) -> bool:
+        """Add to the document there what only the text has; False if that can't be."""
+        if not self._is_joined(final):
+            return False
         try:
-            there.text = index.with_entries(there.text, index.entries(text), self._replaced)
+            if final.name == INDEX:
+                there.text = index.with_entries(there.text, index.entries(text), self._replaced)
+            else:
+                there.text = other.appended(there.text, text)
         except NotJsonError:
             return False
         return True
