@@ -75,19 +75,15 @@ def find_layout(config_dir: str | None, environ: Mapping[str, str]) -> Layout:
     """The layout for `--config-dir`, else `$CLAUDE_CONFIG_DIR`, else `~/.claude`."""
     home = Path(os.path.realpath(os.path.expanduser("~")))
     chosen = config_dir or environ.get("CLAUDE_CONFIG_DIR") or ""
-    directory = Path(os.path.realpath(chosen or home / ".claude"))
-    return Layout(directory, _config_file(directory, home, bool(chosen)), home)
-
-
-def _config_file(directory: Path, home: Path, chosen: bool) -> Path:
-    legacy = directory / ".config.json"
+    usual = Path(os.path.realpath(home / ".claude"))
+    directory = Path(os.path.realpath(chosen)) if chosen else usual
+    legacy, inside = directory / ".config.json", directory / ".claude.json"
+    config_file = home / ".claude.json"
     if size_of(legacy) > 0:
-        return legacy
-    inside = directory / ".claude.json"
-    is_default = directory == Path(os.path.realpath(home / ".claude"))
-    if chosen and (not is_default or is_there(inside)):
-        return inside
-    return home / ".claude.json"
+        config_file = legacy
+    elif chosen and (directory != usual or is_there(inside)):
+        config_file = inside
+    return Layout(directory, config_file, home)
 
 
 def size_of(path: Path) -> int:

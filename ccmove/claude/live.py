@@ -138,9 +138,6 @@ def _pid_domain() -> str:
     return f"linux:{machine}:{namespace}"
 
 
-# -- the process table -----------------------------------------------------------------
-
-
 def _processes() -> Iterator[tuple[int, str]]:
     """Every process and its name."""
     if not HAS_PROC:

@@ -32,10 +32,8 @@ def uncut(path: str) -> str:
 @lru_cache(maxsize=4096)
 def possible_names(path: str) -> tuple[str, ...]:
     """Every exact name some client may have given to `path`, the current rule first."""
-    names: list[str] = []
-    for spelling in dict.fromkeys(_spellings(path)):
-        full = uncut(spelling)
-        names += [full] if len(full) <= LONGEST_NAME else [encode(spelling), full]
+    spellings = _spellings(path)
+    names = [name for spelling in spellings for name in (encode(spelling), uncut(spelling))]
     return tuple(dict.fromkeys(names))
 
 
@@ -69,12 +67,11 @@ def sieve(*paths: str) -> Callable[[str], bool]:
     """A test whether a name could be of one of `paths`, or of something below. Never a proof."""
     exact = {name for path in paths for name in possible_names(path)}
     spellings = {spelling for path in paths for spelling in _spellings(path)}
-    starts = tuple(_start_below(uncut(spelling)) for spelling in spellings)
+    starts = tuple(
+        full[:LONGEST_NAME] if len(full) > LONGEST_NAME else f"{full}-"
+        for full in map(uncut, spellings)
+    )
     return lambda name: name.startswith(starts) or name in exact
-
-
-def _start_below(full: str) -> str:
-    return full[:LONGEST_NAME] if len(full) > LONGEST_NAME else full + "-"
 
 
 def _spellings(path: str) -> tuple[str, str]:

@@ -72,19 +72,15 @@ def folder_exists(path: str) -> bool | None:
 
 
 class Evidence:
-    """What the lists outside of the directories say about whose a directory is.
-
-    `paths` are the moves that are asked about, `listed` paths with the list that names each.
-    `others` are named too, but nowhere that Claude Code finds sessions by: they get what nobody
-    else claims.
-    """
+    """What the lists outside of the directories say about whose a directory is."""
 
     def __init__(
         self,
         layout: Layout,
         ledger: Ledger,
-        paths: PathMap,
-        listed: Iterable[tuple[str, str]],
+        paths: PathMap,  # the moves that are asked about
+        listed: Iterable[tuple[str, str]],  # paths, each with the list that names it
+        # Named too, but nowhere that Claude Code finds sessions by: they get what nobody claims.
         others: Iterable[str] = (),
     ) -> None:
         self.paths = paths
@@ -96,7 +92,9 @@ class Evidence:
         for name, owners in ledger.owners.items():
             self._listed[self.fold(name)] += [(path, "an earlier move") for path in sorted(owners)]
         self._others = self._by_name((path, "a list") for path in others)
-        olds = [spelled for old, _ in paths.moves for spelled in _spellings(old)]
+        olds = [old for old, _ in paths.moves]
+        drives = [old for old in olds if is_windows(old) and not old.startswith("\\")]
+        olds += [old[0].swapcase() + old[1:] for old in drives]  # editors write the letter small
         self._asked = self._by_name((old, BY_NAME) for old in olds if paths.covers(old))
         self._passes = sieve(*map(self.fold, olds))
 
@@ -114,28 +112,19 @@ class Evidence:
 
     def fits(self, name: str, path: str) -> bool:
         """Whether some client may have kept `path` under `name`."""
-        return may_be_name_of(name, path) or (
-            self._folds and may_be_name_of(name.lower(), path.lower())
-        )
+        return may_be_name_of(self.fold(name), self.fold(path))
 
     def is_other_case(self, path: str) -> bool:
-        """Whether `path` is one of the move in other letters, which means the same folder here.
-
-        To the client such a path has another name, so what names it belongs to its directory.
-        """
+        """Whether `path` is one of the move in other letters: the same folder, another name."""
         return self._folds and not self.paths.covers(path) and self._lower.covers(path.lower())
 
     def claims(self, directory: ProjectDirectory, owners: Iterable[str]) -> dict[str, str]:
-        """Paths with a claim on the directory, each with its evidence.
-
-        Beside the owners of transcripts a path that is only listed counts if it is asked about or
-        its folder exists: stale entries are common, and they keep nothing in the directory.
-        """
+        """Paths with a claim on the directory, each with its evidence."""
         name = self.fold(directory.name)
         claims = dict.fromkeys(owners, BY_TRANSCRIPTS)
         index = [path for path in sorted(directory.index_paths) if self.fits(directory.name, path)]
         listed = [*self._listed.get(name, ()), *((path, "its index") for path in index)]
-        for path, evidence in listed:
+        for path, evidence in listed:  # stale ones are common: they keep nothing in the directory
             if self.paths.covers(path) or (self.exists(path) and not self.is_other_case(path)):
                 claims.setdefault(path, evidence)
         if not claims:
@@ -147,13 +136,6 @@ class Evidence:
 
     def fold(self, name: str) -> str:
         return name.lower() if self._folds else name
-
-
-def _spellings(path: str) -> list[str]:
-    """A Windows path with its drive letter in either case: editors write it small."""
-    if not is_windows(path) or path.startswith("\\"):
-        return [path]
-    return [path[0].upper() + path[1:], path[0].lower() + path[1:]]
 
 
 class Case:
@@ -193,9 +175,7 @@ class Case:
 
     @cached_property
     def along(self) -> list[str]:
-        """Paths whose folder is gone and whose sessions move together with the only other
-        claimant's: the client showed them there.
-        """
+        """Paths whose folder is gone: their sessions were shown to the only other claimant."""
         gone = [path for path in self.staying if self.evidence.exists(path) is False]
         return gone if len(self.moving) == 1 and gone == self.staying else []
 
@@ -204,11 +184,14 @@ class Case:
         new = self.paths.map(path)
         return encode(new) if new is not None else self.directory.name
 
-    def is_here(self, name: str) -> bool:
-        """Whether that is the name of this directory, in the letters that count here."""
-        return self.evidence.fold(name) == self.evidence.fold(self.directory.name)
-
     @property
+    def remaining(self) -> list[str]:
+        """The paths whose sessions are in this directory after the move."""
+        fold, name = self.evidence.fold, self.directory.name
+        here = [path for path in self.moving if fold(self.target(path)) == fold(name)]
+        return [*self.staying, *(self.paths.map(path) or path for path in here)]
+
+    @cached_property
     def stays_together(self) -> bool:
         """Whether everyone who has a claim is in one directory after the move, too."""
         targets = (self.target(path) for path in self.claims if path not in self.along)

@@ -148,14 +148,6 @@ def names_in(path: Path) -> list[str]:
         return []
 
 
-def history_file(layout: Layout) -> Path:
-    """The history itself: a link is followed inside of the state, and nowhere else."""
-    real = Path(os.path.realpath(layout.history))
-    if real != layout.history and not real.is_relative_to(layout.config_dir):
-        raise LinkError(layout.history)
-    return real
-
-
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
     """Enough to notice that a file is no longer the one that was looked at."""
@@ -201,6 +193,25 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
     return Document(path, data, seen)
 
 
+def history_file(layout: Layout) -> Path:
+    """The history itself: a link is followed inside of the state, and nowhere else."""
+    real = Path(os.path.realpath(layout.history))
+    if real != layout.history and not real.is_relative_to(layout.config_dir):
+        raise LinkError(layout.history)
+    return real
+
+
+@contextlib.contextmanager
+def open_history(layout: Layout) -> Iterator[tuple[Read, Fingerprint]]:
+    """How to read the history, and what it is now; without one it is as if it were empty."""
+    fd = open_regular(history_file(layout))
+    if fd is None:
+        yield lambda _offset, _length: b"", Fingerprint(0, 0, 0)
+        return
+    with open(fd, "rb", buffering=0):
+        yield reader(fd), Fingerprint.of(os.fstat(fd))
+
+
 def reader(fd: int) -> Read:
     """Read by offset from an open file; a short answer only at its end."""
 
@@ -214,10 +225,7 @@ def reader(fd: int) -> Read:
 
 
 def sha256_of(path: Path, size: int | None = None) -> str:
-    """The hash of a file, or of its first `size` bytes; a link is refused.
-
-    A file that is shorter is hashed as far as it goes: whoever compares sizes will notice.
-    """
+    """The hash of a file, or of its first `size` bytes as far as it goes; a link is refused."""
     fd = open_regular(path)
     if fd is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))

@@ -23,11 +23,9 @@ from ccmove.claude.naming import may_be_name_of
 from ccmove.claude.reading import (
     Document,
     directory,
-    history_file,
     links_refused,
-    open_regular,
+    open_history,
     read_document,
-    reader,
 )
 from ccmove.errors import CcmoveError, RefusedError, describe, look_at
 from ccmove.rewrite.history import count_prompts
@@ -113,21 +111,9 @@ class ProjectDirectory:
         return tuple(item for item in self.items if item.is_transcript)
 
     def named_paths(self) -> set[str]:
-        """Paths named by transcripts that really encode to this directory."""
+        """Paths named by transcripts or the index that really encode to this directory."""
         named = {item.path for item in self.transcripts if item.path is not None}
-        return {path for path in named if may_be_name_of(self.name, path)}
-
-
-def read_directory(path: Path) -> ProjectDirectory:
-    """Look into a project directory: its entries and the paths they name."""
-    with links_refused(), directory(path) as fd, os.scandir(fd) as entries:
-        items = tuple(sorted((_item(fd, entry) for entry in entries), key=lambda i: i.name))
-    try:
-        index = read_document(path / INDEX)
-    except RefusedError:
-        index = None  # who is to change it and can't read it is refused later
-    paths = _index_paths(index) if index is not None else frozenset()
-    return ProjectDirectory(path.name, path, items, paths, index)
+        return {path for path in named | self.index_paths if may_be_name_of(self.name, path)}
 
 
 def _item(parent: int, entry: os.DirEntry[str]) -> Item:
@@ -143,10 +129,10 @@ def _item(parent: int, entry: os.DirEntry[str]) -> Item:
     return Item(entry.name, is_dir, *_recorded(fd))
 
 
-def _index_paths(index: Document) -> frozenset[str]:
+def _index_paths(index: Document | None) -> frozenset[str]:
     """The project paths that an index names; none when it is not an index."""
     try:
-        root = loads(index.text)
+        root = loads(index.text) if index is not None else None
     except NotJsonError:
         return frozenset()
     entries = get(root, "entries")
@@ -209,17 +195,28 @@ class State:
             raise RefusedError(f"{projects} is not a directory", look_at(projects)) from None
 
     def directory(self, name: str) -> ProjectDirectory:
-        if name not in self._directories:
-            self._directories[name] = read_directory(self.layout.projects / name)
-        return self._directories[name]
+        """A project directory: its entries and the paths they name."""
+        if name in self._directories:
+            return self._directories[name]
+        path = self.layout.projects / name
+        with links_refused(), directory(path) as fd, os.scandir(fd) as entries:
+            items = tuple(sorted((_item(fd, entry) for entry in entries), key=lambda i: i.name))
+        try:
+            index = read_document(path / INDEX)
+        except RefusedError:
+            index = None  # who is to change it and can't read it is refused later
+        found = ProjectDirectory(name, path, items, _index_paths(index), index)
+        return self._directories.setdefault(name, found)
 
     def alias_files(self) -> list[Path]:
-        """The aliases of every project.
-
-        A directory that is closed to us, such as root's, can't stop the move of another project.
-        """
+        """The aliases of every project; a directory that is closed to us stops nobody's move."""
         files = [self.layout.projects / name / ALIASES for name in self.directory_names]
         return [file for file in files if os.path.lexists(file)]
+
+    def known_paths(self, *, history: bool = True) -> set[str]:
+        """Every project path that the config file, the history or a project directory names."""
+        known = {*self.config_paths, *(self.prompts if history else ())}
+        return known.union(*(self.directory(name).named_paths() for name in self.directory_names))
 
     @cached_property
     def config(self) -> Document | None:
@@ -248,13 +245,8 @@ class State:
     @cached_property
     def prompts(self) -> dict[str, tuple[int, int]]:
         """Of every `project` in the history: how many lines, and the newest in ns or 0."""
-        fd = open_regular(history_file(self.layout))
-        if fd is None:
-            return {}
-        try:
-            return count_prompts(reader(fd), os.fstat(fd).st_size, self._tick)
-        finally:
-            os.close(fd)
+        with open_history(self.layout) as (read, seen):
+            return count_prompts(read, seen.size, self._tick)
 
     @cached_property
     def lists(self) -> Lists:

@@ -11,7 +11,7 @@ import click
 from ccmove.claude.layout import find_layout
 from ccmove.claude.naming import may_be_name_of
 from ccmove.claude.state import State
-from ccmove.cli.resolve import USUAL, WHAT_IS_KNOWN, known_paths
+from ccmove.cli.resolve import USUAL, WHAT_IS_KNOWN
 from ccmove.errors import Hint, UsageError, run
 
 # What people type who come from other tools.
@@ -66,7 +66,7 @@ def refuse_encoded_names(args: list[str], move: click.Command) -> None:
             layout = find_layout(given["config_dir"], os.environ)
             if folder and os.path.realpath(folder) != os.path.realpath(layout.projects):
                 continue
-            paths = sorted(p for p in known_paths(State(layout)) if may_be_name_of(name, p))
+            paths = sorted(p for p in State(layout).known_paths() if may_be_name_of(name, p))
             right = [run("ccmove", *(path if w == word else w for w in args)) for path in paths]
             message = f"{name} is the name of a directory in {layout.projects}, not a path"
             raise UsageError(message, *(right or [WHAT_IS_KNOWN]))

@@ -56,9 +56,7 @@ from ccmove.run.transaction import Progress, run_plan
     help="Also rewrite paths in the desktop app's sessions, while it is not running.",
 )
 @click.option(
-    "--merge",
-    is_flag=True,
-    help="Merge even if NEW is another project with sessions of its own.",
+    "--merge", is_flag=True, help="Merge even if NEW is another project with sessions of its own."
 )
 @click.option(
     "-y", "--yes", is_flag=True, help="With one path: take the only candidate, don't ask."
@@ -114,9 +112,6 @@ def read_pairs(source: str) -> list[Pair]:
     return pairs
 
 
-# -- the move --------------------------------------------------------------------------
-
-
 def move(
     layout: Layout,
     pairs: list[Pair],
@@ -147,9 +142,11 @@ def move(
     def make_plan() -> Plan:
         ledger = read_ledger(layout)
         plan = plan_move(layout, request, ledger, tick)
+        prompts = [before for before, _ in plan.history.scan.counts] if plan.history else []
+        moving = [*(move.path for move in plan.projects), *prompts]  # which is seen at once
         for pair, one, folder in zip(pairs, request.moves, folders, strict=True):
             alone = plan
-            if pair.where and len(pairs) > 1 and not _has_part_in(plan, one[0]):
+            if pair.where and len(pairs) > 1 and not resolve.at_or_below(one[:1], moving):
                 alone = plan_move(layout, replace(request, moves=(one,), folders=(folder,)), ledger)
             if not (alone.projects or alone.writes or alone.history):  # a folder is not Claude's
                 raise resolve.nothing_known(layout, pair)
@@ -157,12 +154,6 @@ def move(
 
     result = carry_out("moved", layout, request.moves, make_plan, dry_run, full, progress)
     return replace(result, warnings=(*warnings, *result.warnings))
-
-
-def _has_part_in(plan: Plan, old: str) -> bool:
-    """Whether sessions or prompts of OLD move, which is seen at once."""
-    prompts = [before for before, _ in plan.history.scan.counts] if plan.history else []
-    return bool(resolve.at_or_below([old], [*(move.path for move in plan.projects), *prompts]))
 
 
 def carry_out(

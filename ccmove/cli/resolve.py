@@ -87,12 +87,11 @@ def _in_list(pair: Pair, error: CcmoveError) -> CcmoveError:
     """An error about one pair; in a list it names the line, where other paths have to stand."""
     if not pair.where:
         return error
-    hints = [
-        Hint(f"correct that line; {hint.text}: {', '.join(hint.instead.values())}")
-        if hint.instead
-        else hint
-        for hint in error.hints
-    ]
+    hints = list(error.hints)
+    for number, hint in enumerate(hints):
+        if hint.instead:
+            right = ", ".join(hint.instead.values())
+            hints[number] = Hint(f"correct that line; {hint.text}: {right}")
     return type(error)(f"{pair.where}: {error.message}", *hints, details=error.details)
 
 
@@ -155,16 +154,11 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
             again("to rename the folder too", ["--move-folder"]),
             again("if the two are swapped", instead=swapped),
         )
-    if old_exists:
-        raise RefusedError(
-            f"{pair.old} and {pair.new} both exist",
-            again("if the project is in the new one", ["--skip-path-check"]),
-        )
-    if not new_exists:
-        raise RefusedError(
-            f"neither {pair.old} nor {pair.new} exists",
-            again("check the spelling; if that is right", ["--skip-path-check"]),
-        )
+    both = (f"{pair.old} and {pair.new} both exist", "if the project is in the new one")
+    neither = (f"neither {pair.old} nor {pair.new} exists", "check the spelling; if that is right")
+    if old_exists == new_exists:
+        what, then = both if old_exists else neither
+        raise RefusedError(what, again(then, ["--skip-path-check"]))
 
 
 def _check_habit(pair: Pair) -> None:
@@ -232,18 +226,17 @@ def _who_runs(session: LiveSession) -> str:
 def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:
     """The real paths; for an OLD for which there is no data there, the path as typed."""
     is_one_linked = any(pair.typed_old != pair.old for pair in pairs)
-    known = known_paths(State(layout)) if is_one_linked else set()
-
-    def chosen(pair: Pair) -> tuple[str, str]:
-        as_typed, as_real = (at_or_below([old], known) for old, _ in (pair.typed, pair.real))
-        return pair.typed if as_typed and not as_real else pair.real
-
-    return tuple(chosen(pair) for pair in pairs)
+    known = State(layout).known_paths() if is_one_linked else set()
+    moves = []
+    for pair in pairs:
+        as_typed, as_real = (at_or_below(move[:1], known) for move in (pair.typed, pair.real))
+        moves.append(pair.typed if as_typed and not as_real else pair.real)
+    return tuple(moves)
 
 
 def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
     """There is nothing to move: NEW has it already, or another OLD was meant."""
-    known, (old, new) = known_paths(State(layout)), pair.real
+    known, (old, new) = State(layout).known_paths(), pair.real
     if new in known:
         what = f"Claude Code has no data for {old}, and {new} already has it"
         return _in_list(pair, NothingKnownError(what, WHAT_IS_KNOWN))
@@ -251,10 +244,7 @@ def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
 
 
 def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:
-    """Those of the names that are what was typed, or below it.
-
-    NothingKnownError with the nearest of these paths when there is none.
-    """
+    """Those of the names that are what was typed, or below it; else the nearest paths are named."""
     path = os.path.abspath(typed)
     names = list(names)
     found = at_or_below({typed or path, path, os.path.realpath(typed)}, names)
@@ -268,14 +258,6 @@ def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[
 def at_or_below(bases: Iterable[str], paths: Iterable[str]) -> set[str]:
     """Those of the paths that are one of the bases, or below one."""
     return {path for base in bases for path in paths if tail_below(path, base) is not None}
-
-
-def known_paths(state: State, *, history: bool = True) -> set[str]:
-    """Every project path that the config file, the history or the transcripts name."""
-    known = {*state.config_paths, *(state.prompts if history else ())}
-    for name in state.directory_names:
-        known.update(state.directory(name).named_paths())
-    return known
 
 
 def _unknown(path: str, known: Iterable[str], *, only_lost: bool = False) -> NothingKnownError:

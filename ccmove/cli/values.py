@@ -17,7 +17,6 @@ from click.shell_completion import BashComplete, CompletionItem, FishComplete, Z
 from ccmove.claude.layout import Layout, find_layout, size_of
 from ccmove.claude.ownership import folder_exists
 from ccmove.claude.state import State
-from ccmove.cli.resolve import known_paths
 from ccmove.run.backups import all_backups
 from ccmove.text import printable
 
@@ -35,7 +34,7 @@ def known_projects(context: click.Context, _: click.Parameter | None, incomplete
     wanted = os.path.expanduser(incomplete)
     with contextlib.suppress(Exception):  # a traceback in the middle of a prompt helps nobody
         layout = _layout(context)
-        known = known_paths(State(layout), history=size_of(layout.history) < SLOW_HISTORY)
+        known = State(layout).known_paths(history=size_of(layout.history) < SLOW_HISTORY)
         # A name with control characters would be acted on by the terminal; it has to be typed.
         fitting = [path for path in known if _fits(path, wanted) and printable(path) == path]
         items = []

@@ -28,8 +28,7 @@ Row = tuple[Path, Rewrite]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Files of one kind inside the state. A plan looks for them by the pattern, and only what fits
-    it is believed when a backup says that a run has rewritten it."""
+    """Files of one kind in the state; a backup that names others as rewritten is not believed."""
 
     pattern: str  # below the config directory; `*` stands for one whole name
     rewrite: Rewrite

@@ -60,14 +60,19 @@ class Search:
                 verb = "points" if len(found) == 1 else "point"
                 what = f"{whose}: {places} still {verb} to the old path{to_do}"
                 yield LeftAlone(str(ends_of(path, self.moved)), what, command)
-        yield from self._worktrees()
+        for _, _, folder in [] if self.request.move_folder else self.folders:
+            git_command = repair_command(folder, self.paths)
+            if git_command is not None:
+                what = "git still looks for a worktree at the old path"
+                yield LeftAlone(str(folder / ".git"), what, tuple(git_command))
         yield from self._rest()
 
     def _files(self) -> Iterator[Row]:
         """Each file to look into."""
         layout, root = self.state.layout, self.state.layout.config_dir
+        pair = self.request.on_disk[0]
         is_running = daemon_is_running(layout)
-        stop = ("; stop the daemon first", self._again()) if is_running else ("", ())
+        stop = ("; stop the daemon first", ("ccmove", *pair)) if is_running else ("", ())
         jobs = [path for place in PLACES if place.of_daemon for path in place.files(layout)]
         for path in (root / "daemon" / "roster.json", *jobs):
             yield path, "the background daemon's", *stop
@@ -85,7 +90,7 @@ class Search:
                 is_ours = path in by_us and self._would_follow(path)
                 yield path, "in the repo", *(("", command) if is_ours else (BY_HAND, ()))
         for path in [] if self.request.desktop else desktop_files(layout):
-            yield path, "a session of the desktop app", "", self._again("--desktop")
+            yield path, "a session of the desktop app", "", ("ccmove", "--desktop", *pair)
 
     def _would_follow(self, path: Path) -> bool:
         """Whether `--project-files` changes anything in the file: a shell's line stays."""
@@ -93,14 +98,6 @@ class Search:
         with contextlib.suppress(NotJsonError):
             return other.project_file(text, self.paths, NameMap(())) != text
         return False
-
-    def _worktrees(self) -> Iterator[LeftAlone]:
-        """Git keeps absolute paths both ways between a repository and its worktrees."""
-        for _, _, folder in [] if self.request.move_folder else self.folders:
-            command = repair_command(folder, self.paths)
-            if command is not None:
-                what = "git still looks for a worktree at the old path"
-                yield LeftAlone(str(folder / ".git"), what, tuple(command))
 
     def _rest(self) -> Iterator[LeftAlone]:
         """What is kept by session, copies, logs and caches: a path in it does no harm."""
@@ -125,9 +122,6 @@ class Search:
             return self.planned[path].decode("utf-8", "surrogateescape")
         return document.text if document is not None else None
 
-    def _again(self, *options: str) -> tuple[str, ...]:
-        return ("ccmove", *options, *self.request.on_disk[0])
-
 
 def _places(path: Path, text: str, paths: PathMap) -> list[str]:
     """Where in the file: pointers for JSON, else lines."""
@@ -151,13 +145,10 @@ def _files_below(path: Path) -> Iterator[Path]:
 
 
 def _claude_files(layout: Layout, folder: Path) -> Iterator[Path]:
-    """Claude Code's files in a project; worktrees are whole checkouts of their own.
-
-    Never a transcript, even where `.claude` turns out to be the state of some other home.
-    """
+    """Claude Code's files in a project; worktrees are whole checkouts of their own."""
     yield from (folder / name for name in FOLDER_FILES)
     inside = folder / ".claude"
     if os.path.isdir(inside) and not os.path.islink(inside) and not is_state(layout, inside):
         for name in sorted(os.listdir(inside)):
-            if name != "worktrees":
+            if name != "worktrees":  # and no transcript, should this be the state of another home
                 yield from (p for p in _files_below(inside / name) if p.suffix != ".jsonl")

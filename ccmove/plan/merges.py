@@ -18,10 +18,7 @@ from ccmove.text import plural
 def merges(
     state: State, request: Request, paths: PathMap, moves: Iterable[ProjectMove], ledger: Ledger
 ) -> tuple[tuple[str, int], ...]:
-    """Each NEW that has sessions of its own, and how many.
-
-    RefusedError for a living twin and, unless a merge is asked for, for another project.
-    """
+    """Each NEW with sessions of its own, and how many; a twin or another project is refused."""
     news = dict.fromkeys((move.new_path, move.new_path) for move in moves)
     listed = [(path, "the config file") for path in state.config_paths]
     evidence = Evidence(state.layout, ledger, PathMap(tuple(news)), listed)

@@ -84,9 +84,6 @@ class ProjectMove:
     size: int = 0
 
 
-# -- operations ----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Write:
     """New content for one file. `before` is None for a file that is made."""
@@ -113,13 +110,10 @@ class WriteHistory:
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """What a file or directory of the state is recognised by: names and sizes, no inode numbers.
-
-    Of a directory the transcripts in it or, where it has none, the files at any depth; of a file
-    its own size, under an empty name.
-    """
+    """What a file or directory of the state is recognised by: names and sizes, no inode numbers."""
 
     is_directory: bool
+    # The transcripts in it or, where it has none, the files at any depth; of a file an empty name.
     entries: tuple[tuple[Inside, int], ...]
 
 

@@ -64,8 +64,6 @@ class Placer:
         self._parked = count()
         self._replaced: set[str] = set()  # sessions whose transcript was replaced
 
-    # -- documents -------------------------------------------------------------------------
-
     def draft(self, path: Path, known: Document | None = None) -> Draft:
         """The draft of the document that is at `path` now."""
         if path not in self._drafts:
@@ -80,10 +78,17 @@ class Placer:
             return self._made.get(path)
         return self.draft(now) if is_file(now) else None
 
-    def make(self, path: Path, text: str, mode: int) -> None:
-        """A file that is not there yet."""
-        self.tree.add_file(path)
-        self._made[path] = Draft(text, mode=mode)
+    def add(self, text: str, source: Path, final: Path, mode: int) -> None:
+        """A text from `source` is made a file at `final`, or joins the one that will be there."""
+        there = self.draft_at(final)
+        if not self.tree.has(final):
+            self.tree.add_file(final)
+            self._made[final] = Draft(text, mode=mode)
+        elif there is None or not self._add_lacking(there, text, final):
+            if there is not None and self.on_conflict == "keep-old":
+                there.text = text
+            elif self.on_conflict != "keep-new" and (there is None or there.text != text):
+                self.conflicts.append((source, final))
 
     def writes(self) -> Iterator[Write]:
         """What all this changes in documents that are on disk."""
@@ -105,8 +110,6 @@ class Placer:
         is_index = any(p.name == INDEX and p.parent.parent == self.projects for p in paths)
         return "index" if is_index else "other"
 
-    # -- places ----------------------------------------------------------------------------
-
     def bring(self, path: Path, final: Path) -> None:
         """Bring what will be at `path` to `final`, whatever will be there."""
         tree = self.tree
@@ -118,7 +121,7 @@ class Placer:
             for name in sorted(tree.names(path), key=lambda name: (name == INDEX, name)):
                 self.bring(path / name, final / name)
             self.set_aside(path)
-        elif not (self.is_joined(final) and self._join(path, final)):
+        elif not (self._is_joined(final) and self._join(path, final)):
             self._resolve(path, final)
 
     def set_aside(self, path: Path, *, only_copy: bool = False) -> None:
@@ -134,7 +137,7 @@ class Placer:
         self.tree.rename(path, parked)
         return parked
 
-    def is_joined(self, final: Path) -> bool:
+    def _is_joined(self, final: Path) -> bool:
         """Whether two documents of this name become one."""
         if not final.is_relative_to(self.projects):
             return False
@@ -142,20 +145,25 @@ class Placer:
         return inside in ((INDEX,), (ALIASES,), (MEMORY, MEMORY_FILE))
 
     def _join(self, path: Path, final: Path) -> bool:
-        """Add to the document there what only the other has; False if that can't be."""
+        """Two documents become one; False if that can't be."""
         ours, theirs = self.draft_at(path), self.draft_at(final)
-        if ours is None or theirs is None:
+        if ours is None or theirs is None or not self._add_lacking(theirs, ours.text, final):
             return False
-        if final.name == INDEX:
-            try:
-                coming = index.entries(ours.text)
-                theirs.text = index.with_entries(theirs.text, coming, self._replaced)
-            except NotJsonError:
-                return False
-        else:
-            theirs.text = other.appended(theirs.text, ours.text)
         ours.forget()
         self.set_aside(path)
+        return True
+
+    def _add_lacking(self, there: Draft, text: str, final: Path) -> bool:
+        """Add to the document there what only the text has; False if that can't be."""
+        if not self._is_joined(final):
+            return False
+        try:
+            if final.name == INDEX:
+                there.text = index.with_entries(there.text, index.entries(text), self._replaced)
+            else:
+                there.text = other.appended(there.text, text)
+        except NotJsonError:
+            return False
         return True
 
     def _resolve(self, path: Path, final: Path) -> None:
@@ -176,8 +184,6 @@ class Placer:
     def _forget(self, now: Path | None) -> None:
         if now in self._drafts:
             self._drafts[now].forget()
-
-    # -- project folders ---------------------------------------------------------------------
 
     def rename_folders(self, moves: Iterable[Move]) -> None:
         """Rename the projects' own folders, which are never merged with anything."""
@@ -218,18 +224,11 @@ def refuse_conflicts(placer: Placer) -> None:
     )
 
 
-# -- the order in which nothing is in another's way ----------------------------------------------
-
-
 def arrange(
     moves: Iterable[Move], bring: Callable[[Path, Path], None], park: Callable[[Path], Path]
 ) -> None:
-    """Bring everything to its place: a chain, a swap, or one inside another.
-
-    Each move waits until its place is free and there; where all wait for each other, one is
-    parked first.
-    """
-    waiting = list(moves)
+    """Bring everything to its place: a chain, a swap, or one inside another."""
+    waiting = list(moves)  # each until its place is free and there
     while waiting:
         sources = {path for path, _ in waiting}
         targets = {target for _, target in waiting}
@@ -244,12 +243,9 @@ def arrange(
         for path, target in ready:
             bring(path, target)
         waiting = [move for move in waiting if move not in ready]
-        if not ready:
+        if not ready:  # all wait for each other
             first = next(i for i, (path, _) in enumerate(waiting) if path not in around)
             waiting[first] = (park(waiting[first][0]), waiting[first][1])
-
-
-# -- the disk ------------------------------------------------------------------------------------
 
 
 def needed(path: Path) -> Document:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, sieve
 from ccmove.claude.ownership import Ledger, cases_of_moves
-from ccmove.claude.reading import Fingerprint, history_file, open_regular, reader
+from ccmove.claude.reading import history_file, open_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError, run
 from ccmove.plan.documents import moved_folders, rewrite_others, rows
@@ -31,7 +30,9 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     state = State(layout)
     paths = PathMap(request.moves)
     if request.only:
-        paths = PathMap(request.moves, _nested(state, paths, ledger))
+        known = state.known_paths().union(*ledger.owners.values())
+        nested = (path for path in known if any(tail_below(path, old) for old, _ in paths.moves))
+        paths = PathMap(request.moves, frozenset(nested))
     prompts = _history(layout, paths, tick)
     prompt_paths = [before for before, _ in prompts.scan.counts]
     cases = cases_of_moves(state, paths, prompt_paths, ledger)
@@ -43,7 +44,11 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
 
     projects = relocator.moves
     here = moved_folders(request, projects)
-    left = list(_transcripts_left(layout, sum(move.transcripts for move in projects)))
+    left: list[LeftAlone] = []
+    if number := sum(move.transcripts for move in projects):
+        what = f"{plural(number, 'transcript')} still mention{'s' * (number == 1)} the old path: "
+        what += "harmless, Claude Code goes by the directory"
+        left.append(LeftAlone(str(layout.projects), what))
     left += [row for case in cases for row in left_behind(case)]
     left += [*relocator.left_alone, *_rewrite_config(state, paths, placer)]
     spelled = paths.as_people_write(str(layout.home))
@@ -58,7 +63,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     moved = placer.tree.moved()
     left += Search(state, spelled, request, here, planned, moved).everything()
     own = own_paths(state, paths, (*state.config_paths, *prompts.scan.watched))
-    known = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
+    listed = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
     settings = [path for *pair, _ in here for path in pair] if request.project_files else []
     transcripts = {(move.source, entry) for move in projects for entry in move.entries}
     return Plan(
@@ -71,7 +76,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         projects=tuple(projects),
         folders=folders,
         places=tuple(dict.fromkeys(map(Path, settings))),
-        fresh=fresh_pairs(paths, known, own),
+        fresh=fresh_pairs(paths, listed, own),
         own=own,
         only_copies=tuple(placer.only_copies),
         left_alone=tuple(left),
@@ -85,45 +90,18 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     )
 
 
-def _nested(state: State, paths: PathMap, ledger: Ledger) -> frozenset[str]:
-    """Known projects strictly below an OLD, which `--only` leaves where they are."""
-    known = {*state.config_paths, *state.prompts}
-    known.update(path for owners in ledger.owners.values() for path in owners)
-    for name in state.directory_names:
-        directory = state.directory(name)
-        known.update(directory.named_paths(), directory.index_paths)
-    return frozenset(path for path in known if any(tail_below(path, old) for old, _ in paths.moves))
-
-
-# -- history -----------------------------------------------------------------------------------
-
-
 def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     """What changes in the history; its scan also knows which prompts NEW has already."""
-    path = history_file(layout)
-    fd = open_regular(path)
-    if fd is None:
-        return WriteHistory(path, history.Scan(), Fingerprint(0, 0, 0))
-    try:
-        seen = Fingerprint.of(os.fstat(fd))
-        scan = history.scan(reader(fd), seen.size, paths, tick=tick, watch=_at_new(paths))
-    finally:
-        os.close(fd)
-    return WriteHistory(path, scan, seen)
+    with open_history(layout) as (read, seen):
+        scan = history.scan(read, seen.size, paths, tick=tick, watch=_at_new(paths))
+    return WriteHistory(history_file(layout), scan, seen)
 
 
 def _warnings(prompts: WriteHistory) -> Iterator[str]:
-    if prompts.scan.unreadable:
-        yield (
-            f"{prompts.path}: {plural(prompts.scan.unreadable, 'line')} with the old path, but not "
-            "valid JSON, left as found"
-        )
-    if prompts.scan.too_long:
-        number = plural(prompts.scan.too_long, "line")
-        yield f"{prompts.path}: {number} longer than 64 MiB, left as found"
-
-
-# -- what NEW had before ---------------------------------------------------------------------
+    unreadable = (prompts.scan.unreadable, "with the old path, but not valid JSON")
+    for number, what in (unreadable, (prompts.scan.too_long, "longer than 64 MiB")):
+        if number:
+            yield f"{prompts.path}: {plural(number, 'line')} {what}, left as found"
 
 
 def _at_new(paths: PathMap) -> PathMap:
@@ -136,8 +114,7 @@ def own_paths(state: State, paths: PathMap, listed: Iterable[str]) -> tuple[str,
     known = set(listed)
     news = [new for _, new in paths.moves]
     for name in filter(sieve(*news), state.directory_names):
-        directory = state.directory(name)
-        known.update(directory.named_paths(), directory.index_paths)
+        known.update(state.directory(name).named_paths())
         known.update(new for new in news if name == encode(new))
     return tuple(sorted(filter(_at_new(paths).covers, known)))
 
@@ -145,19 +122,13 @@ def own_paths(state: State, paths: PathMap, listed: Iterable[str]) -> tuple[str,
 def fresh_pairs(
     paths: PathMap, known: Iterable[str], own: tuple[str, ...]
 ) -> tuple[tuple[str, str], ...]:
-    """Known paths that move to where nothing was known before, each with its new place.
-
-    Only what is added to those later may be pointed at OLD again when the move is undone.
-    """
+    """Known paths that move to where nothing was before: what comes later may be moved back."""
     moving = {old: new for old in known if (new := paths.map(old)) is not None}
     empty = [new for _, new in paths.moves if all(tail_below(path, new) is None for path in own)]
     moving.update({old: new for old, new in paths.moves if new in empty or not moving})
     coming = Counter(moving.values())  # where two come together there is no way back
     had = set(own)
     return tuple((o, n) for o, n in sorted(moving.items()) if n not in had and coming[n] == 1)
-
-
-# -- the config file ---------------------------------------------------------------------------
 
 
 def _rewrite_config(state: State, paths: PathMap, placer: Placer) -> list[LeftAlone]:
@@ -175,9 +146,6 @@ def _rewrite_config(state: State, paths: PathMap, placer: Placer) -> list[LeftAl
     ]
 
 
-# -- the rest ----------------------------------------------------------------------------------
-
-
 def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
     if not request.move_folder:
         return ()
@@ -190,9 +158,3 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
                 run("ccmove", "--config-dir", there, old, new, text="then"),
             )
     return tuple((Path(old), Path(new)) for old, new in request.on_disk)
-
-
-def _transcripts_left(layout: Layout, number: int) -> Iterator[LeftAlone]:
-    if number:
-        what = f"{plural(number, 'transcript')} still mention{'s' * (number == 1)} the old path: "
-        yield LeftAlone(str(layout.projects), what + "harmless, Claude Code goes by the directory")

@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from ccmove.claude.naming import is_of_downloads, names_of_downloads, possible_names
 from ccmove.claude.ownership import BY_TRANSCRIPTS, Case, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import HEAD, INDEX, MEMORY, POINTER, Item, ProjectDirectory, State
+from ccmove.claude.state import HEAD, INDEX, MEMORY, POINTER, Item, State
 from ccmove.plan.documents import rewrite_others
 from ccmove.plan.model import LeftAlone, ProjectMove
 from ccmove.plan.place import Draft, Placer, arrange, mode_of, needed
@@ -25,23 +25,22 @@ from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.text import plural
 
-# -- what moves ----------------------------------------------------------------------------------
 
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Portion:
     """What of a directory goes to one place: the whole of it, or the shares of some paths."""
 
-    directory: ProjectDirectory
+    case: Case
     shares: list[ProjectMove]
-    whole: bool
-    along: tuple[str, ...] = ()  # other paths whose sessions it has
-    heir: str | None = None  # who has the rest, where that is a single path
     listed: index.Entries = field(default_factory=list)  # what it takes out of a shared index
 
     @property
+    def whole(self) -> bool:
+        return self.case.stays_together
+
+    @property
     def source(self) -> Path:
-        return self.directory.path
+        return self.case.directory.path
 
     @property
     def target(self) -> Path:
@@ -58,15 +57,10 @@ class Portion:
 
 def portions_of(case: Case) -> list[Portion]:
     """All of the directory where everybody goes to one place, else a part for each place."""
-    shares = [_share(case, path) for path in case.moving]
-    if shares and case.stays_together:
-        return [Portion(case.directory, shares, True, tuple(case.along))]
-    heirs = [*case.staying, *(share.new_path for share in shares if case.is_here(share.target))]
-    heir = heirs[0] if len(heirs) == 1 else None
     going: dict[str, list[ProjectMove]] = defaultdict(list)
-    for share in shares:
-        going[share.target].append(share)
-    return [Portion(case.directory, part, False, (), heir) for part in going.values()]
+    for path in case.moving:
+        going[case.evidence.fold(case.target(path))].append(_share(case, path))
+    return [Portion(case, shares) for shares in going.values()]
 
 
 def _share(case: Case, path: str) -> ProjectMove:
@@ -121,9 +115,6 @@ def reasons(case: Case) -> Iterator[str]:
     yield from (f"{name}: also the sessions of {p}, whose folder is gone" for p in case.along)
 
 
-# -- where it goes -------------------------------------------------------------------------------
-
-
 class Relocator:
     """Plans the way of all portions of one run."""
 
@@ -135,38 +126,31 @@ class Relocator:
         self.moves: list[ProjectMove] = []
         self.left_alone: list[LeftAlone] = []
         self.notes: list[str] = []
+        self.whole = [p for p in portions if p.whole and not p.stays]
+        self.parts = [p for p in portions if not p.whole and not p.stays]
         # The names of directories that change, and of single sessions that get another one.
-        moving = [portion for portion in portions if not portion.stays]
-        self.names = NameMap(
-            tuple((p.source.name, p.target.name) for p in moving if p.whole),
-            paths,
-            {
-                (p.source.name, session_of(entry)): p.target.name
-                for p in moving
-                if not p.whole
-                for entry in p.entries
-            },
-        )
+        names = tuple((p.source.name, p.target.name) for p in self.whole)
+        keys = [(p, (p.source.name, session_of(name))) for p in self.parts for name in p.entries]
+        self.names = NameMap(names, paths, {key: p.target.name for p, key in keys})
 
     def relocate(self, state: State) -> None:
         """Plan the way of each portion, and the new names in the files that name a directory."""
         for portion in self.portions:
             self._rewrite_index(portion)
         self._rewrite_aliases(state.alias_files())
-        pointers = [p.source / POINTER for p in self.portions if p.whole or p.stays]
-        rows = [(path, other.folders) for path in pointers]
-        self.left_alone += rewrite_others(self.placer, rows, self.paths, self.names)
-        whole = [portion for portion in self.portions if portion.whole and not portion.stays]
-        moves = [*((p.source, p.target) for p in whole), *self._downloads(state)]
+        together = [p for p in self.portions if p not in self.parts]
+        pointers = [(p.source / POINTER, other.folders) for p in together]
+        self.left_alone += rewrite_others(self.placer, pointers, self.paths, self.names)
+        moves = [*((p.source, p.target) for p in self.whole), *self._downloads(state)]
         arrange(moves, self.placer.bring, self.placer.park)
-        for portion in whole:
+        for portion in self.whole:
             is_renamed = self.tree.now(portion.target) == portion.source
             self._note(portion, "rename" if is_renamed else "merge")
         # What is split off comes last: it then finds every directory in its place.
         for portion in self.portions:
             if portion.stays:
                 self._note(portion, "same")
-            elif not portion.whole:
+            elif portion in self.parts:
                 self._split_off(portion)
 
     def _downloads(self, state: State) -> Iterator[tuple[Path, Path]]:
@@ -174,12 +158,11 @@ class Relocator:
         known = {old for old, _ in self.paths.moves}
         known |= {share.path for portion in self.portions for share in portion.shares}
         known |= {str(above) for path in known for above in PurePath(path).parents}
-        projects: set[str] = set()
+        moving = {path: new for path in known if (new := self.paths.map(path)) is not None}
+        projects = {name for path in moving for name in possible_names(path)}
         new_names: dict[str, str] = {}
-        for path in sorted(known):
-            if (new := self.paths.map(path)) is not None:
-                projects.update(possible_names(path))
-                new_names |= dict.fromkeys(names_of_downloads(path), names_of_downloads(new)[0])
+        for path, new in sorted(moving.items()):
+            new_names |= dict.fromkeys(names_of_downloads(path), names_of_downloads(new)[0])
         for name in filter(is_of_downloads, state.directory_names):
             place, new_name = state.layout.projects / name, new_names.get(name)
             if new_name is None and name.rpartition(".")[0] in projects:
@@ -203,10 +186,9 @@ class Relocator:
             self.placer.bring(source / name, target / name)
         self._copy(source / MEMORY, target / MEMORY)
         if portion.listed:
-            self._give_entries(portion)
+            made = index.made(portion.listed, portion.shares[0].new_path)
+            self.placer.add(made, source / INDEX, target / INDEX, 0o600)
         self._note(portion, "split")
-
-    # -- memory, which can't be told apart -----------------------------------------------
 
     def _copy(self, source: Path, target: Path) -> None:
         """The project that moves gets a copy of what both have; nothing is taken from the other."""
@@ -216,49 +198,29 @@ class Relocator:
             for name in sorted(os.listdir(source)):
                 self._copy(source / name, target / name)
         elif os.path.isfile(source) and not os.path.islink(source):
-            self._copy_file(source, target)
+            self.placer.add(needed(source).text, source, target, mode_of(source))
         elif os.path.lexists(source):
             self.left_alone.append(LeftAlone(str(source), "a link, not copied"))
 
-    def _copy_file(self, source: Path, target: Path) -> None:
-        """A MEMORY.md that is there gets the lines that it lacks; others must be the same."""
-        text, there = needed(source).text, self.placer.draft_at(target)
-        if not self.tree.has(target):
-            self.placer.make(target, text, mode_of(source))
-        elif there is not None and self.placer.is_joined(target):
-            there.text = other.appended(there.text, text)
-        elif there is None or there.text != text:
-            self._decide(there, text, source, target)
-
-    def _decide(self, there: Draft | None, text: str, source: Path, target: Path) -> None:
-        """What is to be copied differs from what is there: whatever loses is kept."""
-        if there is not None and self.placer.on_conflict == "keep-old":
-            there.text = text
-        elif self.placer.on_conflict != "keep-new":
-            self.placer.conflicts.append((source, target))
-
-    # -- aliases and index ------------------------------------------------------------------
-
     def _rewrite_aliases(self, files: Iterable[Path]) -> None:
         """Lines of any project's aliases that name a directory which gets another name."""
-        split = [(p.source, p.target) for p in self.portions if not (p.whole or p.stays)]
         for file in files:
             aliases = self.placer.draft(file)
             had = aliases.text.split("\n")
             aliases.text = other.aliases(aliases.text, self.names)
-            for source, target in split:
-                if str(source) in had:  # its sessions are in two places then: name both
-                    aliases.text = other.appended(aliases.text, f"{target}\n")
+            for portion in self.parts:
+                if str(portion.source) in had:  # its sessions are in two places then: name both
+                    aliases.text = other.appended(aliases.text, f"{portion.target}\n")
 
     def _rewrite_index(self, portion: Portion) -> None:
         """Plan the new paths in the index of a directory, and who gets which entries."""
         file = portion.source / INDEX
         if not is_there(file):
             return
-        draft = self.placer.draft(file, portion.directory.index_file)
+        draft = self.placer.draft(file, portion.case.directory.index_file)
         try:
             if portion.whole:
-                along = [(path, portion.shares[0].new_path) for path in portion.along]
+                along = [(path, portion.shares[0].new_path) for path in portion.case.along]
                 paths = PathMap((*self.paths.moves, *along), self.paths.kept)
                 draft.text = index.rewritten(draft.text, paths, self.names)
             elif portion.stays:
@@ -273,7 +235,7 @@ class Relocator:
     def _split_index(self, draft: Draft, portion: Portion) -> None:
         """Take the entries of the sessions that leave; the rest is the other project's."""
         wanted = {session_of(entry) for entry in portion.entries}
-        present = {session_of(item.name) for item in portion.directory.transcripts}
+        present = {session_of(item.name) for item in portion.case.directory.transcripts}
         olds = {share.path for share in portion.shares}
         wanted |= index.sessions_of(draft.text, olds) - present
         names = NameMap(((portion.source.name, portion.target.name),), self.paths)
@@ -283,20 +245,6 @@ class Relocator:
             if key in wanted
         ]
         draft.text = index.without(draft.text, wanted)
-        if portion.heir is not None:
-            draft.text = index.owned_by(draft.text, olds, portion.heir)
-
-    def _give_entries(self, portion: Portion) -> None:
-        """To the index that will be there, or to a new one."""
-        final = portion.target / INDEX
-        there = self.placer.draft_at(final)
-        made = index.made(portion.listed, portion.shares[0].new_path)
-        try:
-            if not self.tree.has(final):
-                self.placer.make(final, made, 0o600)
-            elif there is not None:
-                there.text = index.with_entries(there.text, portion.listed)
-            else:
-                self._decide(there, made, portion.source / INDEX, final)
-        except NotJsonError:
-            self._decide(there, made, portion.source / INDEX, final)
+        heirs = portion.case.remaining
+        if len(heirs) == 1:
+            draft.text = index.owned_by(draft.text, olds, heirs[0])

@@ -22,12 +22,9 @@ MOST_NOTED = 10_000  # names by which a directory is recognised
 
 @dataclass(slots=True)
 class Node:
-    """One name: where its content is on disk now, and the names below it that will differ.
+    """One name: where its content is on disk now, and the names below it that will differ."""
 
-    `now` is None for what is not on disk: nothing at all, or something that the run makes.
-    """
-
-    now: Path | None
+    now: Path | None  # None for what is not on disk: nothing at all, or what the run makes
     made: str = ""  # "directory" or "file"
     below: dict[str, Node] = field(default_factory=dict)
 
@@ -43,8 +40,6 @@ class Tree:
         self.operations: list[Rename | Mkdir | Rmdir] = []
         self._ignores_case = ignores_case
         self._root = Node(Path("/"))
-
-    # -- what will be there ------------------------------------------------------------
 
     def has(self, path: Path) -> bool:
         return self._find(path).is_there
@@ -77,21 +72,16 @@ class Tree:
                 origin.pop(operation.path, None)
         return {now: final for final, now in origin.items()}
 
-    # -- operations ----------------------------------------------------------------------
-
-    def rename(self, path: Path, target: Path) -> None:
+    def rename(self, path: Path, target: Path, holds: FolderHolds | None = None) -> None:
         """Plan a rename of what will be at `path` to a name that will be free."""
-        self._rename(path, target, self._holds(path))
-
-    def rename_folder(self, path: Path, target: Path, written: Iterable[Path] = ()) -> None:
-        """Plan a rename of a project folder, in which the run writes what is `written`."""
-        self._rename(path, target, folder_holds(self.now(path) or path, written))
-
-    def _rename(self, path: Path, target: Path, holds: Holds | FolderHolds) -> None:
+        self.operations.append(Rename(path, target, holds or self._holds(path)))
         node = self._find(path)
         self._put(path, Node(None))
         self._put(target, node)
-        self.operations.append(Rename(path, target, holds))
+
+    def rename_folder(self, path: Path, target: Path, written: Iterable[Path] = ()) -> None:
+        """Plan a rename of a project folder, in which the run writes what is `written`."""
+        self.rename(path, target, folder_holds(self.now(path) or path, written))
 
     def _holds(self, path: Path) -> Holds:
         """What will be at `path` by then, as far as it is needed to recognise it."""
@@ -124,8 +114,6 @@ class Tree:
     def add_file(self, path: Path) -> None:
         """A file that the run writes, which is an operation of its own."""
         self._put(path, Node(None, "file"))
-
-    # -- the tree --------------------------------------------------------------------------
 
     def _find(self, path: Path) -> Node:
         node = self._root
@@ -176,10 +164,7 @@ def folder_holds(folder: Path, written: Iterable[Path] = ()) -> FolderHolds:
 
 def _spelled(directory: Path, name: str) -> str:
     """`name` as the directory lists it, where the file system takes any case for the same."""
-    names = os.listdir(directory)
-    if name not in names:
-        for listed in names:
-            same = listed.lower() == name.lower()
-            if same and os.path.samestat(os.lstat(directory / listed), os.lstat(directory / name)):
-                return listed
-    return name
+    alike = [listed for listed in os.listdir(directory) if listed.lower() == name.lower()]
+    found = os.lstat(directory / name)
+    same = [other for other in alike if os.path.samestat(os.lstat(directory / other), found)]
+    return name if name in alike else next(iter(same), name)

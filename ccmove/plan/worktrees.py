@@ -45,16 +45,13 @@ def _text(path: Path) -> str:
 
 
 def repair(plan: Plan) -> Iterator[Hint]:
-    """Repair the worktrees of every folder that was renamed; what could not be, with its command.
-
-    The move is done by now, so that no failure here may say otherwise.
-    """
+    """Repair the worktrees of every folder that was renamed; for what can't be, the command."""
     paths = PathMap(tuple((str(old), str(new)) for old, new in plan.folders))
     inside = [move.new_path for move in plan.projects if paths.reversed().covers(move.new_path)]
     for folder in dict.fromkeys([*(new for _, new in paths.moves), *inside]):
         try:
             command = repair_command(Path(folder), paths)
-        except OSError:
+        except OSError:  # the move is done by now: no failure here may say otherwise
             command = _command(Path(folder))
         if command and git.ask(command[2], *command[3:], timeout=TIMEOUT) is None:
             yield run(*command, text="git's worktrees could not be repaired; run")
