@@ -153,7 +153,7 @@ def test_control_without_the_row_it_is_left_alone_and_counted(
     assert moved.exit == 0, moved
     assert file.read_text() == TEXT % old
     rows = {row["file"]: row["what"] for row in moved.json()["left_alone"]}
-    assert rows[str(state.config_dir)].startswith("1 other file in it")
+    assert rows[str(state.config_dir)].startswith("1 other file not checked")
 
 
 @pytest.mark.usefixtures("_registered")

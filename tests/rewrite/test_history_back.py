@@ -189,7 +189,7 @@ def test_a_change_behind_the_end_is_refused() -> None:
     data = b"".join(to_record(kept))
     end = len(after) - len(b"}\n")
     from_record(data, end)
-    with pytest.raises(ValueError, match="behind the end"):
+    with pytest.raises(ValueError, match="past the end"):
         from_record(data, end - 1)
 
 

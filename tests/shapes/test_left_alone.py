@@ -104,7 +104,7 @@ def test_what_is_kept_by_session_is_counted_in_one_line(
             written(root / name / f"s{number}" / "x.txt", f"{old.path}\n" if number else "no\n")
     rows = left(bench, old.path, new)
     assert set(rows) == {str(root), str(bench.state.projects)}
-    assert rows[str(root)]["what"].startswith("12 other files in it")
+    assert rows[str(root)]["what"].startswith("12 other files not checked")
     assert "nothing to do" in rows[str(root)]["what"]
     assert not rows[str(root)]["hint"]
 

@@ -59,7 +59,7 @@ def test_a_folder_on_another_file_system_is_refused(bench: Bench, old: ProjectHa
         if Path(other).stat().st_dev == bench.state.code.stat().st_dev:
             pytest.skip("there is only one file system to write to here")
         report = bench.refused("-m", old.path, Path(other) / "new")
-        assert "another file system" in report["error"]
+        assert "a different file system" in report["error"]
         assert os.listdir(other) == []
 
 

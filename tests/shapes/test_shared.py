@@ -93,7 +93,7 @@ def test_what_nobody_can_be_told_to_own_stays_and_is_named(bench: Bench, sharing
     new = str(bench.state.code / "new")
     expected = split(bench, two, directory_of(bench.state, new), new)
     moved = bench.cycle(expected, two.path, new)
-    named = {row["file"] for row in moved["left_alone"] if "nothing says whose" in row["what"]}
+    named = {row["file"] for row in moved["left_alone"] if "nothing shows whose" in row["what"]}
     assert named == {str(two.directory / f"{long_ago}.jsonl"), str(odd), str(lonely)}
 
 

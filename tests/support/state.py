@@ -253,7 +253,7 @@ class StateBuilder:
             ("user", text),
             ("assistant", [call]),
             ("user", [result]),
-            ("assistant", [{"type": "text", "text": "The menu is fixed."}]),
+            ("assistant", [{"type": "text", "text": "The menu is mended."}]),
         ]
         first: dict[str, Any] = {"type": "mode", "mode": "normal", "sessionId": session}
         return [first, *self._records(session, cwd, turns, sidechain=False)]
