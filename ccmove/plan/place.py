@@ -58,6 +58,7 @@ class Placer:
         self.tree = Tree(ignores_case=ignores_case(layout.projects))
         self.conflicts: list[tuple[Path, Path]] = []
         self.only_copies: list[Path] = []
+        self.losers: list[str] = []  # the same, in words
         self._drafts: dict[Path, Draft] = {}  # by where each document is now
         self._made: dict[Path, Draft] = {}  # by where each will be
         self._set_aside = count()
@@ -127,9 +128,12 @@ class Placer:
     def set_aside(self, path: Path, *, only_copy: bool = False) -> None:
         """Into the backup with it; the only copy of something is kept when others are pruned."""
         aside = self.layout.run / "aside" / str(next(self._set_aside))
-        self.tree.rename(path, aside)
         if only_copy:
             self.only_copies.append(aside)
+            where = f"this one is in the backup, as aside/{aside.name}"
+            loser = self.tree.now(path) or path
+            self.losers.append(f"{loser}: the other file of this name was kept; {where}")
+        self.tree.rename(path, aside)
 
     def park(self, path: Path) -> Path:
         """Out of the way for a while; where it is meanwhile."""

@@ -85,7 +85,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
             for case in cases
             for item in case.directory.transcripts
         ),
-        warnings=(*_warnings(prompts), *filter(None, [ledger.problem])),
+        warnings=(*_warnings(prompts), *placer.losers, *filter(None, [ledger.problem])),
         notes=(*(reason for case in cases for reason in reasons(case)), *relocator.notes),
     )
 

@@ -147,6 +147,8 @@ def test_what_loses_a_conflict_stays_in_the_backup(bench: Bench, choice: str) ->
     config["projects"][new.path]["lastSessionId"] = last
     expected.write(state.config_file, stringify(config, 2))
     moved = bench.ok("--on-conflict", choice, old.path, new.path)
+    loser = (old if choice == "keep-new" else new).directory / name
+    assert any(w.startswith(f"{loser}: the other file") for w in moved["warnings"])
     bench.expect(expected)
     backup = state.config_dir / "ccmove" / "backups" / moved["backup"] / "aside"
     lost = [p.read_bytes() for p in backup.iterdir() if p.is_file()]
