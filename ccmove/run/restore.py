@@ -9,7 +9,6 @@ overwritten, and what can't go back is named. The plan is a run like any other.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from ccmove.claude.reading import (
     Fingerprint,
     history_file,
     is_there,
+    open_history,
     open_regular,
     read_document,
     reader,
@@ -158,15 +158,9 @@ def check_saved_files(directory: Path, manifest: Manifest) -> None:
 def _own_paths(layout: Layout, manifest: Manifest) -> tuple[str, ...]:
     """What is known by now at the places to which this undoing brings things back."""
     paths = manifest.paths.reversed()
-    fd = open_regular(history_file(layout))
-    prompts: Iterable[str] = ()
-    if fd is not None:
-        try:
-            olds = PathMap(tuple((old, old) for _, old in paths.moves))
-            found = history.scan(reader(fd), os.fstat(fd).st_size, olds)
-            prompts = [path for path, _ in found.counts]
-        finally:
-            os.close(fd)
+    olds = PathMap(tuple((old, old) for _, old in paths.moves))
+    with open_history(layout) as (read, seen):
+        prompts = [path for path, _ in history.scan(read, seen.size, olds).counts]
     state = State(layout)
     try:
         return own_paths(state, paths, (*prompts, *state.config_paths))
