@@ -12,8 +12,6 @@ Whatever is in the way is a `CcmoveError` with `message`, `hints` and `exit_code
 when a decision or another process is in the way, `NothingKnownError` when there is nothing to do.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from typing import Any

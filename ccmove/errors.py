@@ -1,7 +1,5 @@
 """Every way to end badly, with its exit code and JSON status; what to type next is data."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

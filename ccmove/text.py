@@ -1,7 +1,5 @@
 """Words for people: names from disk made printable, sizes, plurals, and commands for a shell."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 

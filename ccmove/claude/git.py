@@ -3,8 +3,6 @@
 No git, no answer in time, or a folder that git does not trust: no identity.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -28,7 +26,7 @@ class Identity:
     remotes: frozenset[str] = frozenset()  # owner/name in lower case: hosts do not tell case apart
     roots: frozenset[str] = frozenset()  # the first commits of its history
 
-    def is_another(self, other: Identity) -> bool:
+    def is_another(self, other: "Identity") -> bool:
         """Whether both are known and are not the same; remotes say more than commits."""
         if self.remotes and other.remotes:
             return not self.remotes & other.remotes

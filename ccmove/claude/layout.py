@@ -1,7 +1,5 @@
 """Where Claude Code keeps what, for one config directory."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping
@@ -20,7 +18,7 @@ class _Place:
     def __init__(self, *parts: str) -> None:
         self._parts = parts
 
-    def __get__(self, layout: Layout, _: object) -> Path:
+    def __get__(self, layout: "Layout", _: object) -> Path:
         return layout.config_dir.joinpath(*self._parts)
 
 

@@ -1,7 +1,5 @@
 """Is Claude Code running there? Told from `$C/sessions/<pid>.json` and from the process table."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Path -> the name of its directory under `projects`, exactly as Claude Code computes it."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

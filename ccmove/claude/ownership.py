@@ -9,8 +9,6 @@ some other place (it was moved here) belongs to the directory it is in.
 The planner asks about the paths of a move; `list`, `doctor` and `verify` ask about everybody.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections import defaultdict
@@ -39,7 +37,7 @@ class Ledger:
 
 def cases_of_moves(
     state: State, paths: PathMap, prompts: Iterable[str], ledger: Ledger
-) -> list[Case]:
+) -> list["Case"]:
     """Every directory that may concern the moves; `prompts` are paths that the history names."""
     listed = [(path, "the prompt history") for path in prompts if paths.covers(path)]
     listed += [(path, "the config file") for path in state.config_paths]

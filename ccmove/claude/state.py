@@ -4,8 +4,6 @@ Files are opened without following links, so that a link planted in the state le
 whoever meets one is refused. Each part is read when it is first asked for, and only once.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json
@@ -71,9 +69,6 @@ def _string(line: bytes, key: str) -> str | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, str) else None
-
-
-# -- project directories ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +164,6 @@ class Lists:
         except (CcmoveError, NotJsonError, OSError) as error:
             what = describe(error) if isinstance(error, OSError) else str(error)
             self.problems.append(Problem(str(file), what))
-
-
-# -- the look ------------------------------------------------------------------------------
 
 
 class State:
@@ -275,9 +267,6 @@ class State:
                 for folder in set(_absolute_paths(folders)):
                     lists.add(folder, "jobs")
         return lists
-
-
-# -- values of JSON ------------------------------------------------------------------------
 
 
 def get(record: object, key: str) -> Any:

@@ -1,7 +1,5 @@
 """`ccmove backups`: what can be undone, and removing what nobody needs any more."""
 
-from __future__ import annotations
-
 import re
 
 import click

@@ -1,7 +1,5 @@
 """One call of ccmove, from what was typed to one result and its exit code; errors end here."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """`ccmove demo`: the real commands on sample data, in a temporary home that is always removed."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

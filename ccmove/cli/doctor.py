@@ -1,7 +1,5 @@
 """`ccmove doctor`: what is wrong; with `--fix`, every move that is chosen made in one run."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import replace

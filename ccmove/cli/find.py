@@ -1,7 +1,5 @@
 """`ccmove PATH`: one path is enough. The other one is found by evidence, and asked about once."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

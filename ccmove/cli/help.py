@@ -1,7 +1,5 @@
 """What the help and the manual page say beside the options: words only."""
 
-from __future__ import annotations
-
 Rows = tuple[tuple[str, str], ...]
 
 SCREEN = """\

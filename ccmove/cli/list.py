@@ -1,7 +1,5 @@
 """`ccmove list`: every project that Claude Code knows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

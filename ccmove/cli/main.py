@@ -1,7 +1,5 @@
 """The command line: click finds the command in what was typed, the boundary does it."""
 
-from __future__ import annotations
-
 import os
 import sys
 

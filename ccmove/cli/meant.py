@@ -1,7 +1,5 @@
 """What was probably meant by words that are neither a command nor OLD and NEW."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import re

@@ -1,7 +1,5 @@
 """`ccmove OLD NEW`: look, plan, and do it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How a command is declared and explained, and the options that several commands have."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """`ccmove recover`: roll back a run that was interrupted."""
 
-from __future__ import annotations
-
 import click
 
 from ccmove.claude.layout import Layout

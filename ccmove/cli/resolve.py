@@ -1,7 +1,5 @@
 """OLD and NEW as typed -> the paths that the client would have written, and may they be moved?"""
 
-from __future__ import annotations
-
 import datetime
 import difflib
 import os
@@ -60,9 +58,6 @@ def resolve_pair(old: str, new: str, where: str = "") -> Pair:
     if real == real_new and typed != typed_new:  # OLD was left behind as a link to NEW
         real = os.path.join(os.path.realpath(os.path.dirname(typed)), os.path.basename(typed))
     return Pair(real, real_new, typed, where)
-
-
-# -- may they be moved -----------------------------------------------------------------
 
 
 def check_pairs(pairs: list[Pair], *, move_folder: bool, skip: bool) -> None:
@@ -187,9 +182,6 @@ def _same_folder(pair: Pair) -> bool:
         return False
 
 
-# -- is anybody there ------------------------------------------------------------------
-
-
 def refuse_live(
     layout: Layout, folders: list[str], *, allow: bool = False, dry_run: bool = False
 ) -> list[Hint]:
@@ -218,9 +210,6 @@ def _who_runs(session: LiveSession) -> str:
         f"Claude Code was started in {where} in another container or on another machine; whether "
         f"it is still running can't be checked from here, last sign of it: {written:%F %H:%M} UTC"
     )
-
-
-# -- is anything known -----------------------------------------------------------------
 
 
 def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:

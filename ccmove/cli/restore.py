@@ -1,7 +1,5 @@
 """`ccmove restore`: undo a move, or the undoing of one."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import replace

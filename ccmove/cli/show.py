@@ -1,7 +1,5 @@
 """`ccmove show`: the full report of a past run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import click

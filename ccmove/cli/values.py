@@ -4,8 +4,6 @@ click does the asking and answering, and has the scripts. Its script for bash ta
 blanks and expands stars, so that bash gets one of our own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

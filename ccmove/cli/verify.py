@@ -1,7 +1,5 @@
 """`ccmove verify`: is what is kept for a project, or for all, consistent?"""
 
-from __future__ import annotations
-
 import os
 
 import click

@@ -1,7 +1,5 @@
 """Past runs: the rows of `ccmove backups`, and what `ccmove show` tells again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 

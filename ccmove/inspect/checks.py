@@ -4,8 +4,6 @@ Reads only. For the damage that other tools left in the project directories the 
 shell's own, and none of them overwrites or removes anything but empty directories.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

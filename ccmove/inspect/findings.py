@@ -1,7 +1,5 @@
 """What can be wrong, what each kind of it means, and what is known about where it can be fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum

@@ -8,8 +8,6 @@ that had a life of its own while the project was in use, or was cloned afterward
 That a folder's own reflog goes on through the time when the project was in use is proof enough.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import difflib

@@ -3,8 +3,6 @@
 Nothing is written, and no file gets another date. What can't be read is listed as a problem.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

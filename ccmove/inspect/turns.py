@@ -1,7 +1,5 @@
 """What of a conversation a transcript holds: how much, from when to when, and what two share."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import takewhile

@@ -4,8 +4,6 @@ To teach ccmove a new file: a function in `rewrite/other.py` that makes its new 
 PLACES that says where the file is. Saving, staging, verifying, undoing and rolling back follow.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What else names the old path and stays as it is: where, why, and what to do about it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Who is at NEW already: the same project, which is a merge, another one, or a living twin."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from itertools import count

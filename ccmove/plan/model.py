@@ -5,8 +5,6 @@ directories and files are renamed, made and removed; files that are made come la
 prints the list, a run does it, and a manifest is the same list with what recognises each.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Annotated

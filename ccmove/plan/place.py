@@ -6,8 +6,6 @@ happens by renaming: a directory that was emptied is set aside as well, so that 
 as the very same one.
 """
 
-from __future__ import annotations
-
 import filecmp
 import os
 import stat

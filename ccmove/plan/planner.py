@@ -1,7 +1,5 @@
 """From a read-only look at the state to a frozen plan. This is also the whole of a dry run."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ that is shared only what is the moving project's goes; memory, which can't be to
 copied.
 """
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

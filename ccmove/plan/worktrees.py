@@ -4,8 +4,6 @@ A repository has the place of each worktree in `.git/worktrees/<name>/gitdir`, a
 that of its repository in its file `.git`. `git worktree repair` fixes both.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is said by `ccmove list`, `backups`, `doctor` and `verify`."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter
@@ -34,9 +32,6 @@ def _record(status: str, layout: Layout, **values: Any) -> dict[str, Any]:
 
 def _values(thing: object, *names: str) -> dict[str, Any]:
     return {name: getattr(thing, name) for name in names}
-
-
-# -- list ----------------------------------------------------------------------------------------
 
 
 def show_list(listing: Listing, printer: Printer) -> None:
@@ -138,9 +133,6 @@ def _iso(moment: int | None) -> str | None:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // NS))
 
 
-# -- backups -------------------------------------------------------------------------------------
-
-
 def show_backups(rows: list[Row], printer: Printer) -> None:
     """Every backup, newest first; last, how many there are and how to undo one."""
     lines: list[Line] = []
@@ -184,9 +176,6 @@ def show_pruning(pruning: Pruning, printer: Printer) -> None:
         "backups": [_backup(row) for row, why in pruning.rows if why or pruning.dry_run],
     }
     printer.answer(lines, record)
-
-
-# -- doctor --------------------------------------------------------------------------------------
 
 
 def show_examination(examination: Examination, printer: Printer) -> None:
@@ -275,9 +264,6 @@ def _finding(finding: Finding, printer: Printer) -> dict[str, Any]:
     }
 
 
-# -- doctor --fix ----------------------------------------------------------------------------------
-
-
 def show_repair(repair: Repair, printer: Printer) -> None:
     """What was fixed and what is left; last, how to undo it."""
     done, recovered = repair.result, repair.recovered
@@ -301,9 +287,6 @@ def show_repair(repair: Repair, printer: Printer) -> None:
         warnings=list(repair.notes),
     )
     printer.answer(lines, record)
-
-
-# -- verify ----------------------------------------------------------------------------------------
 
 
 def show_verification(checked: Verification, printer: Printer) -> None:

@@ -1,7 +1,5 @@
 """What is said about a move, a restore and a recovery. The last line counts most."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter, defaultdict

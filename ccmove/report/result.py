@@ -1,7 +1,5 @@
 """What a command found or did, as frozen data; one shape for people and for `--json`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

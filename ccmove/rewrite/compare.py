@@ -3,8 +3,6 @@
 Objects and lists are compared side by side, so that a renamed key is one difference.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

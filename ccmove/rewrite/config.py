@@ -1,7 +1,5 @@
 """The config file (`~/.claude.json`): what a move changes in it, and what it leaves alone."""
 
-from __future__ import annotations
-
 from ccmove.rewrite.jsonspan import Node, loads, parse, show, strings
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import (
@@ -30,9 +28,6 @@ def rewritten(text: str, paths: PathMap) -> str:
     splices = _project_splices(members[PROJECTS], paths) if PROJECTS in members else []
     splices += repo_splices(members[REPOS], paths.map) if REPOS in members else []
     return apply(text, splices)
-
-
-# -- projects --------------------------------------------------------------------------------------
 
 
 def _project_splices(projects: Node, paths: PathMap) -> list[Splice]:
@@ -95,9 +90,6 @@ def _named(node: Node) -> dict[str, str]:
     return {name: item.raw for name, item in node.members().items()}
 
 
-# -- githubRepoPaths -------------------------------------------------------------------------------
-
-
 def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
     """Paths of repositories; one that its list has already is not listed twice."""
     splices = place_splices(repos, {"*": mapper})
@@ -112,9 +104,6 @@ def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
                 have.add(new)
                 splices.append(set_string(item, new))
     return splices
-
-
-# -- what is left alone ----------------------------------------------------------------------------
 
 
 def mentions(after: str, paths: PathMap) -> list[tuple[str, str]]:

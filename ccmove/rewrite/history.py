@@ -6,8 +6,6 @@ ends at `\\n` only; one that is not a JSON object in valid UTF-8 stays as it is.
 `project` keys the last counts, as the client reads it; the others stay.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -89,7 +87,7 @@ class Scan:
         for start, number, line in self.ROW.iter_unpack(self.rows):
             yield start, swaps[number], line
 
-    def extend(self, rest: Scan) -> None:
+    def extend(self, rest: "Scan") -> None:
         """Go on with what was found from here on."""
         for row in rest:
             self.add(*row)
@@ -107,9 +105,6 @@ def decoded(raw: bytes) -> str:
     """The path that a JSON string spells."""
     path: str = json.loads(raw.decode())
     return path
-
-
-# -- finding what moves ----------------------------------------------------------------------------
 
 
 def scan(
@@ -235,9 +230,6 @@ def _is_surely_json(text: str) -> bool:
         return False
 
 
-# -- writing it ------------------------------------------------------------------------------------
-
-
 def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
     """The bytes of `start`..`found.size` with the new values, block by block."""
     rows = iter(found)
@@ -251,8 +243,6 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
             at, swap, _ = next(rows, (found.size, None, b""))
         yield b"".join((*pieces, block[done:])) if pieces else block
 
-
-# -- counting --------------------------------------------------------------------------------------
 
 LATEST = 1e14  # milliseconds; no real moment is beyond
 # Text without escapes that need a second look; possessive, so that a failure is quick.

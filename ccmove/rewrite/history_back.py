@@ -3,8 +3,6 @@
 Kept is the scan: a line of JSON with the swaps, and the rows after it as they are.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """sessions-index.json: which paths change in a move, and its entries, each known by its session."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
@@ -31,9 +29,6 @@ def key_of(entry: Node) -> str:
     return entry.raw if session is None else session
 
 
-# -- paths -----------------------------------------------------------------------------------------
-
-
 def rewritten(text: str, paths: PathMap, names: NameMap) -> str:
     """The index with `originalPath`, `projectPath` and the paths of its entries moved."""
     moving = (*OWNERS, "entries/[]/projectPath")
@@ -53,9 +48,6 @@ def sessions_of(text: str, paths: set[str]) -> set[str]:
 def owned_by(text: str, gone: set[str], owner: str) -> str:
     """The index as the owner's where it says that it is of a path that left."""
     return at_places(text, dict.fromkeys(OWNERS, dict.fromkeys(gone, owner).get))
-
-
-# -- entries ---------------------------------------------------------------------------------------
 
 
 def entries(text: str) -> Entries:

@@ -96,9 +96,6 @@ class Node:
         return self.raw == other.raw or self.canonical == other.canonical
 
 
-# -- reading ---------------------------------------------------------------------------------------
-
-
 def parse(text: str) -> Node:
     """The one value that `text` is; NotJsonError when it is none."""
     try:
@@ -221,9 +218,6 @@ def _no_constant(name: str) -> None:
 
 _decoder = json.JSONDecoder(parse_int=Spelled, parse_float=Spelled, parse_constant=_no_constant)
 _scan = _decoder.scan_once  # type: ignore[attr-defined]  # not in typeshed
-
-
-# -- writing ---------------------------------------------------------------------------------------
 
 
 def show(pointer: Pointer) -> str:

@@ -1,7 +1,5 @@
 """The other documents that know a project's path: which of their strings follow a move."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 
@@ -55,9 +53,6 @@ def desktop(text: str, paths: PathMap, _: NameMap) -> str:
     return at_places(text, {"cwd": paths.map, "originCwd": paths.map})
 
 
-# -- files of the project itself -------------------------------------------------------------------
-
-
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules such as `Read(//old/**)`."""
     mapper = partial(map_inside, paths=paths)
@@ -108,9 +103,6 @@ def _moved_word(word: str, paths: PathMap) -> str:
     new = paths.map(word.strip(quoted))
     again = f"{quoted}{new}{quoted}"
     return again if new is not None and _WORD.fullmatch(again) else word
-
-
-# -- plain lines -----------------------------------------------------------------------------------
 
 
 def aliases(text: str, names: NameMap) -> str:

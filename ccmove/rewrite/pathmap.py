@@ -118,9 +118,6 @@ def _spelled(path: str, home: str, sign: str) -> str:
     return path if tail is None else sign + tail
 
 
-# -- paths inside a longer text --------------------------------------------------------------------
-
-
 def is_named_in(text: str, path: str) -> bool:
     """Whether `path` stands in `text` as a whole path, not as a part of another one."""
     return _needle(path) in text and _whole_path(path).search(text) is not None
@@ -135,9 +132,6 @@ _ENDS = r"(?![\w+@~-]|\.[\w-])"
 @lru_cache
 def _whole_path(path: str) -> re.Pattern[str]:
     return re.compile(_BEGINS + (_windows_pattern if is_windows(path) else re.escape)(path) + _ENDS)
-
-
-# -- Windows: the drive letter's case and the separators vary --------------------------------------
 
 
 def _windows_key(path: str) -> str:
@@ -169,9 +163,6 @@ def _join(path: str, old: str, new: str) -> str:
     elif "/" not in path:
         new = new.replace("/", "\\")
     return (path[:1] + new[1:] if new[:1].upper() == path[:1].upper() else new) + tail
-
-
-# -- directories of the state ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

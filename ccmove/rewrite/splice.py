@@ -4,8 +4,6 @@ Everything between the splices stays byte for byte. A string changes when it *is
 knows; of repeated keys the last counts, as the client reads it, and the others stay.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -66,9 +64,6 @@ def apply_inside(node: Node, splices: Iterable[Splice]) -> str:
     return apply(node.raw, [Splice(s.start - start, s.end - start, s.text) for s in splices])
 
 
-# -- making them -----------------------------------------------------------------------------------
-
-
 def set_raw(node: Node, raw: str) -> Splice:
     """The JSON text `raw` in the place of a value or key."""
     return Splice(node.start, node.end, raw)
@@ -116,9 +111,6 @@ def changed(parent: Node, texts: Mapping[int, str | None], added: Iterable[tuple
     splices = [set_raw(parent.items[n], raw) for n, raw in texts.items() if raw is not None]
     splices += remove_items(parent, [n for n, raw in texts.items() if raw is None])
     return apply_inside(parent, [*splices, *add_items(parent, added)])
-
-
-# -- strings ---------------------------------------------------------------------------------------
 
 
 def moved(node: Node, mapper: Mapper) -> str | None:

@@ -9,8 +9,6 @@ As in any such merge the base is what both sides began with, here `after`; ours 
 theirs is `now`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -66,8 +64,6 @@ class _Taking:
     def lose(self, *at: str | int) -> None:
         """This stays, and is named."""
         self.lost.append(show(at))
-
-    # -- values ------------------------------------------------------------------------------------
 
     def merged(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
         """The text of `theirs` without what the run did to this value."""
@@ -131,8 +127,6 @@ class _Taking:
         missing = [(key, had[key].raw) for key in had if key not in left and key not in keys]
         return make.changed(theirs, texts, missing)
 
-    # -- objects -----------------------------------------------------------------------------------
-
     def _object(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
         """Member by member, each by the name that it had before the run."""
         left, had, have = members = base.members(), ours.members(), theirs.members()
@@ -183,8 +177,6 @@ class _Taking:
         self.lose(*at)
         return config.united(theirs.raw, raw) if theirs.kind == "{" else theirs.raw
 
-    # -- members that the run renamed --------------------------------------------------------------
-
     def _links(self, had: Members, left: Members) -> dict[str, str]:
         """Names that the run changed: old -> new; where several became one there is no way back."""
         targets = {name: self.renamed(name) for name in had}
@@ -221,8 +213,6 @@ class _Taking:
         if at == (config.PROJECTS,):
             self.undone.update(names.values())
         return names, texts
-
-    # -- what came since ---------------------------------------------------------------------------
 
     def came(self, string: str) -> bool:
         """Whether a string came since the run."""

@@ -6,8 +6,6 @@ rolled back and was set aside: never pruned. `ledger.json` keeps of pruned backu
 of whose sessions are.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -57,9 +55,6 @@ def new_id(layout: Layout) -> str:
 def _stamp(seconds: float) -> str:
     """The moment as IDs have it, so that they sort by it."""
     return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(max(0, seconds)))
-
-
-# -- manifests -------------------------------------------------------------------------------------
 
 
 def write_manifest(manifest: Manifest, layout: Layout) -> None:
@@ -140,9 +135,6 @@ def _standing(manifests: Iterable[Manifest]) -> dict[str, bool]:
     return standing
 
 
-# -- whose sessions are ----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Moved:
     """What a run brought where. Names and paths in it are compared, and never opened."""
@@ -203,9 +195,6 @@ def _of_use(layout: Layout, moves: Iterable[ProjectMove]) -> Iterator[ProjectMov
             yield replace(move, entries=tuple(e for e in move.entries if is_there(target / e)))
 
 
-# -- saved files -----------------------------------------------------------------------------------
-
-
 def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
     """The text of a document `before` or `after` a run; RefusedError when it is not that."""
     content = wrote.before if which == "before" else wrote.after
@@ -234,9 +223,6 @@ def _saved(path: Path, expected: str) -> bytes:
         what = f"{path} was changed since it was saved, so this backup can't be restored"
         raise RefusedError(what, look_at(path))
     return document.data
-
-
-# -- pruning ---------------------------------------------------------------------------------------
 
 
 def prune(

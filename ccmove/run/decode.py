@@ -4,8 +4,6 @@ What a run wrote may come from another machine, or from someone with bad intent.
 all that can be said of a value alone: `Annotated[str, is_name]` has a function that it satisfies.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import types
 import typing

@@ -16,8 +16,6 @@ Limits: a file system that lies about fsync can't be helped. Where a directory c
 (some network file systems say EINVAL), the change itself is still atomic.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno
@@ -45,11 +43,8 @@ class Attributes:
     mtime_ns: int | None = None
 
     @classmethod
-    def of(cls, found: os.stat_result, mtime_ns: int | None = None) -> Attributes:
+    def of(cls, found: os.stat_result, mtime_ns: int | None = None) -> "Attributes":
         return cls(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, mtime_ns)
-
-
-# -- flushing --------------------------------------------------------------------------------------
 
 
 def flush(path: Path) -> None:
@@ -68,9 +63,6 @@ def _flush(fd: int) -> None:
 
 def fsync(fd: int) -> None:
     os.fsync(fd)
-
-
-# -- files -----------------------------------------------------------------------------------------
 
 
 def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None = None) -> None:
@@ -153,9 +145,6 @@ def remove_file(path: Path, *, flushed: bool = True, may_be_gone: bool = True) -
             _flush(parent)
 
 
-# -- names -----------------------------------------------------------------------------------------
-
-
 def rename_new(source: Path, target: Path, *, flushed: bool = True) -> None:
     """Rename to a name that must be free: FileExistsError when it is not."""
     with directory(source.parent) as old_parent, directory(target.parent) as new_parent:
@@ -211,9 +200,6 @@ def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
     return call
 
 
-# -- directories -----------------------------------------------------------------------------------
-
-
 def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> None:
     """Make a directory with exactly this mode, whatever the umask."""
     with directory(path.parent) as parent:
@@ -261,9 +247,6 @@ def remove_backup(path: Path) -> None:
                 else:
                     shutil.rmtree(path.name, dir_fd=parent)
         _flush(parent)
-
-
-# -- locks -----------------------------------------------------------------------------------------
 
 
 def open_lock(path: Path) -> int:

@@ -7,8 +7,6 @@ completion. So a run is unfinished as long as either of the two is there, and ca
 from each of them alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
@@ -67,9 +65,6 @@ def staged_path(layout: Layout, identifier: str, number: int, path: Path, is_mad
 
 def staged_file(layout: Layout, identifier: str, wrote: Wrote | WroteHistory) -> Path:
     return staged_path(layout, identifier, wrote.number, wrote.path, wrote.before is None)
-
-
-# -- on disk ---------------------------------------------------------------------------------------
 
 
 def write_journal(journal: Journal, layout: Layout) -> None:
@@ -143,9 +138,6 @@ def _journal(record: dict[str, object], layout: Layout, is_manifest: bool) -> Jo
     if (same.id, same.staged) != (identifier, staged):
         raise ValueError("its manifest is that of another run")
     return same
-
-
-# -- what an unfinished run leaves -----------------------------------------------------------------
 
 
 def sweep_up(layout: Layout, journal: Journal) -> None:

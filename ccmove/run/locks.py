@@ -7,8 +7,6 @@ same, also where times have no nanoseconds, since ours is refreshed before it ge
 this is flushed to disk: after a power cut nobody holds a lock, and one that is left is stale.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading
@@ -67,7 +65,7 @@ class ClientLocks:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._keep_fresh, daemon=True)
 
-    def __enter__(self) -> ClientLocks:
+    def __enter__(self) -> "ClientLocks":
         self._thread.start()
         try:
             for path in self.paths:

@@ -5,8 +5,6 @@ order: version, checksum, the type of every value and every path in it are check
 is done with it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -108,9 +106,6 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-# -- paths as they are written down ----------------------------------------------------------------
-
-
 class Spelling:
     """Paths as manifests and journals have them, so that they hold when the home is elsewhere.
 
@@ -145,8 +140,6 @@ class Spelling:
             raise ValueError(f"{text!r} is not a path")
         return Path(text)
 
-
-# -- what a run may touch --------------------------------------------------------------------------
 
 # By the spelling of a path. What is parked or set aside is in this run or in an earlier backup.
 _KEPT = rf"(?:\$RUN|\$C/ccmove/backups/{ID_PATTERN.pattern})/(?:aside|parked)/.+"
@@ -229,9 +222,6 @@ class Policy:
 def _require(fits: bool, what: object, why: str) -> None:
     if not fits:
         raise ValueError(f"{str(what)!r} {why}")
-
-
-# -- reading and writing ---------------------------------------------------------------------------
 
 
 def to_json(manifest: Manifest, layout: Layout, run: Path) -> dict[str, Any]:

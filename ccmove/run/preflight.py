@@ -1,7 +1,5 @@
 """Refuse what is bound to fail, while nothing has been touched; a preview does the same."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator
@@ -40,9 +38,6 @@ def refuse_foreign_state(layout: Layout) -> None:
             )
 
 
-# -- links -----------------------------------------------------------------------------------------
-
-
 def refuse_links_of_ours(layout: Layout) -> None:
     """What is ours is never a link: someone else made it."""
     names = ("", "lock", "backups", "run", "unfinished", "journal.json", "journal.json.new")
@@ -77,9 +72,6 @@ def _directories(layout: Layout, touched: list[Path]) -> Iterator[Path]:
             yield from reversed(above[: above.index(layout.config_dir)])
     # Deeper down a link may be moved as what it is.
     yield from (path for path in touched if path.parent == layout.projects)
-
-
-# -- files and room --------------------------------------------------------------------------------
 
 
 def _refuse_foreign_file(path: Path) -> None:
@@ -129,9 +121,6 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
         if what is not None:
             free_space = run("df", "-h", directory, text="what is free")
             raise RefusedError(what, free_space, again("free some space, then try again"))
-
-
-# -- file systems ----------------------------------------------------------------------------------
 
 
 def _refuse_two_file_systems(plan: Plan) -> None:

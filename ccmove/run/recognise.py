@@ -1,7 +1,5 @@
 """Is this what a run noted? By names, sizes and dates, not by inode numbers."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

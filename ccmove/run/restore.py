@@ -6,8 +6,6 @@ back, what was made is set aside, and each document loses the run's change. Noth
 overwritten, and what can't go back is named. The plan is a run like any other.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -206,8 +204,6 @@ class Undoing:
         is_whole = self.tree.now(projects / move.source) == projects / move.target
         return "merge" if move.kind == "rename" and not is_whole else move.kind
 
-    # -- names -----------------------------------------------------------------------------
-
     def _now(self, path: Path) -> Path:
         """What the run had parked for a while is parked by this one in its own place."""
         parked = self.directory / "parked"
@@ -290,8 +286,6 @@ class Undoing:
                 run("ccmove", "restore", self.manifest.id, text="move them away, then"),
                 details=[f"{new}  is in the way of  {old}" for old, new in self.placer.conflicts],
             )
-
-    # -- contents ----------------------------------------------------------------------------
 
     def _take_out(self, wrote: Wrote) -> None:
         """The document as it is now without the run's change; one that the run made goes into the

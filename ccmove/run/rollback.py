@@ -11,8 +11,6 @@ is there, not in inode numbers, which change with a copied home and are soon use
 Nothing is deleted but what we made. What can't be rolled back is kept, and blocks: exit 5.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
@@ -178,8 +176,6 @@ class Rollback:
             case Wrote():
                 self._put_back(operation)
 
-    # -- names -----------------------------------------------------------------------------
-
     def _is_done(self, path: Path, target: Path, noted: Holds) -> bool:
         """Of a rename whose target is there. In our own directories nobody else makes anything."""
         if target.is_relative_to(self.layout.own):
@@ -244,8 +240,6 @@ class Rollback:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
             self.stayed.append(f"{path} has something new in it, so it stays")
-
-    # -- contents ----------------------------------------------------------------------------
 
     def _remove_made(self, wrote: Wrote) -> None:
         """A file that we made goes while it still holds exactly what we wrote."""

@@ -1,7 +1,5 @@
 """A run that is asked to stop rolls everything back first."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import threading

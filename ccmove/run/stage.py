@@ -4,8 +4,6 @@ The history is written by streaming: any size, in little memory. Its bulk is sta
 client's lock is taken; what the client appends meanwhile is carried over under the lock.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -4,8 +4,6 @@ A document that is as the run left it gets its original bytes. In any other only
 change is taken out, by the three-way rules of `rewrite.threeway`; what came later stays.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

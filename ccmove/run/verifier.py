@@ -6,8 +6,6 @@ planned, and with `full` every change of a JSON document, is looked at with deep
 value.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +32,7 @@ class Trace:
     sha256: str | None = None
 
     @classmethod
-    def of(cls, path: str, full: bool) -> Trace:
+    def of(cls, path: str, full: bool) -> "Trace":
         found = os.lstat(path)
         hashed = sha256_of(Path(path)) if full and stat.S_ISREG(found.st_mode) else None
         return cls(found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, hashed)
@@ -117,9 +115,6 @@ def _check_traces(plan: Plan, traces: Traces, full: bool, tick: Tick | None) -> 
                 tick(after.size)
             if after != trace:
                 yield f"{top + name} is not the file it was: {trace} became {after}"
-
-
-# -- contents --------------------------------------------------------------------------------------
 
 
 def check_write(write: Write, path: Path, *, full: bool = False) -> list[str]:
