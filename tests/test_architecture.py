@@ -124,14 +124,6 @@ def test_each_package_says_what_it_is_for_in_one_line() -> None:
         assert ast.get_docstring(TREES[name_of(path)])
 
 
-@each_module
-def test_named_tuples_find_their_fields(name: str) -> None:
-    """Python 3.14 keeps annotations elsewhere, unless they are left unevaluated."""
-    text = (PACKAGE / name).read_text(encoding="utf-8")
-    if "(NamedTuple" in text:
-        assert "from __future__ import annotations\n" in text
-
-
 # -- the disk --------------------------------------------------------------------------------------
 
 
