@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -14,7 +15,7 @@ from ccmove.errors import CcmoveError, LinkError
 from ccmove.rewrite.pathmap import client_spelling, tail_below
 
 LARGEST_RECORD = 1 << 20
-HAS_PROC = os.path.exists("/proc/self/stat")
+HAS_PROC = os.name != "nt" and os.path.exists("/proc/self/stat")
 if not HAS_PROC:
     import psutil
 # What a look at a process raises that ended meanwhile, or is another user's.
@@ -97,11 +98,31 @@ def _is_alive(record: dict[str, object]) -> bool:
     if type(pid) is not int or pid <= 0:
         return False
     if not HAS_PROC:
-        return psutil.pid_exists(pid)
+        return _is_alive_since(pid, noted_start(str(record.get("procStart"))))
     fields = _stat_fields(pid)
     if not fields or fields[0] in "ZX":  # a zombie has ended
         return False
     return record.get("procStart") in (None, "", fields[19])
+
+
+def _is_alive_since(pid: int, noted: float | None) -> bool:
+    try:
+        started = psutil.Process(pid).create_time()
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.Error:  # it runs, but is another user's
+        return True
+    return noted is None or abs(started - noted) < 2
+
+
+def noted_start(text: str) -> float | None:
+    """`procStart` of a client on Windows (100 ns from 1601) or macOS (`ps -o lstart`, UTC)."""
+    with contextlib.suppress(ValueError):
+        if not text.isdigit():
+            return datetime.strptime(text, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp()
+        if int(text) < 3 * 10**17:  # more is counted from the year 1, as some versions do
+            return int(text) / 10**7 - 11_644_473_600
+    return None
 
 
 def _claude_processes() -> Iterator[LiveSession]:
@@ -125,9 +146,9 @@ def _is_claude(command: list[str]) -> bool:
 def _pid_domain() -> str:
     """Where a pid of this process means something, spelled as the client does in its records."""
     if os.name == "nt":
-        return f"linux:{socket.gethostname().lower()}"
+        return f"win32:{socket.gethostname().lower()}"
     if not HAS_PROC:
-        return "linux"
+        return "darwin"
     machine = namespace = ""  # a system may have neither
     with contextlib.suppress(OSError):
         machine = Path("/etc/machine-id").read_text("utf-8", "replace").strip()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ccmove.claude.layout import find_layout
-from ccmove.claude.live import daemon_is_running, live_sessions
+from ccmove.claude.live import daemon_is_running, live_sessions, noted_start
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 
@@ -73,6 +73,20 @@ def test_a_reused_pid_with_another_start_time_is_not_that_session(
 ) -> None:
     state.session_file(sleeper.pid, str(state.code / "my-app"), "1", "long-gone")
     assert found(state, state.code / "my-app") == []
+
+
+@pytest.mark.parametrize(
+    ("noted", "when"),
+    [
+        ("134394176667225710", 1_794_944_066),  # Windows, 2.1.326
+        ("Tue Nov 17 19:34:26 2026", 1_794_944_066),  # macOS
+        ("639149924667225710", None),  # counted from the year 1
+        ("None", None),
+    ],
+)
+def test_when_a_client_started_is_known_from_its_record(noted: str, when: int | None) -> None:
+    told = noted_start(noted)
+    assert when == (told and int(told))
 
 
 def test_a_dead_pid_is_no_session(state: StateBuilder, sleeper: subprocess.Popen[bytes]) -> None:
