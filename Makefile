@@ -51,9 +51,10 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 -m "not exhaustive and not client" $(PYTEST_ARGS)
 
-# Without npm there is no client: its tests are skipped then, and say why.
+# Without npm there is no client, without Wine none for Windows: their tests are skipped then, and say why.
 test-all: $(READY)
 	-scripts/install-clients
+	-PYTHON=$(BIN)/python scripts/install-windows-client
 	CCMOVE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 $(PYTEST_ARGS)
 
 check: $(READY)
@@ -67,6 +68,7 @@ format: $(READY)
 
 test-client: $(READY)
 	scripts/install-clients $(CLIENT)
+	-PYTHON=$(BIN)/python scripts/install-windows-client
 	CLIENT='$(CLIENT)' $(BIN)/python -m pytest tests/client -m client -n $(JOBS) $(PYTEST_ARGS)
 
 mutants: $(READY)

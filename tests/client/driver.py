@@ -51,18 +51,22 @@ class Answer:
 class Desk:
     """A client, a home, project folders under `code`, and nothing else of this machine's state."""
 
-    def __init__(self, root: Path, client: Client, api: Loopback) -> None:
+    kind_of_screen = Screen
+
+    def __init__(
+        self, root: Path, client: Client, api: Loopback, home: str = "home", code: str = "code"
+    ) -> None:
         self.root = root.resolve()
         self.client = client
         self.api = api
-        self.home = self.root / "home"
+        self.home = self.root / home
         self.config_dir = self.home / ".claude"
         self.config_file = self.home / ".claude.json"
-        self.code = self.root / "code"
+        self.code = self.root / code
         self._tools = self.root / "bin"
         self._temporary = self.root / "tmp"
         for folder in (self.home, self.code, self._tools, self._temporary):
-            folder.mkdir()
+            folder.mkdir(parents=True)
         for tool in TOOLS:
             if found := shutil.which(tool):
                 (self._tools / tool).symlink_to(found)
@@ -122,7 +126,7 @@ class Desk:
     def screen(self, folder: Path, *flags: str, before: Sequence[str] = ()) -> Iterator[Screen]:
         """The client in a terminal, started by `before`; whatever happens, it is gone at last."""
         argv = self.api.offline([*before, *self.client.command(), *flags])
-        screen = Screen(self._temporary, folder, argv, self.environment(), self.api)
+        screen = self.kind_of_screen(self._temporary, folder, argv, self.environment(), self.api)
         try:
             yield screen
         finally:

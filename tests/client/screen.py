@@ -48,7 +48,11 @@ class Screen:
         start = ["-f", str(settings), "new-session", "-d", "-x", "180", "-y", "50"]
         self._tmux(*start, "-c", str(folder), *argv)
         self.pid = int(self._tmux("display-message", "-p", "#{pane_pid}"))
-        self.wait_for(lambda: self.asks_for_trust or self._is_ready, "the client to come up")
+        try:
+            self.wait_for(lambda: self.asks_for_trust or self._is_ready, "the client to come up")
+        except AssertionError:
+            self.close()
+            raise
 
     # -- what is to be seen
 

@@ -1,0 +1,132 @@
+"""The Windows client, and a Windows Python with `ccmove` in it, under Wine."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+
+from tests.client.driver import Desk
+from tests.client.loopback import Loopback
+from tests.client.screen import Screen
+from tests.client.versions import CACHE, Client, ClientMissingError
+from tests.support.run import Completed
+
+REPOSITORY = Path(__file__).parents[2]
+PYTHON = CACHE / "windows-python"
+# In full, because they are started with an environment of their own.
+WINE = shutil.which("wine") or "wine"
+WINESERVER = shutil.which("wineserver") or "wineserver"
+
+
+@dataclass(frozen=True)
+class WindowsClient(Client):
+    """The client for Windows, of one version."""
+
+    @property
+    def directory(self) -> Path:
+        return CACHE / f"{self.name}-windows"
+
+    def command(self) -> list[str]:
+        program = self.directory / "node_modules/@anthropic-ai/claude-code-win32-x64/claude.exe"
+        if not os.path.isabs(WINE):
+            raise ClientMissingError("the Windows client needs wine, which is not on PATH")
+        for needed in (program, PYTHON / "site"):
+            if not needed.exists():
+                raise ClientMissingError(f"no {needed}: run scripts/install-windows-client {self}")
+        return [WINE, str(program)]
+
+
+class WindowsScreen(Screen):
+    """The client in a terminal: it takes every key, but of what it draws only words are legible.
+
+    Wine's console does not know the control sequences that the client uses on Windows.
+    """
+
+    @property
+    def _is_ready(self) -> bool:
+        return "shift+tab to cycle" in self.text
+
+    def say(self, prompt: str) -> None:
+        self._settle()
+        self._tmux("send-keys", "-l", prompt)
+        self._send(prompt)
+
+    def says_the_last_prompt_again(self, prompt: str) -> None:
+        """Arrow-up and Enter; `prompt` must be what that sends."""
+        self._settle()
+        self.press("Up")
+        self._send(prompt)
+
+    def _send(self, prompt: str) -> None:
+        before = len(self._api.conversations_with(prompt))
+        time.sleep(1)  # keys that arrive together count as pasted text
+        self.press("Enter")
+        self.wait_for(
+            lambda: len(self._api.conversations_with(prompt)) > before, f"{prompt!r} to be sent"
+        )
+
+
+class WindowsDesk(Desk):
+    """A desk whose home and folders are on drive C: of a Wine of its own."""
+
+    kind_of_screen = WindowsScreen
+
+    def __init__(self, root: Path, client: WindowsClient, api: Loopback) -> None:
+        home = f"wine/drive_c/users/{getpass.getuser()}"
+        super().__init__(root, client, api, home=home, code="wine/drive_c/work")
+        self._drive = self.code.parent
+
+    def boot(self) -> None:
+        """Let Wine make its own directories, and add what the client misses there."""
+        self._run([WINE, "wineboot", "--init"], self.root)
+        library = self.client.directory / "bcryptprimitives.dll"
+        shutil.copy(library, self._drive / "windows" / "system32")
+
+    def shut_down(self) -> None:
+        """End whatever runs in this Wine."""
+        for option in ("--kill", "--wait"):
+            subprocess.run([WINESERVER, option], env=self.environment())
+
+    def as_typed(self, folder: Path) -> str:
+        """The folder as a Windows user types it."""
+        return str(PureWindowsPath("C:/", folder.relative_to(self._drive)))
+
+    def ccmove(self, *args: str | os.PathLike[str]) -> Completed:
+        words = [self.as_typed(arg) if isinstance(arg, Path) else os.fspath(arg) for arg in args]
+        python = str(PYTHON / "python" / "python.exe")
+        done = self._run([WINE, python, "-m", "ccmove", *words], self.root)
+        assert "Traceback (most recent call last)" not in done.err, done.err
+        return done
+
+    def environment(self) -> dict[str, str]:
+        packages = (f"Z:{place}".replace("/", "\\") for place in (REPOSITORY, PYTHON / "site"))
+        return {
+            **super().environment(),
+            "PATH": os.defpath,
+            "WINEPREFIX": str(self.root / "wine"),
+            "WINEDEBUG": "-all",
+            "WINEDLLOVERRIDES": "mscoree,mshtml=",
+            "PYTHONPATH": ";".join(packages),
+            "PYTHONUTF8": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+
+@contextmanager
+def windows_desk(client: WindowsClient, api: Loopback) -> Iterator[WindowsDesk]:
+    """A desk on the disk: a Wine of its own has 700 MB, too much for the tests' place in memory."""
+    with tempfile.TemporaryDirectory(prefix="ccmove-wine-", dir="/var/tmp") as root:
+        desk = WindowsDesk(Path(root), client, api)
+        try:
+            desk.boot()
+            yield desk
+        finally:
+            desk.shut_down()
