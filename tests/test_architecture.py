@@ -16,7 +16,19 @@ from tests.support.state import StateBuilder
 PACKAGE = Path(__file__).parents[1] / "ccmove"
 
 # From the bottom up: a module imports only from its own room and from those before it.
-ROOMS = ("text", "errors", "rewrite", "claude", "plan", "run", "inspect", "report", "cli", "api")
+ROOMS = (
+    "system",
+    "text",
+    "errors",
+    "rewrite",
+    "claude",
+    "plan",
+    "run",
+    "inspect",
+    "report",
+    "cli",
+    "api",
+)
 LAZY = {"rich", "deepdiff", "psutil"}  # heavy, and mostly not needed
 TRICKS = ("os.fork", "os._exit", "gc.disable")
 LARGEST = 350  # lines of a module

@@ -1,12 +1,12 @@
 """Where Claude Code keeps what, for one config directory."""
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.reading import is_there
+from ccmove.system import desktop_data
 
 # The client's files in a project's own folder that may hold paths.
 PROJECT_FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json")
@@ -52,20 +52,14 @@ class Layout:
 
     @property
     def client_locks(self) -> tuple[Path, ...]:
-        """The client's locks: history's beside the real file, the config's beside the link."""
-        real = Path(os.path.realpath(self.history))
-        history = real if real.is_relative_to(self.config_dir) else self.history
-        return tuple(path.with_name(f"{path.name}.lock") for path in (history, self.config_file))
+        """The client's locks, beside the history and beside the config file, or the link to it."""
+        files = (self.history, self.config_file)
+        return tuple(path.with_name(f"{path.name}.lock") for path in files)
 
     @property
     def desktop_sessions(self) -> Path:
         """Where the desktop app keeps its `local_*.json`."""
-        if sys.platform == "darwin":
-            base = self.home / "Library" / "Application Support"
-        elif sys.platform == "win32":
-            base = Path(os.environ.get("APPDATA", self.home / "AppData" / "Roaming"))
-        else:
-            base = self.home / ".config"
+        base = desktop_data(self.home, os.environ)
         return Path(os.path.realpath(base / "Claude" / "claude-code-sessions"))
 
 

@@ -1,8 +1,9 @@
 """Open and read the state's files without following any link, not even one put there just now.
 
 A directory is reached step by step, each relative to the one before, so that there is no gap
-between looking at a path and using it. A link in the way is an OSError with ELOOP and its full
-path; `links_refused` makes a refusal of it that names the link.
+between looking at a path and using it (on Windows, which can't do that, each step is looked at).
+A link in the way is an OSError with ELOOP and its full path; `links_refused` makes a refusal of
+it that names the link.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ccmove.errors import LinkError, RefusedError, StaleLookError, again, look_at, run
+from ccmove.system import INSIDE, ON_THE_WAY, WINDOWS, Folder, is_link, read_at
 from ccmove.text import readable_size
 
 if TYPE_CHECKING:
@@ -30,42 +32,46 @@ Read = Callable[[int, int], bytes]  # (offset, length) -> bytes
 LARGEST_DOCUMENT = 1 << 30
 _BLOCK = 1 << 20
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
-_NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
-_INSIDE = os.O_RDONLY | os.O_DIRECTORY | _NO_LINK
-# On the way only the right to pass is needed: /home is often closed for reading.
-_ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | _NO_LINK
+_NO_SUCH_NAME = 123  # what Windows says of `a*b`
 
 
 @contextlib.contextmanager
-def directory(path: Path) -> Iterator[int]:
-    """A descriptor of a directory; an error of what is done with it names its full path."""
+def directory(path: Path) -> Iterator[Folder]:
+    """A directory; an error of what is done with it names its full path."""
+    fd: int | None = None
     last = len(path.parts)
-    fd = os.open(path.anchor, _ON_THE_WAY if last > 1 else _INSIDE)
     try:
-        for depth in range(2, last + 1):
-            deeper = _enter(fd, path.parts[:depth], _INSIDE if depth == last else _ON_THE_WAY)
-            os.close(fd)
-            fd = deeper
-        yield fd
+        for depth in range(1, last + 1):
+            way, flags = Path(*path.parts[:depth]), INSIDE if depth == last else ON_THE_WAY
+            above, fd = fd, _enter(fd, way, flags)
+            if above is not None:
+                os.close(above)
+        yield Folder(path, fd)
     except OSError as error:
         _complete(error, path)
         raise
     finally:
         # Nothing was written through it; failing here would hide that the work was done.
         with contextlib.suppress(OSError):
-            os.close(fd)
+            if fd is not None:
+                os.close(fd)
 
 
-def _enter(parent: int, parts: tuple[str, ...], flags: int) -> int:
-    name = parts[-1]
+def _enter(parent: int | None, path: Path, flags: int) -> int | None:
+    name = str(path) if parent is None else path.name
     try:
-        return os.open(name, flags, dir_fd=parent)
+        if not WINDOWS:
+            return os.open(name, flags, dir_fd=parent)
+        found = os.lstat(name)
+        if is_link(found) or not stat.S_ISDIR(found.st_mode):
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     except OSError as error:
-        error.filename = str(Path(*parts))
+        error.filename = str(path)
         # Asked for a directory, Linux says of a link that it is not one.
-        if error.errno == errno.ENOTDIR and stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
+        if error.errno == errno.ENOTDIR and is_link(os.lstat(name, dir_fd=parent)):
             error = OSError(errno.ELOOP, os.strerror(errno.ELOOP), error.filename)
         raise error from None
+    return None
 
 
 def _complete(error: OSError, directory: Path) -> None:
@@ -78,9 +84,10 @@ def _complete(error: OSError, directory: Path) -> None:
         error.filename = str(directory / error.filename)  # an absolute one stays as it is
 
 
-def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
+def open_file(path: Path) -> int:
+    """A descriptor for reading, whatever it is."""
     with directory(path.parent) as parent:
-        return os.open(path.name, flags | _NO_LINK, mode, dir_fd=parent)
+        return parent.open(path.name)
 
 
 def is_there(path: Path) -> bool:
@@ -89,10 +96,14 @@ def is_there(path: Path) -> bool:
     try:
         os.lstat(path)
     except OSError as error:
-        if error.errno in _GONE:
+        if _is_gone(error):
             return False
         raise
     return True
+
+
+def _is_gone(error: OSError) -> bool:
+    return error.errno in _GONE or getattr(error, "winerror", 0) == _NO_SUCH_NAME
 
 
 def ignores_case(path: Path) -> bool:
@@ -117,7 +128,7 @@ def links_refused() -> Iterator[None]:
 
 def refuse_link(path: Path) -> None:
     """A link where a directory of the state should be leads out of it."""
-    if os.path.islink(path):
+    if is_there(path) and is_link(os.lstat(path)):
         raise LinkError(path)
 
 
@@ -126,11 +137,11 @@ def open_regular(path: Path) -> int | None:
     refusal = RefusedError(f"{path} is not a regular file", look_at(path))
     try:
         with links_refused():
-            fd = open_file(path, os.O_RDONLY | os.O_NONBLOCK)
+            fd = open_file(path)
     except OSError as error:
-        if error.errno in _GONE:
+        if _is_gone(error):
             return None
-        if error.errno == errno.ENXIO:  # a socket
+        if error.errno == errno.ENXIO or os.path.isdir(path):  # a socket; a directory of Windows
             raise refusal from None
         raise
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -142,8 +153,8 @@ def open_regular(path: Path) -> int | None:
 def names_in(path: Path) -> list[str]:
     """The names in a directory of the state; none when there is no such directory."""
     try:
-        with links_refused(), directory(path) as fd:
-            return sorted(os.listdir(fd))
+        with links_refused(), directory(path) as folder, folder.scan() as entries:
+            return sorted(entry.name for entry in entries)
     except (FileNotFoundError, NotADirectoryError):
         return []
 
@@ -193,18 +204,10 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
     return Document(path, data, seen)
 
 
-def history_file(layout: Layout) -> Path:
-    """The history itself: a link is followed inside of the state, and nowhere else."""
-    real = Path(os.path.realpath(layout.history))
-    if real != layout.history and not real.is_relative_to(layout.config_dir):
-        raise LinkError(layout.history)
-    return real
-
-
 @contextlib.contextmanager
 def open_history(layout: Layout) -> Iterator[tuple[Read, Fingerprint]]:
     """How to read the history, and what it is now; without one it is as if it were empty."""
-    fd = open_regular(history_file(layout))
+    fd = open_regular(layout.history)
     if fd is None:
         yield lambda _offset, _length: b"", Fingerprint(0, 0, 0)
         return
@@ -217,7 +220,7 @@ def reader(fd: int) -> Read:
 
     def read(offset: int, length: int) -> bytes:
         block = b""
-        while more := os.pread(fd, length - len(block), offset + len(block)):
+        while more := read_at(fd, length - len(block), offset + len(block)):
             block += more
         return block
 

@@ -29,6 +29,7 @@ from ccmove.errors import CcmoveError, RefusedError, describe, look_at
 from ccmove.rewrite.history import count_prompts
 from ccmove.rewrite.jsonspan import NotJsonError, loads
 from ccmove.rewrite.pathmap import is_windows
+from ccmove.system import Folder
 
 INDEX = "sessions-index.json"
 ALIASES = ".session-aliases"
@@ -39,7 +40,6 @@ TAIL = 65536  # the client looks for a relocation in this much of a transcript's
 HEAD = 8 << 20  # a first prompt from a pipe may be long, and the path comes after it
 _VERSION = re.compile(rb'"version":"(\d{1,9})\.(\d{1,9})\.(\d{1,9})"')
 REMEMBERS_SINCE = (2, 1, 268)  # a session repeats its system prompt, which names its folders
-_TRANSCRIPT = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def _recorded(fd: int) -> tuple[str | None, int, bool]:
@@ -47,7 +47,9 @@ def _recorded(fd: int) -> tuple[str | None, int, bool]:
     last client that wrote it records its system prompt."""
     with open(fd, "rb", buffering=TAIL // 4) as file:
         size = os.fstat(fd).st_size
-        tail = os.pread(fd, TAIL, max(0, size - TAIL))
+        file.seek(max(0, size - TAIL))
+        tail = file.read(TAIL)
+        file.seek(0)
         versions = _VERSION.findall(tail)
         remembers = bool(versions) and tuple(map(int, versions[-1])) >= REMEMBERS_SINCE
         if b"relocatedCwd" in tail:
@@ -111,12 +113,12 @@ class ProjectDirectory:
         return {path for path in named | self.index_paths if may_be_name_of(self.name, path)}
 
 
-def _item(parent: int, entry: os.DirEntry[str]) -> Item:
+def _item(parent: Folder, entry: os.DirEntry[str]) -> Item:
     is_dir = entry.is_dir(follow_symlinks=False)
     if not entry.name.endswith(".jsonl") or not entry.is_file(follow_symlinks=False):
         return Item(entry.name, is_dir)
     try:
-        fd = os.open(entry.name, _TRANSCRIPT, dir_fd=parent)
+        fd = parent.open(entry.name)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
             return Item(entry.name, is_dir)  # it went, or something else took its place
@@ -179,7 +181,7 @@ class State:
         """Names of the project directories; links are not among them."""
         projects = self.layout.projects
         try:
-            with links_refused(), directory(projects) as fd, os.scandir(fd) as entries:
+            with links_refused(), directory(projects) as found, found.scan() as entries:
                 return tuple(sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)))
         except FileNotFoundError:
             return ()
@@ -191,14 +193,14 @@ class State:
         if name in self._directories:
             return self._directories[name]
         path = self.layout.projects / name
-        with links_refused(), directory(path) as fd, os.scandir(fd) as entries:
-            items = tuple(sorted((_item(fd, entry) for entry in entries), key=lambda i: i.name))
+        with links_refused(), directory(path) as found, found.scan() as entries:
+            items = tuple(sorted((_item(found, entry) for entry in entries), key=lambda i: i.name))
         try:
             index = read_document(path / INDEX)
         except RefusedError:
             index = None  # who is to change it and can't read it is refused later
-        found = ProjectDirectory(name, path, items, _index_paths(index), index)
-        return self._directories.setdefault(name, found)
+        looked_at = ProjectDirectory(name, path, items, _index_paths(index), index)
+        return self._directories.setdefault(name, looked_at)
 
     def alias_files(self) -> list[Path]:
         """The aliases of every project; a directory that is closed to us stops nobody's move."""

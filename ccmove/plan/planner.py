@@ -7,7 +7,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, sieve
 from ccmove.claude.ownership import Ledger, cases_of_moves
-from ccmove.claude.reading import history_file, open_history
+from ccmove.claude.reading import open_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError, run
 from ccmove.plan.documents import moved_folders, rewrite_others, rows
@@ -92,7 +92,7 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     """What changes in the history; its scan also knows which prompts NEW has already."""
     with open_history(layout) as (read, seen):
         scan = history.scan(read, seen.size, paths, tick=tick, watch=_at_new(paths))
-    return WriteHistory(history_file(layout), scan, seen)
+    return WriteHistory(layout.history, scan, seen)
 
 
 def _warnings(prompts: WriteHistory) -> Iterator[str]:

@@ -39,7 +39,7 @@ class Tree:
     def __init__(self, *, ignores_case: bool = False) -> None:
         self.operations: list[Rename | Mkdir | Rmdir] = []
         self._ignores_case = ignores_case
-        self._root = Node(Path("/"))
+        self._roots: dict[str, Node] = {}  # Windows has one a drive
 
     def has(self, path: Path) -> bool:
         return self._find(path).is_there
@@ -115,14 +115,17 @@ class Tree:
         """A file that the run writes, which is an operation of its own."""
         self._put(path, Node(None, "file"))
 
+    def _root(self, path: Path) -> Node:
+        return self._roots.setdefault(path.anchor, Node(Path(path.anchor)))
+
     def _find(self, path: Path) -> Node:
-        node = self._root
+        node = self._root(path)
         for part in path.parts[1:]:
             node = self._child(node, part)
         return node
 
     def _put(self, path: Path, new: Node) -> None:
-        node = self._root
+        node = self._root(path)
         for part in path.parts[1:-1]:
             node = node.below.setdefault(part, self._child(node, part))
         node.below[path.name] = new

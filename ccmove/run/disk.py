@@ -22,14 +22,14 @@ import errno
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ccmove.claude.reading import directory, is_there, open_file
+from ccmove.system import AS_IT_IS, AT_ONCE, MAC, WINDOWS, Folder, full_fsync, programs_in
 
-LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 BLOCK = 1 << 20
 
 
@@ -49,20 +49,27 @@ class Attributes:
 
 def flush(path: Path) -> None:
     """Flush a directory: names that were made, changed or removed in it."""
-    with directory(path) as fd:
-        _flush(fd)
+    with directory(path) as folder:
+        _flush(folder)
 
 
-def _flush(fd: int) -> None:
+def _flush(folder: Folder) -> None:
+    if folder.fd is None:
+        return
     try:
-        fsync(fd)
+        fsync(folder.fd)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
             raise
 
 
 def fsync(fd: int) -> None:
-    os.fsync(fd)
+    if not full_fsync(fd):
+        os.fsync(fd)
+
+
+def _open(parent: Folder, name: str, flags: int) -> int:
+    return os.open(parent.at(name), flags | AS_IT_IS, 0o600, dir_fd=parent.fd)
 
 
 def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None = None) -> None:
@@ -80,17 +87,19 @@ def append(path: Path, data: bytes, attributes: Attributes) -> None:
 
 def _write(path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes) -> None:
     with directory(path.parent) as parent:
-        flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC | how
-        fd = os.open(path.name, flags, 0o600, dir_fd=parent)
+        fd = _open(parent, path.name, os.O_WRONLY | how)
         try:
             for piece in pieces:
                 view = memoryview(piece)
                 while view:  # os.write may write less than it was given
                     view = view[os.write(fd, view) :]
-            _set_attributes(fd, attributes)
+            if not WINDOWS:
+                _set_attributes(fd, attributes)
             fsync(fd)
         finally:
             os.close(fd)
+        if WINDOWS and attributes.mtime_ns is not None:  # which closing it sets, too
+            os.utime(path, ns=(attributes.mtime_ns, attributes.mtime_ns))
 
 
 def _set_attributes(fd: int, wanted: Attributes) -> None:
@@ -112,27 +121,25 @@ def save(source: Path, saved: Path) -> None:
 
     A link is not frozen: until the file is replaced, what is appended to it reaches both names.
     """
-    with directory(source.parent) as old_parent, directory(saved.parent) as new_parent:
+    with directory(source.parent) as old, directory(saved.parent) as new:
         try:
-            os.link(
-                source.name,
-                saved.name,
-                src_dir_fd=old_parent,
-                dst_dir_fd=new_parent,
-                follow_symlinks=False,
-            )
+            names = (old.at(source.name), new.at(saved.name))
+            os.link(*names, src_dir_fd=old.fd, dst_dir_fd=new.fd, follow_symlinks=False)
             return
         except OSError as error:
             if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK):
                 raise
-    with open(open_file(source, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+    with open(open_file(source), "rb") as file:
         write_new(saved, iter(lambda: file.read(BLOCK), b""))
 
 
 def replace(staged: Path, target: Path) -> None:
     """Put a staged file in the place of `target`, both in one directory."""
     with directory(target.parent) as parent:
-        os.rename(staged.name, target.name, src_dir_fd=parent, dst_dir_fd=parent)
+        names = (parent.at(staged.name), parent.at(target.name))
+        _unless_in_use(
+            target, lambda: os.replace(*names, src_dir_fd=parent.fd, dst_dir_fd=parent.fd)
+        )
         _flush(parent)
 
 
@@ -140,61 +147,82 @@ def remove_file(path: Path, *, flushed: bool = True, may_be_gone: bool = True) -
     """Remove a file of ours; as a rule it may be gone already."""
     accepted = (FileNotFoundError, NotADirectoryError) if may_be_gone else ()
     with contextlib.suppress(*accepted), directory(path.parent) as parent:
-        os.unlink(path.name, dir_fd=parent)
+        os.unlink(parent.at(path.name), dir_fd=parent.fd)
         if flushed:
             _flush(parent)
 
 
 def rename_new(source: Path, target: Path, *, flushed: bool = True) -> None:
     """Rename to a name that must be free: FileExistsError when it is not."""
-    with directory(source.parent) as old_parent, directory(target.parent) as new_parent:
-        _rename_no_replace(old_parent, source.name, new_parent, target.name)
+    with directory(source.parent) as old, directory(target.parent) as new:
+        _unless_in_use(source, lambda: _rename_no_replace(old, source.name, new, target.name))
         if flushed:
-            _flush(new_parent)
+            _flush(new)
         if flushed and source.parent != target.parent:
-            _flush(old_parent)
+            _flush(old)
 
 
-def _rename_no_replace(old_parent: int, old: str, new_parent: int, new: str) -> None:
+def _rename_no_replace(old_parent: Folder, old: str, new_parent: Folder, new: str) -> None:
     """os.rename onto an empty directory silently succeeds, so the kernel must refuse it."""
+    plain = partial(
+        os.rename,
+        old_parent.at(old),
+        new_parent.at(new),
+        src_dir_fd=old_parent.fd,
+        dst_dir_fd=new_parent.fd,
+    )
+    if old_parent.fd is None or new_parent.fd is None:
+        return plain()  # Windows refuses it anyway
     if _is_case_change(old_parent, old, new_parent, new):
-        os.rename(old, new, src_dir_fd=old_parent, dst_dir_fd=new_parent)
-        return
+        return plain()
     call = _renameat2()
     if call is not None:
-        code = call(old_parent, os.fsencode(old), new_parent, os.fsencode(new))
+        code = call(old_parent.fd, os.fsencode(old), new_parent.fd, os.fsencode(new))
         if code == 0:
-            return
+            return None
         if code not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
             raise OSError(code, os.strerror(code), old, None, new)
     with contextlib.suppress(FileNotFoundError):  # no such call here: look, under our lock
-        os.lstat(new, dir_fd=new_parent)
+        new_parent.lstat(new)
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
-    os.rename(old, new, src_dir_fd=old_parent, dst_dir_fd=new_parent)
+    return plain()
 
 
-def _is_case_change(old_parent: int, old: str, new_parent: int, new: str) -> bool:
+def _unless_in_use(path: Path, change: Callable[[], None]) -> None:
+    """Make a change that Windows refuses while a program has something open there."""
+    try:
+        change()
+    except PermissionError as error:
+        if WINDOWS:
+            users = (
+                ", ".join(programs_in(path)) or "perhaps by a program that has a file in it open"
+            )
+            error.strerror = f"in use: {users}"
+        raise
+
+
+def _is_case_change(old_parent: Folder, old: str, new_parent: Folder, new: str) -> bool:
     """Where the file system ignores case, `Name` -> `name` finds itself at the target."""
     if old.lower() != new.lower() or old == new:
         return False
     try:
-        one = os.lstat(old, dir_fd=old_parent)
-        other = os.lstat(new, dir_fd=new_parent)
+        one, other = old_parent.lstat(old), new_parent.lstat(new)
     except FileNotFoundError:
         return False
-    return stat.S_ISDIR(one.st_mode) and (one.st_ino, one.st_dev) == (other.st_ino, other.st_dev)
+    return stat.S_ISDIR(one.st_mode) and os.path.samestat(one, other)
 
 
 def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
     """The system's rename that refuses to replace, returning an errno; None where there is none."""
-    name, flag = ("renameatx_np", 4) if sys.platform == "darwin" else ("renameat2", 1)
     try:
-        function = getattr(ctypes.CDLL(None, use_errno=True), name)
+        function = getattr(
+            ctypes.CDLL(None, use_errno=True), "renameatx_np" if MAC else "renameat2"
+        )
     except (AttributeError, OSError):
         return None
 
     def call(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
-        failed = function(old_parent, old, new_parent, new, flag)
+        failed = function(old_parent, old, new_parent, new, 4 if MAC else 1)
         return ctypes.get_errno() if failed else 0
 
     return call
@@ -205,7 +233,7 @@ def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> No
     with directory(path.parent) as parent:
         before = os.umask(0o077)
         try:
-            os.mkdir(path.name, 0o700, dir_fd=parent)
+            os.mkdir(parent.at(path.name), 0o700, dir_fd=parent.fd)
         finally:
             os.umask(before)
         if mode != 0o700:
@@ -217,8 +245,9 @@ def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> No
 def set_mode(path: Path, mode: int) -> None:
     """Give a directory this mode, through a descriptor: chmod by name would follow a link that took
     its place meanwhile."""
-    with directory(path) as fd:
-        os.fchmod(fd, mode)
+    with directory(path) as folder:
+        if folder.fd is not None:
+            os.fchmod(folder.fd, mode)
 
 
 def ensure_directory(path: Path) -> None:
@@ -232,7 +261,7 @@ def ensure_directory(path: Path) -> None:
 def remove_directory(path: Path, *, flushed: bool = True) -> None:
     """Remove a directory that is empty."""
     with directory(path.parent) as parent:
-        os.rmdir(path.name, dir_fd=parent)
+        os.rmdir(parent.at(path.name), dir_fd=parent.fd)
         if flushed:
             _flush(parent)
 
@@ -240,20 +269,21 @@ def remove_directory(path: Path, *, flushed: bool = True) -> None:
 def remove_backup(path: Path) -> None:
     """Remove a pruned backup with all that is in it; links are removed, not followed."""
     with directory(path.parent) as parent:
+        name = parent.at(path.name)
         while is_there(path):
             with contextlib.suppress(FileNotFoundError):  # somebody else removes it, too
                 if path.is_symlink():
-                    os.unlink(path.name, dir_fd=parent)
+                    os.unlink(name, dir_fd=parent.fd)
                 else:
-                    shutil.rmtree(path.name, dir_fd=parent)
+                    shutil.rmtree(name, dir_fd=parent.fd)
         _flush(parent)
 
 
 def open_lock(path: Path) -> int:
     """A descriptor of our lock file, created with 0600 if it is not there yet."""
     with directory(path.parent) as parent:
-        fd = os.open(path.name, LOCK_FILE, 0o600, dir_fd=parent)
-        if stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
+        fd = _open(parent, path.name, os.O_RDWR | os.O_CREAT | AT_ONCE)
+        if not WINDOWS and stat.S_IMODE(os.fstat(fd).st_mode) != 0o600:
             os.fchmod(fd, 0o600)
         return fd
 
@@ -261,4 +291,4 @@ def open_lock(path: Path) -> int:
 def stamp(path: Path) -> None:
     """Set the time of a lock directory to now: that is how its holder says it is alive."""
     with directory(path.parent) as parent:
-        os.utime(path.name, dir_fd=parent, follow_symlinks=False)
+        os.utime(parent.at(path.name), dir_fd=parent.fd, follow_symlinks=WINDOWS)

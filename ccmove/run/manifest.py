@@ -109,12 +109,13 @@ def sha256(data: bytes) -> str:
 class Spelling:
     """Paths as manifests and journals have them, so that they hold when the home is elsewhere.
 
-    `$RUN` is the directory of the run itself, `$C` the state, `$CONFIG` the config file, `~` the
-    home; anything else is absolute.
+    `$RUN` is the directory of the run itself, `$C` the state, whose `projects` may be elsewhere,
+    `$CONFIG` the config file, `~` the home; anything else is absolute.
     """
 
     def __init__(self, layout: Layout, run: Path) -> None:
-        self.places = (("$RUN", run), ("$C", layout.config_dir), ("~", layout.home))
+        state = (("$C/projects", layout.projects), ("$C", layout.config_dir))
+        self.places = (("$RUN", run), *state, ("~", layout.home))
         self.config_file = layout.real_config_file
 
     def write(self, path: Path) -> str:
@@ -122,7 +123,7 @@ class Spelling:
             return "$CONFIG"
         for name, place in self.places:
             if path.is_relative_to(place):
-                return f"{name}/{path.relative_to(place)}"
+                return f"{name}/{path.relative_to(place).as_posix()}"
         return str(path)
 
     def read(self, text: str) -> Path:
@@ -133,8 +134,8 @@ class Spelling:
         if text == "$CONFIG":
             return self.config_file
         for name, place in self.places:
-            start, slash, rest = text.partition("/")
-            if start == name and slash and not rest.startswith("/"):
+            rest = text.removeprefix(f"{name}/")
+            if rest != text and not rest.startswith("/"):
                 return place / rest
         if not os.path.isabs(text):
             raise ValueError(f"{text!r} is not a path")
@@ -183,7 +184,7 @@ class Policy:
                 case Mkdir(path) | Rmdir(path):
                     _require(self._fits(path, _MOVED), path, "is not something that a run makes")
                 case WroteHistory(path=path):
-                    _require(self._is_history(path), path, "is not the history")
+                    _require(path == self.layout.history, path, "is not the history")
                 case Wrote():
                     for path in (operation.path, operation.ends):
                         may = self._may_rewrite(path, operation.place)
@@ -198,10 +199,6 @@ class Policy:
         """A folder of the move, under its own name or while it steps aside for another."""
         beside = any(path.parent == folder.parent for folder in self.folders)
         return path in self.folders or (path.name.startswith(PARKED) and beside)
-
-    def _is_history(self, path: Path) -> bool:
-        real = Path(os.path.realpath(self.layout.history))
-        return path in (self.layout.history, real) and self._fits(path, r"\$C/.+")
 
     def _may_rewrite(self, path: Path, place: str) -> bool:
         """A document of the state or, as another, one of the few that are elsewhere."""

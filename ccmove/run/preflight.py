@@ -9,6 +9,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, refuse_link
 from ccmove.errors import RefusedError, again, look_at, run
 from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename, Rmdir
+from ccmove.system import free_room, is_foreign, is_read_only
 from ccmove.text import readable_size
 
 ROOM_TO_SPARE = 1 << 20
@@ -31,10 +32,10 @@ def preflight(layout: Layout, plan: Plan) -> None:
 def refuse_foreign_state(layout: Layout) -> None:
     """Another user's state would get files that its owner can't use, or hold traps of his."""
     for directory in (layout.config_dir, layout.own):
-        if is_there(directory) and (owner := os.lstat(directory).st_uid) != os.geteuid():
+        if is_there(directory) and is_foreign(found := os.lstat(directory)):
             raise RefusedError(
-                f"{directory} belongs to another user (uid {owner})",
-                again("run it as that user", before=["sudo", "-u", f"#{owner}"]),
+                f"{directory} belongs to another user (uid {found.st_uid})",
+                again("run it as that user", before=["sudo", "-u", f"#{found.st_uid}"]),
             )
 
 
@@ -76,7 +77,7 @@ def _directories(layout: Layout, touched: list[Path]) -> Iterator[Path]:
 
 def _refuse_foreign_file(path: Path) -> None:
     found = os.lstat(path)
-    if found.st_uid != os.geteuid():
+    if is_foreign(found):
         raise RefusedError(f"{path} belongs to another user (uid {found.st_uid})", look_at(path))
     if not stat.S_ISREG(found.st_mode):
         raise RefusedError(f"{path} is not a regular file", look_at(path))
@@ -86,7 +87,7 @@ def _refuse_foreign_file(path: Path) -> None:
 def _refuse_read_only(directory: Path) -> None:
     if os.access(directory, os.W_OK):
         return
-    if os.statvfs(directory).f_flag & os.ST_RDONLY:
+    if is_read_only(directory):
         raise RefusedError(
             f"{directory} is on a read-only file system",
             run("df", directory, text="see which"),
@@ -110,13 +111,12 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
         directories.setdefault(device, parent)
         needed[device] = needed.get(device, ROOM_TO_SPARE) + size
     for device, directory in directories.items():
-        space = os.statvfs(directory)
-        free = space.f_bavail * space.f_frsize
+        free, files = free_room(directory)
         what = None
         if free < needed[device]:
             amount = f"{readable_size(free)} free, {readable_size(needed[device])} needed"
             what = f"{directory}: {amount}"
-        elif space.f_files and space.f_favail < FILES_TO_SPARE:  # some do not count them
+        elif files is not None and files < FILES_TO_SPARE:
             what = f"{directory}: no more files can be created there"
         if what is not None:
             free_space = run("df", "-h", directory, text="what is free")

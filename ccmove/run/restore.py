@@ -13,7 +13,6 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import (
     Fingerprint,
-    history_file,
     is_there,
     open_history,
     open_regular,
@@ -316,7 +315,7 @@ def _history(
     layout: Layout, manifest: Manifest, directory: Path, warnings: list[str]
 ) -> WriteHistory | None:
     """The history without the run's change; prompts that came since follow a NEW that was fresh."""
-    path = history_file(layout)
+    path = layout.history
     fd = open_regular(path)
     if fd is None:
         if manifest.history is not None:

@@ -6,9 +6,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from ccmove.system import ENDING
+
 
 class TerminatedError(KeyboardInterrupt):
-    """SIGTERM or SIGHUP: end like Ctrl-C, with everything as it was."""
+    """The system asks us to end: like Ctrl-C, with everything as it was."""
 
 
 @contextlib.contextmanager
@@ -18,19 +20,19 @@ def termination_as_interrupt() -> Iterator[None]:
     def end(number: int, _: object) -> None:
         raise TerminatedError(number)
 
-    with _handled(end, signal.SIGTERM, signal.SIGHUP):
+    with _handled(end, ENDING):
         yield
 
 
 @contextlib.contextmanager
 def interrupts_ignored() -> Iterator[None]:
     """Rolling back must not be interrupted half way."""
-    with _handled(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    with _handled(signal.SIG_IGN, [signal.SIGINT, *ENDING]):
         yield
 
 
 @contextlib.contextmanager
-def _handled(handler: Any, *numbers: signal.Signals) -> Iterator[None]:
+def _handled(handler: Any, numbers: list[signal.Signals]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set handlers, and only it gets the signals
         return

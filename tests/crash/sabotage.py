@@ -22,8 +22,8 @@ files = seams.module("disk")
 # never replaces is made through ctypes, and comes beside these.
 _CHANGING = {
     "fchmod": "fchmod", "fchown": "fchown", "fsync": "fsync", "link": "linkat", "mkdir": "mkdirat",
-    "open": "openat", "rename": "renameat", "rmdir": "unlinkat", "unlink": "unlinkat",
-    "utime": "utimensat", "write": "write",
+    "open": "openat", "rename": "renameat", "replace": "renameat", "rmdir": "unlinkat",
+    "unlink": "unlinkat", "utime": "utimensat", "write": "write",
 }  # fmt: skip
 record = os.devnull  # where it is noted at which call something happened
 

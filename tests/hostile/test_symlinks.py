@@ -221,18 +221,6 @@ def test_the_config_file_may_be_a_link_and_stays_one(target: Target, hops: int) 
     assert not [path for path in target.outside.iterdir() if "ccmove" in path.name]
 
 
-def test_a_history_that_is_a_link_inside_the_state_stays_one(target: Target) -> None:
-    link, real = target.state.history, target.state.config_dir / "real-history"
-    as_link(link, real)
-    before = real.read_text()
-    assert target.move().exit == 0
-    assert link.is_symlink()
-    assert real.read_text() == before.replace(f'"{target.old}"', f'"{target.new}"')
-    assert target.run("restore").exit == 0
-    assert link.is_symlink()
-    assert real.read_text() == before
-
-
 def test_links_among_a_projects_files_move_as_links(target: Target) -> None:
     """A transcript or a memory that is a link is renamed; what it points to is never opened."""
     victim = target.outside / "transcript"

@@ -338,7 +338,7 @@ def refused_full_disk(stage: Stage) -> Arguments:
     stage.known()
 
     class Full:
-        f_bavail = 1
+        f_bavail, f_files = 1, 0
         f_frsize = 4096
 
     stage.monkeypatch.setattr(os, "statvfs", lambda _: Full)

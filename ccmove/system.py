@@ -1,0 +1,118 @@
+"""What differs between Linux, macOS and Windows: asked here, so that the rest need not ask.
+
+Windows can't open a directory, so nothing there works relative to one: `Folder` stands for either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import shutil
+import signal
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+WINDOWS = sys.platform == "win32"
+MAC = sys.platform == "darwin"
+
+_fcntl: Any = importlib.import_module("fcntl") if not WINDOWS else None
+_FULL_FSYNC = getattr(_fcntl, "F_FULLFSYNC", None)
+# Without O_BINARY, Windows turns \n into \r\n and ends a file at Ctrl-Z.
+AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer is waited for otherwise
+INSIDE = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | AS_IT_IS
+# On the way only the right to pass is needed: /home is often closed for reading.
+ON_THE_WAY = INSIDE | getattr(os, "O_PATH", 0)
+ENDING = [
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+]
+_STANDS_FOR_ANOTHER = 0x2000_0000  # of a reparse tag: links and junctions, not files of a cloud
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A directory that was reached without following a link.
+
+    A call on what is in it takes `at(name)` and `dir_fd=fd`.
+    """
+
+    path: Path
+    fd: int | None  # None on Windows: there its path is all there is
+
+    def at(self, name: str) -> str:
+        return name if self.fd is not None else str(self.path / name)
+
+    def scan(self) -> Any:
+        """`os.scandir` of it."""
+        return os.scandir(str(self.path) if self.fd is None else self.fd)
+
+    def open(self, name: str) -> int:
+        """For reading."""
+        return os.open(self.at(name), os.O_RDONLY | AT_ONCE | AS_IT_IS, dir_fd=self.fd)
+
+    def lstat(self, name: str) -> os.stat_result:
+        return os.lstat(self.at(name), dir_fd=self.fd)
+
+
+def full_fsync(fd: int) -> bool:
+    """Flush it through the disk's own cache, which fsync on macOS does not; False where there is
+    no such call, or the file system has none."""
+    if _FULL_FSYNC is not None:
+        with contextlib.suppress(OSError):
+            _fcntl.fcntl(fd, _FULL_FSYNC)
+            return True
+    return False
+
+
+def read_at(fd: int, length: int, offset: int) -> bytes:
+    """Some bytes of an open file; on Windows that moves its position."""
+    if not WINDOWS:
+        return os.pread(fd, length, offset)
+    os.lseek(fd, offset, os.SEEK_SET)
+    return os.read(fd, length)
+
+
+def is_link(found: os.stat_result) -> bool:
+    """Whether it stands for something elsewhere: a symbolic link, or a junction of Windows."""
+    tag: int = getattr(found, "st_reparse_tag", 0)
+    return stat.S_ISLNK(found.st_mode) or bool(tag & _STANDS_FOR_ANOTHER)
+
+
+def is_foreign(found: os.stat_result) -> bool:
+    """Whether it is another user's; Windows has access lists instead, which the system checks."""
+    return not WINDOWS and found.st_uid != os.geteuid()
+
+
+def free_room(directory: Path) -> tuple[int, int | None]:
+    """Free bytes, and how many files can still be made; None where they are not counted."""
+    if WINDOWS:
+        return shutil.disk_usage(directory).free, None
+    space = os.statvfs(directory)
+    return space.f_bavail * space.f_frsize, space.f_favail if space.f_files else None
+
+
+def is_read_only(directory: Path) -> bool:
+    return not WINDOWS and bool(os.statvfs(directory).f_flag & os.ST_RDONLY)
+
+
+def desktop_data(home: Path, environ: Mapping[str, str]) -> Path:
+    """Where desktop applications keep their data."""
+    if WINDOWS:
+        return Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
+    return home / ("Library/Application Support" if MAC else ".config")
+
+
+def programs_in(folder: Path) -> Iterator[str]:
+    """Programs that work in a folder or have a file open in it, as far as the system tells."""
+    import psutil
+
+    for process in psutil.process_iter(["name"]):
+        with contextlib.suppress(OSError, psutil.Error):
+            used = [process.cwd(), *(file.path for file in process.open_files())]
+            if any(Path(place).is_relative_to(folder) for place in used):
+                yield f"{process.info['name']} (pid {process.pid})"
