@@ -160,7 +160,9 @@ def _pid_domain() -> str:
 def _processes() -> Iterator[tuple[int, str]]:
     """Every process and its name."""
     if not HAS_PROC:
-        yield from ((p.pid, p.info["name"] or "") for p in psutil.process_iter(["name"]))
+        for process in psutil.process_iter():
+            with contextlib.suppress(*_CLOSED):
+                yield process.pid, process.name()
         return
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         with contextlib.suppress(OSError):
