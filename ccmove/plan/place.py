@@ -19,7 +19,7 @@ from ccmove.claude.reading import Document, ignores_case, read_document
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
 from ccmove.errors import RefusedError, StaleLookError, again, run
 from ccmove.plan.model import PARKED, Write
-from ccmove.plan.tree import Tree, ends_of
+from ccmove.plan.tree import Tree, ends_of, folder_holds
 from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
 
@@ -60,7 +60,6 @@ class Placer:
         self._drafts: dict[Path, Draft] = {}  # by where each document is now
         self._made: dict[Path, Draft] = {}  # by where each will be
         self._set_aside = count()
-        self._parked = count()
         self._replaced: set[str] = set()  # sessions whose transcript was replaced
 
     def draft(self, path: Path, known: Document | None = None) -> Draft:
@@ -112,8 +111,7 @@ class Placer:
     def bring(self, path: Path, final: Path) -> None:
         """Bring what will be at `path` to `final`, whatever will be there."""
         tree = self.tree
-        occupant = tree.now(final)
-        if not tree.has(final) or (occupant is not None and occupant == tree.now(path)):
+        if not tree.has(final) or tree.is_same(path, final):
             tree.rename(path, final)
         elif tree.is_directory(path) and tree.is_directory(final):
             # The index comes last: which entries it gets depends on which transcripts won.
@@ -132,12 +130,6 @@ class Placer:
             loser = self.tree.now(path) or path
             self.losers.append(f"{loser}: the other file of this name was kept; {where}")
         self.tree.rename(path, aside)
-
-    def park(self, path: Path) -> Path:
-        """Out of the way for a while; where it is meanwhile."""
-        parked = self.layout.run / "parked" / str(next(self._parked))
-        self.tree.rename(path, parked)
-        return parked
 
     def _is_joined(self, final: Path) -> bool:
         """Whether two documents of this name become one."""
@@ -187,25 +179,23 @@ class Placer:
         if now in self._drafts:
             self._drafts[now].forget()
 
+    def bring_all(self, moves: Iterable[Move]) -> None:
+        """Bring everything to its place, as if at one moment."""
+        parked = self.layout.run / "parked"
+        for path, final in in_order(moves, lambda _, number: parked / str(number)):
+            self.bring(path, final)
+
     def rename_folders(self, moves: Iterable[Move]) -> None:
         """Rename the projects' own folders, which are never merged with anything."""
         written = [write.path for write in self.writes()]
-
-        def park(path: Path) -> Path:
-            aside = path.with_name(f"{PARKED}{next(self._parked)}")
-            self.tree.rename_folder(path, aside, written)
-            return aside
-
-        def rename(path: Path, target: Path) -> None:
-            occupant = self.tree.now(target)
-            if occupant is not None and not os.path.samefile(occupant, self.tree.now(path) or path):
+        for path, target in in_order(moves, lambda p, number: p.with_name(f"{PARKED}{number}")):
+            now, occupant = self.tree.now(path) or path, self.tree.now(target)
+            if occupant is not None and not os.path.samefile(occupant, now):
                 raise RefusedError(
                     f"{target} exists, so {path} can't be renamed to it",
                     again("move one of the two away, then try again"),
                 )
-            self.tree.rename_folder(path, target, written)
-
-        arrange(moves, rename, park)
+            self.tree.rename(path, target, folder_holds(now, written))
 
 
 def refuse_conflicts(placer: Placer) -> None:
@@ -226,11 +216,13 @@ def refuse_conflicts(placer: Placer) -> None:
     )
 
 
-def arrange(
-    moves: Iterable[Move], bring: Callable[[Path, Path], None], park: Callable[[Path], Path]
-) -> None:
-    """Bring everything to its place: a chain, a swap, or one inside another."""
+def in_order(moves: Iterable[Move], parked: Callable[[Path, int], Path]) -> Iterator[Move]:
+    """The renames that do all of them: a chain, a swap, or one inside another.
+
+    In a swap one steps aside for a while, to where `parked` says.
+    """
     waiting = list(moves)  # each until its place is free and there
+    numbers = count()
     while waiting:
         sources = {path for path, _ in waiting}
         targets = {target for _, target in waiting}
@@ -242,12 +234,14 @@ def arrange(
             and targets.isdisjoint(target.parents)
             and sources.isdisjoint({target, *target.parents} - {path})
         ]
-        for path, target in ready:
-            bring(path, target)
+        yield from ready
         waiting = [move for move in waiting if move not in ready]
         if not ready:  # all wait for each other
             first = next(i for i, (path, _) in enumerate(waiting) if path not in around)
-            waiting[first] = (park(waiting[first][0]), waiting[first][1])
+            path, target = waiting[first]
+            aside = parked(path, next(numbers))
+            yield path, aside
+            waiting[first] = (aside, target)
 
 
 def needed(path: Path) -> Document:

@@ -17,7 +17,7 @@ from ccmove.claude.reading import is_there
 from ccmove.claude.state import HEAD, INDEX, MEMORY, POINTER, Item, State
 from ccmove.plan.documents import rewrite_others
 from ccmove.plan.model import LeftAlone, ProjectMove
-from ccmove.plan.place import Draft, Placer, arrange, mode_of, needed
+from ccmove.plan.place import Draft, Placer, mode_of, needed
 from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
@@ -140,7 +140,7 @@ class Relocator:
         pointers = [(p.source / POINTER, other.folders) for p in together]
         self.left_alone += rewrite_others(self.placer, pointers, self.paths, self.names)
         moves = [*((p.source, p.target) for p in self.whole), *self._downloads(state)]
-        arrange(moves, self.placer.bring, self.placer.park)
+        self.placer.bring_all(moves)
         for portion in self.whole:
             is_renamed = self.tree.now(portion.target) == portion.source
             self._note(portion, "rename" if is_renamed else "merge")

@@ -26,7 +26,7 @@ class Node:
 
     now: Path | None  # None for what is not on disk: nothing at all, or what the run makes
     made: str = ""  # "directory" or "file"
-    below: dict[str, Node] = field(default_factory=dict)
+    below: dict[str, tuple[str, Node]] = field(default_factory=dict)  # each with its spelling
 
     @property
     def is_there(self) -> bool:
@@ -55,13 +55,16 @@ class Tree:
             return node.made == "directory"
         return stat.S_ISDIR(os.lstat(node.now).st_mode)
 
+    def is_same(self, path: Path, other: Path) -> bool:
+        """Whether they are one name: in another case, where the file system ignores that."""
+        return path.parent == other.parent and self._key(path.name) == self._key(other.name)
+
     def names(self, path: Path) -> list[str]:
         """What will be in the directory at `path`, sorted."""
         node = self._find(path)
-        names = set(os.listdir(node.now)) if node.now is not None else set()
-        for name, child in node.below.items():
-            (names.add if child.is_there else names.discard)(name)
-        return sorted(names)
+        listed = os.listdir(node.now) if node.now is not None else []
+        names = {name for name in listed if self._key(name) not in node.below}
+        return sorted(names | {name for name, child in node.below.values() if child.is_there})
 
     def moved(self) -> dict[Path, Path]:
         """Where each thing that is renamed is now -> where it ends."""
@@ -78,10 +81,6 @@ class Tree:
         node = self._find(path)
         self._put(path, Node(None))
         self._put(target, node)
-
-    def rename_folder(self, path: Path, target: Path, written: Iterable[Path] = ()) -> None:
-        """Plan a rename of a project folder, in which the run writes what is `written`."""
-        self.rename(path, target, folder_holds(self.now(path) or path, written))
 
     def _holds(self, path: Path) -> Holds:
         """What will be at `path` by then, as far as it is needed to recognise it."""
@@ -127,19 +126,19 @@ class Tree:
     def _put(self, path: Path, new: Node) -> None:
         node = self._root(path)
         for part in path.parts[1:-1]:
-            node = node.below.setdefault(part, self._child(node, part))
-        node.below[path.name] = new
+            child = (part, self._child(node, part))
+            _, node = node.below.setdefault(self._key(part), child)
+        node.below[self._key(path.name)] = (path.name, new)
 
     def _child(self, node: Node, name: str) -> Node:
-        if name in node.below:
-            return node.below[name]
+        if self._key(name) in node.below:
+            return node.below[self._key(name)][1]
         if node.now is None or not is_there(node.now / name):
             return Node(None)
-        if self._ignores_case:
-            name = _spelled(node.now, name)
-            if name in node.below:
-                return node.below[name]
         return Node(node.now / name)
+
+    def _key(self, name: str) -> str:
+        return name.lower() if self._ignores_case else name
 
 
 def ends_of(path: Path, moved: dict[Path, Path]) -> Path:
@@ -163,11 +162,3 @@ def folder_holds(folder: Path, written: Iterable[Path] = ()) -> FolderHolds:
                 kind, size = ("directory", 0) if is_dir else ("file", facts.st_size)
                 entries.append((entry.name, kind, size, facts.st_mtime_ns))
     return FolderHolds(found.st_dev, found.st_ino, tuple(sorted(entries)))
-
-
-def _spelled(directory: Path, name: str) -> str:
-    """`name` as the directory lists it, where the file system takes any case for the same."""
-    alike = [listed for listed in os.listdir(directory) if listed.lower() == name.lower()]
-    found = os.lstat(directory / name)
-    same = [other for other in alike if os.path.samestat(os.lstat(directory / other), found)]
-    return name if name in alike else next(iter(same), name)

@@ -34,6 +34,7 @@ from ccmove.plan.model import (
 )
 from ccmove.plan.place import Placer, mode_of
 from ccmove.plan.planner import own_paths
+from ccmove.plan.tree import folder_holds
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap, are_nested, tail_below
 from ccmove.run.backups import all_backups, read_changed, read_saved
@@ -275,7 +276,7 @@ class Undoing:
             )
         else:
             written = [wrote.ends for wrote in self.manifest.written if isinstance(wrote, Wrote)]
-            self.tree.rename_folder(rename.target, rename.path, written)
+            self.tree.rename(rename.target, rename.path, folder_holds(now, written))
             self.folders.append((rename.path, rename.target))
 
     def _refuse_conflicts(self) -> None:
