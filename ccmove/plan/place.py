@@ -17,7 +17,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Document, ignores_case, read_document
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
-from ccmove.errors import RefusedError, StaleLookError, again, run
+from ccmove.errors import Hint, RefusedError, StaleLookError, again, run
 from ccmove.plan.model import PARKED, Write
 from ccmove.plan.tree import Tree, ends_of, folder_holds
 from ccmove.rewrite import index, other
@@ -40,11 +40,6 @@ class Draft:
     def after(self) -> bytes:
         return self.text.encode("utf-8", "surrogateescape")
 
-    def forget(self) -> None:
-        """It is set aside: the backup gets it as it is."""
-        if self.document is not None:
-            self.text, self.mtime_ns = self.document.text, None
-
 
 class Placer:
     """Plans the operations that bring things together; what can't be decided is a conflict."""
@@ -55,12 +50,11 @@ class Placer:
         self.on_conflict = on_conflict
         self.tree = Tree(ignores_case=ignores_case(layout.projects))
         self.conflicts: list[tuple[Path, Path]] = []
-        self.only_copies: list[Path] = []
-        self.losers: list[str] = []  # the same, in words
+        self.losers: dict[Path, Path] = {}  # where each is kept, and where it was
         self._drafts: dict[Path, Draft] = {}  # by where each document is now
         self._made: dict[Path, Draft] = {}  # by where each will be
-        self._set_aside = count()
         self._replaced: set[str] = set()  # sessions whose transcript was replaced
+        self._set_aside = count()
 
     def draft(self, path: Path, known: Document | None = None) -> Draft:
         """The draft of the document that is at `path` now."""
@@ -79,14 +73,17 @@ class Placer:
     def add(self, text: str, source: Path, final: Path, mode: int) -> None:
         """A text from `source` is made a file at `final`, or joins the one that will be there."""
         there = self.draft_at(final)
-        if not self.tree.has(final):
-            self.tree.add_file(final)
-            self._made[final] = Draft(text, mode=mode)
-        elif there is None or not self._add_lacking(there, text, final):
-            if there is not None and self.on_conflict == "keep-old":
-                there.text = text
-            elif self.on_conflict != "keep-new" and (there is None or there.text != text):
-                self.conflicts.append((source, final))
+        if self.tree.has(final):
+            if self._add_lacking(text, final) or (there is not None and there.text == text):
+                return
+            if self.on_conflict != "keep-old":
+                if self.on_conflict != "keep-new":
+                    self.conflicts.append((source, final))
+                return
+            if self.tree.now(final) is not None:  # else this run makes it
+                self._lose(final)
+        self.tree.add_file(final)
+        self._made[final] = Draft(text, mode=mode)
 
     def writes(self) -> Iterator[Write]:
         """What all this changes in documents that are on disk."""
@@ -118,18 +115,24 @@ class Placer:
             for name in sorted(tree.names(path), key=lambda name: (name == INDEX, name)):
                 self.bring(path / name, final / name)
             self.set_aside(path)
-        elif not (self._is_joined(final) and self._join(path, final)):
-            self._resolve(path, final)
+        else:
+            ours = self.draft_at(path) if self._is_joined(final) else None
+            if ours is not None and self._add_lacking(ours.text, final):
+                self.set_aside(path)
+            else:
+                self._resolve(path, final)
 
-    def set_aside(self, path: Path, *, only_copy: bool = False) -> None:
-        """Into the backup with it; the only copy of something is kept when others are pruned."""
+    def set_aside(self, path: Path) -> Path:
+        """Into the backup with it, as it is; where it is kept."""
+        self._drafts.pop(self.tree.now(path) or path, None)
         aside = self.layout.run / "aside" / str(next(self._set_aside))
-        if only_copy:
-            self.only_copies.append(aside)
-            where = f"this one is in the backup, as aside/{aside.name}"
-            loser = self.tree.now(path) or path
-            self.losers.append(f"{loser}: the other file of this name was kept; {where}")
         self.tree.rename(path, aside)
+        return aside
+
+    def _lose(self, path: Path) -> None:
+        """Set aside what is kept nowhere else: that backup is not pruned with the others."""
+        now = self.tree.now(path) or path
+        self.losers[self.set_aside(path)] = now
 
     def _is_joined(self, final: Path) -> bool:
         """Whether two documents of this name become one."""
@@ -138,18 +141,10 @@ class Placer:
         inside = final.relative_to(self.projects).parts[1:]
         return inside in ((INDEX,), (ALIASES,), (MEMORY, MEMORY_FILE))
 
-    def _join(self, path: Path, final: Path) -> bool:
-        """Two documents become one; False if that can't be."""
-        ours, theirs = self.draft_at(path), self.draft_at(final)
-        if ours is None or theirs is None or not self._add_lacking(theirs, ours.text, final):
-            return False
-        ours.forget()
-        self.set_aside(path)
-        return True
-
-    def _add_lacking(self, there: Draft, text: str, final: Path) -> bool:
-        """Add to the document there what only the text has; False if that can't be."""
-        if not self._is_joined(final):
+    def _add_lacking(self, text: str, final: Path) -> bool:
+        """Add to the document at `final` what only the text has; False if that can't be."""
+        there = self.draft_at(final) if self._is_joined(final) else None
+        if there is None:
             return False
         try:
             if final.name == INDEX:
@@ -163,21 +158,16 @@ class Placer:
     def _resolve(self, path: Path, final: Path) -> None:
         """Two things of one name meet: the same bytes are no conflict."""
         source, occupant = self.tree.now(path), self.tree.now(final)
-        same = source is not None and occupant is not None and same_content(source, occupant)
-        if same or self.on_conflict == "keep-new":
-            self._forget(source)
-            self.set_aside(path, only_copy=not same)
+        if source is not None and occupant is not None and same_content(source, occupant):
+            self.set_aside(path)
+        elif self.on_conflict == "keep-new":
+            self._lose(path)
         elif self.on_conflict == "keep-old":
-            self._forget(occupant)
-            self.set_aside(final, only_copy=True)
+            self._lose(final)
             self.tree.rename(path, final)
             self._replaced.add(final.name.removesuffix(".jsonl"))
         else:
             self.conflicts.append((source or path, final))
-
-    def _forget(self, now: Path | None) -> None:
-        if now in self._drafts:
-            self._drafts[now].forget()
 
     def bring_all(self, moves: Iterable[Move]) -> None:
         """Bring everything to its place, as if at one moment."""
@@ -198,22 +188,18 @@ class Placer:
             self.tree.rename(path, target, folder_holds(now, written))
 
 
-def refuse_conflicts(placer: Placer) -> None:
+def refuse_conflicts(placer: Placer, *hints: Hint) -> None:
+    """The hints are for files of which one can be chosen; of a conversation both are needed."""
     if not placer.conflicts:
         return
     listed = [f"{source}  differs from  {target}" for source, target in placer.conflicts]
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    what = f"files of the same name differ: {placer.conflicts[0][0]}{more}"
     split = [path.stem for path, _ in placer.conflicts if SESSION_ID.fullmatch(path.stem)]
-    if split:  # to keep one of the two would discard turns of a conversation
-        see = run("ccmove", "doctor", split[0], text="one conversation in two files: see it with")
-        raise RefusedError(what, see, details=listed)
-    raise RefusedError(
-        f"{what}; the others would stay in the backup",
-        again("to keep those of the new path", ["--on-conflict", "keep-new"]),
-        again("to keep those of the old path", ["--on-conflict", "keep-old"]),
-        details=listed,
-    )
+    if split:
+        see = "one conversation in two files: see it with"
+        hints = (run("ccmove", "doctor", split[0], text=see),)
+    what = f"files of the same name differ: {placer.conflicts[0][0]}{more}"
+    raise RefusedError(what, *hints, details=listed)
 
 
 def in_order(moves: Iterable[Move], parked: Callable[[Path, int], Path]) -> Iterator[Move]:

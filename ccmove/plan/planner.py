@@ -9,7 +9,7 @@ from ccmove.claude.naming import encode, sieve
 from ccmove.claude.ownership import Ledger, cases_of_moves
 from ccmove.claude.reading import open_history
 from ccmove.claude.state import State
-from ccmove.errors import RefusedError, run
+from ccmove.errors import RefusedError, again, run
 from ccmove.plan.documents import moved_folders, rewrite_others, rows
 from ccmove.plan.left_alone import Search
 from ccmove.plan.merges import merges
@@ -21,6 +21,7 @@ from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.text import plural
 
 Tick = Callable[[int], None]
+CONFLICT = "--on-conflict"
 
 
 def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | None = None) -> Plan:
@@ -38,7 +39,11 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     placer = Placer(layout, request.on_conflict)
     relocator = Relocator(placer, paths, [part for case in cases for part in portions_of(case)])
     relocator.relocate(state)
-    refuse_conflicts(placer)
+    refuse_conflicts(
+        placer,
+        again("to keep those of the new path, the others in the backup", [CONFLICT, "keep-new"]),
+        again("to keep those of the old path, the others in the backup", [CONFLICT, "keep-old"]),
+    )
 
     projects = relocator.moves
     here = moved_folders(request, projects)
@@ -76,14 +81,14 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         places=tuple(dict.fromkeys(map(Path, settings))),
         fresh=fresh_pairs(paths, listed, own),
         own=own,
-        only_copies=tuple(placer.only_copies),
+        only_copies=tuple(placer.losers),
         left_alone=tuple(left),
         remembering=sum(
             item.remembers and (case.directory.name, item.name) in transcripts
             for case in cases
             for item in case.directory.transcripts
         ),
-        warnings=(*_warnings(prompts), *placer.losers, *filter(None, [ledger.problem])),
+        warnings=(*_warnings(prompts, placer.losers), *filter(None, [ledger.problem])),
         notes=(*(reason for case in cases for reason in reasons(case)), *relocator.notes),
     )
 
@@ -95,11 +100,14 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     return WriteHistory(layout.history, scan, seen)
 
 
-def _warnings(prompts: WriteHistory) -> Iterator[str]:
+def _warnings(prompts: WriteHistory, losers: dict[Path, Path]) -> Iterator[str]:
     unreadable = (prompts.scan.unreadable, "with the old path, but not valid JSON")
     for number, what in (unreadable, (prompts.scan.too_long, "longer than 64 MiB")):
         if number:
             yield f"{prompts.path}: {plural(number, 'line')} {what}, left as found"
+    for aside, path in losers.items():
+        where = f"this one is in the backup, as aside/{aside.name}"
+        yield f"{path}: the other file of this name was kept; {where}"
 
 
 def _at_new(paths: PathMap) -> PathMap:

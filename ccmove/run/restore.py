@@ -32,7 +32,7 @@ from ccmove.plan.model import (
     Rmdir,
     WriteHistory,
 )
-from ccmove.plan.place import Placer, mode_of
+from ccmove.plan.place import Placer, mode_of, refuse_conflicts
 from ccmove.plan.planner import own_paths
 from ccmove.plan.tree import folder_holds
 from ccmove.rewrite import history
@@ -78,7 +78,6 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
         places=manifest.places,
         fresh=tuple((new, old) for old, new in manifest.fresh if old not in own),
         own=own,
-        only_copies=tuple(undoing.placer.only_copies),
         warnings=tuple(undoing.warnings),
         undoes=manifest.id,
     )
@@ -196,7 +195,8 @@ class Undoing:
                         self.tree.make_directory(path, mode)
                 case Wrote():
                     self._take_out(operation)
-        self._refuse_conflicts()
+        away = "move one of the two away, then"
+        refuse_conflicts(self.placer, run("ccmove", "restore", self.manifest.id, text=away))
 
     def kind_of(self, move: ProjectMove) -> str:
         """A directory whose old name was used again since is merged with what is there."""
@@ -278,14 +278,6 @@ class Undoing:
             written = [wrote.ends for wrote in self.manifest.written if isinstance(wrote, Wrote)]
             self.tree.rename(rename.target, rename.path, folder_holds(now, written))
             self.folders.append((rename.path, rename.target))
-
-    def _refuse_conflicts(self) -> None:
-        if self.placer.conflicts:
-            raise RefusedError(
-                "different files are in the way of what would come back",
-                run("ccmove", "restore", self.manifest.id, text="move them away, then"),
-                details=[f"{new}  is in the way of  {old}" for old, new in self.placer.conflicts],
-            )
 
     def _take_out(self, wrote: Wrote) -> None:
         """The document as it is now without the run's change; one that the run made goes into the

@@ -87,6 +87,7 @@ def _check_places(plan: Plan) -> Iterator[str]:
     ends = {final for _, final in plan.moved}
     yield from (f"{final} is missing" for final in ends if not os.path.lexists(final))
     made = {op.path for op in plan.operations if isinstance(op, Mkdir)}
+    made |= {write.path for write in plan.writes if write.before is None}
     for operation in plan.operations:
         if isinstance(operation, (Rename, Rmdir)):
             path = operation.path
