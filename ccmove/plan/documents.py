@@ -13,7 +13,7 @@ from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
 from ccmove.claude.reading import names_in, read_document
 from ccmove.errors import LinkError, RefusedError, again, describe
-from ccmove.plan.model import LeftAlone, ProjectMove, Request
+from ccmove.plan.model import ProjectMove, Request
 from ccmove.plan.place import Placer
 from ccmove.rewrite import other
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -50,16 +50,14 @@ PLACES = [
     Place("plugins/installed_plugins.json", other.plugins),
     Place("plugins/known_marketplaces.json", other.marketplaces),
     Place("bridge-pointer.json", other.folders),
+    Place("projects/*/bridge-pointer.json", other.folders),
     Place("daemon.json", other.folders, of_daemon=True),
     Place("jobs/*/state.json", other.job, of_daemon=True),
 ]
 
 
-def rewrite_others(
-    placer: Placer, rows: Iterable[Row], paths: PathMap, names: NameMap
-) -> list[LeftAlone]:
+def rewrite_others(placer: Placer, rows: Iterable[Row], paths: PathMap, names: NameMap) -> None:
     """Plan the new texts of these files; what can't be read is left alone."""
-    left = []
     for path, rewrite in rows:
         try:
             document = read_document(path)
@@ -69,8 +67,7 @@ def rewrite_others(
             if isinstance(error, LinkError) and path.is_relative_to(placer.layout.config_dir):
                 raise
             what = describe(error) if isinstance(error, OSError) else str(error)
-            left.append(LeftAlone(str(path), f"can't be read as JSON, and stays as it is: {what}"))
-    return left
+            placer.leave(path, f"can't be read as JSON, and stays as it is: {what}")
 
 
 def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterator[Row]:

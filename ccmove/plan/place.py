@@ -18,7 +18,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Document, ignores_case, read_document
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
 from ccmove.errors import Hint, RefusedError, StaleLookError, again, run
-from ccmove.plan.model import PARKED, Write
+from ccmove.plan.model import PARKED, LeftAlone, Write
 from ccmove.plan.tree import Tree, ends_of, folder_holds
 from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -50,11 +50,16 @@ class Placer:
         self.on_conflict = on_conflict
         self.tree = Tree(ignores_case=ignores_case(layout.projects))
         self.conflicts: list[tuple[Path, Path]] = []
+        self.left_alone: list[LeftAlone] = []
         self.losers: dict[Path, Path] = {}  # where each is kept, and where it was
         self._drafts: dict[Path, Draft] = {}  # by where each document is now
         self._made: dict[Path, Draft] = {}  # by where each will be
         self._replaced: set[str] = set()  # sessions whose transcript was replaced
         self._set_aside = count()
+
+    def leave(self, path: Path, what: str) -> None:
+        """It stays as it is, and is named."""
+        self.left_alone.append(LeftAlone(str(path), what))
 
     def draft(self, path: Path, known: Document | None = None) -> Draft:
         """The draft of the document that is at `path` now."""

@@ -15,7 +15,16 @@ from ccmove.plan.left_alone import Search
 from ccmove.plan.merges import merges
 from ccmove.plan.model import LeftAlone, Operation, Plan, Request, Write, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts
-from ccmove.plan.shares import Relocator, left_behind, portions_of, reasons
+from ccmove.plan.shares import (
+    downloads_of,
+    left_behind,
+    new_names,
+    portions_of,
+    reasons,
+    relocate,
+    rewrite_aliases,
+    rewrite_indexes,
+)
 from ccmove.rewrite import config, history
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.text import plural
@@ -36,26 +45,30 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     prompt_paths = [before for before, _ in prompts.scan.counts]
     cases = cases_of_moves(state, paths, prompt_paths, ledger)
 
+    portions = [portion for case in cases for portion in portions_of(case)]
+    here = moved_folders(request, [move for portion in portions for move in portion.moves()])
     placer = Placer(layout, request.on_conflict)
-    relocator = Relocator(placer, paths, [part for case in cases for part in portions_of(case)])
-    relocator.relocate(state)
+    names, spelled = new_names(portions, paths), paths.as_people_write(str(layout.home))
+    rewrite_indexes(placer, portions, paths, names)
+    rewrite_aliases(placer, state.alias_files(), portions, names)
+    rewrite_others(placer, rows(layout, request, here), spelled, names)
+    _rewrite_config(state, paths, placer)
+    downloads = list(downloads_of(placer, state, paths, portions))
+    relocate(placer, portions, downloads)
     refuse_conflicts(
         placer,
         again("to keep those of the new path, the others in the backup", [CONFLICT, "keep-new"]),
         again("to keep those of the old path, the others in the backup", [CONFLICT, "keep-old"]),
     )
+    projects = [move for portion in portions for move in portion.moves()]
 
-    projects = relocator.moves
-    here = moved_folders(request, projects)
     left: list[LeftAlone] = []
     if number := sum(move.transcripts for move in projects):
         what = f"{plural(number, 'transcript')} still mention{'s' * (number == 1)} the old path: "
         what += "harmless, Claude Code goes by the directory"
         left.append(LeftAlone(str(layout.projects), what))
     left += [row for case in cases for row in left_behind(case)]
-    left += [*relocator.left_alone, *_rewrite_config(state, paths, placer)]
-    spelled = paths.as_people_write(str(layout.home))
-    left += rewrite_others(placer, rows(layout, request, here), spelled, relocator.names)
+    left += placer.left_alone
     merged = merges(state, request, paths, projects, ledger)
     folders = _folders(layout, request)
     placer.rename_folders(folders)
@@ -68,7 +81,6 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     own = own_paths(state, paths, (*state.config_paths, *prompts.scan.watched))
     listed = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
     settings = [path for *pair, _ in here for path in pair] if request.project_files else []
-    transcripts = {(move.source, entry) for move in projects for entry in move.entries}
     return Plan(
         kind="move",
         moves=paths.moves,
@@ -84,12 +96,19 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         only_copies=tuple(placer.losers),
         left_alone=tuple(left),
         remembering=sum(
-            item.remembers and (case.directory.name, item.name) in transcripts
-            for case in cases
-            for item in case.directory.transcripts
+            item.remembers
+            for portion in portions
+            for items in portion.shares.values()
+            for item in items
         ),
         warnings=(*_warnings(prompts, placer.losers), *filter(None, [ledger.problem])),
-        notes=(*(reason for case in cases for reason in reasons(case)), *relocator.notes),
+        notes=(
+            *(reason for case in cases for reason in reasons(case)),
+            *(
+                f"{path.name}: connector downloads of a folder that is moved"
+                for path, _ in downloads
+            ),
+        ),
     )
 
 
@@ -137,19 +156,15 @@ def fresh_pairs(
     return tuple((o, n) for o, n in sorted(moving.items()) if n not in had and coming[n] == 1)
 
 
-def _rewrite_config(state: State, paths: PathMap, placer: Placer) -> list[LeftAlone]:
+def _rewrite_config(state: State, paths: PathMap, placer: Placer) -> None:
     """Plan its new text; what in it names a path of the move and stays is left alone."""
     if state.config is None:
-        return []
+        return
     draft, home = placer.draft(state.config.path, state.config), str(state.layout.home)
     draft.text = config.rewritten(draft.text, paths)
-    return [
-        LeftAlone(
-            str(state.layout.config_file),
-            f"{pointer}: {value!r} contains the path but is not one; edit it if it should follow",
-        )
-        for pointer, value in config.mentions(draft.text, paths.as_people_write(home))
-    ]
+    for pointer, value in config.mentions(draft.text, paths.as_people_write(home)):
+        what = f"{pointer}: {value!r} contains the path but is not one; edit it if it should follow"
+        placer.leave(state.layout.config_file, what)
 
 
 def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:

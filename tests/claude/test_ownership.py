@@ -46,7 +46,7 @@ def test_a_move_takes_what_list_says_is_the_paths(
         taken = sum(e.endswith(".jsonl") for portion in portions for e in portion.entries)
         # Where nobody living has a claim beside it, those whose folder is gone come along.
         assert taken == (own if living - {path} else sum(sessions.values()))
-        assert all(portion.whole == (not living - {path}) for portion in portions)
+        assert all((portion.kind == "rename") == (not living - {path}) for portion in portions)
 
 
 @pytest.mark.parametrize("listed", ["config", "prompts", "both"])
@@ -61,7 +61,7 @@ def test_a_stale_entry_keeps_nothing_in_a_directory(state: StateBuilder, listed:
     assert directory.claims == (app.path,)
     paths = PathMap(((app.path, str(state.code / "new")),))
     (portion,) = found_portions(layout, paths, [app.path], Ledger())
-    assert portion.whole
+    assert portion.kind == "rename"
 
 
 def test_our_own_move_says_whose_a_session_is(state: StateBuilder) -> None:
