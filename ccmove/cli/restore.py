@@ -17,8 +17,9 @@ from ccmove.plan.model import Plan
 from ccmove.report.result import Result
 from ccmove.rewrite.pathmap import are_nested
 from ccmove.run import backups
+from ccmove.run.backups import Backup
 from ccmove.run.manifest import ID_PATTERN, Manifest
-from ccmove.run.restore import plan_restore
+from ccmove.run.restore import plan_restore, refuse_built_on
 from ccmove.run.transaction import Progress
 
 
@@ -70,11 +71,11 @@ def _folders_to_rename(layout: Layout, manifest: Manifest, plan: Plan | None) ->
     Not where something of NEW's own stays, not another folder than was there at the move, never
     the home, and only where the command would work.
     """
-    if plan is None or plan.folders or manifest.own:
+    if plan is None or plan.folders:
         return
     for now, then in plan.moves:
         came_back = any(are_nested(project.path, now) for project in plan.projects)
-        is_one = sum(path == now for path, _ in plan.moves) == 1
+        is_one = (then, now) in manifest.fresh
         is_home = any(place.is_relative_to(now) for place in (layout.home, layout.config_dir))
         is_free = not os.path.lexists(then) and os.path.isdir(os.path.dirname(then))
         if came_back and is_one and is_free and not is_home and manifest.still_has(now):
@@ -83,21 +84,26 @@ def _folders_to_rename(layout: Layout, manifest: Manifest, plan: Plan | None) ->
 
 def _find(layout: Layout, identifier: str | None) -> Manifest:
     """The run to undo; without an ID the newest move that stands."""
-    if identifier is None:
-        return _newest(layout)
+    found = backups.all_backups(layout)
+    chosen = _newest(found) if identifier is None else _named(layout, found, identifier)
+    refuse_built_on(chosen, found)
+    return chosen
+
+
+def _named(layout: Layout, found: list[Backup], identifier: str) -> Manifest:
     if not ID_PATTERN.fullmatch(identifier):
         there_are = run("ccmove", "backups", text="all IDs")
         raise UsageError(f"{identifier!r} is not the ID of a backup", there_are)
     chosen = backups.read_manifest(identifier, layout)
-    if not any(backup.stands for backup in backups.all_backups(layout) if backup.id == chosen.id):
+    if not any(backup.stands for backup in found if backup.id == identifier):
         still = run("ccmove", "backups", text="what can still be undone")
-        raise RefusedError(f"{chosen.id} was already undone", still)
+        raise RefusedError(f"{identifier} was already undone", still)
     return chosen
 
 
-def _newest(layout: Layout) -> Manifest:
+def _newest(found: list[Backup]) -> Manifest:
     """One that can't be read may be the newest: never undo another."""
-    for backup in reversed(backups.all_backups(layout)):
+    for backup in reversed(found):
         if backup.problem is not None:
             by_id = run("ccmove", "backups", text="undo another one by its ID")
             raise RefusedError(backup.problem.message, *backup.problem.hints, by_id)

@@ -161,7 +161,6 @@ class Undertaking:
     folders: tuple[tuple[Path, Path], ...] = ()  # project folders that are renamed as well
     places: tuple[Path, ...] = ()  # project folders in which settings may be rewritten
     fresh: tuple[tuple[str, str], ...] = ()  # paths that move to where nothing was known before
-    own: tuple[str, ...] = ()  # paths at or below a NEW that were known before
     only_copies: tuple[Path, ...] = ()  # what loses a conflict and is kept in the backup alone
     undoes: str | None = None  # the backup that a restore undoes
     # What is told again later:

@@ -1,7 +1,7 @@
 """From a read-only look at the state to a frozen plan. This is also the whole of a dry run."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -26,7 +26,7 @@ from ccmove.plan.shares import (
     rewrite_indexes,
 )
 from ccmove.rewrite import config, history
-from ccmove.rewrite.pathmap import PathMap, tail_below
+from ccmove.rewrite.pathmap import Move, PathMap, tail_below
 from ccmove.text import plural
 
 Tick = Callable[[int], None]
@@ -78,8 +78,10 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     planned = {op.path: op.after for op in operations if isinstance(op, Write)}
     moved = placer.tree.moved()
     left += Search(state, spelled, request, here, planned, moved).everything()
-    own = own_paths(state, paths, (*state.config_paths, *prompts.scan.watched))
     listed = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
+    pairs = [(path, new) for path in listed if (new := paths.map(path)) is not None]
+    news = [new for _, new in paths.moves]
+    at_new = known_at(state, news, prompts.scan.watched)
     settings = [path for *pair, _ in here for path in pair] if request.project_files else []
     return Plan(
         kind="move",
@@ -91,8 +93,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         projects=tuple(projects),
         folders=folders,
         places=tuple(dict.fromkeys(map(Path, settings))),
-        fresh=fresh_pairs(paths, listed, own),
-        own=own,
+        fresh=fresh_pairs([*paths.moves, *pairs], at_new),
         only_copies=tuple(placer.losers),
         left_alone=tuple(left),
         remembering=sum(
@@ -115,7 +116,8 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
 def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     """What changes in the history; its scan also knows which prompts NEW has already."""
     with open_history(layout) as (read, seen):
-        scan = history.scan(read, seen.size, paths, tick=tick, watch=_at_new(paths))
+        at_new = PathMap(tuple((new, new) for _, new in paths.moves))
+        scan = history.scan(read, seen.size, paths, tick=tick, watch=at_new)
     return WriteHistory(layout.history, scan, seen)
 
 
@@ -129,31 +131,24 @@ def _warnings(prompts: WriteHistory, losers: dict[Path, Path]) -> Iterator[str]:
         yield f"{path}: the other file of this name was kept; {where}"
 
 
-def _at_new(paths: PathMap) -> PathMap:
-    """Covers what is at or below a NEW."""
-    return PathMap(tuple((new, new) for _, new in paths.moves))
+def known_at(state: State, places: list[str], prompts: Iterable[str]) -> set[str]:
+    """Known paths at or below these: what is added to those later is their own."""
+    known = {*prompts, *state.config_paths}
+    for name in filter(sieve(*places), state.directory_names):
+        known |= state.directory(name).named_paths()
+        known.update(place for place in places if name == encode(place))
+    return {path for path in known if any(tail_below(path, p) is not None for p in places)}
 
 
-def own_paths(state: State, paths: PathMap, listed: Iterable[str]) -> tuple[str, ...]:
-    """Known paths at or below a NEW: what is added to those later is not OLD's."""
-    known = set(listed)
-    news = [new for _, new in paths.moves]
-    for name in filter(sieve(*news), state.directory_names):
-        known.update(state.directory(name).named_paths())
-        known.update(new for new in news if name == encode(new))
-    return tuple(sorted(filter(_at_new(paths).covers, known)))
-
-
-def fresh_pairs(
-    paths: PathMap, known: Iterable[str], own: tuple[str, ...]
-) -> tuple[tuple[str, str], ...]:
-    """Known paths that move to where nothing was before: what comes later may be moved back."""
-    moving = {old: new for old in known if (new := paths.map(old)) is not None}
-    empty = [new for _, new in paths.moves if all(tail_below(path, new) is None for path in own)]
-    moving.update({old: new for old, new in paths.moves if new in empty or not moving})
-    coming = Counter(moving.values())  # where two come together there is no way back
-    had = set(own)
-    return tuple((o, n) for o, n in sorted(moving.items()) if n not in had and coming[n] == 1)
+def fresh_pairs(pairs: Iterable[Move], known: Collection[str]) -> tuple[Move, ...]:
+    """The moves to where nothing is known: what comes there later may be moved back."""
+    pairs = set(pairs)
+    coming = Counter(new for _, new in pairs)  # where two come together there is no way back
+    return tuple(
+        (old, new)
+        for old, new in sorted(pairs)
+        if coming[new] == 1 and not any(tail_below(path, new) is not None for path in known)
+    )
 
 
 def _rewrite_config(state: State, paths: PathMap, placer: Placer) -> None:

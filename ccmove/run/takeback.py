@@ -23,12 +23,8 @@ from ccmove.run.stage import StagedHistory
 
 
 def way_back(manifest: Manifest) -> PathMap:
-    """Where paths belong that were added since.
-
-    Only those that the run brought to where nothing was known before, and what is below them; the
-    nearest known path above decides.
-    """
-    return PathMap(tuple((new, old) for old, new in manifest.fresh), frozenset(manifest.own))
+    """Where paths belong that were added since, if the run came to where nothing was known."""
+    return PathMap(manifest.fresh).reversed()
 
 
 def document_back(
@@ -74,10 +70,27 @@ def _mapper(manifest: Manifest, wrote: Wrote) -> Callable[[str], str | None]:
     return lambda path: names.map(path) or back.map(path)
 
 
-def history_back(
-    directory: Path, manifest: Manifest, wrote: WroteHistory, read: Read, size: int
+def plan_history_back(directory: Path, manifest: Manifest, path: Path) -> WriteHistory | None:
+    """The history without the run's change; None when there is nothing to take out.
+
+    Prompts that came since follow, even where the run itself has found none.
+    """
+    fd = open_regular(path)
+    if fd is None:
+        return None
+    with open(fd, "rb"):
+        seen = Fingerprint.of(os.fstat(fd))
+        scan, mtime = _history_back(directory, manifest, reader(fd), seen.size)
+    return WriteHistory(path, scan, seen, mtime) if scan.lines else None
+
+
+def _history_back(
+    directory: Path, manifest: Manifest, read: Read, size: int
 ) -> tuple[Scan, int | None]:
     """What to change in the present history, and the date to give back when nothing came since."""
+    wrote, back = manifest.history, way_back(manifest)
+    if wrote is None:
+        return history.scan(read, size, back), None
     before, after = wrote.before, wrote.after
     hashes: dict[int, str] = {}  # of the first so many bytes, in one pass
     position, digest = 0, hashlib.sha256()
@@ -87,7 +100,7 @@ def history_back(
             hashes[length], position = digest.hexdigest(), length
     if hashes.get(before.size) == before.sha256:
         return Scan(size=size), None
-    kept, back = read_changed(directory, wrote), way_back(manifest)
+    kept = read_changed(directory, wrote)
     if hashes.get(after.size) != after.sha256:
         return lines_back(kept, read, size, back), None
     scan = spans_back(kept, after.size)
@@ -103,15 +116,9 @@ def stage_history_back(
     This takes time, so it comes before the client's lock; under that, `look_again` carries over
     what was appended meanwhile.
     """
-    fd = open_regular(wrote.path)
-    if fd is None:
+    write = plan_history_back(directory, manifest, wrote.path)
+    if write is None:
         return None
-    with open(fd, "rb"):
-        seen = Fingerprint.of(os.fstat(fd))
-        scan, mtime = history_back(directory, manifest, wrote, reader(fd), seen.size)
-    if not scan.lines:
-        return None
-    write = WriteHistory(wrote.path, scan, seen, mtime)
     without = StagedHistory(wrote.number, write, staged, way_back(manifest))
     without.stage()
     return without
