@@ -52,7 +52,7 @@ def _with_dots(self: manifest.Spelling, text: str) -> Path:
 BUGS: dict[str, dict[str, Bug]] = {
     "spans": {
         "a carriage return is no blank": lambda patch: patch(
-            jsonspan, "_BLANK", re.compile(r"[ \t\n]*")
+            jsonspan, "_BETWEEN", re.compile(r"[ \t\n,:]*")
         ),
         "a comma stays behind": lambda patch: patch(splice, "_fitting", lambda piece, _: piece),
         "an item leaves its comma": lambda patch: patch(splice, "remove_items", _without_comma),

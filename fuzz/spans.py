@@ -87,7 +87,7 @@ def _value(text: str, node: Node) -> Any:
 
 def _plain(value: Any) -> Any:
     """A value as `reference` gives it."""
-    if isinstance(value, jsonspan.Spelled):
+    if isinstance(value, jsonspan.Number):
         return value.text
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}

@@ -12,10 +12,11 @@ theirs is `now`.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from ccmove.rewrite import config, index
 from ccmove.rewrite import splice as make
-from ccmove.rewrite.jsonspan import DEEPEST, Node, NotJsonError, Pointer, parse, quote, show
+from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, below, parse, quote, show
 from ccmove.rewrite.other import without_lines
 from ccmove.rewrite.splice import Mapper, Splice
 
@@ -36,30 +37,44 @@ def taken_out(
         return before, []
     if form == "lines":
         return without_lines(before, after, now)
-    taking = _Taking(form, before, after, back, renamed)
     try:
         base, ours, theirs = parse(after), parse(before), parse(now)
     except NotJsonError:
         return now, [EVERYTHING]
+    if _is_out(ours.value, base.value, theirs.value):
+        return now, []
+    taking = _Taking(form, before + after, back, renamed)
     text = make.apply(now, [make.set_raw(theirs, taking.merged(base, ours, theirs, ()))])
-    # In a swap what was taken out already looks as if it had yet to be.
-    if text != now or taking.lost or not taking.was_back:
-        text = make.apply(text, taking.following(parse(text)))
-    return text, list(dict.fromkeys(taking.lost))
+    return make.apply(text, taking.following(parse(text))), list(dict.fromkeys(taking.lost))
+
+
+def _is_out(before: Any, after: Any, now: Any) -> bool:
+    """Whether that was done already, and a recovery killed: a swap would be swapped again.
+
+    Nothing that only the run wrote is there, but what it took away is, every object at least.
+    """
+    had, left, have = (set(_facts(value)) for value in (before, after, now))
+    gone = had - left
+    objects = {fact for fact in gone if fact[1] is None}
+    return not (left - had) & have and objects <= have and bool(gone & have)
+
+
+def _facts(value: Any, at: Pointer = ()) -> Iterator[tuple[Pointer, str | None]]:
+    """Every value, with where it is; the place in a list does not count."""
+    yield at, None if isinstance(value, dict | list) else repr(value)
+    for token, item in below(value):
+        yield from _facts(item, (*at, token if isinstance(token, str) else 0))
 
 
 @dataclass
 class _Taking:
-    """What is taken out of what, and what was noticed on the way through the three values."""
+    """What is taken out of what, and the places where that is not possible."""
 
     form: str
-    before: str
-    after: str
+    known: str  # before and after
     back: Mapper
     renamed: Mapper
     lost: list[str] = field(default_factory=list)
-    was_back: bool = False  # some change is gone already
-    undone: set[str] = field(default_factory=set)  # projects that get their old names again
 
     def lose(self, *at: str | int) -> None:
         """This stays, and is named."""
@@ -68,46 +83,40 @@ class _Taking:
     def merged(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
         """The text of `theirs` without what the run did to this value."""
         kinds = base.kind + ours.kind + theirs.kind
-        if base.raw == ours.raw:
-            return theirs.raw
-        if kinds == "{{{" and len(at) < DEEPEST:
+        if kinds == "{{{":
             return self._object(base, ours, theirs, at)
         if kinds == "[[[" and self.form == "index" and at == ("entries",):
             return self._entries(base, ours, theirs)
-        if base.is_same(ours):
+        if base.value == ours.value or theirs.value == ours.value:
             return theirs.raw
-        if theirs.is_same(base):
+        if theirs.value == base.value:
             return ours.raw
-        if theirs.is_same(ours):
-            self.was_back = True
-        elif kinds == "[[[" and at[-1:] != (ORDERED,):
+        if kinds == "[[[" and at[-1:] != (ORDERED,):
             return self._list(base, ours, theirs, at)
-        elif make.moved(theirs, self.came_back) is None:  # else it will follow
+        if make.moved(theirs, self.came_back) is None:  # else it will follow
             self.lose(*at)
         return theirs.raw
 
     def _list(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
         """As a set: what the run replaced goes back, what it added goes, what it took comes."""
-        free = [item.canonical for item in theirs.items]  # empty once it is decided
         texts: dict[int, str | None] = {}  # by the number now; None: it goes
         missing: list[tuple[str, str]] = []
-        rest: list[tuple[int, Node, Node | None]] = []
+        rest: list[tuple[int, Node, Node]] = []
+        free = [item.value for item in theirs.items]
         for number, old, new in _changed_items(ours.items, base.items):
-            if new is not None and new.canonical in free:
-                place = free.index(new.canonical)
-                free[place] = ""
+            if new is not None and new.value in free:
+                place = free.index(new.value)
+                free[place] = None
                 texts[place] = old.raw if old else None
-            elif old is not None:
+            elif old is not None and new is not None:
                 rest.append((number, old, new))
-        for number, old, new in rest:
-            here = theirs.items[number] if number < len(free) and free[number] else None
-            if old.canonical in free:
-                self.was_back = True
-            elif new is None:
+            elif old is not None and old.value not in free:
                 missing.append(("", old.raw))
-            elif here is not None and here.kind == new.kind == "{":
+        for number, old, new in rest:
+            here = theirs.items[number] if number < len(free) and number not in texts else None
+            if here is not None and here.kind == new.kind == "{":  # changed since in other respects
                 texts[number] = self.merged(new, old, here, (*at, number))
-            else:
+            elif old.value not in free:
                 self.lose(*at, number)
         return make.changed(theirs, texts, missing)
 
@@ -129,22 +138,21 @@ class _Taking:
 
     def _object(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
         """Member by member, each by the name that it had before the run."""
-        left, had, have = members = base.members(), ours.members(), theirs.members()
-        links = self._links(had, left)
-        names, texts = self._names_back(links, members, at)
-        olds = {new: old for old, new in links.items()}
-        left = {olds.get(name, name): node for name, node in left.items()}
+        left, had, have = base.members(), ours.members(), theirs.members()
+        names = self._names_back(left, had, have, at)
+        left = {names.get(name, name): node for name, node in left.items()}
         now = {names.get(name, name): name for name in have}
+        texts: dict[str, str | None] = {name: have[name].raw for name in names if name in have}
         added = []
         for name in dict.fromkeys([*had, *left]):
-            if name in links and links[name] not in names:
-                continue
             found = have[now[name]] if name in now else None
             text = self._member(left.get(name), had.get(name), found, (*at, name))
             if name in now:
                 texts[now[name]] = text
             elif text is not None:
                 added.append((name, text))
+        if at == (config.PROJECTS,):
+            texts |= {n: self._followed(text) for n, text in texts.items() if text and n in names}
         splices = [make.set_raw(have[n], text) for n, text in texts.items() if text is not None]
         splices += make.remove_members(theirs, [n for n, text in texts.items() if text is None])
         splices += make.rename_members(theirs, names)
@@ -154,107 +162,74 @@ class _Taking:
         self, base: Node | None, ours: Node | None, theirs: Node | None, at: Pointer
     ) -> str | None:
         """The text of a member that each of the three may lack; None: there is none."""
-        if base and ours:
-            if theirs:
-                return self.merged(base, ours, theirs, at)
-            if not base.is_same(ours):
-                self.lose(*at)
-            return None
-        if ours and not theirs:  # the run took it out
-            return ours.raw
-        if ours and theirs and not theirs.is_same(ours):
-            return self._united(theirs, ours.raw, at)
-        if base and theirs and theirs.is_same(base):  # the run added it
-            return None
-        if base and theirs:
+        if base and ours and theirs:
+            return self.merged(base, ours, theirs, at)
+        if ours and theirs and theirs.value != ours.value:  # the run took it out; used again since
             self.lose(*at)
-        else:
-            self.was_back = True
-        return theirs.raw if theirs else None
-
-    def _united(self, theirs: Node, raw: str, at: Pointer) -> str:
-        """What came later stays, what it lacks is added, and it is named."""
-        self.lose(*at)
-        return config.united(theirs.raw, raw) if theirs.kind == "{" else theirs.raw
-
-    def _links(self, had: Members, left: Members) -> dict[str, str]:
-        """Names that the run changed: old -> new; where several became one there is no way back."""
-        targets = {name: self.renamed(name) for name in had}
-        coming = Counter(targets.values())
-        links: dict[str, str] = {}
-        for old, new in targets.items():
-            if new is None or new == old or new not in left or coming[new] > 1:
-                continue
-            stays = old in left and old not in targets.values()
-            is_settled = new in had and targets[new] is None
-            if not stays and not is_settled:
-                links[old] = new
-        return links
+            return config.united(theirs.raw, ours.raw) if theirs.kind == "{" else theirs.raw
+        if ours and not base:
+            return ours.raw
+        if base and theirs and theirs.value != base.value:  # the run added it; changed since
+            self.lose(*at)
+            return theirs.raw
+        if base and ours and ours.value != base.value:  # it vanished
+            self.lose(*at)
+        return None
 
     def _names_back(
-        self, links: dict[str, str], members: tuple[Members, Members, Members], at: Pointer
-    ) -> tuple[dict[str, str], dict[str, str | None]]:
-        """Which names of now go back to which, and texts of members that this decides."""
-        left, had, have = members
+        self, left: Members, had: Members, have: Members, at: Pointer
+    ) -> dict[str, str]:
+        """The names that go back, with what they become.
+
+        Where several became one there is no way back, nor to a name that is used again.
+        """
+        targets = {old: self.renamed(old) for old in had}
+        times = Counter(targets.values())
         names: dict[str, str] = {}
-        texts: dict[str, str | None] = {}
-        for old, new in links.items():
-            if _is_back(old, links, members):
-                self.was_back = True
-            elif new not in have:
-                self.lose(*at, new)
-            elif old in have and old not in left:  # used again since
-                value = self.merged(left[new], had[old], have[new], (*at, old))
-                followed = make.apply(value, make.string_splices(parse(value), self.came_back))
-                texts[old] = self._united(have[old], followed, (*at, old))
-                texts[new] = _rest(have[new], have[old], left[new])
-            else:
-                names[new] = old
-        if at == (config.PROJECTS,):
-            self.undone.update(names.values())
-        return names, texts
+        for old, new in targets.items():
+            if new is not None and new in left and times[new] == 1:
+                stayed = old in left and old not in times
+                was_there = new in had and targets[new] is None
+                if not stayed and not was_there:
+                    names[new] = old
+        since: dict[str, str] = {}
+        if at == (config.PROJECTS,):  # projects that came below one that goes back
+            since = {n: name for n in have if (name := self.came_back(n)) and name not in had}
+        names |= since
+        for vanished in names.keys() - have.keys():
+            self.lose(*at, vanished)
+        while blocked := [n for n, old in names.items() if old in have and old not in names]:
+            for name in blocked:
+                del names[name]
+                if name in since:
+                    self.lose(*at, name)
+        return names
 
     def came(self, string: str) -> bool:
         """Whether a string came since the run."""
-        quoted = quote(string)
-        return quoted not in self.before and quoted not in self.after
+        return quote(string) not in self.known
 
     def came_back(self, string: str) -> str | None:
         """Where a string that came since belongs; None when it is not one, or stays."""
         return self.back(string) if self.came(string) else None
 
+    def _followed(self, text: str) -> str:
+        """A value in which the strings that came since go back too."""
+        return make.apply(text, make.string_splices(parse(text), self.came_back))
+
     def following(self, root: Node) -> list[Splice]:
         """Strings that came since, to something that goes back, follow it."""
+        members = root.members()
+        if self.form == "config":
+            repos = members.get(config.REPOS)
+            return config.repo_splices(repos, self.came_back) if repos else []
         if self.form == "json":
             return make.string_splices(root, self.came_back)
-        members = root.members()
-        splices: list[Splice] = []
-        if self.form == "index" and "entries" in members:
-            splices += make.place_splices(root, dict.fromkeys(index.OWNERS, self.came_back))
-            for entry in members["entries"].items:
-                mapper = self.back if self.came(index.key_of(entry)) else self.came_back
-                splices += make.place_splices(entry, {"projectPath": mapper, "fullPath": mapper})
-        if self.form == "config" and config.REPOS in members:
-            splices += config.repo_splices(members[config.REPOS], self.came_back)
-        if self.form == "config" and config.PROJECTS in members:
-            splices += self._following_projects(members[config.PROJECTS])
+        splices = make.place_splices(root, dict.fromkeys(index.OWNERS, self.came_back))
+        for entry in members["entries"].items if "entries" in members else ():
+            mapper = self.back if self.came(index.key_of(entry)) else self.came_back
+            splices += make.place_splices(entry, {"projectPath": mapper, "fullPath": mapper})
         return splices
-
-    def _following_projects(self, projects: Node) -> list[Splice]:
-        """Projects that came since below one that goes back follow it, and all that is in both."""
-        members = projects.members()
-        texts = {name: value.raw for name, value in members.items()}
-        names = {name: new for name in members if (new := self.came_back(name)) is not None}
-        for name in members.keys() & (names.keys() | self.undone):
-            splices = make.string_splices(members[name], self.came_back)
-            texts[name] = make.apply_inside(members[name], splices)
-        meeting = {name: new for name, new in names.items() if new in members and new not in names}
-        for name, new in meeting.items():
-            texts[new] = self._united(parse(texts[new]), texts.pop(name), (config.PROJECTS, new))
-            del names[name]
-        splices = [make.set_raw(members[name], text) for name, text in texts.items()]
-        splices += make.rename_members(projects, names)
-        return splices + make.remove_members(projects, meeting)
 
 
 def _changed_items(
@@ -263,41 +238,8 @@ def _changed_items(
     """(number, before, after) of what the run changed; by place unless their number changed."""
     if len(had) == len(left):
         pairs = zip(had, left, strict=True)
-        yield from ((n, a, b) for n, (a, b) in enumerate(pairs) if not a.is_same(b))
+        yield from ((n, a, b) for n, (a, b) in enumerate(pairs) if a.value != b.value)
         return
-    old, new = ({item.canonical for item in items} for items in (had, left))
-    yield from ((n, None, b) for n, b in enumerate(left) if b.canonical not in old)
-    yield from ((n, a, None) for n, a in enumerate(had) if a.canonical not in new)
-
-
-def _is_back(old: str, links: dict[str, str], members: tuple[Members, Members, Members]) -> bool:
-    """Whether a name is already back: the last of a chain tells, in a swap the values.
-
-    Where the values do not tell, their order does: names were exchanged in place.
-    """
-    left, had, have = members
-    new = last = links[old]
-    while last in links and last != old:
-        last = links[last]
-    if last != old or old not in have or new not in have:
-        return old in have and (last == old or last not in have)
-    now, was, became = (_parts(names[old]) for names in (have, had, left))
-    order, order_now = ([*names].index for names in (had, have))
-    same_order = (order(old) < order(new)) == (order_now(old) < order_now(new))
-    return (len(now & was), same_order) > (len(now & became), False)
-
-
-def _parts(value: Node) -> set[tuple[str, str]]:
-    members = value.members() if value.kind == "{" else {"": value}
-    return {(name, item.canonical) for name, item in members.items()}
-
-
-def _rest(new: Node, old: Node, known: Node) -> str | None:
-    """What a member got since that the one of the old name has with another value stays there."""
-    mine, names = old.members(), new.members()
-    rest = {
-        name
-        for name, item in names.items()
-        if name in mine and name not in known.members() and not item.is_same(mine[name])
-    }
-    return make.apply_inside(new, make.remove_members(new, names.keys() - rest)) if rest else None
+    old, new = ([item.value for item in items] for items in (had, left))
+    yield from ((n, None, b) for n, b in enumerate(left) if b.value not in old)
+    yield from ((n, a, None) for n, a in enumerate(had) if a.value not in new)

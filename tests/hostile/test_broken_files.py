@@ -52,6 +52,7 @@ REFUSED: dict[str, Break] = {
     "a config file that is cut": config(lambda data: data[:-20]),
     "a config file in UTF-16": config(lambda data: data.decode().encode("utf-16")),
     "a config file of NULs": config(lambda data: b"\0" * len(data)),
+    "a config file nested deeply": config(lambda data: data[:-1] + b',"x":' + DEEP + b"}"),
     "a config file of garbage": config(lambda _: b"\xff\xfe{"),
     "a pipe as config file": lambda t: fifo(t.state.config_file),
     "a folder as config file": lambda t: folder(t.state.config_file),
@@ -88,6 +89,7 @@ MOVED: dict[str, Break] = {
         b'{"version":1,"entries":[{"sessionId":[]},{"sessionId":{}},7,null]}'
     ),
     "an index that is not one": lambda t: t.handle.index.write_bytes(b"[[[" * 1000),
+    "an index nested deeply": lambda t: t.handle.index.write_bytes(b'{"x":' + DEEP + b"}"),
     "a transcript of garbage": lambda t: t.handle.transcripts[0].write_bytes(b'\0"cwd":' + DEEP),
 }
 
@@ -104,14 +106,13 @@ def test_the_rest_moves_beside(target: Target, what: str) -> None:
 
 
 def test_deep_and_odd_lines_of_the_history_are_rewritten_or_kept(target: Target) -> None:
-    """NULs, a line of 100,000 brackets, a number of 10,000 digits: each byte but the path stays."""
+    """NULs and a line of 100,000 brackets stay, a number of 10,000 digits is only a number."""
     line = b'{"project":' + json.dumps(str(target.old)).encode() + b',"x":%s}\n'
-    kept = b"\0" * 100_000 + b"\n"
-    target.state.history.write_bytes(kept + line % DEEP + line % (b"9" * 10_000))
-    before = target.state.history.read_bytes()
+    kept, moved = b"\0" * 100_000 + b"\n" + line % DEEP, line % (b"9" * 10_000)
+    target.state.history.write_bytes(kept + moved)
     assert target.move().exit == 0
-    expected = before.replace(str(target.old).encode(), str(target.new).encode())
-    assert target.state.history.read_bytes() == expected
+    expected = moved.replace(str(target.old).encode(), str(target.new).encode())
+    assert target.state.history.read_bytes() == kept + expected
 
 
 def test_a_second_name_of_the_history_keeps_the_old_bytes(target: Target) -> None:

@@ -51,7 +51,6 @@ INDEXES = {
             '{"projectPath":"OLD","projectPath":"+OLD"}',
             '{"projectPath":"first","projectPath":"+OLD"}',
             '{"firstPrompt":"\\"projectPath\\":\\"OLD\\"","projectPath":"+OLD"}',
-            '{"x":DEEP,"projectPath":"+OLD"}',
             '{"projectPath": ["OLD"]}',
         ])
     },
@@ -81,7 +80,7 @@ def versions(text: str, old: Path, new: Path) -> tuple[bytes, bytes]:
     """The text before the move and after it."""
     names = directory_name(old), directory_name(new)
     pairs = [("S-OLD", str(old).replace("/", "\\/"), str(new)), ("OLD", str(old), str(new))]
-    before = after = text.replace("DEEP", "[" * 5_000 + "]" * 5_000)
+    before = after = text
     for word, was, becomes in [("DIR", *names), *pairs]:
         after = after.replace(f"+{word}", becomes).replace(word, was)
         before = before.replace(f"+{word}", was).replace(word, was)
