@@ -4,14 +4,12 @@ Objects and lists are compared side by side, so that a renamed key is one differ
 """
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ccmove.rewrite.index import key_of
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, show
 from ccmove.text import plural, readable_size
-
-_Parts = Sequence[tuple[str | int, Node]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +39,10 @@ def compare(before: bytes | None, after: bytes) -> list[Difference]:
         return [_named("whole file", None, f"new, {readable_size(len(after))}")]
     if before == after:
         return []
-    one = before.decode("utf-8", "surrogateescape")
-    other = after.decode("utf-8", "surrogateescape")
+    one, other = (data.decode("utf-8", "surrogateescape") for data in (before, after))
     try:
         rows = list(_differences(parse(one), parse(other), ()))
-    except (NotJsonError, RecursionError):
+    except NotJsonError:
         rows = list(_lines(one, other))
     spacing = plural(len(before), "byte"), f"{plural(len(after), 'byte')}, the same values"
     return rows or [_named("whole file", *spacing)]
@@ -59,57 +56,37 @@ def _differences(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
     """Only what differs is opened: a config file may be large."""
     if a.raw == b.raw:
         return
-    if a.kind == b.kind == "{":
-        yield from _members(a, b, at)
-    elif a.kind == b.kind == "[":
-        yield from _items(a, b, at)
+    if a.kind == b.kind and a.kind in "{[":
+        yield from _inside(a, b, at)
     elif _shown(a) != _shown(b):
         yield Difference(at, _shown(a), _shown(b))
 
 
-def _members(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
-    """Members in the same place whose names alone differ were renamed."""
-    names, others = ([key.value for key in node.keys] for node in (a, b))
-    ours = list(zip(names, a.items, strict=True))
-    theirs = list(zip(others, b.items, strict=True))
-    in_place = len(ours) == len(theirs) and not _has_wandered(ours, theirs)
+def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
+    """Side by side where as many belong together, so that a name may have changed."""
+    ours, theirs = _parts(a), _parts(b)
     whole = [(0, len(ours), 0, len(theirs))]
-    for i, j, k, m in whole if in_place else _segments(names, others):
+    known = [[name for _, name, _ in parts] for parts in (ours, theirs)]
+    for i, j, k, m in whole if len(ours) == len(theirs) else _segments(*known):
         if j - i != m - k:
-            yield from _alone(ours[i:j], theirs[k:m], at)
+            yield from (Difference((*at, token), _shown(one), None) for token, _, one in ours[i:j])
+            yield from (
+                Difference((*at, token), None, _shown(one)) for token, _, one in theirs[k:m]
+            )
             continue
-        for (name, one), (new, other) in zip(ours[i:j], theirs[k:m], strict=True):
-            if name != new:
-                yield Difference((*at, name), name, new, is_key=True)
-            yield from _differences(one, other, (*at, name))
+        for (token, _, one), (new, _, other) in zip(ours[i:j], theirs[k:m], strict=True):
+            if isinstance(token, str) and token != new:
+                yield Difference((*at, token), token, new, is_key=True)
+            yield from _differences(one, other, (*at, token))
 
 
-def _has_wandered(ours: list[tuple[str, Node]], theirs: list[tuple[str, Node]]) -> bool:
-    """Whether a member is the same under its name elsewhere: our changes stay in place.
-
-    In a swap or a chain another one has its name, and it has another.
-    """
-    raws = {name: part.raw for name, part in theirs}
-    return any(
-        name != new and raws.get(name) == one.raw != other.raw
-        for (name, one), (new, other) in zip(ours, theirs, strict=True)
-    )
-
-
-def _items(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
-    ours, theirs = list(enumerate(a.items)), list(enumerate(b.items))
-    names, others = ([key_of(p) for _, p in items] for items in (ours, theirs))
-    for i, j, k, m in _segments(names, others):
-        both = min(j - i, m - k)
-        for (x, one), (_, other) in zip(ours[i : i + both], theirs[k : k + both], strict=True):
-            yield from _differences(one, other, (*at, x))
-        yield from _alone(ours[i + both : j], theirs[k + both : m], at)
-
-
-def _alone(ours: _Parts, theirs: _Parts, at: Pointer) -> Iterator[Difference]:
-    """What only one of them has."""
-    yield from (Difference((*at, token), _shown(part), None) for token, part in ours)
-    yield from (Difference((*at, token), None, _shown(part)) for token, part in theirs)
+def _parts(node: Node) -> list[tuple[str | int, str, Node]]:
+    """Name or number, what it is known by, and the value of all that is in a node."""
+    if node.kind == "{":
+        return [
+            (key.value, key.value, item) for key, item in zip(node.keys, node.items, strict=True)
+        ]
+    return [(number, key_of(item), item) for number, item in enumerate(node.items)]
 
 
 def _shown(part: Node) -> object:
