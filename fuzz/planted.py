@@ -24,11 +24,11 @@ def _prefix(path: str, parent: str) -> str | None:
 
 
 # Without a look at what else the line holds.
-_ANY_END = re.compile(rb'[,{]"project":("[^"\\]*")')
+_ANY = re.compile(rb'(.*?)[,{]"project":("[^"\\]*").*')
 
 
-def _whole(block: bytes, sign: bytes) -> list[int]:
-    return [match.start() for match in re.finditer(b'"' + re.escape(sign) + b'"', block)]
+def _whole(needle: str) -> re.Pattern[bytes]:
+    return re.compile(re.escape(f'"{needle}"'.encode()))
 
 
 def _parts(read: history.Read, start: int, size: int) -> Iterator[tuple[int, bytes, bool]]:
@@ -58,8 +58,8 @@ BUGS: dict[str, dict[str, Bug]] = {
         "an item leaves its comma": lambda patch: patch(splice, "remove_items", _without_comma),
     },
     "history": {
-        "any project counts": lambda patch: patch(history, "_USUAL_END", _ANY_END),
-        "nothing lies below OLD": lambda patch: patch(history, "_spots", _whole),
+        "any project counts": lambda patch: patch(history, "_USUAL", _ANY),
+        "nothing lies below OLD": lambda patch: patch(history, "_sign", _whole),
         "a block may end in a line": lambda patch: patch(history, "blocks", _parts),
         "no escape is looked at": lambda patch: patch(history, "_ESCAPE", re.compile(b"$^")),
     },

@@ -81,7 +81,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     listed = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
     pairs = [(path, new) for path in listed if (new := paths.map(path)) is not None]
     news = [new for _, new in paths.moves]
-    at_new = known_at(state, news, prompts.scan.watched)
+    at_new = known_at(state, news, prompts.scan.staying)
     settings = [path for *pair, _ in here for path in pair] if request.project_files else []
     return Plan(
         kind="move",
@@ -116,16 +116,15 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
 def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     """What changes in the history; its scan also knows which prompts NEW has already."""
     with open_history(layout) as (read, seen):
-        at_new = PathMap(tuple((new, new) for _, new in paths.moves))
-        scan = history.scan(read, seen.size, paths, tick=tick, watch=at_new)
+        at_new = PathMap(tuple((new, new) for _, new in paths.moves)).needles()
+        scan = history.scan(read, seen.size, paths, tick=tick, also=at_new)
     return WriteHistory(layout.history, scan, seen)
 
 
 def _warnings(prompts: WriteHistory, losers: dict[Path, Path]) -> Iterator[str]:
-    unreadable = (prompts.scan.unreadable, "with the old path, but not valid JSON")
-    for number, what in (unreadable, (prompts.scan.too_long, "longer than 64 MiB")):
-        if number:
-            yield f"{prompts.path}: {plural(number, 'line')} {what}, left as found"
+    if number := prompts.scan.unreadable:
+        what = "not valid JSON, or longer than 64 MiB"
+        yield f"{prompts.path}: {plural(number, 'line')} left as found: {what}"
     for aside, path in losers.items():
         where = f"this one is in the backup, as aside/{aside.name}"
         yield f"{path}: the other file of this name was kept; {where}"

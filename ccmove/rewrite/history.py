@@ -12,7 +12,6 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import Any, NamedTuple
 
 from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
@@ -24,11 +23,15 @@ Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at t
 Tick = Callable[[int], None]
 Value = tuple[int, bytes, bytes]  # where it begins, its JSON text, a digest of its line
 
-_decoder = json.JSONDecoder(parse_constant=int)  # which takes no NaN: a ValueError
 _ESCAPE = re.compile(rb"\\[/u]")
-# How a line ends that the client wrote. In valid JSON this is the last member but one of the
-# outermost object: the quote follows a comma or brace, and the line ends with the brace.
-_USUAL_END = re.compile(rb'[,{]"project":("[^"\\]*")(?:,"sessionId":"[^"\\]*")?\}\r?\Z')
+# A line as the client writes it. In text an escape that needs a second look is not usual;
+# possessive, so that a failure is quick.
+_TEXT = rb'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt])*+"'
+_USUAL = re.compile(
+    rb'^\{"display":' + _TEXT + rb',"pastedContents":\{\},"timestamp":([1-9]\d{0,13}),'
+    rb'"project":("[^"\\\x00-\x1f]*")(?:,"sessionId":' + _TEXT + rb")?\}$",
+    re.MULTILINE,
+)
 
 
 class Swap(NamedTuple):
@@ -54,9 +57,8 @@ class Scan:
         self.rows = bytearray()
         self.swaps: dict[Swap, int] = {}  # with their numbers
         self.size = size  # how much of the file was looked at
-        self.unreadable = 0  # lines that contain OLD but are not valid JSON
-        self.too_long = 0
-        self.watched: set[str] = set()  # paths that stay, of those that were watched for
+        self.unreadable = 0  # lines with OLD that are not valid JSON, and those that are too long
+        self.staying: set[str] = set()  # paths that were met and do not move
         self._times: Counter[Swap] = Counter()
 
     @property
@@ -93,7 +95,6 @@ class Scan:
             self.add(*row)
         self.size = rest.size
         self.unreadable += rest.unreadable
-        self.too_long += rest.too_long
 
 
 def encoded(path: str) -> bytes:
@@ -113,22 +114,21 @@ def scan(
     paths: PathMap,
     start: int = 0,
     tick: Tick | None = None,
-    watch: PathMap | None = None,
+    also: Iterable[str] = (),
 ) -> Scan:
     """Look at the bytes from `start` to `size`; the last line may lack its newline.
 
-    `tick` is told how many bytes were looked at. Which paths of `watch` are there is noted too.
+    `tick` is told how many bytes were looked at. Lines with the needles in `also` are read, too.
     """
     found = Scan(start)
-    needles = (*paths.needles(), *(watch.needles() if watch is not None else ()))
     swaps: dict[bytes, Swap | None] = {}  # by the spelling
-    for at, raw, line in project_values(read, size, needles, found, tick):
+    for at, raw, line in project_values(read, size, (*paths.needles(), *also), found, tick):
         if raw not in swaps:
             path = decoded(raw)
             after = paths.map(path)
             swaps[raw] = None if after is None else Swap(raw, encoded(after))
-            if after is None and watch is not None and watch.covers(path):
-                found.watched.add(path)
+            if after is None:
+                found.staying.add(path)
         if (swap := swaps[raw]) is not None:
             found.add(at, swap, line)
     return found
@@ -141,21 +141,32 @@ def project_values(
 
     It goes on from `found.size`, which follows, and counts there what can't be read.
     """
-    signs = [encoded(needle)[1:-1] for needle in needles]
+    signs = [_sign(needle) for needle in needles]
     begin = found.size
     for start, block, is_whole in blocks(read, found.size, size):
-        for at, line in _lines_with(block, signs) if is_whole else ():
+        for at, line in _lines_with(block, [*signs, _ESCAPE]) if is_whole else ():
             try:
                 value = _project(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
-                found.unreadable += any(sign in line for sign in signs)
+                found.unreadable += any(sign.search(line) for sign in signs)
                 continue
             if value is not None:
                 yield value
         found.size = start + len(block)
-        found.too_long += not is_whole and (block.endswith(b"\n") or found.size >= size)
+        found.unreadable += not is_whole and (block.endswith(b"\n") or found.size >= size)
         if tick:
             tick(found.size - begin)
+
+
+def _sign(needle: str) -> re.Pattern[bytes]:
+    """Where a string may begin with the needle: not in `/code/app-docker`, nor inside a prompt.
+
+    The string may be cut off after it. Of a Windows path the needle is the last component alone,
+    which may stand anywhere.
+    """
+    spelled = re.escape(encoded(needle)[1:-1])
+    is_whole = needle.startswith("/")
+    return re.compile(b'"' + spelled + rb'(?=["/\\\n]|\Z)' if is_whole else spelled)
 
 
 def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes, bool]]:
@@ -176,39 +187,21 @@ def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes, bool
         length, in_long_line = BLOCK, not is_end
 
 
-def _lines_with(block: bytes, signs: list[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Every line that holds a sign or an escape, and where it begins."""
-    escapes = (match.start() for match in _ESCAPE.finditer(block))
+def _lines_with(block: bytes, signs: list[re.Pattern[bytes]]) -> Iterator[tuple[int, bytes]]:
+    """Every line that holds a sign, and where it begins."""
     end = 0
-    for spot in sorted(chain(escapes, *(_spots(block, sign) for sign in signs))):
+    for spot in sorted(match.start() for sign in signs for match in sign.finditer(block)):
         if spot >= end:
             start = block.rfind(b"\n", 0, spot) + 1
             end = block.find(b"\n", spot) + 1 or len(block) + 1
             yield start, block[start : end - 1]
 
 
-def _spots(block: bytes, sign: bytes) -> Iterator[int]:
-    """Where a string may begin with the sign: not in `/code/app-docker`, nor inside a prompt.
-
-    The string may be cut off after it. Of a Windows path the sign is the last component alone,
-    which may stand anywhere.
-    """
-    is_whole = sign.startswith(b"/")
-    opening = b'"' + sign if is_whole else sign
-    spot = block.find(opening)
-    while spot >= 0:
-        end = spot + len(opening)
-        if not is_whole or block[end : end + 1] in b'"/\\\n':
-            yield spot
-        spot = block.find(opening, end)
-
-
 def _project(line: bytes, start: int) -> Value | None:
     """The `project` of a line if it is a string; raises on what is not JSON."""
     text = line.decode()
-    usual = _USUAL_END.match(line, line.rfind(b'"project":') - 1)
-    if usual is not None and _is_surely_json(text):
-        begin, end = usual.span(1)
+    if usual := _USUAL.fullmatch(line):
+        begin, end = usual.span(2)
     elif text.startswith("\ufeff"):  # a file may begin with one, but this is a line
         raise NotJsonError("a byte order mark")
     else:
@@ -220,14 +213,6 @@ def _project(line: bytes, start: int) -> Value | None:
     rest = line[:begin] + b"\0" + line[end:].rstrip(b"\r")
     digest = hashlib.blake2b(rest, digest_size=8).digest()
     return start + begin, line[begin:end], digest
-
-
-def _is_surely_json(text: str) -> bool:
-    """Quickly; of what is unusual or too much for it, `parse` has to tell."""
-    try:
-        return _decoder.raw_decode(text)[1] >= len(text.rstrip("\r"))
-    except (ValueError, RecursionError):
-        return False
 
 
 def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
@@ -245,43 +230,31 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
 
 
 LATEST = 1e14  # milliseconds; no real moment is beyond
-# Text without escapes that need a second look; possessive, so that a failure is quick.
-_TEXT = rb'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt])*+"'
-_USUAL_PROMPT = re.compile(
-    rb'^\{"display":' + _TEXT + rb',"pastedContents":\{\},"timestamp":([1-9]\d{0,13}),'
-    rb'"project":"([^"\\\x00-\x1f]*)"(?:,"sessionId":' + _TEXT + rb")?\}$",
-    re.MULTILINE,
-)
 
 
 def count_prompts(
     read: Read, size: int, tick: Callable[[int, int], None] | None = None
 ) -> dict[str, tuple[int, int]]:
     """Of every `project`: how many lines, and the newest in ns or 0."""
-    number: Counter[str] = Counter()
-    newest: dict[str, int] = {}
+    number: Counter[bytes] = Counter()
+    newest: dict[bytes, int] = {}
     for start, block, is_whole in blocks(read, 0, size):
         if tick:
             tick(start, size)
-        prompts = _prompts_in(block) if is_whole else []
-        number.update(path for _, path in prompts)
-        for path, time in {path: time for time, path in prompts}.items():
-            newest[path] = max(time, newest.get(path, 0))
-    return {path: (number[path], time * 1_000_000) for path, time in newest.items()}
+        for raw, time in _prompts_in(block) if is_whole else ():
+            number[raw] += 1
+            newest[raw] = max(time, newest.get(raw, 0))
+    return {decoded(raw): (number[raw], time * 1_000_000) for raw, time in newest.items()}
 
 
-def _prompts_in(block: bytes) -> list[tuple[int, str]]:
-    """Time (ms, or 0) and project of every line that is valid JSON, by time.
-
-    Lines as the client writes them are checked by one pattern, which takes half the time.
-    """
+def _prompts_in(block: bytes) -> Iterator[tuple[bytes, int]]:
+    """Project, as the client spells it, and time (ms, or 0) of every line that is valid JSON."""
     try:
         block.decode()
-        parts = _USUAL_PROMPT.split(block)
+        parts = _USUAL.split(block)  # which takes half the time of decoding every line
     except UnicodeDecodeError:
         parts = [block]
-    paths = {path: path.decode() for path in set(parts[2::3])}
-    found = list(zip(map(int, parts[1::3]), map(paths.__getitem__, parts[2::3]), strict=True))
+    yield from zip(parts[2::3], map(int, parts[1::3]), strict=True)
     for line in b"".join(parts[0::3]).split(b"\n"):
         try:
             record = json.loads(line) if line else None
@@ -290,5 +263,4 @@ def _prompts_in(block: bytes) -> list[tuple[int, str]]:
         if isinstance(record, dict) and isinstance(path := record.get("project"), str):
             time: Any = record.get("timestamp")
             is_date = isinstance(time, int | float) and 0 < time < LATEST
-            found.append((int(time) if is_date else 0, path))
-    return sorted(found)
+            yield encoded(path), int(time) if is_date else 0

@@ -108,11 +108,11 @@ def parse(text: str) -> Node:
 
 def _check_depth(value: Any) -> None:
     """How deep the scanner goes depends on the Python; what comes after it recurses, too."""
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [item for value in level for _, item in below(value)]
-    if level:
-        raise NotJsonError("nested too deeply")
+    level, depth = [value], 0
+    while level := [item for value in level for _, item in below(value)]:
+        depth += 1
+        if depth > DEEPEST:
+            raise NotJsonError("nested too deeply")
 
 
 def below(value: Any) -> Iterable[tuple[str | int, Any]]:

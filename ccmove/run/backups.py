@@ -207,7 +207,7 @@ def read_changed(directory: Path, wrote: WroteHistory) -> Scan:
     path = directory / "files" / f"{wrote.number}.changes"
     data = _saved(path, wrote.record)
     try:
-        return from_record(data, wrote.after.size)
+        return from_record(data)
     except (ValueError, RecursionError):
         raise RefusedError(f"{path} can't be used", look_at(path)) from None
 

@@ -119,7 +119,7 @@ def test_lines_of_the_history_that_can_not_be_read_are_counted(ready: StateBuild
     broken = f'{{"project":"{path}"\n'.encode()
     ready.history.write_bytes(ready.history.read_bytes() + broken * 2)
     (warning,) = moved(ready)["warnings"]
-    assert warning.startswith(f"{ready.history}: 2 lines with the old path")
+    assert warning.startswith(f"{ready.history}: 2 lines left as found")
 
 
 # -- the history ---------------------------------------------------------------------------------

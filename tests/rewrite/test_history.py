@@ -210,7 +210,7 @@ class TestScan:
         data = line(OLD) * 3
         found = history.scan(lambda o, n: data[o : o + n], 10 * len(data), PATHS)
         assert found.size == len(data)
-        assert found.lines == 3 or found.too_long == 1
+        assert found.lines == 3 or found.unreadable == 1
 
     def test_a_line_that_is_too_long_is_passed_over_and_counted(
         self, monkeypatch: pytest.MonkeyPatch
@@ -222,9 +222,9 @@ class TestScan:
         assert (len(fits), len(longer)) == (300, 301)
         data = fits + longer + line(OLD) + longer * 2 + fits
         found = scan(data)
-        assert (found.lines, found.too_long) == (3, 3)
+        assert (found.lines, found.unreadable) == (3, 3)
         assert scan(longer[:-1]).lines == 1  # without its newline it fits
-        assert scan(longer * 5).too_long == 5
+        assert scan(longer * 5).unreadable == 5
 
     def test_lines_end_at_a_newline_only(self) -> None:
         data = line(OLD, display="a\u2028b\u0085c\x0b") + line(OLD).replace(b"\n", b"\r\n")

@@ -73,7 +73,7 @@ def test_bytes_that_are_no_utf8_survive_inside_strings() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "[" * 101 + "]" * 101, '{"a":' * 200 + "1" + "}" * 200]
+    "text", ["[" * 100_000, "[" * 102 + "]" * 102, '{"a":' * 200 + "1" + "}" * 200]
 )
 def test_what_is_nested_too_deeply_is_refused(text: str) -> None:
     with pytest.raises(NotJsonError, match="deeply"):
