@@ -1,4 +1,4 @@
-"""Manifests and journals: refused cleanly, or confined to what a run may touch.
+"""Manifests, also of a run under way: refused cleanly, or confined to what a run may touch.
 
 Most inputs are changes of a real manifest, signed again: the checksum is no secret.
 """
@@ -19,8 +19,8 @@ from ccmove.claude.reading import Document, Fingerprint
 from ccmove.errors import RefusedError, UnsettledError
 from ccmove.plan.model import FolderHolds, Rename
 from ccmove.run import backups as backup
-from ccmove.run import journal, manifest
-from ccmove.run.journal import Journal
+from ccmove.run import journal as under_way
+from ccmove.run import manifest
 from ccmove.run.manifest import Content, Manifest, Recorded, Wrote, WroteHistory
 from fuzz.source import Source, document, text
 
@@ -32,7 +32,8 @@ SAMPLE = (Path(__file__).parent / "samples" / "manifest.json").read_text()
 ID: str = json.loads(SAMPLE)["id"]
 OTHER_ID = "20200101T000000Z-0000"
 
-READERS: tuple[Any, ...] = (backup, journal)
+READERS: tuple[Any, ...] = (backup, under_way)
+journal: Any = under_way
 RUN = Path(f"{STATE}/ccmove/run")
 
 Place = tuple[str | int, ...]
@@ -68,7 +69,7 @@ USUAL = (
 def check(data: bytes) -> None:
     """One way of looking at it, chosen by the first byte."""
     source = Source(data)
-    ways = (_changed_manifest, _changed_manifest, _any_bytes, _changed_journal)
+    ways = (_changed_manifest, _changed_manifest, _any_bytes, _changed_run)
     source.pick(ways)(source)
 
 
@@ -77,19 +78,19 @@ def check(data: bytes) -> None:
 
 @contextmanager
 def _on_disk(data: bytes) -> Iterator[None]:
-    """What is read is this; of the run under way only the journal is there."""
+    """What is read is this, and a run is under way."""
 
     def read(path: Path, _largest: int = 0) -> Document | None:
-        if path.parent == RUN:
-            return None
         return Document(path, data, Fingerprint(0, 0, 0, 0))
 
-    before = [module.read_document for module in READERS]
+    before, is_there = [module.read_document for module in READERS], journal.is_there
     for module in READERS:  # by hand, since `mock` takes longer than all the rest
         module.read_document = read
+    journal.is_there = os.path.isabs
     try:
         yield
     finally:
+        journal.is_there = is_there
         for module, function in zip(READERS, before, strict=True):
             module.read_document = function
 
@@ -105,15 +106,17 @@ def _read_manifest(data: bytes, identifier: str) -> None:
     _check_manifest(found, LAYOUT.backups / identifier)
 
 
-def _read_journal(data: bytes) -> None:
+def _read_run(data: bytes) -> None:
     with _on_disk(data):
         try:
-            found = journal.read_journal(LAYOUT)
+            found = journal.read_run(LAYOUT)
         except UnsettledError as error:
             _check_words(error)
             return
     assert found is not None
-    _check_journal(found)
+    _check_manifest(found, RUN)
+    for path in found.staged:
+        assert re.fullmatch(rf"\.ccmove-{found.id}-[0-9]+", os.path.basename(_spelled(path)))
 
 
 def _check_words(error: RefusedError | UnsettledError) -> None:
@@ -127,7 +130,7 @@ def _any_bytes(source: Source) -> None:
     else:
         data = document(source, tuple(json.loads(SAMPLE))).encode("utf-8", "surrogatepass")
     _read_manifest(data, ID)
-    _read_journal(data)
+    _read_run(data)
 
 
 def sign(record: Any) -> Any:
@@ -158,29 +161,14 @@ def _changed_manifest(source: Source) -> None:
     _read_manifest(json.dumps(record).encode(), identifier if is_id and identifier else ID)
 
 
-def _changed_journal(source: Source) -> None:
-    record: Any = {"schema": manifest.SCHEMA, "id": ID, "manifest": None}
-    staged = f"{_path(source)}/.ccmove-{ID}-1" if source.below(4) else _path(source)
-    record["staged"] = [f"$C/.ccmove-{ID}-0", staged]
+def _changed_run(source: Source) -> None:
+    record: Any = _sample(source)
     if source.yes():
-        record["manifest"] = sign(_changed(source, _sample(source)))
-        record["staged"] = _staged(record["manifest"])
+        staged = f"{_path(source)}/.ccmove-{ID}-1" if source.below(4) else _path(source)
+        record |= {"operations": [], "staged": [f"$C/.ccmove-{ID}-0", staged]}
     if source.yes():
         record = _changed(source, record)
-    _read_journal(json.dumps(record).encode())
-
-
-def _staged(record: Any) -> list[str]:
-    """What a run would have staged for these operations, as far as they can be read."""
-    rows = record.get("operations") if isinstance(record, dict) else None
-    found = []
-    for row in rows if isinstance(rows, list) else ():
-        if isinstance(row, dict) and isinstance(row.get("number"), int):
-            path = str(row.get("path"))
-            parent = "~" if path == "$CONFIG" else os.path.dirname(path)
-            parent = parent if row.get("before") else "$RUN/staged"
-            found.append(f"{parent}/.ccmove-{ID}-{row['number']}")
-    return found
+    _read_run(json.dumps(sign(record)).encode())
 
 
 # -- changing --------------------------------------------------------------------------------------
@@ -335,13 +323,3 @@ def _may_rewrite(path: str, place: str, places: set[str]) -> bool:
     inside = PROJECT_FILE.fullmatch(path)
     is_projects = inside is not None and any(f"{inside[1]}/".startswith(f"{p}/") for p in places)
     return place == "other" and (is_projects or bool(DESKTOP_FILE.fullmatch(path)))
-
-
-def _check_journal(found: Journal) -> None:
-    assert manifest.ID_PATTERN.fullmatch(found.id)
-    for path in found.staged:
-        assert re.fullmatch(rf"\.ccmove-{found.id}-[0-9]+", os.path.basename(_spelled(path)))
-    if found.manifest is not None:
-        assert found.manifest.id == found.id
-        assert len(found.staged) == len(found.manifest.written)
-        _check_manifest(found.manifest, RUN)

@@ -40,7 +40,7 @@ def _without_comma(parent: jsonspan.Node, gone: Iterable[int]) -> list[splice.Sp
     return [splice.Splice(parent.items[n].start, parent.items[n].end) for n in gone]
 
 
-_read = manifest.Spelling.read
+_read, _allowed = manifest.Spelling.read, manifest._allowed
 
 
 def _with_dots(self: manifest.Spelling, text: str) -> Path:
@@ -66,9 +66,9 @@ BUGS: dict[str, dict[str, Bug]] = {
     "manifests": {
         "a path may lead up again": lambda patch: patch(manifest.Spelling, "read", _with_dots),
         "any file may be rewritten": lambda patch: patch(
-            manifest.Policy, "_may_rewrite", lambda *_: True
+            manifest, "_allowed", lambda *args: _allowed(*args) | {"other": "(?s:.*)"}
         ),
-        "anything may be renamed": lambda patch: patch(manifest, "_MOVED", "(?s:.*)"),
+        "anything may be renamed": lambda patch: patch(manifest, "_KEPT", "(?s:.*)"),
         "a value may be anything": lambda patch: patch(decode, "_fits", lambda *_: True),
     },
     "paths": {

@@ -11,7 +11,6 @@ from typing import Any, TextIO
 import click
 
 from ccmove.claude.layout import Layout, find_layout
-from ccmove.claude.reading import is_there
 from ccmove.errors import (
     CcmoveError,
     InterruptedRunError,
@@ -26,6 +25,7 @@ from ccmove.inspect.findings import Examination
 from ccmove.report import inspect, move
 from ccmove.report.console import Printer, Progress
 from ccmove.report.result import Listing, Moves, Pruning, Repair, Result, Verification
+from ccmove.run.journal import was_interrupted
 from ccmove.run.signals import interrupts_ignored
 from ccmove.text import printable
 
@@ -136,7 +136,7 @@ def _reason(call: Call, error: BaseException) -> CcmoveError:
 
 def _is_unsettled(layout: Layout | None) -> bool:
     try:
-        return layout is not None and is_there(layout.journal)
+        return layout is not None and was_interrupted(layout)
     except OSError as error:  # where we may not even look, no run of ours has begun
         return not isinstance(error, PermissionError)
 

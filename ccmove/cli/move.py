@@ -18,7 +18,7 @@ from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import plan_move
 from ccmove.report.result import Moves, Result
 from ccmove.run.backups import read_ledger
-from ccmove.run.journal import read_journal
+from ccmove.run.journal import read_run
 from ccmove.run.preflight import preflight
 from ccmove.run.transaction import Progress, run_plan
 
@@ -168,7 +168,7 @@ def carry_out(
         plan = make_plan()
         preflight(layout, plan)
         earlier = run("ccmove", "recover", text="an earlier run was interrupted")
-        warnings = (earlier,) if read_journal(layout) else ()
+        warnings = (earlier,) if read_run(layout) else ()
         return Result("planned", layout, moves, plan, warnings=warnings)
     done = run_plan(layout, make_plan, full=full, progress=progress)
     repaired = tuple(worktrees.repair(done.plan))

@@ -23,7 +23,7 @@ from ccmove.inspect.lost import Finder
 from ccmove.inspect.survey import Directory, Survey, Tick
 from ccmove.inspect.turns import read_turns, shared_lines
 from ccmove.rewrite.jsonspan import NotJsonError, loads
-from ccmove.run.journal import read_journal
+from ccmove.run.journal import read_run
 from ccmove.text import command_line, plural, quote
 from ccmove.text import readable_size as size
 
@@ -64,7 +64,7 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
     layout = survey.layout
     journal = str(layout.journal)
     try:
-        if (run := read_journal(layout)) is not None:
+        if (run := read_run(layout)) is not None:
             what, fix = f"run {run.id} did not finish", command("recover")
             yield Finding("interrupted-run", journal, what, fix, names=(run.id,))
     except UnsettledError as error:

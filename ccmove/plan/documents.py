@@ -39,12 +39,6 @@ class Place:
             found = [p / name for p in found for name in (names_in(p) if part == "*" else [part])]
         return found
 
-    def covers(self, inside: tuple[str, ...]) -> bool:
-        """Whether a file is one of them, by the parts of its path below the config directory."""
-        parts = PurePath(self.pattern).parts
-        same = [part in ("*", name) for part, name in zip(parts, inside, strict=False)]
-        return len(parts) == len(inside) and all(same)
-
 
 PLACES = [
     Place("plugins/installed_plugins.json", other.plugins),

@@ -58,8 +58,17 @@ def _stamp(seconds: float) -> str:
 
 
 def write_manifest(manifest: Manifest, layout: Layout) -> None:
-    """Into the directory of the run under way."""
-    _write(layout.run / "manifest.json", to_json(manifest, layout, layout.run))
+    """Into the directory of the run under way; only what passes the checks of a reader."""
+    record = to_json(manifest, layout, layout.run)
+    try:
+        same = from_json(json.loads(json.dumps(record)), layout, layout.run) == manifest
+        problem = "" if same else "it does not read back as it was written"
+    except ValueError as error:
+        problem = str(error)
+    if problem:
+        what = f"this run could not be undone later, so nothing was done: {problem}"
+        raise CcmoveError(what)
+    _write(layout.run / "manifest.json", record)
 
 
 def _write(path: Path, record: object) -> None:

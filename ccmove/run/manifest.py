@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Annotated, Any
@@ -78,7 +79,8 @@ class Manifest(Undertaking):
     created: str
     homes: tuple[tuple[str, int, int], ...]  # folders at a NEW: device and inode
     undoes: Id | None
-    operations: tuple[Recorded, ...]
+    staged: tuple[Path, ...] = ()  # until there are operations: the files that will be staged
+    operations: tuple[Recorded, ...] = ()  # from the commit point on
 
     def still_has(self, path: str) -> bool:
         """Whether the folder at a NEW is the one that was there when the run was made."""
@@ -124,7 +126,7 @@ class Spelling:
         for name, place in self.places:
             if path.is_relative_to(place):
                 return f"{name}/{path.relative_to(place).as_posix()}"
-        return str(path)
+        return path.as_posix()
 
     def read(self, text: str) -> Path:
         """The path; ValueError when it is spelled in a way that `write` never does."""
@@ -142,83 +144,68 @@ class Spelling:
         return Path(text)
 
 
-# By the spelling of a path. What is parked or set aside is in this run or in an earlier backup.
+# What is parked or set aside, in this run or in an earlier backup.
 _KEPT = rf"(?:\$RUN|\$C/ccmove/backups/{ID_PATTERN.pattern})/(?:aside|parked)/.+"
-_MOVED = rf"\$C/projects/.+|{_KEPT}"
 _NOTES = rf"(?:{re.escape(ALIASES)}|{re.escape(POINTER)}|{MEMORY}/.+)"
-_WRITTEN = {
-    "config": r"\$CONFIG",
-    "index": rf"\$C/projects/[^/]+/{re.escape(INDEX)}|{_KEPT}",
-    "other": rf"\$C/projects/[^/]+/{_NOTES}|{_KEPT}",
-}
 
 
-class Policy:
-    """The places where a run may work: in the state, and the few outside that it can be asked for.
+def _allowed(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -> dict[str, str]:
+    """Where a run may work: for each kind of thing the pattern of its path, as it is spelled.
 
-    A transcript is never rewritten, nor is anything of ours or of anybody else.
+    In the state, and the few places outside that it can be asked for. A transcript is never
+    rewritten, nor is anything of ours or of anybody else.
     """
 
-    def __init__(self, layout: Layout, run: Path, manifest: Manifest) -> None:
-        self.layout = layout
-        self.spelling = Spelling(layout, run)
-        self.places = manifest.places
-        self.folders = {folder for pair in manifest.folders for folder in pair}
+    def exactly(*paths: Path) -> str:
+        return "|".join(re.escape(spell(path)) for path in paths)
 
-    def check(self, manifest: Manifest) -> None:
-        """ValueError when no run of ours does such a thing."""
-        for folder in (*self.folders, *self.places):
-            of_state = {self.layout.own, self.layout.projects} & {folder, *folder.parents}
-            _require(not is_root(str(folder)) and not of_state, folder, "is not a project folder")
-        for path in manifest.only_copies:
-            _require(self._fits(path, _KEPT), path, "is not in a backup")
-        numbers = [op.number for op in manifest.written]
-        _require(len(set(numbers)) == len(numbers), numbers, "repeat")
-        for operation in manifest.operations:
-            match operation:
-                case Rename():
-                    is_folder = isinstance(operation.holds, FolderHolds)
-                    for path in (operation.path, operation.target):
-                        may = self._is_folder(path) if is_folder else self._fits(path, _MOVED)
-                        _require(may, path, "is not something that a run moves")
-                case Mkdir(path) | Rmdir(path):
-                    _require(self._fits(path, _MOVED), path, "is not something that a run makes")
-                case WroteHistory(path=path):
-                    _require(path == self.layout.history, path, "is not the history")
-                case Wrote():
-                    for path in (operation.path, operation.ends):
-                        may = self._may_rewrite(path, operation.place)
-                        _require(
-                            may, path, f"is not something that a run rewrites as {operation.place}"
-                        )
-
-    def _fits(self, path: Path, pattern: str) -> bool:
-        return re.fullmatch(pattern, self.spelling.write(path), re.DOTALL) is not None
-
-    def _is_folder(self, path: Path) -> bool:
-        """A folder of the move, under its own name or while it steps aside for another."""
-        beside = any(path.parent == folder.parent for folder in self.folders)
-        return path in self.folders or (path.name.startswith(PARKED) and beside)
-
-    def _may_rewrite(self, path: Path, place: str) -> bool:
-        """A document of the state or, as another, one of the few that are elsewhere."""
-        layout = self.layout
-        if self._fits(path, _WRITTEN[place]):
-            return True
-        if place != "other" or any(map(path.is_relative_to, (layout.own, layout.projects))):
-            return False
-        inside = path.parts[len(layout.config_dir.parts) :]
-        if path.is_relative_to(layout.config_dir) and any(p.covers(inside) for p in PLACES):
-            return True
-        if path.is_relative_to(layout.desktop_sessions):
-            return path.match("local_*.json")
-        is_settings = any(path.match(name) for name in PROJECT_FILES)
-        return is_settings and any(map(path.is_relative_to, self.places))
+    folders = [folder for pair in manifest.folders for folder in pair]
+    parked = [re.escape(spell(folder.parent / PARKED)) + "[^/]+" for folder in folders]
+    settings = [folder / name for folder in manifest.places for name in PROJECT_FILES]
+    others = [re.escape(place.pattern).replace(r"\*", "[^/]+") for place in PLACES]
+    return {
+        "config": r"\$CONFIG",
+        "history": exactly(layout.history),
+        "index": rf"\$C/projects/[^/]+/{re.escape(INDEX)}|{_KEPT}",
+        "other": rf"\$C/projects/[^/]+/{_NOTES}|{_KEPT}|\$C/(?:{'|'.join(others)})"
+        rf"|{exactly(layout.desktop_sessions)}/(?:.+/)?local_[^/]*\.json|{exactly(*settings)}",
+        "state": rf"\$C/projects/.+|{_KEPT}",
+        "folder": "|".join((exactly(*folders), *parked)),
+        "kept": _KEPT,
+        "staged": rf"(?:.*/)?\.ccmove-{manifest.id}-[0-9]+",
+    }
 
 
-def _require(fits: bool, what: object, why: str) -> None:
-    if not fits:
-        raise ValueError(f"{str(what)!r} {why}")
+def _named(manifest: Manifest) -> Iterator[tuple[str, Path]]:
+    """Every path with which something is done, and as what."""
+    yield from (("kept", path) for path in manifest.only_copies)
+    yield from (("staged", path) for path in manifest.staged)
+    for op in manifest.operations:
+        match op:
+            case Rename(path, target, held):
+                kind = "folder" if isinstance(held, FolderHolds) else "state"
+                yield from ((kind, path), (kind, target))
+            case Mkdir(path) | Rmdir(path):
+                yield "state", path
+            case WroteHistory():
+                yield "history", op.path
+            case Wrote():
+                yield from ((op.place, op.path), (op.place, op.ends))
+
+
+def _check(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -> None:
+    """ValueError when no run of ours does such a thing."""
+    for folder in (*manifest.places, *(folder for pair in manifest.folders for folder in pair)):
+        of_state = {layout.own, layout.projects} & {folder, *folder.parents}
+        if is_root(str(folder)) or of_state:
+            raise ValueError(f"{str(folder)!r} is not a project folder")
+    numbers = [op.number for op in manifest.written]
+    if len(set(numbers)) < len(numbers):
+        raise ValueError(f"{numbers} repeat")
+    allowed = _allowed(manifest, layout, spell)
+    for kind, path in _named(manifest):
+        if not re.fullmatch(allowed[kind], spell(path), re.DOTALL):
+            raise ValueError(f"{str(path)!r} is not something that a run has to do with ({kind})")
 
 
 def to_json(manifest: Manifest, layout: Layout, run: Path) -> dict[str, Any]:
@@ -248,6 +235,7 @@ def from_json(record: object, layout: Layout, run: Path) -> Manifest:
     """The manifest that `record` is; ValueError when it is not one that this version wrote."""
     body = unsealed(record)
     body.pop("config_dir", None)
-    manifest: Manifest = decode(Manifest, body, Spelling(layout, run).read)
-    Policy(layout, run, manifest).check(manifest)
+    spelling = Spelling(layout, run)
+    manifest: Manifest = decode(Manifest, body, spelling.read)
+    _check(manifest, layout, spelling.write)
     return manifest

@@ -41,7 +41,7 @@ def refuse_foreign_state(layout: Layout) -> None:
 
 def refuse_links_of_ours(layout: Layout) -> None:
     """What is ours is never a link: someone else made it."""
-    names = ("", "lock", "backups", "run", "unfinished", "journal.json", "journal.json.new")
+    names = ("", "lock", "backups", "run", "unfinished", "journal.json")
     for name in names:
         refuse_link(layout.own / name)
 

@@ -28,8 +28,7 @@ from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
     RECOVER,
     missing,
-    read_journal,
-    remove_unwritten,
+    read_run,
     staged_file,
     sweep_up,
 )
@@ -44,13 +43,10 @@ def roll_back(layout: Layout, waiting: Waiting | None = None) -> str | None:
     """Roll back an unfinished run; what was done, in words, or None when there was none."""
     stayed: list[str] = []
     try:
-        remove_unwritten(layout)
-        journal = read_journal(layout)
-        if journal is None:
-            return None
-        if journal.manifest is not None:
-            stayed = Rollback(layout, journal.manifest).run(waiting)
-        sweep_up(layout, journal)
+        manifest = read_run(layout)
+        if manifest is not None and manifest.operations:
+            stayed = Rollback(layout, manifest).run(waiting)
+        sweep_up(layout, manifest)
     except OSError as error:
         raise UnsettledError(
             f"an interrupted run could not be rolled back: {describe(error)}", RECOVER
@@ -60,9 +56,10 @@ def roll_back(layout: Layout, waiting: Waiting | None = None) -> str | None:
             f"an interrupted run could not be rolled back: {error.message}",
             run("ccmove", "recover", text="let it finish or exit it, then"),
         ) from error
-    name = f"the interrupted run {journal.id}" if journal.id else "an interrupted run"
+    if manifest is None:
+        return None
     rest = "; ".join(stayed) or "Everything is as it was before"
-    return f"Rolled back {name}. {rest}."
+    return f"Rolled back the interrupted run {manifest.id}. {rest}."
 
 
 class Rollback:

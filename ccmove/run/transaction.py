@@ -4,10 +4,10 @@ A run goes through these, in this order; `attempt` reads as the list:
 
     plan        a read-only look
     preflight   is there room, is everything ours, on one file system, no link in the way
-    begin       the journal: names what will be staged, so that it can be swept up
+    begin       the run's directory: names what will be staged, so that it can be swept up
     save        what changes is kept in the run's directory, before and after
     stage       new content is written beside each file, flushed, read back and checked
-    commit      manifest and journal on disk: from here on all can be rolled back from them alone
+    commit      the manifest on disk: from here on all can be rolled back from it alone
     lock        the client's locks, only now and for a moment
     look again  is everything still as it was planned? (the history may have grown: carry over)
     change      replace, rename, and see that what was staged is what is there
@@ -21,10 +21,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -32,16 +31,9 @@ from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, again, describe, run
 from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Undertaking, Write, WriteHistory
 from ccmove.run import backups, disk, verifier
-from ccmove.run.journal import (
-    PARTS,
-    Journal,
-    read_journal,
-    staged_path,
-    was_interrupted,
-    write_journal,
-)
+from ccmove.run.journal import PARTS, begin, read_run, staged_path, was_interrupted
 from ccmove.run.locks import ClientLocks, client_locks, own_lock
-from ccmove.run.manifest import Manifest, folder_id, from_json, to_json
+from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.preflight import preflight, refuse_foreign_state, refuse_links_of_ours
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
@@ -124,9 +116,9 @@ def attempt(work: Work, full: bool, ending: contextlib.ExitStack) -> None:
 def _roll_back(work: Work, error: BaseException) -> None:
     """After a failure: everything as it was, or an error that says what to do."""
     with interrupts_ignored():
-        if work.has_journal and not was_interrupted(work.layout):
+        if work.manifest is not None and not was_interrupted(work.layout):
             raise UnsettledError(
-                f"{work.layout.journal} is gone, so the run could not be rolled back",
+                f"{work.layout.run} is gone, so the run could not be rolled back",
                 run("ccmove", "recover", text=f"put {work.layout.own} back where it was, then"),
             ) from error
         roll_back(work.layout, work.progress)
@@ -155,10 +147,9 @@ class Work:
         self.plan = plan
         self.identifier = identifier
         self.progress = progress or (lambda _what, _done, _total: None)
-        self.has_journal = False
         self._hashed = 0  # bytes
         self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
-        self.manifest: Manifest | None = None  # from the commit point on
+        self.manifest: Manifest | None = None  # from the beginning of the run on
 
     def begin(self) -> None:
         """Write down what will be staged, before any of it is there."""
@@ -174,10 +165,9 @@ class Work:
                     else StagedHistory(number, operation, staged, self.plan.paths)
                 )
         disk.ensure_directory(layout.backups)
-        write_journal(Journal(self.identifier, self._staged_paths()), layout)
-        self.has_journal = True
-        for name in PARTS:
-            disk.make_directory(layout.run / name, flushed=False)
+        manifest = self._record()
+        begin(layout, manifest)
+        self.manifest = manifest
 
     def _staged_paths(self) -> tuple[Path, ...]:
         return tuple(staged.path for staged in self.staged.values())
@@ -213,40 +203,30 @@ class Work:
         """From here on everything can be rolled back from the disk alone.
 
         The names of staged files must be on disk by then: one that is gone means that its write
-        was done. A reader's checks see now what could not be undone later.
+        was done.
         """
-        layout, manifest = self.layout, self._record()
-        try:
-            text = json.dumps(to_json(manifest, layout, layout.run))
-            same = from_json(json.loads(text), layout, layout.run) == manifest
-            problem = "" if same else "it does not read back as it was written"
-        except ValueError as error:
-            problem = str(error)
-        if problem:
-            what = f"this run could not be undone later, so nothing was done: {problem}"
-            raise CcmoveError(what)
-        backups.write_manifest(manifest, layout)
+        assert self.manifest is not None
+        layout = self.layout
+        operations = tuple(
+            self.staged[place].record() if isinstance(op, (Write, WriteHistory)) else op
+            for place, op in enumerate(self.plan.operations)
+        )
         parents = [path.parent for path in self._staged_paths()]
-        for directory in dict.fromkeys((*parents, layout.run / "files", layout.run, layout.own)):
+        for directory in dict.fromkeys((*parents, layout.run / "files")):
             disk.flush(directory)
-        write_journal(Journal(self.identifier, self._staged_paths(), manifest), layout)
-        journal = read_journal(layout)
-        if journal is None or journal.manifest != manifest:
-            raise CcmoveError(f"{layout.journal} can't be read back as it was written")
-        self.manifest = manifest
+        self.manifest = replace(self.manifest, staged=(), operations=operations)
+        backups.write_manifest(self.manifest, layout)
+        if read_run(layout) != self.manifest:
+            raise CcmoveError(f"{layout.run} can't be read back as it was written")
 
     def _record(self) -> Manifest:
-        """The plan's list of operations, with what recognises each in the place of contents."""
+        """What the run is about and what it will stage."""
         plan = self.plan
         about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
         about["id"] = self.identifier
         about["created"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
-        about["operations"] = tuple(
-            self.staged[place].record() if place in self.staged else operation
-            for place, operation in enumerate(plan.operations)
-        )
-        return Manifest(**about)
+        return Manifest(**about, staged=self._staged_paths())
 
     def client_locks(self) -> ClientLocks:
         assert self.manifest is not None
@@ -293,7 +273,6 @@ class Work:
         for staged in self.staged.values():
             if isinstance(staged, StagedHistory):  # of which what changed is kept, and no more
                 disk.remove_file(layout.run / "files" / f"{staged.number}.before", flushed=False)
-        disk.remove_file(layout.run / "begun.json", flushed=False)
         for part in (layout.run / name for name in PARTS):
             if not names_in(part):
                 disk.remove_directory(part, flushed=False)

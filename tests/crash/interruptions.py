@@ -18,8 +18,8 @@ KINDS = (
 
 def interruptions(points: Sequence[Point]) -> dict[str, Point]:
     """For each kind the point of a run at which to kill it."""
-    journaled = _positions(points, "renameat", "journal.json")
-    began, committed = journaled[0], journaled[-1]
+    written = _positions(points, "renameat", "run/manifest.json")
+    began, committed = written[0], written[-1]
     released = next(i for i, p in enumerate(points) if i > committed and _gives_back_a_lock(p))
     finished = _positions(points, "unlinkat", "ccmove/journal.json")[-1]
     assert began < committed < released < finished < len(points)

@@ -4,8 +4,9 @@ SIGKILL can't see a missing flush: what was written stays in the system's memory
 dies. Only the order of the calls tells what a power failure would leave.
 
 Directories of the user's are flushed after every change, before the next step. Our own ones build
-on nothing but the journal: they are flushed before it changes. The names of staged files and of
-the client's locks need not be flushed: the journal names them, and lost ones are not missed.
+on nothing but the manifest of the run, which is written when it begins and again at its commit
+point: they are flushed before it changes, and before the journal goes. The names of staged files
+and of the client's locks need not be flushed: what is lost of them is not missed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Linter:
 
     root: str
     config_dir: str
-    journaled: bool = False  # a journal was there before the run: it is a recovery
+    committed: bool = False  # a manifest was there before the run: it is a recovery
     violations: list[Violation] = field(default_factory=list)
     _unflushed_data: set[str] = field(default_factory=set)
     _unflushed_entries: set[str] = field(default_factory=set)  # directories of the user's
@@ -51,10 +52,8 @@ class Linter:
     _made: set[str] = field(default_factory=set)
     _made_directories: set[str] = field(default_factory=set)
     _links: dict[str, str] = field(default_factory=dict)  # a link of ours -> the user's file
-    _has_manifest: bool = False
-    _has_journal: bool = False
-    _has_begun: bool = False  # a journal, with or without the manifest, is on disk
-    _renamed_journal: bool = False
+    _manifests: int = 0  # how often one was written
+    _has_begun: bool = False  # the first is on disk
     _now: str = ""
 
     def check(self, calls: Iterable[Call]) -> list[Violation]:
@@ -68,7 +67,7 @@ class Linter:
                     follow(call)
         self._now = "the end"
         self._flushed_before_the_next_step()
-        self._flushed_before_the_journal_changes()
+        self._flushed_before_the_manifest_changes()
         return self.violations
 
     def _ways(self) -> tuple[tuple[tuple[str, ...], Callable[[Call], None]], ...]:
@@ -101,8 +100,8 @@ class Linter:
             self._broken("a new file is made with O_CREAT|O_EXCL|O_NOFOLLOW")
         if not call.arguments.rstrip().endswith("0600"):
             self._broken("a new file is made with mode 0600")
-        if self._is_staged(path) and not (self._has_begun or self.journaled):
-            self._broken("the journal names what is staged before it is there")
+        if self._is_staged(path) and not (self._has_begun or self.committed):
+            self._broken("the manifest names what is staged before it is there")
         self._made.add(path)
         self._unflushed_data.add(path)
         if not os.path.basename(path).startswith(".ccmove-"):
@@ -136,11 +135,9 @@ class Linter:
         self._unflushed_data.discard(path)
         self._unflushed_entries.discard(path)
         self._unflushed_own.discard(path)
-        if path == self._own("run/manifest.json.new"):
-            self._has_manifest = True
-        if path == self._own():
-            self._has_begun = self._renamed_journal
-            self.journaled = self.journaled or self._has_journal
+        if path == self._own("run"):
+            self._has_begun = self._manifests > 0
+            self.committed = self.committed or self._manifests > 1
 
     def _rename(self, call: Call) -> None:
         source, target = call.paths
@@ -155,11 +152,9 @@ class Linter:
             self._broken("a transcript is never copied")
         self._user_change(source, target)
         self._links = {ours: theirs for ours, theirs in self._links.items() if theirs != target}
-        if target == self._own("journal.json"):
-            self._flushed_before_the_journal_changes()
-            self._renamed_journal = True
-            # A journal that was written before the manifest can't hold it.
-            self._has_journal = self._has_journal or self._has_manifest
+        if target == self._own("run/manifest.json"):
+            self._flushed_before_the_manifest_changes(self._own("run"))
+            self._manifests += 1
         ours = self._is_ours(source)
         self._changed(source, ours=ours)
         self._changed(target, ours=ours and self._is_ours(target))
@@ -188,8 +183,9 @@ class Linter:
         if call.name.startswith("mkdir"):
             self._made_directories.add(path)
         if path == self._own("journal.json"):
-            self._flushed_before_the_journal_changes()
-            self.journaled = self._has_journal = self._has_begun = self._renamed_journal = False
+            self._flushed_before_the_manifest_changes(self._own())
+            self.committed = self._has_begun = False
+            self._manifests = 0
         self._links.pop(path, None)
         self._made.discard(path)
         self._unflushed_data.discard(path)
@@ -206,11 +202,11 @@ class Linter:
             self._broken(f"a directory is flushed before the next step: {directory}")
         self._unflushed_entries.clear()
 
-    def _flushed_before_the_journal_changes(self) -> None:
-        """But for the directory of the journal itself, which is flushed after it changed."""
-        waiting = self._unflushed_own - ({self._own()} if self._now != "the end" else set())
+    def _flushed_before_the_manifest_changes(self, its_own: str = "") -> None:
+        """But for the directory of that itself, which is flushed after it changed."""
+        waiting = self._unflushed_own - {its_own}
         for directory in sorted(waiting):
-            self._broken(f"a directory of ours is flushed before the journal changes: {directory}")
+            self._broken(f"a directory of ours is flushed before the manifest changes: {directory}")
         self._unflushed_own -= waiting
 
     def _changed(self, path: str, *, ours: bool) -> None:
@@ -222,9 +218,9 @@ class Linter:
             self._unflushed_own.add(directory)
 
     def _user_change(self, *changed: str) -> None:
-        """The journal with the manifest, and the directory that it is in, must be on disk."""
-        if not self.journaled and not all(self._is_ours(path) for path in changed):
-            self._broken("the journal is on disk before the first change of what is the user's")
+        """The manifest of the commit point, and the directory that it is in, must be on disk."""
+        if not self.committed and not all(self._is_ours(path) for path in changed):
+            self._broken("the manifest is on disk before the first change of what is the user's")
 
     def _broken(self, rule: str) -> None:
         self.violations.append(Violation(rule, self._now))

@@ -34,23 +34,11 @@ def without_fsync() -> None:
 
 
 def without_journal() -> None:
-    """What is written down about the run under way is gone at once, and nobody misses it.
-
-    That is the journal and what stands beside it, since each alone is enough to roll back.
-    """
-    transaction, backups = seams.module("transaction"), seams.module("backups")
-    write = transaction.write_journal
+    """A run never writes down what it is going to do, and does not miss it."""
     known: list[Any] = []
-
-    def write_and_forget(journal: Any, layout: Any) -> None:
-        write(journal, layout)
-        known.append(journal)
-        for path in (layout.journal, layout.run / seams.BEGUN):
-            path.unlink(missing_ok=True)
-
-    replace(transaction, "write_journal", write_and_forget)
-    replace(backups, "write_manifest", _nothing)
-    replace(transaction, "read_journal", lambda _: known[-1])
+    for name in ("backups", "journal"):
+        replace(seams.module(name), "write_manifest", lambda manifest, _: known.append(manifest))
+    replace(seams.module("transaction"), "read_run", lambda _: known[-1])
 
 
 def without_client_locks() -> None:

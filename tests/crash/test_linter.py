@@ -16,50 +16,45 @@ from tests.crash.scenarios import SCENARIOS
 from tests.crash.sweep import break_off
 
 # The least that a safe run does: one file is replaced, one directory renamed.
-GOOD = """\
-7 mkdirat(4</h/.claude/ccmove>, "backups", 0700) = 0
-7 openat(4</h/.claude/ccmove>, "journal.json.new", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/journal.json.new>
-7 write(5</h/.claude/ccmove/journal.json.new>, "{}", 2) = 2
-7 fsync(5</h/.claude/ccmove/journal.json.new>) = 0
-7 renameat(4</h/.claude/ccmove>, "journal.json.new", 4</h/.claude/ccmove>, "journal.json") = 0
-7 fsync(4</h/.claude/ccmove>) = 0
-7 mkdirat(4</h/.claude/ccmove>, "run", 0700) = 0
-7 linkat(4</h>, ".claude.json", 5</h/.claude/ccmove/run>, "0", 0) = 0
-7 openat(4</h>, ".ccmove-ID-0", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC, 0600) = 5</h/.ccmove-ID-0>
-7 write(5</h/.ccmove-ID-0>, "{\\"projects\\": ", 400) = 400
-7 fchmod(5</h/.ccmove-ID-0>, 0644) = 0
-7 fsync(5</h/.ccmove-ID-0>) = 0
+# The manifest of the run: first what will be staged, then everything that will be done.
+RECORD = """\
 7 openat(4</h/.claude/ccmove/run>, "manifest.json.new", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/run/manifest.json.new>
 7 write(5</h/.claude/ccmove/run/manifest.json.new>, "{}", 2) = 2
 7 fsync(5</h/.claude/ccmove/run/manifest.json.new>) = 0
+7 renameat(4</h/.claude/ccmove/run>, "manifest.json.new", 4</h/.claude/ccmove/run>, "manifest.json") = 0
 7 fsync(4</h/.claude/ccmove/run>) = 0
+"""  # noqa: E501 - lines as strace prints them
+GOOD = f"""\
+7 mkdirat(4</h/.claude/ccmove>, "backups", 0700) = 0
+7 mkdirat(4</h/.claude/ccmove>, "run", 0700) = 0
 7 fsync(4</h/.claude/ccmove>) = 0
-7 openat(4</h/.claude/ccmove>, "journal.json.new", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW, 0600) = 5</h/.claude/ccmove/journal.json.new>
-7 write(5</h/.claude/ccmove/journal.json.new>, "{}", 2) = 2
-7 fsync(5</h/.claude/ccmove/journal.json.new>) = 0
-7 renameat(4</h/.claude/ccmove>, "journal.json.new", 4</h/.claude/ccmove>, "journal.json") = 0
-7 fsync(4</h/.claude/ccmove>) = 0
-7 mkdirat(4</h/.claude>, "history.jsonl.lock", 0700) = 0
+{RECORD}7 linkat(4</h>, ".claude.json", 5</h/.claude/ccmove/run/files>, "0", 0) = 0
+7 openat(4</h>, ".ccmove-ID-0", O_WRONLY|O_CREAT|O_EXCL|O_NOFOLLOW|O_CLOEXEC, 0600) = 5</h/.ccmove-ID-0>
+7 write(5</h/.ccmove-ID-0>, "{{\\"projects\\": ", 400) = 400
+7 fchmod(5</h/.ccmove-ID-0>, 0644) = 0
+7 fsync(5</h/.ccmove-ID-0>) = 0
+7 fsync(4</h/.claude/ccmove/run/files>) = 0
+{RECORD}7 mkdirat(4</h/.claude>, "history.jsonl.lock", 0700) = 0
 7 renameat(4</h>, ".ccmove-ID-0", 4</h>, ".claude.json") = 0
 7 fsync(4</h>) = 0
 7 renameat2(4</h/.claude/projects>, "-a", 5</h/.claude/projects>, "-b", RENAME_NOREPLACE) = 0
 7 fsync(5</h/.claude/projects>) = 0
 7 rmdir("/h/.claude/history.jsonl.lock") = 0
-7 fchmodat(4</h/.claude/ccmove/run>, "0", 0600) = 0
+7 fchmodat(4</h/.claude/ccmove/run/files>, "0", 0600) = 0
 7 unlinkat(4</h/.claude/ccmove>, "journal.json", 0) = 0
 7 fsync(4</h/.claude/ccmove>) = 0
 7 +++ exited with 0 +++
 """  # noqa: E501 - lines as strace prints them
 LINES = GOOD.splitlines()
 
-JOURNAL_FIRST = "the journal is on disk before the first change of what is the user's"
+JOURNAL_FIRST = "the manifest is on disk before the first change of what is the user's"
 NEVER_OPENED = "a user's file is never opened for writing"
 NEVER_COPIED = "a transcript is never copied"
 KEEPS_MODE = "a user's file keeps its mode, owner and time"
 TRANSCRIPT = "11111111-2222-4333-8444-555555555555.jsonl"
 FLUSHED_FIRST = "a directory is flushed before the next step: "
-OWN_FIRST = "a directory of ours is flushed before the journal changes: "
-NAMED_FIRST = "the journal names what is staged before it is there"
+OWN_FIRST = "a directory of ours is flushed before the manifest changes: "
+NAMED_FIRST = "the manifest names what is staged before it is there"
 
 
 def lint(trace: str) -> list[Violation]:
@@ -70,8 +65,8 @@ def without(*numbers: int) -> str:
     return "\n".join(line for i, line in enumerate(LINES) if i not in numbers)
 
 
-def with_line(line: str, after: int = 21) -> str:
-    """The good trace and one line more: as a rule after the journal, where most is allowed."""
+def with_line(line: str, after: int = 18) -> str:
+    """The good trace and one line more: as a rule after the commit, where most is allowed."""
     return "\n".join([*LINES[: after + 1], f"7 {line}", *LINES[after + 1 :]])
 
 
@@ -81,31 +76,30 @@ def replaced(old: str, new: str) -> str:
 
 
 BAD = {
-    "staged data is not flushed": (without(11), "data is flushed before its rename"),
+    "staged data is not flushed": (without(12), "data is flushed before its rename"),
     "mode is set after the flush": (
-        "\n".join([*LINES[:10], LINES[11], LINES[10], *LINES[12:]]),
+        "\n".join([*LINES[:11], LINES[12], LINES[11], *LINES[13:]]),
         "data is flushed before its rename",
     ),
-    "journal data is not flushed": (without(19), "data is flushed before its rename"),
-    "directory of the replaced file is not flushed": (without(24), FLUSHED_FIRST + "/h"),
-    "directory of the rename is not flushed": (without(26), FLUSHED_FIRST + "/h/.claude/projects"),
-    "the last removal is not flushed": (without(30), OWN_FIRST + "/h/.claude/ccmove"),
-    "what is saved is not flushed": (without(15), OWN_FIRST + "/h/.claude/ccmove/run"),
+    "the manifest is not flushed": (without(16), "data is flushed before its rename"),
+    "directory of the replaced file is not flushed": (without(21), FLUSHED_FIRST + "/h"),
+    "directory of the rename is not flushed": (without(23), FLUSHED_FIRST + "/h/.claude/projects"),
+    "the last removal is not flushed": (without(27), OWN_FIRST + "/h/.claude/ccmove"),
+    "what is saved is not flushed": (without(13), OWN_FIRST + "/h/.claude/ccmove/run/files"),
     "a backup that is removed may come back": (
-        with_line('unlinkat(4</h/.claude/ccmove/backups>, "1", AT_REMOVEDIR) = 0', 28),
+        with_line('unlinkat(4</h/.claude/ccmove/backups>, "1", AT_REMOVEDIR) = 0', 25),
         OWN_FIRST + "/h/.claude/ccmove/backups",
     ),
     "a staged file that is removed may come back": (
-        with_line('unlinkat(4</h>, ".ccmove-ID-1", 0) = 0', 28),
+        with_line('unlinkat(4</h>, ".ccmove-ID-1", 0) = 0', 25),
         FLUSHED_FIRST + "/h",
     ),
-    "no journal": (without(17, 18, 19, 20, 21), JOURNAL_FIRST),
-    "no journal before what is staged": (without(1, 2, 3, 4, 5), NAMED_FIRST),
-    "the first journal's directory is not flushed": (without(5), NAMED_FIRST),
-    "the journal's directory is not flushed": (without(21), JOURNAL_FIRST),
-    "a journal from before the manifest": (without(12, 13, 14, 15), JOURNAL_FIRST),
+    "no commit": (without(14, 15, 16, 17, 18), JOURNAL_FIRST),
+    "nothing before what is staged": (without(3, 4, 5, 6, 7, 14, 15, 16, 17, 18), NAMED_FIRST),
+    "the first manifest's directory is not flushed": (without(7), NAMED_FIRST),
+    "the manifest's directory is not flushed": (without(18), JOURNAL_FIRST),
     "a change after the journal is gone": (
-        with_line('renameat2(4</h/p>, "x", 4</h/p>, "y", RENAME_NOREPLACE) = 0', 30),
+        with_line('renameat2(4</h/p>, "x", 4</h/p>, "y", RENAME_NOREPLACE) = 0', 27),
         JOURNAL_FIRST,
     ),
     "a user's file is opened for writing": (
@@ -129,7 +123,7 @@ BAD = {
         KEEPS_MODE,
     ),
     "a user's file gets another mode through its link": (
-        with_line('fchmodat(4</h/.claude/ccmove/run>, "0", 0600) = 0'),
+        with_line('fchmodat(4</h/.claude/ccmove/run/files>, "0", 0600) = 0'),
         KEEPS_MODE,
     ),
     "a transcript is re-dated": (
@@ -200,10 +194,10 @@ def test_calls_outside_of_the_state_are_not_looked_at() -> None:
 # -- real runs ------------------------------------------------------------------------------
 
 
-def lint_run(bench: Bench, job: Job, *, journaled: bool = False) -> list[Violation]:
+def lint_run(bench: Bench, job: Job, *, committed: bool = False) -> list[Violation]:
     ended = job.run(["-y", "-e", TRACE_MUTATING])
     assert ended.exit == 0, ended
-    linter = Linter(str(bench.live), str(bench.state.config_dir), journaled)
+    linter = Linter(str(bench.live), str(bench.state.config_dir), committed)
     return linter.check(parse(ended.trace))
 
 
@@ -222,7 +216,7 @@ def test_a_real_run_breaks_no_rule(scenario: str, command: str, on_disk: Path) -
 def test_a_recovery_breaks_no_rule(scenario: str, kind: str, in_memory: Path) -> None:
     bench = Bench(in_memory, scenario, "move")
     break_off(bench, kind)
-    assert lint_run(bench, bench.recovery, journaled=True) == []
+    assert lint_run(bench, bench.recovery, committed=True) == []
 
 
 @pytest.mark.crash

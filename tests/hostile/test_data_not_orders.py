@@ -1,4 +1,4 @@
-"""A manifest or a journal with a right checksum can still be someone's trap.
+"""A manifest with a right checksum can still be someone's trap.
 
 The checksum is no secret, so everything in these files is signed here as ccmove would sign it. Each
 must be refused whole, before a byte is written; other commands go on as if it were not there.
@@ -78,13 +78,12 @@ def unsettled(target: Target, *commands: list[str]) -> None:
 
 
 def believed_nowhere(target: Target, record: dict[str, Any]) -> None:
-    """Neither in a backup, nor in a journal, nor in the directory of a run without a journal."""
+    """Neither in a backup nor in the directory of a run, with a journal and without."""
     put_manifest(target, record)
     assert "can't be used" in refused(target)
-    run = target.own / "run"
-    backup_of(target).rename(run)
+    backup_of(target).rename(target.own / "run")
     unsettled(target)
-    (target.own / "journal.json").write_text(json.dumps(journal(id=record["id"], manifest=record)))
+    (target.own / "journal.json").write_text("{}")
     unsettled(target, ["restore"])
 
 
@@ -95,29 +94,19 @@ def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(moved: Ta
     assert moved.run("restore").exit == 0
 
 
-@pytest.mark.parametrize("by", ["journal", "manifest"])
-def test_so_it_is_in_a_journal_and_in_the_directory_of_a_run(moved: Target, by: str) -> None:
+@pytest.mark.parametrize("journal", [None, "", "{", "[]", '{"id": "../../x"}', "[" * 100_000])
+def test_so_it_is_in_the_directory_of_a_run_whatever_its_journal_says(
+    moved: Target, journal: str | None
+) -> None:
     """The control: this is a run that was interrupted when everything was changed."""
-    record = forged(moved, lambda record: record.update(created="another day"))
-    put_manifest(moved, record)
+    put_manifest(moved, forged(moved, lambda record: record.update(created="another day")))
     backup_of(moved).rename(moved.own / "run")
-    if by == "journal":
-        staged = [staged_beside(row, record["id"]) for row in record["operations"]]
-        text = json.dumps(
-            journal(id=record["id"], manifest=record, staged=[path for path in staged if path])
-        )
-        (moved.own / "journal.json").write_text(text)
+    if journal is not None:
+        (moved.own / "journal.json").write_text(journal)
     assert moved.run("recover").exit == 0
     assert moved.handle.directory.exists()
     assert not moved.target.exists()
     assert seams.left_over(moved.state) == []
-
-
-def staged_beside(row: dict[str, Any], identifier: str) -> str | None:
-    if not row["kind_of"].startswith("Wrote"):
-        return None
-    parent = "~" if row["path"] == "$CONFIG" else os.path.dirname(row["path"])
-    return f"{parent}/.ccmove-{identifier}-{row['number']}"
 
 
 def test_a_manifest_that_is_not_signed_is_refused(moved: Target) -> None:
@@ -473,92 +462,68 @@ def test_no_value_of_a_wrong_kind_in_a_record_of_the_history_is_a_bug(moved: Tar
     assert len(moved.state.history.read_bytes().splitlines()) == lines
 
 
-# -- journals -------------------------------------------------------------------------------------
+# -- a run that had just begun --------------------------------------------------------------------
 
 
-def journal(**values: object) -> dict[str, object]:
-    plain: dict[str, object] = {"schema": seams.SCHEMA, "id": ID, "staged": [], "manifest": None}
-    return plain | values
+def begun(target: Target, *staged: object, **values: object) -> None:
+    """The manifest of a run that has begun to stage files."""
+    record = manifest_of(target) | {"id": ID, "operations": [], "staged": list(staged)} | values
+    run = target.own / "run"
+    run.mkdir(mode=0o700)
+    (run / "manifest.json").write_text(json.dumps(signed(record)))
 
 
-JOURNALS: dict[str, object] = {
-    "an unknown version": journal(schema=9),
-    "the version before": journal(schema=1),
-    "staged that is no list": journal(staged=5),
-    "staged that is a number": journal(staged=[5]),
-    "staged elsewhere": journal(staged=["$C/settings.json"]),
-    "staged outside": journal(staged=["/etc/passwd"]),
-    "staged beside ours": journal(staged=[f"$C/x.ccmove-{ID}-1"]),
-    "staged without a number": journal(staged=[f"$C/.ccmove-{ID}"]),
-    "staged with more behind": journal(staged=[f"$C/.ccmove-{ID}-1.json"]),
-    "staged by another run": journal(staged=["$C/.ccmove-20210101T000000Z-0000-1"]),
-    "staged nowhere": journal(staged=[f"x/.ccmove-{ID}-1"]),
-    "staged up again": journal(staged=[f"$C/../.ccmove-{ID}-1"]),
-    "staged under a name that no disk can hold": journal(staged=[f"$C/\ud800/.ccmove-{ID}-1"]),
-    "staged there by its whole path": journal(staged=[f"/\ud800/.ccmove-{ID}-1"]),
-    "staged with a NUL": journal(staged=[f"$C/\0/.ccmove-{ID}-1"]),
-    "an ID with a way": journal(id="../../x"),
-    "a manifest that is a number": journal(manifest=5),
-    "a manifest of another run": journal(manifest={"schema": 2, "id": "x"}),
-    "nothing of it all": {},
-    "no object": [],
-    "a number": 7,
+NOT_STAGED: dict[str, object] = {
+    "a number": 5,
+    "elsewhere": "$C/settings.json",
+    "outside": "/etc/passwd",
+    "beside ours": f"$C/x.ccmove-{ID}-1",
+    "without a number": f"$C/.ccmove-{ID}",
+    "with more behind": f"$C/.ccmove-{ID}-1.json",
+    "by another run": "$C/.ccmove-20210101T000000Z-0000-1",
+    "nowhere": f"x/.ccmove-{ID}-1",
+    "up again": f"$C/../.ccmove-{ID}-1",
+    "under a name that no disk can hold": f"$C/\ud800/.ccmove-{ID}-1",
+    "there by its whole path": f"/\ud800/.ccmove-{ID}-1",
+    "with a NUL": f"$C/\0/.ccmove-{ID}-1",
 }
 
 
-@pytest.mark.parametrize("what", JOURNALS)
-def test_a_journal_is_not_followed_that_has(moved: Target, what: str) -> None:
-    path = moved.own / "journal.json"
-    path.write_text(json.dumps(JOURNALS[what]))
+@pytest.mark.parametrize("what", NOT_STAGED)
+def test_nothing_is_swept_up_that_is_staged(moved: Target, what: str) -> None:
+    begun(moved, NOT_STAGED[what])
     unsettled(moved, ["restore"], [str(moved.old), str(moved.new)])
     assert moved.run("backups", "--prune", "--keep", "0").exit == 5
     moved.nothing_changed(ignore=())
 
 
-@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "\ufeff{}"])
-def test_garbage_is_no_journal(moved: Target, text: str) -> None:
-    (moved.own / "journal.json").write_text(text)
-    unsettled(moved)
-
-
-@pytest.mark.parametrize("how", ["left out", "elsewhere", "in another order"])
-def test_a_journal_is_not_followed_whose_staged_files_are(moved: Target, how: str) -> None:
-    """Its manifest is its own and signed; but by what is staged it is seen what was done."""
-    record = manifest_of(moved)
-    rows = [staged_beside(row, record["id"]) for row in record["operations"]]
-    staged = [path for path in rows if path is not None]
-    if how == "left out":
-        staged.pop()
-    elif how == "elsewhere":
-        staged[0] = f"$C/.ccmove-{record['id']}-0"
-    else:
-        staged.reverse()
-    text = json.dumps(journal(id=record["id"], manifest=record, staged=staged))
-    (moved.own / "journal.json").write_text(text)
-    unsettled(moved)
-
-
 def test_only_staged_files_of_a_run_that_had_just_begun_are_swept_up(moved: Target) -> None:
-    """The control: a journal without a manifest, and with files that it names."""
+    """The control."""
     named, other = (moved.state.config_dir / f".ccmove-{ID}-{number}" for number in (1, 2))
     for path in (named, other):
         path.write_text("x")
-    (moved.own / "journal.json").write_text(json.dumps(journal(staged=[f"$C/{named.name}"])))
+    begun(moved, f"$C/{named.name}")
     assert moved.run("recover").exit == 0
     assert (named.exists(), other.exists()) == (False, True)
 
 
 @pytest.mark.parametrize("size", [65 << 20, 1 << 40])
-def test_a_journal_that_is_too_large_is_refused_without_reading_it(
+def test_the_manifest_of_a_run_that_is_too_large_is_refused_without_reading_it(
     moved: Target, size: int
 ) -> None:
-    path = moved.own / "journal.json"
-    path.touch(mode=0o600)
+    begun(moved)
+    path = moved.own / "run/manifest.json"
     os.truncate(path, size)
     for command in (["recover"], ["restore"]):
         done = moved.run(*command)
         assert done.exit in (4, 5), done
         assert str(path) in done.err
+
+
+@pytest.mark.parametrize("text", ["", "{}", "garbage"])
+def test_a_journal_without_its_run_blocks(moved: Target, text: str) -> None:
+    (moved.own / "journal.json").write_text(text)
+    unsettled(moved, ["restore"])
 
 
 # -- IDs ------------------------------------------------------------------------------------------

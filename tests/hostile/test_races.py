@@ -117,7 +117,8 @@ def test_the_sweep_sees_what_following_links_would_do(place: Path) -> None:
 TEMPORARY: dict[str, Callable[[Target], Path]] = {
     "history.jsonl.lock": lambda t: t.state.config_dir,
     ".claude.json.lock": lambda t: t.state.home,
-    "journal.json.new": lambda t: t.own,
+    "journal.json": lambda t: t.own,
+    "manifest.json.new": lambda t: t.own / "run",
     "run": lambda t: t.own,
     ".ccmove-": lambda t: t.handle.directory,
 }

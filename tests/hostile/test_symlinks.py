@@ -60,7 +60,6 @@ MOVE_PATHS: dict[str, Where] = {
     "backups": lambda t: t.own / "backups",
     "our lock": lambda t: t.own / "lock",
     "the journal": lambda t: t.own / "journal.json",
-    "the journal to be": lambda t: t.own / "journal.json.new",
     "the directory of a run": lambda t: t.own / "run",
     "the client's history lock": lambda t: t.state.config_dir / "history.jsonl.lock",
     "the client's config lock": lambda t: t.state.home / ".claude.json.lock",

@@ -18,7 +18,6 @@ from tests.support.state import StateBuilder
 
 OWN = ".claude/ccmove"  # below the home
 CLIENT_LOCKS = (".claude/history.jsonl.lock", ".claude.json.lock")  # below the home
-BEGUN = "begun.json"  # in the directory of the run under way: what it stages
 STAGED = ".ccmove-"  # how the name of a staged file begins, beside its target
 ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 # All that a finished run or recovery may leave in our directory.
@@ -53,8 +52,8 @@ def manifest(state: StateBuilder, run: str) -> Path:
 
 
 def under_way(state: StateBuilder) -> bool:
-    """Whether a run has begun and not finished: it has a directory, and maybe its journal."""
-    return journal(state).exists() or (own(state) / "run").is_dir()
+    """Whether a run has begun and not finished: it has a directory with something in it."""
+    return journal(state).exists() or any((own(state) / "run").glob("*"))
 
 
 def backups_are_needed(state: StateBuilder) -> bool:
