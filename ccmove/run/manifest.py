@@ -109,7 +109,7 @@ def sha256(data: bytes) -> str:
 
 
 class Spelling:
-    """Paths as manifests and journals have them, so that they hold when the home is elsewhere.
+    """Paths as manifests have them, so that they hold when the home is elsewhere.
 
     `$RUN` is the directory of the run itself, `$C` the state, whose `projects` may be elsewhere,
     `$CONFIG` the config file, `~` the home; anything else is absolute.
@@ -125,7 +125,8 @@ class Spelling:
             return "$CONFIG"
         for name, place in self.places:
             if path.is_relative_to(place):
-                return f"{name}/{path.relative_to(place).as_posix()}"
+                inside = path.relative_to(place).as_posix()
+                return f"{name}/{inside if path != place else ''}"
         return path.as_posix()
 
     def read(self, text: str) -> Path:
