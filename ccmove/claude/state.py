@@ -151,7 +151,6 @@ class Lists:
     """Which paths the config file, the history, plugins and jobs name, and how often each."""
 
     named: dict[str, Counter[str]] = field(default_factory=dict)
-    values: list[str] = field(default_factory=list)  # paths inside the config file's entries
     repositories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
@@ -247,27 +246,26 @@ class State:
         """Which paths config file, history, plugins and jobs name."""
         lists, layout = Lists(), self.layout
         with lists.problems_of(layout.config_file):
-            for path, entry in members(self.config_values, "projects").items():
-                lists.add(path, "config")
-                lists.values.extend(value for value in _absolute_paths(entry) if value != path)
+            for path in self.config_paths:
+                lists.add(path, "config entry")
             for name, listed in members(self.config_values, "githubRepoPaths").items():
                 lists.repositories[name] = tuple(_absolute_paths(listed))
                 for path in lists.repositories[name]:
-                    lists.add(path, "repository")
+                    lists.add(path, "repo link")
         with lists.problems_of(layout.history):
             for path, (number, _) in self.prompts.items():
-                lists.add(path, "prompts", number)
+                lists.add(path, "prompt", number)
         with lists.problems_of(layout.plugins):
             for installs in members(_parsed(layout.plugins), "plugins").values():
                 for install in installs if isinstance(installs, list) else ():
                     if isinstance(path := get(install, "projectPath"), str):
-                        lists.add(path, "plugins")
+                        lists.add(path, "plugin")
         for file in sorted(layout.jobs.glob("*/state.json")):
             with lists.problems_of(file):
                 job = _parsed(file)
                 folders = [get(job, key) for key in ("cwd", "originCwd", "worktreePath")]
                 for folder in set(_absolute_paths(folders)):
-                    lists.add(folder, "jobs")
+                    lists.add(folder, "background job")
         return lists
 
 

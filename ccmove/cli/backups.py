@@ -9,8 +9,8 @@ from ccmove.claude.reading import is_there
 from ccmove.cli import options, values
 from ccmove.cli.boundary import Call
 from ccmove.errors import NothingKnownError, UsageError, run
-from ccmove.inspect.backups import SET_ASIDE, Row, list_backups
-from ccmove.report.result import Pruning
+from ccmove.inspect.backups import SET_ASIDE, list_backups
+from ccmove.report.result import Backups
 from ccmove.run.backups import backup_ids, prune
 from ccmove.run.locks import own_lock
 from ccmove.run.preflight import refuse_foreign_state
@@ -38,17 +38,17 @@ def backups_command(
     keep: int | None,
     older_than: str | None,
     dry_run: bool,
-) -> list[Row] | Pruning:
+) -> Backups:
     """List the moves that can be undone; --prune removes old backups."""
     layout = call.find_layout()
     if not prune and (keep is not None or older_than or dry_run):
         raise UsageError("--keep, --older-than and --dry-run need --prune", run(*KEEP_TEN))
-    rows = list_backups(layout)
+    rows = tuple(list_backups(layout))
     if not prune:
-        return [row for row in rows if not identifiers or row.id in identifiers]
+        return Backups(tuple(row for row in rows if not identifiers or row.id in identifiers))
     age = seconds(older_than) if older_than else None
     why = prune_backups(layout, keep, age, identifiers, dry_run)
-    return Pruning(tuple((row, why.get(row.id, SET_ASIDE)) for row in rows), dry_run)
+    return Backups(rows, {row.id: why.get(row.id, SET_ASIDE) for row in rows}, dry_run)
 
 
 def prune_backups(

@@ -24,7 +24,7 @@ from ccmove.errors import (
 from ccmove.inspect.findings import Examination
 from ccmove.report import inspect, move
 from ccmove.report.console import Printer, Progress
-from ccmove.report.result import Listing, Moves, Pruning, Repair, Result, Verification
+from ccmove.report.result import Backups, Listing, Moves, Repair, Result
 from ccmove.run.journal import was_interrupted
 from ccmove.run.signals import interrupts_ignored
 from ccmove.text import printable
@@ -34,9 +34,7 @@ DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
 SHOWN_BY: dict[type, Callable[[Any, Printer], None]] = {
     Result: move.show_result,
     Listing: inspect.show_list,
-    list: inspect.show_backups,
-    Pruning: inspect.show_pruning,
-    Verification: inspect.show_verification,
+    Backups: inspect.show_backups,
     Examination: inspect.show_examination,
     Repair: inspect.show_repair,
 }
@@ -108,7 +106,7 @@ def answer(app: click.Group, call: Call) -> Any:
         words = at.command_path.split() if at else ["ccmove"]
         message = error.format_message().rstrip(".")
         raise UsageError(message[:1].lower() + message[1:], run(*words, "--help")) from None
-    if isinstance(result, Result | Pruning):
+    if isinstance(result, Result | Backups):
         apply = again(without=("-n", "--dry-run"))
         return replace(result, apply=in_words(apply, call.argv, call.printer.config_dir)[1])
     return result

@@ -67,7 +67,7 @@ def doctor_command(
 
     def doctor() -> Examination:
         survey = Survey(layout, bar)
-        found = examine(survey, command, search, bar.of("looking for lost folders"))
+        found = examine(survey, command, search, bar.of("lost"))
         bar.close()
         return _about(found, subject) if subject else found
 
@@ -80,11 +80,11 @@ def doctor_command(
     if interrupted and not dry_run:  # first and alone: everything else may look different then
         question = f"{interrupted[0].what}. Roll it back?"
         if not yes and not answered(click.confirm, question, default=True):
-            return Repair(layout, left=examination.findings)
+            return Repair(layout.config_dir, examination.findings)
         recovered = recover(layout).settled
         examination = doctor()
         if not yes:
-            return Repair(layout, left=examination.findings, recovered=recovered)
+            return Repair(layout.config_dir, examination.findings, recovered=recovered)
     lost = [finding for finding in examination.findings if finding.can_be_asked]
     chosen = [(finding, finding.sure.path) for finding in lost if finding.sure is not None]
     if not yes:
@@ -175,7 +175,7 @@ def repair(
         pairs = [Pair(finding.subject, new, finding.subject) for finding, new in chosen]
         return move(layout, pairs, None, **wanted) if pairs else None
 
-    notes = [*examination.notes]
+    notes = []
     try:
         result = move_all(chosen, **wanted)
     except RefusedError:
@@ -196,4 +196,4 @@ def repair(
         for finding in examination.findings
         if finding not in done and not (finding.along and at_or_below(olds, [finding.subject]))
     ]
-    return Repair(layout, tuple(chosen), tuple(left), result, notes=tuple(notes))
+    return Repair(layout.config_dir, tuple(left), result, notes=tuple(notes))

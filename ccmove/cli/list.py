@@ -43,4 +43,5 @@ def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing
         chosen = [project for project in chosen if project.is_missing]
     chosen = sorted(chosen, key=SORTS["path"])
     chosen.sort(key=SORTS[sort], reverse=reverse)
-    return Listing(survey.layout, tuple(chosen), tuple(survey.lists.problems), len(survey.projects))
+    problems, config_dir = tuple(survey.lists.problems), survey.layout.config_dir
+    return Listing(config_dir, tuple(chosen), problems, len(survey.projects))

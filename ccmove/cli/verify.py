@@ -10,9 +10,8 @@ from ccmove.cli import options, values
 from ccmove.cli.boundary import Call
 from ccmove.cli.resolve import find_subject
 from ccmove.inspect.checks import examine
-from ccmove.inspect.findings import CommandLine, Finding
+from ccmove.inspect.findings import CommandLine, Examination, Finding
 from ccmove.inspect.survey import Progress, Survey
-from ccmove.report.result import Verification
 
 FAILURES = {  # findings of these kinds; all others are harmless
     "interrupted-run",
@@ -20,14 +19,13 @@ FAILURES = {  # findings of these kinds; all others are harmless
     "moved-entries",
     "nested-directory",
     "split-session",
-    "duplicate-session",
     "index",
 }
 
 
 @options.command("verify")
 @click.argument("path", required=False, shell_complete=values.known_projects)
-def verify_command(call: Call, path: str | None) -> Verification:
+def verify_command(call: Call, path: str | None) -> Examination:
     """Check that Claude Code's data for PATH (default: all projects) is consistent.
 
     The exit code is 0 or 1, or 3 if Claude Code has no data for PATH.
@@ -37,7 +35,7 @@ def verify_command(call: Call, path: str | None) -> Verification:
 
 def verify(
     layout: Layout, path: str | None, command: CommandLine, progress: Progress | None = None
-) -> Verification:
+) -> Examination:
     """Check one project with all that is nested in it, or everything."""
     survey = Survey(layout, progress)
     paths = sorted(survey.by_path)
@@ -57,4 +55,4 @@ def verify(
             is_others = path is not None and is_directory and not own.intersection(finding.names)
             is_failure = finding.kind in FAILURES and not (is_unreadable and is_others)
             (failures if is_failure else notes).append(finding)
-    return Verification(layout, tuple(paths), tuple(failures), tuple(notes))
+    return Examination(survey, tuple(failures), tuple(notes), tuple(paths))

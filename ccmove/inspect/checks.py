@@ -8,29 +8,39 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.ownership import folder_exists
 from ccmove.claude.reading import read_document
-from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID, get
+from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnsettledError
 from ccmove.inspect.backups import list_backups
 from ccmove.inspect.findings import KINDS, CommandLine, Examination, Finding
 from ccmove.inspect.lost import Finder
-from ccmove.inspect.survey import Directory, Survey, Tick
+from ccmove.inspect.survey import Directory, Project, Survey, Tick
 from ccmove.inspect.turns import read_turns, shared_lines
+from ccmove.plan.worktrees import repair_command
 from ccmove.rewrite.jsonspan import NotJsonError, loads
+from ccmove.rewrite.pathmap import PathMap, is_windows
 from ccmove.run.journal import read_run
-from ccmove.text import command_line, plural, quote
+from ccmove.text import command_line, plural
 from ccmove.text import readable_size as size
 
 PRUNE_KEEP = 5
+SAME = "both are the same"
 PRUNE_AFTER_DAYS = 30
-MOST_LINES = 5
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
+FOLDS: dict[str, Callable[[str], str]] = {  # in what spellings of one path can differ
+    "the slashes": lambda path: path.replace("\\", "/"),
+    "the drive letter": lambda path: path[:1].lower() + path[1:] if is_windows(path) else path,
+    "the Unicode form (NFC, NFD)": lambda path: unicodedata.normalize("NFC", path),
+    "upper and lower case": lambda path: path[:1] + path[1:].casefold(),
+}
 
 
 def examine(
@@ -48,19 +58,20 @@ def examine(
         if len(names) > 1 and SESSION_ID.fullmatch(session)
         for finding in _twice(session, [survey.directories[name] for name in names])
     ]
-    split = {f.subject: set(places[f.subject]) for f in twice if f.kind == "split-session"}
+    split = {f.subject: set(places[f.subject]) for f in twice if f.what != SAME}
     found = [*_own(survey, command), *finder.findings(command, split), *twice]
+    found += _spellings(survey, command)
     for directory in survey.directories.values():
         names = (directory.name, str(directory.path), *directory.claims)
         about = _directory(survey, directory)
         found += [replace(finding, names=(*finding.names, *names)) for finding in about]
     order = list(KINDS)
     found.sort(key=lambda finding: order.index(finding.kind))
-    return Examination(survey, tuple(found), tuple(finder.notes))
+    return Examination(survey, tuple(found))
 
 
 def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
-    """An interrupted run, what could not be read, and backups of no use."""
+    """An interrupted run, what could not be read, and what our past runs left."""
     layout = survey.layout
     journal = str(layout.journal)
     try:
@@ -69,18 +80,14 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
             yield Finding("interrupted-run", journal, what, fix, names=(run.id,))
     except UnsettledError as error:
         yield Finding("interrupted-run", journal, error.message, command("recover", "--set-aside"))
-    for file, what in ((problem.file, problem.what) for problem in survey.lists.problems):
-        look = command_line(["ls", "-ld", file])
-        yield Finding("unreadable", file, what, look, names=(os.path.basename(file),))
+    for problem in survey.lists.problems:
+        look = command_line(["ls", "-ld", problem.file])
+        yield Finding("unreadable", problem.file, problem.what, look)
+    yield from _worktrees(survey)
     rows = list_backups(layout, survey.backups)  # the newest first
-    for row in rows:
-        path = str(layout.backups / row.id)
-        if row.kind == "unfinished":
-            path, what = str(layout.unfinished / row.id), f"the run {row.id}"
-            yield Finding("unfinished-run", path, what, command("backups"), names=(row.id,))
-        elif row.error is not None:
-            look = command_line(["ls", "-l", path])
-            yield Finding("damaged-backup", path, row.error, look, names=(row.id,))
+    for row in (row for row in rows if row.error is not None):
+        look, names = command("backups", row.id), (row.id,)
+        yield Finding("damaged-backup", f"run {row.id}", str(row.error), look, names=names)
     limit = time.strftime("%Y%m%d", time.gmtime(time.time() - PRUNE_AFTER_DAYS * 86400))
     if old := [row for row in rows[PRUNE_KEEP:] if row.id[:8] < limit]:
         what = f"{plural(len(old), 'backup')} older than {PRUNE_AFTER_DAYS} days"
@@ -90,34 +97,73 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
         yield Finding("backups", str(layout.backups), what, prune, names=("backups",))
 
 
+def _worktrees(survey: Survey) -> Iterator[Finding]:
+    """What git still looks for where a move of ours found it."""
+    for run in (backup.manifest for backup in survey.backups if backup.stands):
+        moves = run.moves if run is not None and run.kind == "move" else ()
+        for new in (new for _, new in moves):
+            with contextlib.suppress(OSError):
+                if fix := repair_command(Path(new), PathMap(moves)):
+                    what = "its worktrees were not repaired after the move"
+                    yield Finding("worktree", new, what, command_line(fix))
+
+
+def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:
+    """Paths that are one folder: its device and file number are the same."""
+    known: dict[tuple[int, int], list[Project]] = defaultdict(list)
+    for path, project in survey.by_path.items():
+        with contextlib.suppress(OSError, ValueError):
+            if project.exists:
+                found = os.stat(path)
+                known[found.st_dev, found.st_ino].append(project)
+    for projects in (projects for projects in known.values() if len(projects) > 1):
+        projects.sort(key=lambda project: -project.sessions)
+        paths = [str(project.path) for project in projects]
+        spelled = [_on_disk(path) for path in paths]
+        # Two mounts are both real: the one that is used more is taken.
+        real = next((path for path in spelled if path in paths), spelled[0])
+        for path in (path for path in paths if path != real):
+            what = f"the same folder as {real}: they differ in {difference(path, real)}"
+            yield Finding("spelling", path, what, command(path, real), names=(real,))
+
+
+def _on_disk(path: str) -> str:
+    """The path as the names in its folders are spelled; links are seen through."""
+    above, name = os.path.split(os.path.realpath(path))
+    if not name:
+        return above
+    above = _on_disk(above)
+    same = os.path.join(above, name)
+    with contextlib.suppress(OSError):
+        names = os.listdir(above)
+        alike = (os.path.join(above, other) for other in names if name not in names)
+        same = next((other for other in alike if os.path.samefile(other, same)), same)
+    return same
+
+
+def difference(one: str, other: str) -> str:
+    """In what two spellings of a path differ, also where they look alike."""
+
+    def are_alike(folds: Iterable[Callable[[str], str]]) -> bool:
+        pair = (one, other)
+        for fold in folds:
+            pair = (fold(pair[0]), fold(pair[1]))
+        return pair[0] == pair[1]
+
+    if not are_alike(FOLDS.values()):
+        return "a link or a mount"
+    needed = (w for w in FOLDS if not are_alike(f for name, f in FOLDS.items() if name != w))
+    return " and ".join(needed)
+
+
 def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
     """All that is wrong with one project directory."""
-    path, claims = str(directory.path), directory.claims
     memory = directory.amounts.get(MEMORY)
-    has_worth = bool(directory.case.directory.transcripts or (memory and memory.files))
-    nested = list(_nested(survey, directory))
-    yield from nested
-    if len(claims) > 1:
-        lines = []
-        for claim in claims:
-            gone = ", its folder is gone" if survey.by_path[claim].is_missing else ""
-            lines.append(f"{claim}: {plural(len(directory.sessions_of(claim)), 'session')}{gone}")
-        what = f"{len(claims)} paths have this name"
-        yield Finding("shared-directory", path, what, details=tuple(lines))
-    if has_worth and not claims:
-        yield _unknown(survey, directory)
-    # The client makes an empty one at every start, so that of a living project is none.
-    is_usual = not directory.files and any(survey.by_path[claim].exists for claim in claims)
-    if not (has_worth or nested or is_usual):
-        what, fix = "empty", ["find", path, "-type", "d", "-empty", "-delete"]
-        if directory.files:
-            what = f"{plural(directory.files, 'file')}, {size(directory.size)}"
-            fix = ["ls", "-lAR", path]
-        lines = sorted(directory.amounts)[:MOST_LINES]
-        yield Finding("leftover-directory", path, what, command_line(fix), tuple(lines))
-    if has_worth:
+    yield from _nested(survey, directory)
+    if directory.case.directory.transcripts or (memory and memory.files):
+        if not directory.claims:
+            yield _unknown(survey, directory)
         yield from _index(directory)
-    yield from _aliases(directory)
 
 
 def _nested(survey: Survey, directory: Directory) -> Iterator[Finding]:
@@ -152,6 +198,7 @@ def _brought(source: Path, target: Path) -> str:
 
 
 def _index(directory: Directory) -> Iterator[Finding]:
+    """Values that are outdated; the client makes another index when there is none."""
     file = str(directory.path / INDEX)
     try:
         document = read_document(Path(file))
@@ -160,39 +207,25 @@ def _index(directory: Directory) -> Iterator[Finding]:
         yield Finding("index", file, f"can't be read: {error}", command_line(["ls", "-l", file]))
         return
     if wrong:
-        aside = command_line(["mv", "-n", file, f"{file}.old"])  # the client makes another
+        aside = command_line(["mv", "-n", file, f"{file}.old"])
         yield Finding("index", file, plural(len(wrong), "outdated value"), aside, wrong)
 
 
 def _wrong(index: object, directory: Directory) -> Iterator[str]:
-    """Entries that point nowhere or elsewhere, and paths that are gone."""
+    """Entries without a transcript, and paths of another directory or a folder that is gone."""
     sessions = {item.session for item in directory.case.directory.transcripts}
     entries = get(index, "entries")
     for record in (index, *(entries if isinstance(entries, list) else ())):
         session, full = get(record, "sessionId"), get(record, "fullPath")
-        whose = f" of {session}" if isinstance(session, str) else ""
-        if whose and session not in sessions:
-            yield f"the entry{whose} points nowhere: there is no such transcript"
-            continue
-        place = PureWindowsPath(full).parent.name if isinstance(full, str) else directory.name
-        if place != directory.name:
-            yield f"fullPath{whose} points at {place}"
+        if isinstance(session, str) and session not in sessions:
+            yield f"sessionId: {session}"
+        elif isinstance(full, str) and PureWindowsPath(full).parent.name != directory.name:
+            yield f"fullPath: {full}"
         for key in ("originalPath", "projectPath"):
             path = get(record, key)
             is_other = isinstance(path, str) and not may_be_name_of(directory.name, path)
-            if is_other and folder_exists(path) is False:  # it was moved without being told
-                yield f"{key}{whose} names {path}, which is gone"
-
-
-def _aliases(directory: Directory) -> Iterator[Finding]:
-    file = str(directory.path / ALIASES)
-    with contextlib.suppress(CcmoveError, OSError):
-        document = read_document(Path(file))
-        lines = document.text.split("\n") if document is not None else []
-        dead = tuple(line for line in lines if line.startswith("/") and not os.path.isdir(line))
-        if dead:
-            edit = f"${{EDITOR:-vi}} {quote(file)}"
-            yield Finding("index", file, plural(len(dead), "dead line"), edit, dead)
+            if is_other and folder_exists(path) is False:
+                yield f"{key}: {path}"
 
 
 def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
@@ -204,19 +237,17 @@ def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
         amount = directory.amounts[name]
         return (-amount.size, not directory.case.owner_of.get(session), amount.newest)
 
-    best, *others = sorted(directories, key=preference)
+    best, *others = (directory.path / name for directory in sorted(directories, key=preference))
     for other in others:
-        one, two = best.path / name, other.path / name
         try:
-            more, less, shared = read_turns(one), read_turns(two), shared_lines(one, two)
+            (most, more), (least, less) = read_turns(best), read_turns(other)
+            shared = shared_lines(best, other)
         except (CcmoveError, OSError):
             continue  # it went meanwhile, or is listed as unreadable
-        kind, fix = "duplicate-session", ["mv", "-n", str(two), f"{two}.copy"]
-        what = "both are the same" if more.lines == shared else "the first has more"
-        if shared < less.lines:
-            kind, fix = "split-session", ["ls", "-l", str(one), str(two)]
-            what = f"both begin with the same {plural(shared, 'line')}, then differ"
-            what = what if shared else "they have no beginning in common"
-        lines = (f"{one}: {more}", f"{two}: {less}")
-        names = (best.name, other.name, str(one), str(two))
-        yield Finding(kind, session, what, command_line(fix), lines, names)
+        what = f"the first {plural(shared, 'line')} are the same, then they differ"
+        if shared == least:
+            what = SAME if most == least else "the first has all that the second has, and more"
+        lines = (f"{best}: {more}", f"{other}: {less}")
+        names = (best.parent.name, other.parent.name, str(best), str(other))
+        look = command_line(["ls", "-l", str(best), str(other)])
+        yield Finding("split-session", session, what, look, lines, names)

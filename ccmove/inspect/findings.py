@@ -22,73 +22,54 @@ KINDS = {  # the most pressing first
         "A run of ccmove was interrupted",
         "The state is half moved until that run is rolled back; nothing is lost.",
     ),
-    "unfinished-run": Kind(
-        "Runs that were set aside",
-        "They could not be rolled back. All that belongs to them is kept, and nothing removes it.",
-    ),
     "unreadable": Kind(
-        "Can't be read",
-        "They could not be looked into, so this list may be incomplete.",
+        "Can't be read", "They could not be looked into, so this list may be incomplete."
     ),
     "orphan": Kind(
         "Projects whose folder is gone",
-        "It was renamed, moved or deleted, and Claude Code no longer finds what it keeps for it. "
-        "What is left of a project that was deleted for good can be removed with `claude purge`.",
+        "It was renamed, moved or deleted, or its drive is not connected. What is of no use any "
+        "more, `claude purge` removes.",
     ),
     "moved-entries": Kind(
         "Entries that still name the old path of a moved project",
-        "The conversations are at the new path already, but prompts, trust or settings were left "
-        "behind, and Claude Code does not find them there.",
+        "Its conversations are at the new path already; these prompts and settings are not.",
     ),
     "stale-entries": Kind(
         "Entries of folders that are gone",
-        "Only lists still name them: there are no conversations. Harmless if the folder was "
-        "deleted; if it was moved, its prompts, trust and settings can follow.",
+        "There are no conversations. Harmless if the folder was deleted; if it was moved, they "
+        "can follow.",
     ),
-    "removed-subfolder": Kind(
-        "Subfolders and worktrees that were removed",
-        "The project they were in still exists. Their conversations are kept, but Claude Code "
-        "shows them only for the path that is gone; they can be merged into the project.",
+    "spelling": Kind(
+        "One folder under several paths",
+        "Claude Code takes each spelling for a project of its own, so that none shows all.",
+    ),
+    "worktree": Kind(
+        "Git worktrees that still look at the old path",
+        "git finds the repository or its worktree no more until they are repaired.",
     ),
     "unknown-name": Kind(
         "Directories that belong to no known path",
-        "Claude Code never looks there. Another tool may have named it wrongly, its path may be "
-        "gone, or $CLAUDE_CODE_PROJECT_DIR_NAME made it.",
-    ),
-    "shared-directory": Kind(
-        "Directories shared by several paths",
-        "Claude Code gives these paths one name. It tells their sessions apart, but they share "
-        "one memory. Harmless; with another name for one of the folders they are separate.",
+        "Claude Code never looks there, unless $CLAUDE_CODE_PROJECT_DIR_NAME says so.",
     ),
     "nested-directory": Kind(
         "A project directory inside a project directory",
         "Claude Code does not look that deep: these conversations are invisible.",
     ),
     "split-session": Kind(
-        "One conversation in two files",
-        "Claude Code went on with it in another directory, and `--resume` reads only one of the "
-        "two. Keep both: neither has all of it.",
-    ),
-    "duplicate-session": Kind(
-        "The same session in two directories",
-        "Claude Code can't tell which of the two `--resume` means. One of them has all of it; "
-        "under another name the other is kept and out of the way.",
+        "One session in two files",
+        "`--resume` reads only one of the two. Keep both, unless one of them has all of it.",
     ),
     "index": Kind(
-        "Outdated session indexes and aliases",
+        "Outdated session indexes",
         "They point nowhere or at another directory, so conversations are missing in lists.",
-    ),
-    "leftover-directory": Kind(
-        "Empty and left-over directories",
-        "There is no conversation and no memory in them. Harmless, and useless.",
     ),
     "backups": Kind(
         "Backups worth pruning",
         "Old backups only take up space, unless you still want to undo what they belong to.",
     ),
     "damaged-backup": Kind(
-        "Backups that can't be restored",
-        "Something was changed in them. The saved files may still be of use.",
+        "Runs that can't be undone any more",
+        "They could not be rolled back, or their backup was changed. What is left of them is kept.",
     ),
 }
 
@@ -110,7 +91,8 @@ class Candidate:
     evidence: list[str] = field(default_factory=list)
     against: list[str] = field(default_factory=list)
     is_proven: bool = False  # another clone of the repository would not show this
-    split: str = ""  # a session with different files at both, so that the move is refused
+    command: str = ""  # the move; or, where it would be refused, what shows the reason
+    is_split: bool = False  # a session has different files at both, so that it is refused
 
     @property
     def confidence(self) -> str:
@@ -148,7 +130,7 @@ class Finding:
         levels = [candidate.confidence for candidate in self.candidates]
         if not levels or levels[0] == "possible" or levels.count(levels[0]) > 1:
             return None
-        return None if self.candidates[0].split else self.candidates[0]
+        return None if self.candidates[0].is_split else self.candidates[0]
 
     @property
     def sure(self) -> Candidate | None:
@@ -158,11 +140,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examination:
-    """What a look at everything found to be wrong."""
+    """What a look at everything found to be wrong; of a verification also what it was about."""
 
     survey: Survey
     findings: tuple[Finding, ...]
-    notes: tuple[str, ...] = ()
+    harmless: tuple[Finding, ...] = ()
+    verified: tuple[str, ...] | None = None  # paths
 
     @property
     def exit_code(self) -> int:

@@ -8,47 +8,28 @@ that had a life of its own while the project was in use, or was cloned afterward
 That a folder's own reflog goes on through the time when the project was in use is proof enough.
 """
 
-import contextlib
-import datetime
 import difflib
 import os
-import re
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import islice
 
-from ccmove.claude.git import identity, reflog
+from ccmove.claude.git import Identity, identity, reflog
 from ccmove.claude.naming import encode
-from ccmove.errors import CcmoveError
 from ccmove.inspect.findings import Basis, Candidate, CommandLine, Finding
 from ccmove.inspect.survey import Project, Survey, Tick, ancestors, folders_in
-from ccmove.inspect.turns import read_turns
 from ccmove.rewrite.pathmap import tail_below
 from ccmove.text import plural, readable_size
 
 MOST_CANDIDATES = 5
-MOST_FOLDERS = 20_000  # of one walk
 MOST_ASKED = 200  # checkouts of which git is asked
 SEARCH_DEPTH = 6
 NEAR_DEPTH = 2
 COMMON = 20  # a name that so many folders have says nothing
-SIMILAR = 0.6  # two names, by difflib
+SIMILAR = 0.5  # two names, by difflib
 SAME_PLACE = "in the same place"
-DRIVES = ("/Volumes", "/media", "/mnt", "/run/media")
 SKIPPED = {"node_modules", "venv", "site-packages", "target", "dist", "build", "vendor"}
-PLACES = {
-    "memory": "memory file",
-    "prompts": "prompt",
-    "config": "config entry",
-    "values": "value in the config file",
-    "repository": "GitHub repo link",
-    "plugins": "plugin",
-    "jobs": "background job",
-    "index": "index",
-    "aliases": "list of aliases",
-}
 
 Sign = tuple[str, Basis, str]  # a folder, how much that says, and what
 
@@ -70,14 +51,12 @@ class Finder:
         self.lost = {  # their folder is gone, and more is left of them than an empty directory
             path: project
             for path, project in survey.by_path.items()
-            if project.is_missing and (project.sessions or set(project.kept) - {"index", "aliases"})
+            if project.is_missing
+            and (project.sessions or set(project.kept) - {"index", "alias list"})
         }
-        self.along: dict[str, str] = {}  # the lost project that a nested one moves with
         self.looked_in: list[str] = []
-        self.notes: list[str] = []
         self._homes: dict[str, tuple[Candidate, ...]] = {}
-        self._searches = roots is not None
-        self._roots = [os.path.realpath(root) for root in roots or ()]
+        self._roots = roots and [os.path.realpath(root) for root in roots]
         self._named = named
         self._identity = cache(identity)
         self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
@@ -99,8 +78,8 @@ class Finder:
     def _look_around(self) -> dict[str, bool]:
         """Folders where we were told to look or a lost project was, each: is it a checkout?"""
         walks = [(self._named, 0)] if self._named is not None else []
-        walks += [(root, SEARCH_DEPTH) for root in self._roots]
-        for path in self.lost if self._searches else ():
+        walks += [(root, SEARCH_DEPTH) for root in self._roots or ()]
+        for path in self.lost if self._roots is not None else ():
             near, gone = nearest_folder(path)
             self._gone_from[near].add(gone)
             above = os.path.dirname(near) if near.count("/") > 2 else "/"
@@ -108,175 +87,132 @@ class Finder:
         found: dict[str, bool] = {}
         for root, depth in dict.fromkeys(walks):
             self.looked_in.append(root)
-            below = list(islice(_walk(root, depth), MOST_FOLDERS + 1))
-            found.update(below[:MOST_FOLDERS])
-            if len(below) > MOST_FOLDERS:
-                what = "holds more folders than are looked at; name a smaller one with --search"
-                self.notes.append(f"{root} {what}")
+            found.update(_walk(root, depth))
         return found
 
     def candidates(self, path: str) -> tuple[Candidate, ...]:
         """Where the project at a path that is gone may be now, the best first."""
         if path in self._homes:
             return self._homes[path]
-        repositories = self.survey.lists.repositories
-        remotes = {name.lower(): name for name, paths in repositories.items() if path in paths}
-        found: dict[str, Candidate] = {}
-        for new, basis, sign in self._signs(path, remotes):
-            if new == "/" or tail_below(str(self.survey.layout.home), new) is not None:
+        home, ours = str(self.survey.layout.home), self._identity_of(path)
+        places: dict[str, Candidate] = {}
+        for new, basis, sign in self._signs(path, ours):
+            if new == "/" or tail_below(home, new) is not None:
                 continue  # a folder around the home is nobody's
-            theirs = self._identity(new).remotes if basis is Basis.NAME and remotes else set()
-            if theirs and theirs.isdisjoint(remotes):
+            if basis is Basis.NAME and self._identity(new).is_another(ours):
                 continue  # it only looks alike
-            candidate = found.setdefault(new, Candidate(new, basis))
+            candidate = places.setdefault(new, Candidate(new, basis))
             if candidate.basis == basis:  # the best comes first, and the rest adds nothing to it
                 candidate.evidence.append(sign)
-        for candidate in found.values():
+        for candidate in places.values():
             if candidate.basis is not Basis.STATED:
                 self._weigh(path, candidate)
-        order = sorted(
-            found.values(), key=lambda c: (c.path != self._named, c.rank, -len(c.evidence), c.path)
-        )
+        order = sorted(places.values(), key=lambda c: (c.path != self._named, c.rank, c.path))
         return tuple(order[:MOST_CANDIDATES])
 
-    def _signs(self, path: str, remotes: dict[str, str]) -> Iterator[Sign]:
-        stated = self.survey.former.get(path, {})
-        yield from ((new, Basis.STATED, how) for new, how in stated.items())
-        around = next((p for p in ancestors(os.path.dirname(path)) if self._homes.get(p)), None)
-        if around is not None and not stated:
-            best = self._homes[around][0]
-            new = best.path + path[len(around) :]
-            if os.path.isdir(new) or best.confidence != "possible":
-                self.along[path] = around
-            if os.path.isdir(new):
-                basis = Basis.NAME if best.confidence == "possible" else Basis.STATED
-                yield new, basis, f"inside {around}, probably now {best.path}"
-                return
-        if self._searches:
-            yield from self._same_repository(remotes)
-            yield from self._same_name(path)
-
-    def _same_repository(self, remotes: dict[str, str]) -> Iterator[Sign]:
-        clones = {c for name in remotes.values() for c in self.survey.lists.repositories[name]}
+    def _identity_of(self, path: str) -> Identity:
+        """What the config file links with a path: its remotes; other clones have its commits."""
+        links = self.survey.lists.repositories
+        remotes = {name.lower() for name, paths in links.items() if path in paths}
+        clones = {c for name in links if remotes and name.lower() in remotes for c in links[name]}
         roots = {commit for clone in clones for commit in self._identity(clone).roots}
-        for folder in self._checkouts if remotes else ():
-            there = self._identity(folder)
-            for remote in sorted(there.remotes & set(remotes)):
-                yield folder, Basis.SAME_REPOSITORY, f"same remote, {remotes[remote]}"
-            if there.roots & roots:
-                yield folder, Basis.SAME_REPOSITORY, "same root commit"
+        return Identity(frozenset(remotes), frozenset(roots))
 
-    def _same_name(self, path: str) -> Iterator[Sign]:
+    def _signs(self, path: str, ours: Identity) -> Iterator[Sign]:
+        for new, how in self.survey.former.get(path, {}).items():
+            yield new, Basis.STATED, how
+        if self._roots is None:
+            return
+        for folder in self._checkouts if ours.remotes else ():
+            there = self._identity(folder)
+            if shared := there.remotes & ours.remotes:
+                yield folder, Basis.SAME_REPOSITORY, f"same remote, {min(shared)}"
+            elif there.roots & ours.roots:
+                yield folder, Basis.SAME_REPOSITORY, "same root commit"
+        yield from ((folder, Basis.NAME, sign) for folder, sign in self._same_name(path))
+        if living := self._living_around(path):
+            yield living, Basis.NAME, "it was a part of it"
+
+    def _same_name(self, path: str) -> Iterator[tuple[str, str]]:
         """The same name anywhere; and new folders where the project, or one above it, was."""
         same = self._by_name.get(os.path.basename(path).lower(), [])
-        for folder in same if len(same) <= COMMON else ():
-            yield folder, Basis.NAME, "same folder name"
+        yield from ((f, "same folder name") for f in same if len(same) <= COMMON)
         near, gone = nearest_folder(path)
         tail = path[len(gone) :]
         new = [f for f in self._new_in[near] if not tail or os.path.isdir(f + tail)]
         is_only = len(new) == 1 and len(self._gone_from[near]) == 1
         for folder in new:
             known = self.survey.by_path.get(folder)
-            if _are_similar(os.path.basename(gone), os.path.basename(folder)):
-                yield folder + tail, Basis.NAME, "a similar name in the same place"
-            elif tail:
-                yield folder + tail, Basis.NAME, f"{tail[1:]} is in {folder}"
+            if tail:
+                yield folder + tail, f"{tail[1:]} is in {folder}"
+            elif _are_similar(os.path.basename(gone), os.path.basename(folder)):
+                yield folder, "a similar name in the same place"
             elif known is not None and known.sessions:
                 continue
             elif is_only:
-                yield folder, Basis.NAME, "the only folder there that Claude Code does not know"
+                yield folder, "the only folder there that Claude Code does not know"
             elif folder == self._named:
-                yield folder, Basis.NAME, SAME_PLACE
+                yield folder, SAME_PLACE
 
     def _weigh(self, path: str, candidate: Candidate) -> None:
         """What the folder's own past says: a life of its own while the project was in use?"""
         new, known = candidate.path, self.survey.by_path.get(candidate.path)
-        first = known.first_used if known is not None else None
         lost = [self.lost[path]] if path in self.lost else self.at_or_below(path)
+        first = min((project.first_used or 0 for project in lost), default=0)
         last = max((project.last_used or 0 for project in lost), default=0)
         log = reflog(new) if candidate.basis is Basis.SAME_REPOSITORY else []
-        if first is not None and not last:  # nothing tells when the project was in use
-            reason = "it has conversations of its own"
-        elif first is not None and first < last:
-            reason = "it had conversations of its own while the project was still in use"
+        if known is not None and known.first_used and (known.first_used < last or not last):
+            candidate.against.append("it had conversations of its own before that")
         elif _moved_at(path, new) < last < time.time_ns():
-            reason = "it has been where it is since before the project was last used"
-        elif last and _cloned_at(new, log) > last:
-            reason = "it was cloned after the project was last used"
-        else:
-            begun = self._first_turn(path)
-            if any(begun < at <= last for at, what in log if not what.startswith("clone:")):
-                candidate.is_proven = True
-                candidate.evidence.append("its reflog has entries of that time")
-            return
-        candidate.against.append(reason)
-
-    def _first_turn(self, path: str) -> int:
-        """When the first conversation of a project began, in ns; now, when that is not known."""
-        begun = time.time()
-        for name in self.lost[path].directories if path in self.lost else ():
-            directory = self.survey.directories[name]
-            for item in directory.sessions_of(path)[:1]:
-                with contextlib.suppress(CcmoveError, OSError, ValueError):
-                    first = read_turns(directory.path / item.name).first
-                    begun = min(begun, datetime.datetime.fromisoformat(first).timestamp())
-        return int(begun * 1e9)
+            what = "it has been where it is since before the project was last used"
+            candidate.against.append(what)
+        elif log and 0 < last < log[0][0] and log[0][1].startswith("clone:"):
+            candidate.against.append("it was cloned after the project was last used")
+        elif any(first <= at <= last for at, what in log if not what.startswith("clone:")):
+            candidate.is_proven = True
+            candidate.evidence.append("its reflog has entries of that time")
 
     def _doubt_rivals(self) -> None:
         """One checkout is not two projects at once: between them the repository can't decide."""
-        found = [(path, c) for path, candidates in self._homes.items() for c in candidates]
-        by_git = [(path, c) for path, c in found if c.basis is Basis.SAME_REPOSITORY]
-        for path, candidate in by_git:
-            rivals = [other for other, c in by_git if c.path == candidate.path and other != path]
-            used = [rival for rival in rivals if self.lost[rival].sessions]
-            candidate.against += [f"it could also be {rival}" for rival in used[:1]]
+        used = [self._homes[path] for path, project in self.lost.items() if project.sessions]
+        by_git = [c for places in used for c in places if c.basis is Basis.SAME_REPOSITORY]
+        wanted = Counter(candidate.path for candidate in by_git)
+        for candidate in by_git:
+            if wanted[candidate.path] > 1:
+                candidate.against.append("it could be another lost project as well")
 
     def at_or_below(self, path: str) -> list[Project]:
         """The lost projects at a path and below it."""
         return [p for lost, p in self.lost.items() if tail_below(lost, path) is not None]
 
     def findings(self, command: CommandLine, split: dict[str, set[str]]) -> Iterator[Finding]:
-        """One for each lost project; `split` are sessions of which no file has all, and where."""
+        """One for each lost project; `split` are sessions with different files, and where."""
         home = str(self.survey.layout.home)
         for path, project in self.lost.items():
-            candidates = self._homes[path]
-            known = [c.path for c in candidates]
+            candidates, along = self._homes[path], None
             kind = "stale-entries" if path not in self.survey.former else "moved-entries"
-            kind = "orphan" if project.sessions or "memory" in project.kept else kind
-            living = self._living_around(path)
-            if living and all(c.confidence == "possible" for c in candidates):
-                kind = "removed-subfolder"
-                if living not in known:
-                    candidates += (Candidate(living, evidence=["it was a part of it"]),)
+            kind = "orphan" if project.sessions or "memory file" in project.kept else kind
+            if all(candidate.confidence == "possible" for candidate in candidates):
+                above = ancestors(os.path.dirname(path))
+                along = next((lost for lost in above if self._homes.get(lost)), None)
             for candidate in candidates:
                 both = {encode(candidate.path), *project.directories}
-                met = (session for session, names in split.items() if len(both & names) > 1)
-                candidate.split = next(met, "")
-            look = command("doctor", path)
-            if self._searches:
-                look = command("doctor", "--search", home, path) if home not in self._roots else ""
-            near, _ = nearest_folder(path)
-            is_drive = near in DRIVES or os.path.dirname(near) in ("/media", "/run/media")
-            yield Finding(
-                kind,
-                path,
-                described(project),
-                "" if candidates or path in self.along else look,
-                (f"nothing is left of it below {near}: is a drive missing?",) if is_drive else (),
-                (*project.directories, *known),
-                candidates,
-                self.along.get(path),
-            )
+                met = [session for session, names in split.items() if len(both & names) > 1]
+                candidate.is_split = bool(met)
+                candidate.command = command(*(("doctor", *met) if met else (path, candidate.path)))
+            look = command("doctor", "--search", home, path)
+            look = "" if candidates or along or home in (self._roots or ()) else look
+            names = (*project.directories, *(c.path for c in candidates))
+            candidates = candidates if along is None else ()
+            yield Finding(kind, path, described(project), look, (), names, candidates, along)
 
     def _living_around(self, path: str) -> str | None:
         """The checkout or project in use in which the path was; the home folder is neither."""
-        home = str(self.survey.layout.home)
         for folder in ancestors(os.path.dirname(path)):
-            if tail_below(home, folder) is not None:
+            if tail_below(str(self.survey.layout.home), folder) is not None:
                 return None
             known = self.survey.by_path.get(folder)
-            is_used = known is not None and known.exists and known.sessions
-            if is_used or os.path.lexists(os.path.join(folder, ".git")):
+            if (known and known.exists and known.sessions) or os.path.lexists(f"{folder}/.git"):
                 return folder
         return None
 
@@ -285,8 +221,7 @@ def described(project: Project) -> str:
     """What is kept of a project, in words."""
     parts = [plural(project.sessions, "session")] if project.sessions else []
     parts += [readable_size(project.size)] if project.size else []
-    parts += [plural(n, PLACES[place]) for place, n in project.kept.items() if place in PLACES]
-    return ", ".join(parts) or "nothing but its name"
+    return ", ".join([*parts, *project.kept_in_words]) or "nothing but its name"
 
 
 def nearest_folder(path: str) -> tuple[str, str]:
@@ -309,23 +244,10 @@ def _walk(root: str, depth: int) -> Iterator[tuple[str, bool]]:
 
 
 def _are_similar(one: str, other: str) -> bool:
-    words, others = (set(re.findall(r"[^\W\d_]{3,}", name.lower())) for name in (one, other))
-    ratio = difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
-    return bool(words & others) or ratio >= SIMILAR
+    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio() >= SIMILAR
 
 
 def _moved_at(path: str, new: str) -> int:
     """The latest moment, in ns, at which the folder, or one above it, can have been renamed."""
     own = [folder for folder in ancestors(new) if tail_below(path, folder) is None]
     return max((os.stat(f).st_ctime_ns for f in own if os.path.exists(f)), default=0)
-
-
-def _cloned_at(folder: str, log: list[tuple[int, str]]) -> int:
-    """When git made its directory there, in ns: some of what is in it is never written again."""
-    if log and log[0][1].startswith("clone:"):
-        return log[0][0]
-    git = os.path.join(folder, ".git")
-    try:
-        return min(os.lstat(os.path.join(git, name)).st_mtime_ns for name in os.listdir(git))
-    except (OSError, ValueError):
-        return 0

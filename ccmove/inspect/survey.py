@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.live import live_sessions
 from ccmove.claude.naming import is_of_downloads, may_be_name_of, uncut
 from ccmove.claude.ownership import Case, Evidence
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, Item, State
 from ccmove.errors import NothingKnownError
 from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.run.backups import Backup, all_backups, ledger_of
+from ccmove.text import plural
 
 Tick = Callable[[int, int], None]  # done, in all
 Progress = Callable[[str, int, int], None]  # of what
 
-_BESIDE_SESSIONS = {MEMORY: "memory", INDEX: "index", ALIASES: "aliases"}
+_BESIDE_SESSIONS = {MEMORY: "memory file", INDEX: "index", ALIASES: "alias list"}
 
 
 class Amount(NamedTuple):
@@ -67,10 +67,9 @@ class Directory:
         return self.case.items_of(path)
 
     def sessions_of(self, path: str | None) -> list[Item]:
-        """Conversations, the oldest first; `agent-*.jsonl` beside one is a part of it."""
+        """Conversations; `agent-*.jsonl` beside one is a part of it."""
         items = self.items_of(path)
-        found = [i for i in items if i.is_transcript and not i.name.startswith("agent-")]
-        return sorted(found, key=lambda item: self.amounts[item.name].newest)
+        return [i for i in items if i.is_transcript and not i.name.startswith("agent-")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +89,10 @@ class Project:
     def is_missing(self) -> bool:
         return self.exists is False
 
+    @property
+    def kept_in_words(self) -> list[str]:
+        return [plural(number, place) for place, number in self.kept.items()]
+
 
 class Survey:
     """Everything that is known; NothingKnownError when there is no state at all."""
@@ -108,16 +111,12 @@ class Survey:
         with self.lists.problems_of(layout.backups):
             self.backups = all_backups(layout)
         named = self.lists.named
-        listed = [(path, "the config file") for path in named if "config" in named[path]]
+        listed = [(path, "the config file") for path in named if "config entry" in named[path]]
         ledger = ledger_of(layout, self.backups)
         self._evidence = Evidence(layout, ledger, PathMap(()), listed, named)
-        directories = self._read_directories(partial(tick, "looking at projects"))
+        directories = self._read_directories(partial(tick, "projects"))
         self.directories = {directory.name: directory for directory in directories}
         self.former = self._find_former()
-        self._count_values()
-        for session in live_sessions(layout, list(named)):
-            if session.folder in named:
-                self.lists.add(session.folder, "running")
         self.projects = list(self._find_projects())
         self.by_path = {project.path: project for project in self.projects if project.path}
         # The names of the directories that hold a transcript of each session.
@@ -151,36 +150,27 @@ class Survey:
         A single session can be taken elsewhere by the client's own `/cd`. So one that is elsewhere
         says nothing where the project has others at home, or the other place had some before.
         """
-        told: list[tuple[str, str, str]] = []
-        for backup in self.backups:
-            run = backup.manifest
-            if run is not None and run.kind == "move" and backup.stands:
-                moves = (*run.moves, *((move.path, move.new_path) for move in run.projects))
-                told += [(old, new, "ccmove moved it there") for old, new in moves]
+        former: dict[str, dict[str, str]] = defaultdict(dict)
+        exists = self._evidence.exists
+
+        def tell(old: str, new: str, how: str) -> None:
+            if exists(old) is False and exists(new) and tail_below(old, new) is None:
+                former[old].setdefault(new, how)
+
+        for run in (backup.manifest for backup in self.backups if backup.stands):
+            if run is not None and run.kind == "move":
+                for old, new in (*run.moves, *((m.path, m.new_path) for m in run.projects)):
+                    tell(old, new, "ccmove moved it there")
         directories = self.directories.values()
         at_home = {owner for d in directories for owner in d.case.owner_of.values()}
         for directory in directories:
+            sessions = directory.sessions_of(None)
+            oldest = min(sessions, key=lambda s: directory.amounts[s.name].newest, default=None)
             came = directory.named_elsewhere - at_home
-            for item in directory.sessions_of(None) if len(directory.claims) == 1 else ():
-                if item.path not in came:
-                    break
+            if oldest and oldest.path in came and len(directory.claims) == 1:
                 how = "its conversations are kept for that path now"
-                told.append((str(item.path), directory.claims[0], how))
-        former: dict[str, dict[str, str]] = {}
-        exists = self._evidence.exists
-        for old, new, how in told:
-            if exists(old) is False and exists(new) and tail_below(old, new) is None:
-                former.setdefault(old, {}).setdefault(new, how)
-        return former
-
-    def _count_values(self) -> None:
-        """A path inside an entry counts for the gone project it is in; others we can't judge."""
-        known = {*self.lists.named, *self.former}
-        gone = {path for path in known if self._evidence.exists(path) is False}
-        for value in self.lists.values:
-            root = next((path for path in ancestors(value) if path in gone), None)
-            if root is not None:
-                self.lists.add(root, "values")
+                tell(str(oldest.path), directory.claims[0], how)
+        return dict(former)
 
     def _find_projects(self) -> Iterator[Project]:
         holding: dict[str, list[Directory]] = defaultdict(list)
@@ -204,7 +194,7 @@ class Survey:
                 if item.name in _BESIDE_SESSIONS:
                     kept[_BESIDE_SESSIONS[item.name]] += amount.files
         kept.update(self.lists.named.get(path or "", {}))
-        prompt = self._state.prompts[path][1] if path and "prompts" in kept else 0
+        prompt = self._state.prompts[path][1] if path and "prompt" in kept else 0
         return Project(
             path,
             self._evidence.exists(path) if path is not None else None,

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 from ccmove.errors import in_words, run
 from ccmove.text import printable
@@ -22,12 +22,13 @@ from ccmove.text import printable
 if TYPE_CHECKING:
     import rich.console
     import rich.measure
-    import rich.progress
+    import rich.status
     import rich.text
 
 T = TypeVar("T")
 Piece = tuple[str, str]  # style, text
 Line = list[Piece]
+ENDLESS = 1_000_000  # columns of a pipe
 
 # Plain colours that every terminal theme makes readable; yellow is not one on a light ground.
 STYLES = {
@@ -74,13 +75,18 @@ class Printer:
             console = self.rich_console()
             for line in lines:
                 # A command that is too long is broken by the terminal: it is there to be copied.
-                console.print(fitted(line), soft_wrap=True)
+                console.print(self.fitted(*line), soft_wrap=True)
         else:
             for line in lines:
                 print("".join(printable(text) for _, text in line).rstrip(), file=self.out)
 
+    def fitted(self, *line: Piece) -> Fitted:
+        """The line as it is shown; a pipe gets whole paths."""
+        shorten = at_home if self.terminal else str
+        return Fitted([(style, shorten(printable(text))) for style, text in line])
+
     def rich_console(self) -> rich.console.Console:
-        return self.console or _console(self.out)
+        return self.console or _console(self.out, None if self.terminal else ENDLESS)
 
     def json(self, record: Any) -> None:
         print(json.dumps(record, indent=2), file=self.out)
@@ -111,12 +117,11 @@ def _nowhere() -> IO[str]:
     return open(os.devnull, "w", encoding="utf-8")
 
 
-def _console(out: IO[str]) -> rich.console.Console:
+def _console(out: IO[str], width: int | None = None) -> rich.console.Console:
     from rich.console import Console
 
-    return Console(
-        file=out, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto"
-    )
+    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    return Console(file=out, width=width, highlight=False, color_system=colours)
 
 
 def at_home(text: str) -> str:
@@ -125,11 +130,6 @@ def at_home(text: str) -> str:
     if len(home) < 2 or home not in text:
         return text
     return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
-
-
-def fitted(line: Line) -> Fitted:
-    """The line as a terminal gets it."""
-    return Fitted([(style, at_home(printable(text))) for style, text in line])
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +191,13 @@ def _breakable(text: str, room: int) -> str:
     return re.sub(r"\S+", broken, text)
 
 
-BYTES = {"reading": "reading the history", "history": "writing the history", "hashing": "hashing"}
-THINGS = ("looking at projects", "looking for lost folders")
+WORK = {
+    "reading": "reading the history",
+    "history": "writing the history",
+    "hashing": "hashing",
+    "projects": "looking at projects",
+    "lost": "looking for lost folders",
+}
 
 
 class Progress:
@@ -205,45 +210,26 @@ class Progress:
         self._shown = not silent and printer.out.isatty() and printer.err.isatty()
         self._printer = printer
         self._began = time.monotonic()
-        self._bar: rich.progress.Progress | None = None
-        self._what = ""
+        self._status: rich.status.Status | None = None
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """`done` of `total` are through; what is no work of ours is a sentence about waiting."""
-        if what not in BYTES and what not in THINGS:
+        if what not in WORK:
             self.close()
             self._printer.on_stderr().say([("", what)])
         elif self._shown and time.monotonic() - self._began >= self.DELAY:
-            if self._bar is None or what != self._what:
-                self.close()
-                self._bar, self._what = self._start(what), what
+            if self._status is None:
+                self._status = _console(self._printer.err).status("")
+                self._status.start()
             # A file may grow while it is worked on.
-            self._bar.update(self._bar.task_ids[0], completed=min(done, total), total=total)
-
-    def _start(self, what: str) -> rich.progress.Progress:
-        from rich import progress
-
-        amount: list[progress.ProgressColumn] = [progress.MofNCompleteColumn()]
-        if what in BYTES:
-            left = progress.TimeRemainingColumn(compact=True)
-            amount = [progress.DownloadColumn(), progress.TransferSpeedColumn(), left]
-        bar = progress.Progress(
-            progress.TextColumn("{task.description}"),
-            progress.BarColumn(bar_width=16),
-            *amount,
-            console=_console(self._printer.err),
-            transient=True,
-        )
-        bar.start()
-        bar.add_task(BYTES.get(what, what))
-        return bar
+            self._status.update(f"{WORK[what]} {min(done / max(total, 1), 1):.0%}")
 
     def of(self, what: str) -> Callable[[int, int], None]:
         """Where the work on `what` says how far it is."""
         return partial(self, what)
 
     def close(self) -> None:
-        """Take the bar off the screen; it comes back when the work goes on."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        """Take it off the screen; it comes back when the work goes on."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None

@@ -2,32 +2,28 @@
 
 import re
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from ccmove.claude.layout import Layout
-from ccmove.inspect.backups import Row
 from ccmove.inspect.findings import KINDS, Candidate, Examination, Finding
 from ccmove.inspect.survey import Project
-from ccmove.report.console import Line, Piece, Printer, fitted, more
+from ccmove.report.console import Line, Printer, more
 from ccmove.report.move import nothing_changed, result_lines
-from ccmove.report.result import SCHEMA, Listing, Pruning, Repair, Verification, pairs
-from ccmove.text import plural, printable
+from ccmove.report.result import SCHEMA, Backups, Listing, Repair, pairs
+from ccmove.text import plural
 from ccmove.text import readable_size as size
 
 MOST_FINDINGS = 8  # of one kind on a terminal, before -v
 MOST_DETAILS = 5
 NS = 1_000_000_000
 WIDE = 80  # columns of a terminal
-STATES = {"done": "green", "undone": "", "unfinished": "note", "unreadable": "bad"}
+STATES = {"done": "green", "unfinished": "note", "unreadable": "bad"}
 
 
-def _record(status: str, layout: Layout, **values: Any) -> dict[str, Any]:
-    head = {"schema": SCHEMA, "status": status, "config_dir": str(layout.config_dir)}
-    return {**head, **values, "error": None}
+def _record(status: str, **values: Any) -> dict[str, Any]:
+    return {"schema": SCHEMA, "status": status, **values, "error": None}
 
 
 def _values(thing: object, *names: str) -> dict[str, Any]:
@@ -35,17 +31,16 @@ def _values(thing: object, *names: str) -> dict[str, Any]:
 
 
 def show_list(listing: Listing, printer: Printer) -> None:
-    """A table, or plain columns in a pipe; what is not part of the list goes to standard error."""
+    """A table; what is not part of the list goes to standard error."""
     projects, problems = listing.projects, listing.problems
     if printer.as_json:
         warnings = [f"{problem.file}: {problem.what}" for problem in problems]
-        rows = [_project(project) for project in projects]
-        printer.json(_record("listed", listing.layout, projects=rows, warnings=warnings))
+        rows, config_dir = [_project(project) for project in projects], str(listing.config_dir)
+        printer.json(_record("listed", config_dir=config_dir, projects=rows, warnings=warnings))
         return
-    if not printer.terminal:
-        printer.lines(_columns(projects))
-    elif projects:
+    if projects:
         _print_table(projects, printer)
+    if projects and printer.terminal:
         printer.lines([[], _totals(projects, printer)])
     remarks = printer.on_stderr()
     if not projects:
@@ -56,7 +51,7 @@ def show_list(listing: Listing, printer: Printer) -> None:
 
 
 def _print_table(projects: Iterable[Project], printer: Printer) -> None:
-    """A project that is inside the one above it is shown below that, by the rest of its path."""
+    """On a terminal a project inside the one above it is shown below that, by its last part."""
     from rich.table import Table
 
     console = printer.rich_console()
@@ -75,14 +70,19 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
         while above and not path.startswith(f"{above[-1]}/"):
             above.pop()
         indent, rest = "  " * len(above), path[len(above[-1]) + 1 :] if above else path
-        above.append(path)
-        amounts = [size(project.size), _ago(project.last_used) or "-"] if is_wide else []
-        place = fitted([("", indent + rest)])
-        table.add_row(fitted([states[project.exists]]), str(project.sessions), *amounts, place)
+        if printer.terminal:
+            above.append(path)
+        amounts = [size(project.size), _ago(project.last_used)] if is_wide else []
+        state, place = printer.fitted(states[project.exists]), printer.fitted(("", indent + rest))
+        table.add_row(state, str(project.sessions), *amounts, place)
         if printer.verbose and project.kept:
-            kept = fitted([("", f"{indent}  also kept: {', '.join(_kept(project))}")])
-            table.add_row(*[""] * (len(table.columns) - 1), kept)
-    console.print(table)
+            kept = f"{indent}  also kept: {', '.join(project.kept_in_words)}"
+            cell = printer.fitted(("", kept))
+            table.add_row(*[""] * (len(table.columns) - 1), cell)
+    with console.capture() as shown:
+        console.print(table)
+    for row in shown.get().splitlines():
+        print(row.rstrip(), file=console.file)
 
 
 def _totals(projects: Iterable[Project], printer: Printer) -> Line:
@@ -100,31 +100,13 @@ def _project(project: Project) -> dict[str, Any]:
     return {**known, "bytes": project.size, "last_used": _iso(project.last_used)}
 
 
-def _columns(projects: Iterable[Project]) -> Iterator[Line]:
-    """No column but the last, the path, has a blank in it."""
-    rows = [("SESSIONS", "BYTES", "LAST-USED", "FOLDER", "ALSO-KEPT", "PATH")]
-    for project in projects:
-        used, kept = _iso(project.last_used) or "-", ",".join(_kept(project)) or "-"
-        folder = {True: "yes", False: "gone", None: "?"}[project.exists]
-        path = printable(project.path or f"? {', '.join(project.directories)}")
-        rows.append((str(project.sessions), str(project.size), used, folder, kept, path))
-    *widths, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
-    for *cells, path in rows:
-        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
-        yield [("", "  ".join([*padded, path]))]
-
-
-def _kept(project: Project) -> list[str]:
-    return [f"{place}:{number}" for place, number in project.kept.items()]
-
-
-def _ago(moment: int | None) -> str | None:
+def _ago(moment: int | None) -> str:
     """How long ago in the words that people use."""
     days = int((time.time() - moment / NS) // 86400) if moment is not None else -1
     for length, unit in ((365, "year"), (30, "month"), (7, "week")):
         if days >= 2 * length:
             return f"{plural(days // length, unit)} ago"
-    return f"{plural(days, 'day')} ago" if days > 0 else "today" if days == 0 else None
+    return f"{plural(days, 'day')} ago" if days > 0 else "today" if days == 0 else "-"
 
 
 def _iso(moment: int | None) -> str | None:
@@ -133,74 +115,80 @@ def _iso(moment: int | None) -> str | None:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // NS))
 
 
-def show_backups(rows: list[Row], printer: Printer) -> None:
-    """Every backup, newest first; last, how many there are and how to undo one."""
+def show_backups(backups: Backups, printer: Printer) -> None:
+    """Every backup, newest first; last, how many there are and how to undo one, or what went."""
+    rows, why = backups.rows, backups.why
+    gone = [row for row in rows if why is not None and not why[row.id]]
+    verb = "Would remove" if backups.dry_run else "Removed"
     lines: list[Line] = []
     for row in rows:
+        state = row.state if why is None else verb.lower() if row in gone else "kept"
         date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
         about = f"{row.id}  {date} UTC  {size(row.bytes):>8}"
-        lines.append([(STATES[row.state], f"{row.state:10}  "), ("", about)])
+        lines.append([(STATES.get(state, ""), f"{state:12}  "), ("", about)])
         remarks = [row.error] if row.error else [f"{old} -> {new}" for old, new in row.moves]
         remarks += [f"undoes {row.undoes}"] if row.undoes else []
-        remarks += ["holds the only copy of something"] if row.only_copy else []
+        remarks += [why[row.id]] if why and row not in gone else []
+        remarks += ["holds the only copy of something"] if row.only_copy and not why else []
         lines += ([("", f"    {remark}")] for remark in remarks)
-    total = f"{plural(len(rows), 'backup')}, {size(sum(row.bytes for row in rows))}."
-    last: Line = [("", f"{total} To undo one: "), printer.command("restore", "ID")]
-    none: Line = [("", "No backups: nothing was moved yet.")]
-    record = {"schema": SCHEMA, "backups": [_backup(row) for row in rows]}
-    printer.answer([*lines, [], last] if rows else [none], record)
-
-
-def _backup(row: Row) -> dict[str, Any]:
-    return {**asdict(row), "moves": pairs(row.moves), "state": row.state}
-
-
-def show_pruning(pruning: Pruning, printer: Printer) -> None:
-    """What was removed, and what stays and why."""
-    gone = [row for row, why in pruning.rows if not why]
-    kept = [(row, why) for row, why in pruning.rows if why]
-    verb = "Would remove" if pruning.dry_run else "Removed"
-    lines: list[Line] = []
-    for row in gone:
-        moves = ", ".join(f"{old} -> {new}" for old, new in row.moves)
-        lines.append([("", f"{verb} {row.id}  "), ("", row.error or moves)])
-    lines += ([("", f"Kept {row.id}  "), ("", why)] for row, why in kept)
-    total = f"{plural(len(gone), 'backup')}, {size(sum(row.bytes for row in gone))}"
-    lines.append([("good", f"{verb} {total};"), ("", f" {len(kept)} kept.")])
-    if pruning.dry_run:
-        lines.append(nothing_changed(pruning.apply))
-    record = {
-        "schema": SCHEMA,
-        "removed": [row.id for row in gone],
-        "kept": [{"id": row.id, "why": why} for row, why in kept],
-        "backups": [_backup(row) for row, why in pruning.rows if why or pruning.dry_run],
-    }
-    printer.answer(lines, record)
-
-
-def show_examination(examination: Examination, printer: Printer) -> None:
-    """Every finding with what it means and what to type; last, how to fix them all."""
-    projects, findings = examination.survey.projects, examination.findings
-    sessions = sum(project.sessions for project in projects)
-    looked = f" Looked at {plural(len(projects), 'project')}, {plural(sessions, 'session')}."
-    number = ("title", f"{plural(len(findings), 'finding')}.")
-    lines = [*_by_kind(findings, printer), *_notes(examination.notes)]
-    lines.append([number if findings else ("good", "Nothing is wrong."), ("", looked)])
-    if any(finding.can_be_asked for finding in findings):
-        lines.append([("", "Fix them one by one: "), printer.command("doctor", "--fix")])
+    counted = rows if why is None else gone
+    total = f"{plural(len(counted), 'backup')}, {size(sum(row.bytes for row in counted))}"
+    last: Line = [("", f"{total}. To undo one: "), printer.command("restore", "ID")]
+    if why is not None:
+        last = [("good", f"{verb} {total};"), ("", f" {len(rows) - len(gone)} kept.")]
+    lines += [[], last] if rows else [[("", "No backups: nothing was moved yet.")]]
+    lines += [nothing_changed(backups.apply)] if backups.dry_run else []
     record = _record(
-        "examined",
-        examination.survey.layout,
-        projects=len(projects),
-        counts=Counter(finding.kind for finding in findings),
-        findings=[_finding(finding, printer) for finding in findings],
-        warnings=list(examination.notes),
+        "listed" if why is None else "planned" if backups.dry_run else "pruned",
+        backups=[
+            {**asdict(row), "moves": pairs(row.moves), "state": row.state}
+            for row in rows
+            if backups.dry_run or row not in gone
+        ],
+        removed=[row.id for row in gone],
+        why=why,
     )
     printer.answer(lines, record)
 
 
-def _notes(notes: Iterable[str]) -> Iterator[Line]:
-    yield from ([("note", "Note: "), ("", note)] for note in notes)
+def show_examination(examination: Examination, printer: Printer) -> None:
+    """Every finding with what it means and what to type; last, the verdict and what to do."""
+    findings, harmless = examination.findings, examination.harmless
+    lines = list(_by_kind(findings, printer))
+    if printer.verbose:
+        lines += _by_kind(harmless, printer)
+    elif harmless:
+        lines.append([("", f"{plural(len(harmless), 'harmless note')} (-v to show)")])
+    status, last = "examined", _looked(examination)
+    if examination.verified is not None:
+        status, last = "failed" if findings else "verified", _verdict(examination)
+    lines.append(last)
+    if status == "examined" and any(finding.can_be_asked for finding in findings):
+        lines.append([("", "Fix them one by one: "), printer.command("doctor", "--fix")])
+    record = _record(
+        status,
+        config_dir=str(examination.survey.layout.config_dir),
+        paths=examination.verified or sorted(examination.survey.by_path),
+        findings=[_finding(finding) for finding in findings],
+        notes=[_finding(finding) for finding in harmless],
+    )
+    printer.answer(lines, record)
+
+
+def _looked(examination: Examination) -> Line:
+    projects, number = examination.survey.projects, len(examination.findings)
+    sessions = plural(sum(project.sessions for project in projects), "session")
+    verdict = (
+        ("title", f"{plural(number, 'finding')}.") if number else ("good", "Nothing is wrong.")
+    )
+    return [verdict, ("", f" Looked at {plural(len(projects), 'project')}, {sessions}.")]
+
+
+def _verdict(examination: Examination) -> Line:
+    projects = plural(len(examination.verified or ()), "project")
+    if wrong := len(examination.findings):
+        return [("bad", plural(wrong, "inconsistency")), ("", f" in {projects}.")]
+    return [("good", "Consistent: "), ("", f"{projects} checked.")]
 
 
 def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
@@ -210,11 +198,11 @@ def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
         yield [("", f"  {KINDS[kind].means}")]
         shown = printer.first(members, MOST_FINDINGS)
         for finding in shown:
-            yield from _finding_lines(finding, printer)
+            yield from _finding_lines(finding)
         yield from [*more(len(members) - len(shown)), []]
 
 
-def _finding_lines(finding: Finding, printer: Printer) -> Iterator[Line]:
+def _finding_lines(finding: Finding) -> Iterator[Line]:
     """What it is about, the evidence, and what to type; for a lost project at each place."""
     yield [("bold", f"  {finding.subject}")]
     evidence = [finding.what, *finding.details[:MOST_DETAILS]]
@@ -223,19 +211,13 @@ def _finding_lines(finding: Finding, printer: Printer) -> Iterator[Line]:
     if finding.along is not None:
         evidence.append(f"moves together with {finding.along}")
     yield from ([("", f"    {text}")] for text in evidence)
-    for candidate in () if finding.along is not None else finding.candidates:
+    for candidate in finding.candidates:
         yield from candidate_lines(candidate)
         doubt = "if so: " if candidate.confidence == "possible" else ""
-        doubt = "first see: " if candidate.split else doubt
-        yield [("title", "      -> "), ("", doubt), _next(finding, candidate, printer)]
+        doubt = "first see: " if candidate.is_split else doubt
+        yield [("title", "      -> "), ("", doubt), ("command", candidate.command)]
     if finding.command:
         yield [("title", "    -> "), ("command", finding.command)]
-
-
-def _next(finding: Finding, candidate: Candidate, printer: Printer) -> Piece:
-    """The move; or, where it would be refused, what is in its way."""
-    move = (finding.subject, candidate.path)
-    return printer.command(*(("doctor", candidate.split) if candidate.split else move))
 
 
 def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]:
@@ -247,19 +229,12 @@ def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]
         yield [("note", "      but "), ("", "; ".join(candidate.against))]
 
 
-def _finding(finding: Finding, printer: Printer) -> dict[str, Any]:
-    known = ("path", "confidence", "evidence", "against")
-    candidates = [
-        {**_values(candidate, *known), "command": _next(finding, candidate, printer)[1]}
-        for candidate in finding.candidates
-    ]
-    only = [row["command"] for row in candidates] if finding.along is None else []
+def _finding(finding: Finding) -> dict[str, Any]:
+    known = ("path", "confidence", "evidence", "against", "command")
     return {
-        **_values(finding, "kind", "subject", "what", "details"),
-        "command": only[0] if len(only) == 1 or finding.best else finding.command,
+        **_values(finding, "kind", "subject", "what", "details", "command", "along"),
         "means": KINDS[finding.kind].means,
-        "goes_along_with": finding.along,
-        "candidates": candidates,
+        "candidates": [_values(candidate, *known) for candidate in finding.candidates],
         "unambiguous": finding.sure is not None,
     }
 
@@ -268,7 +243,7 @@ def show_repair(repair: Repair, printer: Printer) -> None:
     """What was fixed and what is left; last, how to undo it."""
     done, recovered = repair.result, repair.recovered
     lines: list[Line] = [[("good", recovered)]] if recovered else []
-    lines += _notes(repair.notes)
+    lines += ([("note", "Note: "), ("", note)] for note in repair.notes)
     if repair.left:
         number = plural(len(repair.left), "finding")
         lines.append([("title", f"{number} left."), ("", " See: "), printer.command("doctor")])
@@ -278,34 +253,11 @@ def show_repair(repair: Repair, printer: Printer) -> None:
         lines.append([("title", "Nothing was changed.")])
     record = _record(
         done.status if done else "nothing",
-        repair.layout,
+        config_dir=str(repair.config_dir),
         backup=repair.backup,
         recovered=recovered,
-        fixed=[{**_finding(finding, printer), "new": new} for finding, new in repair.chosen],
-        left=[_finding(finding, printer) for finding in repair.left],
+        left=[_finding(finding) for finding in repair.left],
         result=done.to_json(printer.config_dir) if done else None,
         warnings=list(repair.notes),
-    )
-    printer.answer(lines, record)
-
-
-def show_verification(checked: Verification, printer: Printer) -> None:
-    """What fails, with the command that fixes it; last, the verdict."""
-    lines = list(_by_kind(checked.failures, printer))
-    if printer.verbose:
-        lines += _by_kind(checked.notes, printer)
-    elif checked.notes:
-        lines.append([("", f"{plural(len(checked.notes), 'harmless note')} (-v to show)")])
-    projects, wrong = plural(len(checked.paths), "project"), len(checked.failures)
-    if wrong:
-        lines.append([("bad", plural(wrong, "inconsistency")), ("", f" in {projects}.")])
-    else:
-        lines.append([("good", "Consistent: "), ("", f"{projects} checked.")])
-    record = _record(
-        "failed" if wrong else "verified",
-        checked.layout,
-        paths=list(checked.paths),
-        failures=[_finding(finding, printer) for finding in checked.failures],
-        notes=[_finding(finding, printer) for finding in checked.notes],
     )
     printer.answer(lines, record)

@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ccmove.plan.model import Plan, Write
 from ccmove.report.console import Line, Printer, more
@@ -107,53 +107,47 @@ def _heading(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
 
 
 def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
-    """How many of what, and where; before it is done, for each file with an example."""
-    number = result.counts()
+    """How many of what, and where; before it is done, with an example."""
+    is_planned = result.status == "planned"
     rows = [("1 folder", f"renamed to {new}") for _, new in plan.folders]
     if plan.projects:
-        total = size(sum(move.size for move in plan.projects))
-        where = f"{total}; {_directories_by_kind(plan)}"
-        rows.append((plural(number["transcripts"], "session"), where))
-    by_file = result.status == "planned" and not printer.verbose
-    if plan.history is not None and number["history"]:
+        sessions = sum(move.transcripts for move in plan.projects)
+        where = f"{size(sum(move.size for move in plan.projects))}; {_directories_by_kind(plan)}"
+        rows.append((plural(sessions, "session"), where))
+    if plan.history is not None and plan.history.scan.lines:
         paths = [new for _, new in plan.history.scan.counts]
-        example = _example(len(paths), f"project = {paths[0]}") if by_file else ""
-        rows.append((plural(number["history"], "prompt"), f"in history.jsonl{example}"))
-    for place in reversed(PLACES):
-        files = [w for w in plan.writes if w.place == place and w.before != w.after]
-        if by_file:
-            shown = printer.first(files, MOST_FILES)
-            rows += map(_with_example, shown)
-            if len(files) > len(shown):
-                rows.append((f"{len(files) - len(shown)} more", "files (-v shows all)"))
-        elif files:
-            noun = "sessions-index.json file" if place == "index" else "other file"
-            one = place != "index" and len(files) == 1
-            where = str(files[0].ends) if one else plural(len(files), noun)
-            rows.append((plural(number[place], "value"), f"in {where}"))
+        where = "in history.jsonl" + _example(paths) * is_planned
+        rows.append((plural(plan.history.scan.lines, "prompt"), where))
+    writes = [write for write in _in_order(plan)[::-1] if write.before != write.after]
+    shown = printer.first(writes, MOST_FILES)
+    for write in shown:
+        values = [row.after for row in compare(write.before, write.after)]
+        where = f"in {write.path}{_example(values)}" if is_planned else f"in {write.ends}"
+        rows.append((plural(len(values), "value"), where))
+    if len(writes) > len(shown):
+        rows.append((f"{len(writes) - len(shown)} more", "files (-v shows all)"))
     harmless = [item for item in plan.left_alone if not item.command]
     if harmless and not printer.verbose:
         rows.append((plural(len(harmless), "note"), "harmless (-v to show)"))
     width = max((len(amount) for amount, _ in rows), default=0)
     for amount, where in rows:
         yield [("title", f"  {amount:{width}}   "), ("", where)]
-    verb, has = ("Would merge", "has") if result.status == "planned" else ("Merged", "had")
-    for path, sessions in plan.merged:
-        into = f" into a project that {has} {plural(sessions, 'session')} of its own"
+    verb, has = ("Would merge", "has") if is_planned else ("Merged", "had")
+    for path, number in plan.merged:
+        into = f" into a project that {has} {plural(number, 'session')} of its own"
         yield [("note", f"  {verb}"), ("", into + (f": {path}" if len(plan.projects) > 1 else ""))]
 
 
-def _with_example(change: Write) -> tuple[str, str]:
-    """A file with how many of its values change, and one of them."""
-    groups = _grouped(change)
-    number, value = sum(map(len, groups)), groups[0][0].after
-    is_short = value is not None and len(str(value)) <= LONGEST_EXAMPLE
-    example = f"{_label(groups[0])} = {value}" if is_short else _label(groups[0])
-    return plural(number, "value"), f"in {change.path}{_example(number, example)}"
+def _in_order(plan: Plan) -> list[Write]:
+    """What matters most stands nearest to the end."""
+    return sorted(plan.writes, key=lambda write: PLACES.index(write.place))
 
 
-def _example(number: int, example: str) -> str:
-    return f", such as {example}" if number > 1 else f": {example}"
+def _example(values: Sequence[object]) -> str:
+    """The first of the new values that fits in a line."""
+    fit = (value for value in values if value and len(str(value)) <= LONGEST_EXAMPLE)
+    example = next(fit, None)
+    return f"{', such as' if len(values) > 1 else ':'} {example}" if example else ""
 
 
 def _directories_by_kind(plan: Plan) -> str:
@@ -183,13 +177,11 @@ def _directories(plan: Plan) -> Iterator[Line]:
 
 
 def _differences(plan: Plan) -> Iterator[Line]:
-    for change in sorted(plan.writes, key=lambda change: PLACES.index(change.place)):
-        groups = _grouped(change)
-        amount = plural(sum(map(len, groups)), "value")
-        yield [("bold", f"  {change.path}"), ("", f"  {amount}")]
-        for group in groups:
-            amount = f"  {plural(len(group), 'value')}" if len(group) > 1 else ""
-            yield from _pair(_label(group) + amount, group[0].before, group[0].after)
+    for write in _in_order(plan):
+        rows = compare(write.before, write.after)
+        yield [("bold", f"  {write.path}"), ("", f"  {plural(len(rows), 'value')}")]
+        for row in rows:
+            yield from _pair(_label(row), row.before, row.after)
     if plan.history is not None:
         scan = plan.history.scan
         yield [("bold", f"  {plan.history.path}"), ("", f"  {plural(scan.lines, 'line')}")]
@@ -197,33 +189,11 @@ def _differences(plan: Plan) -> Iterator[Line]:
             yield from _pair(f"project  {plural(number, 'line')}", before, after)
 
 
-def _grouped(change: Write) -> list[list[Difference]]:
-    """Rows of one pattern with the same before and after come together: an index repeats itself.
-
-    What is about the whole file is first, then what stands for many.
-    """
-    groups: dict[tuple[object, ...], list[Difference]] = {}
-    for row in compare(change.before, change.after):
-        key = (row.pattern, row.line, row.is_key, repr(row.before), repr(row.after))
-        groups.setdefault(key, []).append(row)
-    return sorted(groups.values(), key=lambda group: (len(group[0].pointer), -len(group)))
-
-
-def _label(group: list[Difference]) -> str:
-    """Where a value stands, as `jq` would write it; `*` for several elements of an array."""
-    row = group[0]
-    if row.line:
-        return row.line
-    pointer = row.pointer if len(group) == 1 else row.pattern
-    label = ""
-    for token in pointer[:-1] if row.is_key else pointer:
-        if isinstance(token, int) or token == "*":
-            label += f"[{token}]"
-        elif re.fullmatch(r"[A-Za-z_]\w*", token, re.ASCII):
-            label += f".{token}" if label else token
-        else:
-            label += f'["{token}"]'
-    return f"{label} (key)" if row.is_key else label
+def _label(row: Difference) -> str:
+    """Where a value stands, with dots between the names; a renamed key by the object it is in."""
+    if row.is_key:
+        return f"{'.'.join(map(str, row.pointer[:-1]))} (key)"
+    return row.line or ".".join(map(str, row.pointer))
 
 
 def _pair(label: str, before: object, after: object) -> Iterator[Line]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ccmove.claude.layout import Layout
@@ -125,41 +126,27 @@ def _changes(operation: Operation) -> Iterator[dict[str, Any]]:
 class Listing:
     """The projects that were asked for, in the order that was asked for."""
 
-    layout: Layout
+    config_dir: Path
     projects: tuple[Project, ...]
     problems: tuple[Problem, ...]
     known: int  # how many there are in all
 
 
 @dataclass(frozen=True, slots=True)
-class Pruning:
-    """Every backup there was, with why it is kept; nothing for those that go."""
+class Backups:
+    """The backups there are, newest first; after a pruning each with why it is kept, if it is."""
 
-    rows: tuple[tuple[Row, str], ...]
+    rows: tuple[Row, ...]
+    why: dict[str, str] | None = None
     dry_run: bool = False
     apply: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
-    """What was checked, what is wrong, and what is only worth knowing."""
-
-    layout: Layout
-    paths: tuple[str, ...]
-    failures: tuple[Finding, ...]
-    notes: tuple[Finding, ...]
-
-    @property
-    def exit_code(self) -> int:
-        return 1 if self.failures else 0
-
-
-@dataclass(frozen=True, slots=True)
 class Repair:
-    """What was chosen and done, and what is left."""
+    """What was done, and what is left."""
 
-    layout: Layout
-    chosen: tuple[tuple[Finding, str], ...] = ()  # with the new path of each
+    config_dir: Path
     left: tuple[Finding, ...] = ()
     result: Result | None = None  # of the one transaction
     recovered: str | None = None

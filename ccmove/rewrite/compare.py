@@ -27,11 +27,6 @@ class Difference:
         """The pointer as RFC 6901 writes it."""
         return self.line or show(self.pointer)
 
-    @property
-    def pattern(self) -> Pointer:
-        """The pointer with every array index as `*`: alike differences can be shown as one."""
-        return tuple("*" if isinstance(token, int) else token for token in self.pointer)
-
 
 def compare(before: bytes | None, after: bytes) -> list[Difference]:
     """What differs, as JSON when both are, else line by line; `before` is None of a new file."""

@@ -16,8 +16,6 @@ from tests.crash.fork import Job
 from tests.support.run import Completed
 from tests.support.state import StateBuilder
 
-LONG_AGO = 1_500_000_000
-
 
 def run_ccmove(
     *args: str | os.PathLike[str], state: StateBuilder, cwd: Path | None = None, answers: str = ""
@@ -57,7 +55,7 @@ class Finding:
     means: str
     command: str
     details: list[str]
-    goes_along_with: str | None
+    along: str | None
     candidates: list[Candidate]
     unambiguous: bool
 
@@ -95,18 +93,25 @@ def git(folder: Path, *arguments: str, at: int | None = None) -> str:
 def make_repo(
     folder: Path, remote: str | None = None, *, commit: bool = False, at: int | None = None
 ) -> Path:
-    """A git repository that was made long ago, with a remote or a commit when asked for."""
+    """A git repository, with a remote or a commit when asked for."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "-q")
     if remote is not None:
         git(folder, "remote", "add", "origin", f"git@github.com:{remote}.git")
     if commit or at is not None:
         git(folder, "commit", "-q", "--allow-empty", "-m", f"begin {folder.name}", at=at)
-    os.utime(folder / ".git" / "description", (LONG_AGO, LONG_AGO))
     return folder
+
+
+def clone(state: StateBuilder, name: str, at: int | None = None) -> Path:
+    """A clone of acme/app."""
+    origin = make_repo(state.root / "origin" / "app.git", commit=True)
+    git(state.code, "clone", "-q", str(origin), name, at=at)
+    git(state.code / name, "remote", "set-url", "origin", "https://github.com/acme/app")
+    return state.code / name
 
 
 def moved_repo(state: StateBuilder, old: str, new: str) -> None:
     """A repository that was renamed: there are commits of the time when its sessions went on."""
     handle = state.project(old, index=True, repo=f"acme/{old}")
-    make_repo(state.code / new, f"acme/{old}", at=int(handle.transcripts[0].stat().st_mtime))
+    make_repo(state.code / new, f"acme/{old}", at=int(handle.transcripts[0].stat().st_mtime) + 1)

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.inspect.conftest import Examine, interrupted_move, make_repo, moved_repo, run_ccmove
+from tests.inspect.conftest import (
+    Examine,
+    clone,
+    interrupted_move,
+    make_repo,
+    moved_repo,
+    run_ccmove,
+)
 from tests.support.run import Completed
 from tests.support.state import StateBuilder, encoded_name
 from tests.support.tree import diff, snapshot
@@ -32,7 +39,7 @@ def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(state: StateBuil
         moved_repo(state, f"old-{number}", f"new-{number}")
     before = snapshot(state.home)
     done = fix(state, "--yes", "--json").json()
-    assert len(done["fixed"]) == 20
+    assert len(done["result"]["moves"]) == 20
     assert done["left"] == []
     for number in range(20):
         assert (state.projects / encoded_name(f"{state.code}/new-{number}")).is_dir()
@@ -179,7 +186,7 @@ def test_a_subject_limits_what_is_fixed(state: StateBuilder) -> None:
 def left_by_yes(state: StateBuilder) -> list[str]:
     before = snapshot(state.home)
     done = fix(state, "--yes", "--json").json()
-    assert done["fixed"] == []
+    assert done["result"] is None
     assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
     return [finding["kind"] for finding in done["left"]]
 
@@ -213,8 +220,7 @@ def test_yes_leaves_a_checkout_of_the_same_repository_without_proof(state: State
 
 def test_yes_leaves_a_clone_that_was_made_afterwards(state: StateBuilder) -> None:
     state.project("deleted", repo="acme/app")
-    clone = make_repo(state.code / "review", "acme/app")
-    os.utime(clone / ".git" / "description")
+    clone(state, "review")
     assert left_by_yes(state) == ["orphan"]
 
 
@@ -224,14 +230,12 @@ def test_yes_leaves_what_other_tools_left_and_says_how_to_fix_it(state: StateBui
     outer.transcripts[0].unlink()
     two = state.project("two", subagents=False, make_folder=True)
     shutil.copy2(outer.transcripts[1], two.directory)
-    (state.projects / "-left-over" / "memory").mkdir(parents=True)
     state.add_session("x", cwd="/home/dev/my.app", directory=state.projects / "-home-dev-my.app")
     assert left_by_yes(state) == [
         "unknown-name",
         "nested-directory",
-        "duplicate-session",
+        "split-session",
         "index",
-        "leftover-directory",
     ]
 
 
@@ -241,13 +245,13 @@ def test_a_move_that_is_refused_does_not_stop_the_others(state: StateBuilder) ->
     here = state.project("here", memory={"notes.md": "other"})
     make_repo(state.code / "here")
     done = fix(state, "--json", answers=f"\n{here.path}\ny\n").json()
-    assert [row["subject"] for row in done["fixed"]] == [str(state.code / "old")]
+    assert [row["old"] for row in done["result"]["moves"]] == [str(state.code / "old")]
     assert any(f"ccmove {stuck.path} {here.path}" in note for note in done["warnings"])
 
 
 def test_yes_leaves_a_clone_that_was_in_use_at_the_same_time(state: StateBuilder) -> None:
-    clone = state.project("clone", repo="acme/app")
-    make_repo(Path(clone.path), "acme/app")
+    other = state.project("clone", repo="acme/app")
+    make_repo(Path(other.path), "acme/app")
     state.project("deleted", repo="acme/app")
     assert left_by_yes(state) == ["orphan"]
 

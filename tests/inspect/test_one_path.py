@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.inspect.conftest import interrupted_move, make_repo, run_ccmove
+from tests.inspect.conftest import clone, interrupted_move, make_repo, run_ccmove
 from tests.output.terminal import CTRL_C, CTRL_D, Screen, run_on_terminal
 from tests.support.run import Completed
 from tests.support.state import StateBuilder, encoded_name
@@ -87,13 +87,12 @@ def test_a_rename_without_git_is_found_and_an_empty_answer_leaves_it(state: Stat
 def test_a_new_clone_that_is_named_is_taken_for_what_it_is_and_its_age_is_said(
     state: StateBuilder,
 ) -> None:
-    state.project("cafe-menu", repo="me/cafe-menu")
-    clone = make_repo(state.code / "clone", "me/cafe-menu")
-    os.utime(clone / ".git" / "description")
-    screen = asked(clone, state, "\n")
-    why = "same remote, me/cafe-menu, but it was cloned after the project was last used"
+    state.project("cafe-menu", repo="acme/app")
+    made = clone(state, "clone")
+    screen = asked(made, state, "\n")
+    why = "same remote, acme/app, but it was cloned after the project was last used"
     assert f"Move 2 sessions from {state.code}/cafe-menu ({why})? [Y/n]:" in screen.raw
-    assert (screen.exit, has_moved(state, clone)) == (0, True)
+    assert (screen.exit, has_moved(state, made)) == (0, True)
 
 
 def test_without_any_other_sign_all_that_is_gone_from_the_same_place_is_offered(

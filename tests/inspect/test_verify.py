@@ -72,8 +72,8 @@ def test_a_closed_directory_of_another_project_is_named(
     monkeypatch.setattr(os, "open", refusing)
     layout = find_layout(str(state.config_dir), {})
     one, everything = (verify(layout, path, Printer().typed) for path in (handle.path, None))
-    assert (one.exit_code, [note.subject for note in one.notes]) == (0, [str(closed)])
-    assert (everything.exit_code, everything.failures[0].subject) == (1, str(closed))
+    assert (one.exit_code, [note.subject for note in one.harmless]) == (0, [str(closed)])
+    assert (everything.exit_code, everything.findings[0].subject) == (1, str(closed))
 
 
 def moved_by_hand(state: StateBuilder) -> str:
@@ -94,16 +94,6 @@ def test_prompts_left_at_the_old_path_fail(state: StateBuilder) -> None:
 def test_a_config_entry_left_at_the_old_path_fails(state: StateBuilder) -> None:
     new = moved_by_hand(state)
     state.project("old", sessions=0, prompts=0)
-    assert verdict(state, new) == 1
-
-
-def test_a_value_inside_the_config_entry_that_names_the_old_path_fails(
-    state: StateBuilder,
-) -> None:
-    new = moved_by_hand(state)
-    data = state.config()
-    data["projects"][new] = {"activeWorktreeSession": {"originalCwd": f"{state.code}/old"}}
-    state.write_config(data)
     assert verdict(state, new) == 1
 
 
@@ -140,12 +130,6 @@ def test_an_index_left_as_it_was_fails(state: StateBuilder) -> None:
     assert verdict(state, str(new)) == 1
 
 
-def test_an_alias_of_a_directory_that_is_gone_fails(state: StateBuilder) -> None:
-    handle = state.project("app", make_folder=True)
-    (handle.directory / ".session-aliases").write_text(f"{state.projects}/-gone\n")
-    assert verdict(state, handle.path) == 1
-
-
 def test_the_old_path_inside_transcripts_is_no_inconsistency(state: StateBuilder) -> None:
     new = moved_by_hand(state)
     transcripts = list((state.projects / encoded_name(new)).glob("*.jsonl"))
@@ -161,16 +145,13 @@ def test_what_fails_elsewhere_does_not_fail_this_project(state: StateBuilder) ->
     assert verdict(state, broken.path) == 1
 
 
-def test_shared_directories_and_removed_worktrees_are_only_worth_knowing(
-    state: StateBuilder,
-) -> None:
+def test_removed_worktrees_are_only_worth_knowing(state: StateBuilder) -> None:
     state.project("my-app", make_folder=True)
-    state.project("my_app", make_folder=True)
     state.project("my-app/.claude/worktrees/try")
     done = run_ccmove("verify", "--json", state=state)
     assert done.exit == 0
     kinds = [note["kind"] for note in done.json()["notes"]]
-    assert kinds == ["removed-subfolder", "shared-directory"]
+    assert kinds == ["orphan"]
 
 
 def test_an_interrupted_run_fails_every_project(state: StateBuilder) -> None:
@@ -201,4 +182,4 @@ def test_json_is_one_object(state: StateBuilder) -> None:
     done = run_ccmove("verify", "--json", state=state)
     record = done.json()
     assert (record["schema"], record["status"]) == (1, "failed")
-    assert [failure["kind"] for failure in record["failures"]] == ["index"]
+    assert [failure["kind"] for failure in record["findings"]] == ["index"]
