@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
 import time
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
+from tests.crash import places
 from tests.crash.calls import TRACE_MUTATING, Point, points
 from tests.crash.fork import Ended, Job
 from tests.crash.scenarios import SCENARIOS, Scenario
@@ -74,6 +76,14 @@ class Bench:
     def judge(self, before: Tree) -> Verdict:
         """Is the tree now exactly as before the command, or exactly as after it?"""
         return judge(before, expected_after(self.reference, before), snapshot(self.live))
+
+
+@cache
+def bench_of(scenario: str, command: str = "move", *, on_disk: bool = False) -> Bench:
+    """A bench that tests share: each resets it, and none changes its template."""
+    place = places.on_disk() if on_disk else places.in_memory()
+    atexit.register(place.cleanup)
+    return Bench(Path(place.name).resolve(), scenario, command)
 
 
 def age_locks(state: StateBuilder) -> None:

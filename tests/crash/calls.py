@@ -88,6 +88,11 @@ class Point:
     def renames(self) -> bool:
         return self.name.startswith("rename")
 
+    @property
+    def commits(self) -> bool:
+        """Whether it is the journal that gets its name, or the run's directory as a backup."""
+        return self.renames and self.where.endswith(("/journal.json", "/backups/ID"))
+
     def inject(self, what: str) -> list[str]:
         """Options with which strace does `what` at this point, recording calls of this name."""
         return [

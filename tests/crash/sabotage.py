@@ -5,10 +5,12 @@ Each function changes the running process; the fork server calls it in a child, 
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import resource
 import signal
+import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -82,6 +84,13 @@ def open_files_limit(number: str) -> None:
 def umask(mode: str) -> None:
     """What is made from here on lacks these bits of its mode."""
     os.umask(int(mode, 8))
+
+
+def without_privileges() -> None:
+    """Modes count, as for an ordinary user: that is what root without its capabilities is."""
+    version_3, none = struct.pack("Ii", 0x20080522, 0), bytes(24)
+    if ctypes.CDLL(None, use_errno=True).capset(version_3, none):
+        raise OSError(ctypes.get_errno(), "capset")
 
 
 def clock(seconds: str) -> None:
@@ -190,6 +199,7 @@ _KINDS: dict[str, Callable[..., None]] = {
         file_size_limit,
         open_files_limit,
         umask,
+        without_privileges,
         clock,
         patience,
         die_at,

@@ -1,8 +1,9 @@
 """Every point of a sweep with CCMOVE_EXHAUSTIVE=1 (`make test-all`), a stratified sample without.
 
-The sample has the first and the last point, every 12th, and all that are close to a rename: of the
-journal, of the backup, of each thing that is replaced or moved. Where "every 12th" begins is taken
-from the commit, so that other points have their turn with each; CCMOVE_OFFSET=number repeats one.
+The sample has the first and the last point, every 12th, every rename (so that there is one between
+any two replacements), and all that are close to the renames by which a run begins, can be rolled
+back, and is done. Where "every 12th" begins is taken from the commit, so that other points have
+their turn with each; CCMOVE_OFFSET=number repeats one.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 class Step(Protocol):
     @property
     def renames(self) -> bool: ...
+    @property
+    def commits(self) -> bool: ...
 
 
 AnyStep = TypeVar("AnyStep", bound=Step)
@@ -44,15 +47,16 @@ def offset() -> int:
 
 
 def sampled(points: Sequence[AnyStep], *, close: int = CLOSE, share: int = 1) -> list[AnyStep]:
-    """The points to try; `close` to a rename are those at most so many calls away (-1: none).
+    """The points to try; `close` to a commit are those at most so many calls away (-1: no renames).
 
     `share` is for what is one of many: even with CCMOVE_EXHAUSTIVE only every so many-th point.
     """
     every = share if EXHAUSTIVE else EVERY
     chosen = {0, len(points) - 1, *range(offset() % every, len(points), every)}
     for number, point in enumerate(points):
-        if point.renames:
-            chosen.update(range(number - close, number + close + 1))
+        if point.renames and close >= 0:
+            near = close if point.commits else 0
+            chosen.update(range(number - near, number + near + 1))
     return [point for number, point in enumerate(points) if number in chosen]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -125,6 +126,7 @@ def break_off(bench: Bench, kind: str) -> Tree:
     return before
 
 
+@functools.cache
 def recovery_points(bench: Bench, kind: str) -> list[Point]:
     """Every call that changes something in the recovery from such an interruption."""
     break_off(bench, kind)

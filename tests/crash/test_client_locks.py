@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.bench import Bench, must
+from tests.crash.bench import bench_of, must
 from tests.crash.sample import EXHAUSTIVE
 from tests.crash.sweep import REFUSED, UNSETTLED, break_off
 from tests.support import seams
@@ -50,8 +50,8 @@ def age(lock: Path, seconds: float) -> None:
 
 @pytest.mark.crash
 @pytest.mark.parametrize("lock", LOCKS)
-def test_a_stale_lock_is_taken_over_at_once(lock: str, in_memory: Path) -> None:
-    bench = Bench(in_memory, "move")
+def test_a_stale_lock_is_taken_over_at_once(lock: str) -> None:
+    bench = bench_of("move")
     before = bench.reset()
     left = bench.state.home / lock
     left.mkdir()
@@ -65,8 +65,8 @@ def test_a_stale_lock_is_taken_over_at_once(lock: str, in_memory: Path) -> None:
 @pytest.mark.crash
 @pytest.mark.slow
 @pytest.mark.parametrize("lock", LOCKS)
-def test_a_lock_that_is_held_is_waited_for_and_never_removed(lock: str, in_memory: Path) -> None:
-    bench = Bench(in_memory, "move")
+def test_a_lock_that_is_held_is_waited_for_and_never_removed(lock: str) -> None:
+    bench = bench_of("move")
     before = bench.reset()
     path = bench.state.home / lock
     with held(path):
@@ -81,8 +81,8 @@ def test_a_lock_that_is_held_is_waited_for_and_never_removed(lock: str, in_memor
 
 
 @pytest.mark.crash
-def test_a_lock_that_is_given_back_in_time_is_taken(in_memory: Path) -> None:
-    bench = Bench(in_memory, "move")
+def test_a_lock_that_is_given_back_in_time_is_taken() -> None:
+    bench = bench_of("move")
     before = bench.reset()
     lock = bench.state.home / LOCKS[0]
     lock.mkdir()
@@ -95,11 +95,9 @@ def test_a_lock_that_is_given_back_in_time_is_taken(in_memory: Path) -> None:
 
 @pytest.mark.crash
 @pytest.mark.parametrize("by", ["recover", "move"])
-def test_locks_that_a_killed_run_of_ours_left_are_taken_once_they_are_stale(
-    by: str, in_memory: Path
-) -> None:
+def test_locks_that_a_killed_run_of_ours_left_are_taken_once_they_are_stale(by: str) -> None:
     """And not before: by then a client may hold one under the same name."""
-    bench = Bench(in_memory, "move")
+    bench = bench_of("move")
     before = break_off(bench, "all changed")
     for lock in LOCKS:
         age(bench.state.home / lock, STALE - 2)
@@ -111,8 +109,8 @@ def test_locks_that_a_killed_run_of_ours_left_are_taken_once_they_are_stale(
 
 @pytest.mark.crash
 @pytest.mark.slow
-def test_a_recovery_waits_for_a_client_and_says_that_it_could_not_settle(in_memory: Path) -> None:
-    bench = Bench(in_memory, "move")
+def test_a_recovery_waits_for_a_client_and_says_that_it_could_not_settle() -> None:
+    bench = bench_of("move")
     before = break_off(bench, "all changed")
     lock = bench.state.home / LOCKS[0]
     lock.rmdir()  # the client took it over as stale, and holds its own now

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.crash.bench import Bench, points_of
-from tests.crash.sample import sampled
+from tests.crash.bench import bench_of, points_of
+from tests.crash.sample import sampled, some
 from tests.crash.sweep import KILL, Tally, happen, settled
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-@pytest.mark.parametrize("command", ["move", "restore"])
+@pytest.mark.parametrize("command", some(["move", "restore"], "move"))
 def test_without_the_journal_killing_leaves_trees_that_are_neither_before_nor_after(
-    command: str, in_memory: Path
+    command: str,
 ) -> None:
-    bench = Bench(in_memory, "merge", command)
+    bench = bench_of("merge", command)
     job = bench.job(["without_journal"])
     bench.reset()
     tally = Tally()

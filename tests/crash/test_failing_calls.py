@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.crash.bench import Bench
+from tests.crash.bench import bench_of
 from tests.crash.calls import is_output, reading_points
 from tests.crash.conftest import Record
 from tests.crash.sample import EXHAUSTIVE, at_least
@@ -30,9 +28,9 @@ FAILURES += [pytest.param(scenario, "EIO") for scenario in ("split", "swap", "fo
 @pytest.mark.parametrize("command", ["move", "restore"])
 @pytest.mark.parametrize(("scenario", "error"), FAILURES)
 def test_a_call_that_fails_is_reported_and_the_exit_code_tells_the_truth(
-    scenario: str, error: str, command: str, in_memory: Path, proven: Record
+    scenario: str, error: str, command: str, proven: Record
 ) -> None:
-    bench = Bench(in_memory, scenario, command)
+    bench = bench_of(scenario, command)
     traced = EXHAUSTIVE and error == "EIO"  # once by the kernel itself
     close = CLOSE[error] if scenario in IN_FULL else 0
     tally = sweep(bench.points, lambda point: fail(bench, point, error, traced=traced), close=close)
@@ -40,8 +38,8 @@ def test_a_call_that_fails_is_reported_and_the_exit_code_tells_the_truth(
     assert tally.ends["exit 1, before"] > at_least(50)
 
 
-def test_a_call_that_changes_nothing_may_fail_as_well(in_memory: Path, proven: Record) -> None:
-    bench = Bench(in_memory, "folder")
+def test_a_call_that_changes_nothing_may_fail_as_well(proven: Record) -> None:
+    bench = bench_of("folder")
     bench.reset()
     every = reading_points(bench.job().run(["-y"]).trace)
     # There are very many: every third, and all of the last ones, when the move is done.
@@ -51,10 +49,8 @@ def test_a_call_that_changes_nothing_may_fail_as_well(in_memory: Path, proven: R
 
 
 @pytest.mark.parametrize("command", ["move", "restore"])
-def test_a_disk_that_stays_bad_leaves_what_recover_can_settle(
-    command: str, in_memory: Path, proven: Record
-) -> None:
-    bench = Bench(in_memory, "merge", command)
+def test_a_disk_that_stays_bad_leaves_what_recover_can_settle(command: str, proven: Record) -> None:
+    bench = bench_of("merge", command)
     points = [point for point in bench.points if point.ordinal]  # what is said still comes out
     tally = sweep(points, lambda point: fail_from_there_on(bench, point, "EROFS"), close=0)
     proven(f"failed with EROFS from there on: {command} (merge)", tally)
@@ -66,9 +62,9 @@ def test_a_disk_that_stays_bad_leaves_what_recover_can_settle(
     [("move", "INT"), ("restore", "INT"), pytest.param("move", "TERM", marks=REST)],
 )
 def test_asked_to_end_at_any_call_it_takes_everything_back_or_is_done(
-    command: str, signal: str, in_memory: Path, proven: Record
+    command: str, signal: str, proven: Record
 ) -> None:
-    bench = Bench(in_memory, "merge", command)
+    bench = bench_of("merge", command)
     points = [point for point in bench.points if not is_output(point)]
     tally = sweep(points, lambda point: interrupt(bench, point, signal), close=0)
     proven(f"interrupted by SIG{signal}: {command} (merge)", tally)
@@ -76,7 +72,7 @@ def test_asked_to_end_at_any_call_it_takes_everything_back_or_is_done(
     assert tally.ends["exit 0, after"] > 0
 
 
-def test_ctrl_c_while_the_result_is_printed_does_not_deny_the_move(in_memory: Path) -> None:
-    bench = Bench(in_memory, "merge")
+def test_ctrl_c_while_the_result_is_printed_does_not_deny_the_move() -> None:
+    bench = bench_of("merge")
     [output] = [point for point in bench.points if is_output(point)]
     assert interrupt(bench, output, "INT") == ("exit 0, after", [])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.crash.bench import Bench
+from tests.crash.bench import bench_of
 from tests.crash.conftest import Record
 from tests.crash.sample import EXHAUSTIVE, at_least
 from tests.crash.scenarios import SCENARIOS
@@ -18,9 +16,9 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 @pytest.mark.parametrize("command", ["move", "restore"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_killed_at_any_call_it_is_exactly_as_before_or_exactly_as_after(
-    scenario: str, command: str, in_memory: Path, proven: Record
+    scenario: str, command: str, proven: Record
 ) -> None:
-    bench = Bench(in_memory, scenario, command)
+    bench = bench_of(scenario, command)
     traced = EXHAUSTIVE and scenario == "merge"  # once by the kernel itself
     close = 2 if scenario == "merge" else 1  # it has the most kinds of steps
     tally = sweep(bench.points, lambda point: kill(bench, point, traced=traced), close=close)
@@ -32,8 +30,8 @@ def test_killed_at_any_call_it_is_exactly_as_before_or_exactly_as_after(
 
 @pytest.mark.parametrize("command", ["move", pytest.param("restore", marks=pytest.mark.exhaustive)])
 def test_on_a_disk_too_where_inodes_are_used_again_and_then_it_does_its_work(
-    command: str, on_disk: Path, proven: Record
+    command: str, proven: Record
 ) -> None:
-    bench = Bench(on_disk, "merge", command)
+    bench = bench_of("merge", command, on_disk=True)
     tally = sweep(bench.points, lambda point: kill(bench, point, again=True), close=0)
     proven(f"killed, then run again: {command} (merge)", tally)

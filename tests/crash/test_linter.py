@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.crash.bench import Bench
+from tests.crash.bench import Bench, bench_of
 from tests.crash.calls import TRACE_MUTATING, parse
 from tests.crash.fork import Job
 from tests.crash.interruptions import KINDS
@@ -204,8 +202,8 @@ def lint_run(bench: Bench, job: Job, *, committed: bool = False) -> list[Violati
 @pytest.mark.crash
 @pytest.mark.parametrize("command", ["move", "restore"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_real_run_breaks_no_rule(scenario: str, command: str, on_disk: Path) -> None:
-    bench = Bench(on_disk, scenario, command)
+def test_a_real_run_breaks_no_rule(scenario: str, command: str) -> None:
+    bench = bench_of(scenario, command, on_disk=True)
     bench.reset()
     assert lint_run(bench, bench.job()) == []
 
@@ -213,18 +211,16 @@ def test_a_real_run_breaks_no_rule(scenario: str, command: str, on_disk: Path) -
 @pytest.mark.crash
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scenario", some(SCENARIOS, "merge"))
-def test_a_recovery_breaks_no_rule(scenario: str, kind: str, in_memory: Path) -> None:
-    bench = Bench(in_memory, scenario, "move")
+def test_a_recovery_breaks_no_rule(scenario: str, kind: str) -> None:
+    bench = bench_of(scenario, "move")
     break_off(bench, kind)
     assert lint_run(bench, bench.recovery, committed=True) == []
 
 
 @pytest.mark.crash
 @pytest.mark.parametrize("command", ["move", "restore"])
-def test_control_without_fsync_the_linter_finds_missing_flushes(
-    command: str, in_memory: Path
-) -> None:
-    bench = Bench(in_memory, "merge", command)
+def test_control_without_fsync_the_linter_finds_missing_flushes(command: str) -> None:
+    bench = bench_of("merge", command)
     bench.reset()
     rules = {violation.rule for violation in lint_run(bench, bench.job(["without_fsync"]))}
     assert "data is flushed before its rename" in rules
@@ -233,8 +229,8 @@ def test_control_without_fsync_the_linter_finds_missing_flushes(
 
 
 @pytest.mark.crash
-def test_control_without_a_journal_the_linter_misses_it(in_memory: Path) -> None:
-    bench = Bench(in_memory, "merge")
+def test_control_without_a_journal_the_linter_misses_it() -> None:
+    bench = bench_of("merge")
     bench.reset()
     rules = {violation.rule for violation in lint_run(bench, bench.job(["without_journal"]))}
     assert JOURNAL_FIRST in rules

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.bench import Bench
+from tests.crash.bench import Bench, bench_of
 from tests.crash.calls import TRACE_MUTATING, Call, Point, parse
 from tests.crash.fork import Job
 from tests.crash.interruptions import KINDS, interruptions
@@ -38,9 +38,9 @@ def _is_in_the_state(call: Call, bench: Bench) -> bool:
 @pytest.mark.parametrize("command", ["move", "restore"])
 @pytest.mark.parametrize("scenario", some(SCENARIOS, "merge", "folder"))
 def test_a_forked_child_makes_the_same_changes_as_a_real_process(
-    scenario: str, command: str, on_disk: Path, tmp_path: Path
+    scenario: str, command: str, tmp_path: Path
 ) -> None:
-    bench = Bench(on_disk, scenario, command)
+    bench = bench_of(scenario, command, on_disk=True)
     bench.reset()
     forked = bench.job().run(["-y", "-e", TRACE_MUTATING])
     bench.reset()
@@ -53,9 +53,9 @@ def test_a_forked_child_makes_the_same_changes_as_a_real_process(
 
 @pytest.mark.parametrize("kind", some(KINDS, "prepared", "half changed"))
 def test_a_real_process_killed_in_each_way_is_settled_by_a_real_recovery(
-    kind: str, on_disk: Path, tmp_path: Path
+    kind: str, tmp_path: Path
 ) -> None:
-    bench = Bench(on_disk, "merge")
+    bench = bench_of("merge", on_disk=True)
     point = interruptions(bench.points)[kind]
     before = bench.reset()
     # The real process may make other calls of this name before: find the very one by its paths.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.crash.bench import Bench
+from tests.crash.bench import bench_of
 from tests.crash.calls import reading_points
 from tests.crash.conftest import Record
 from tests.crash.interruptions import KINDS
@@ -25,8 +23,8 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 REST = pytest.mark.exhaustive
 KILLED = [("merge", "move", kind) for kind in KINDS]
 KILLED += [
-    pytest.param(*command, kind, marks=() if kind in ("half changed", "all changed") else REST)
-    for command in (("merge", "restore"), ("swap", "move"))
+    pytest.param(*command, kind, marks=() if kind == often else REST)
+    for *command, often in (("merge", "restore", "all changed"), ("swap", "move", "half changed"))
     for kind in KINDS
 ]
 # The longest ways back with every error, the others with one.
@@ -41,9 +39,9 @@ LOOKING = ("newfstatat", "fstatat64", "statx", "lstat", "stat")
 
 @pytest.mark.parametrize(("scenario", "command", "kind"), KILLED)
 def test_a_recovery_killed_at_any_call_is_settled_by_the_next_one(
-    scenario: str, command: str, kind: str, in_memory: Path, proven: Record
+    scenario: str, command: str, kind: str, proven: Record
 ) -> None:
-    bench = Bench(in_memory, scenario, command)
+    bench = bench_of(scenario, command)
     points = recovery_points(bench, kind)
     tally = sweep(points, lambda point: kill_recovery(bench, kind, point), close=0)
     proven(f"killed: recovery of a {command} ({scenario})", tally)
@@ -52,19 +50,17 @@ def test_a_recovery_killed_at_any_call_is_settled_by_the_next_one(
 
 @pytest.mark.parametrize(("kind", "error"), FAILED)
 def test_a_recovery_in_which_a_call_fails_says_so_and_is_settled_by_the_next_one(
-    kind: str, error: str, in_memory: Path, proven: Record
+    kind: str, error: str, proven: Record
 ) -> None:
-    bench = Bench(in_memory, "merge", "move")
+    bench = bench_of("merge", "move")
     points = recovery_points(bench, kind)
     tally = sweep(points, lambda point: fail_recovery(bench, kind, point, error), close=-1)
     proven(f"failed with {error}: recovery of a move (merge)", tally)
 
 
-def test_a_call_of_a_recovery_that_changes_nothing_may_fail_as_well(
-    in_memory: Path, proven: Record
-) -> None:
+def test_a_call_of_a_recovery_that_changes_nothing_may_fail_as_well(proven: Record) -> None:
     """Above all: what can't be looked at is not taken for gone."""
-    bench, kind = Bench(in_memory, "move"), "all changed"
+    bench, kind = bench_of("move"), "all changed"
     break_off(bench, kind)
     every = reading_points(bench.recovery.run(["-y"]).trace)
     points = [point for point in every if point.name in LOOKING and "/.claude/" in point.where]

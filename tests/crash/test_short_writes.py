@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.crash.bench import Bench
+from tests.crash.bench import bench_of
 from tests.crash.sweep import truthful
 
 pytestmark = pytest.mark.crash
@@ -14,10 +12,8 @@ pytestmark = pytest.mark.crash
 
 @pytest.mark.parametrize("command", ["move", "restore"])
 @pytest.mark.parametrize("scenario", ["move", "merge", "split"])
-def test_writes_of_seven_bytes_each_make_the_same_files(
-    scenario: str, command: str, in_memory: Path
-) -> None:
-    bench = Bench(in_memory, scenario, command)
+def test_writes_of_seven_bytes_each_make_the_same_files(scenario: str, command: str) -> None:
+    bench = bench_of(scenario, command)
     before = bench.reset()
     ended = bench.job(["short_writes"]).run(["-e", "trace=write"])
     assert ended.exit == 0
@@ -27,10 +23,8 @@ def test_writes_of_seven_bytes_each_make_the_same_files(
 
 
 @pytest.mark.parametrize("size", [600, 1500, 2500, 3500])
-def test_a_file_that_can_not_grow_ends_the_run_with_everything_as_it_was(
-    size: int, in_memory: Path
-) -> None:
-    bench = Bench(in_memory, "move")
+def test_a_file_that_can_not_grow_ends_the_run_with_everything_as_it_was(size: int) -> None:
+    bench = bench_of("move")
     before = bench.reset()
     ended = bench.job([f"file_size_limit={size}"]).run(["-e", "trace=write"])
     assert "EFBIG" in ended.trace  # the kernel did refuse to go on

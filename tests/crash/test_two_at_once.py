@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.bench import Bench
+from tests.crash.bench import Bench, bench_of
 from tests.crash.interruptions import KINDS, interruptions
 from tests.crash.sweep import REFUSED
 from tests.support.run import ccmove_command, clean_environment, run_ccmove
@@ -55,27 +55,27 @@ def let_go(trace: Path) -> None:
     os.kill(int(trace.read_text().split(maxsplit=1)[0]), signal.SIGCONT)
 
 
-@pytest.mark.parametrize("second", ["move", "recover"])
 @pytest.mark.parametrize("kind", KINDS[:-1])  # a stopped process still ends the call: that is all
-def test_a_second_one_is_refused_wherever_the_first_one_is(
-    kind: str, second: str, on_disk: Path, tmp_path: Path
-) -> None:
-    bench = Bench(on_disk, "merge")
+def test_a_second_one_is_refused_wherever_the_first_one_is(kind: str, tmp_path: Path) -> None:
+    bench = bench_of("merge", on_disk=True)
     _ = bench.points  # found out before the start is set up
     before = bench.reset()
     first = start_and_hold(bench, kind, tmp_path / "trace")
-    args = bench.job().args if second == "move" else [second]
-    refused = run_ccmove(*args, state=bench.state, cwd=bench.state.code)
+    seconds = [
+        run_ccmove(*args, state=bench.state, cwd=bench.state.code)
+        for args in (bench.job().args, ["recover"])
+    ]
     let_go(tmp_path / "trace")
     _, err = first.communicate(timeout=PATIENCE)
-    assert refused.exit == REFUSED
-    assert str(bench.state.config_dir / "ccmove/lock") in refused.err
+    for refused in seconds:
+        assert refused.exit == REFUSED
+        assert str(bench.state.config_dir / "ccmove/lock") in refused.err
     assert first.returncode == 0, err
     assert bench.judge(before).outcome == "after"
 
 
-def test_of_six_started_together_one_moves_and_the_others_change_nothing(on_disk: Path) -> None:
-    bench = Bench(on_disk, "move")
+def test_of_six_started_together_one_moves_and_the_others_change_nothing() -> None:
+    bench = bench_of("move", on_disk=True)
     before = bench.reset()
     racers = [start(bench) for _ in range(6)]
     ended = [(racer.communicate(timeout=PATIENCE)[1], racer.returncode) for racer in racers]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 
@@ -27,19 +26,18 @@ def test_whatever_happens_after_whatever_crash_nothing_is_lost(proven: Record) -
     seed = int(os.environ.get("CCMOVE_SEED") or random.randrange(10**6))
     chance = random.Random(seed)
     tally, free, needless = Tally(), 0, list[str]()
-    with contextlib.ExitStack() as stack:
-        benches = [stack.enter_context(world_bench(*kind)) for kind in KINDS]
-        for number in range(TRIALS):
-            bench = chance.choice(benches)
-            point = chance.choice(lasting(bench.points))
-            changes = chance.sample(list(CHANGES), chance.randint(1, 3))
-            death = chance.choice((0, 0, *DEATHS))
-            outcome = trial(bench, point, changes, death)
-            what = f"{number}: {bench.scenario.name}, {bench.command}: {point.where}; {changes}"
-            what += f", recovery killed at its change {death}" if death else ""
-            tally.add(what, f"exit {outcome.ended.exit}", outcome.problems)
-            free += not outcome.needed_is_gone
-            needless += [f"{what}\n{outcome.ended.err}"] if outcome.needless else []
+    benches = [world_bench(*kind) for kind in KINDS]
+    for number in range(TRIALS):
+        bench = chance.choice(benches)
+        point = chance.choice(lasting(bench.points))
+        changes = chance.sample(list(CHANGES), chance.randint(1, 3))
+        death = chance.choice((0, 0, *DEATHS))
+        outcome = trial(bench, point, changes, death)
+        what = f"{number}: {bench.scenario.name}, {bench.command}: {point.where}; {changes}"
+        what += f", recovery killed at its change {death}" if death else ""
+        tally.add(what, f"exit {outcome.ended.exit}", outcome.problems)
+        free += not outcome.needed_is_gone
+        needless += [f"{what}\n{outcome.ended.err}"] if outcome.needless else []
     told = f"{len(needless)} of {free} exit 5 without need, CCMOVE_SEED={seed}"
     proven(f"the world changed at random: {told}", tally)
     assert len(needless) <= SHARE * free, "\n".join([told, *needless])
@@ -49,8 +47,8 @@ def test_whatever_happens_after_whatever_crash_nothing_is_lost(proven: Record) -
 def test_control_without_any_change_every_trial_ends_well(
     scenario: str, command: str, proven: Record
 ) -> None:
-    with world_bench(scenario, command) as bench:
-        tally = try_all(bench)
+    bench = world_bench(scenario, command)
+    tally = try_all(bench)
     proven(f"killed, nothing changed: {command} ({scenario})", tally)
     assert tally.ends == {"exit 0": tally.tried}
 
@@ -71,11 +69,11 @@ def test_at_every_point_of_every_command_nothing_is_lost(
 ) -> None:
     """Every point with changes that come together; with each alone a third, in turn."""
     tally = Tally()
-    with world_bench(scenario, command) as bench:
-        for changes in TOGETHER:
-            tally.include(", ".join(changes), try_all(bench, *changes))
-        for change in CHANGES:
-            tally.include(change, try_all(bench, change, share=3))
+    bench = world_bench(scenario, command)
+    for changes in TOGETHER:
+        tally.include(", ".join(changes), try_all(bench, *changes))
+    for change in CHANGES:
+        tally.include(change, try_all(bench, change, share=3))
     proven(f"the world changed: {command} ({scenario})", tally)
 
 
@@ -85,8 +83,8 @@ def test_a_recovery_that_is_killed_in_a_changed_world_is_settled_by_the_next_one
     scenario: str, command: str, proven: Record
 ) -> None:
     tally = Tally()
-    with world_bench(scenario, command) as bench:
-        for changes in TOGETHER:
-            found = try_all(bench, *changes, share=3, deaths=DEATHS)
-            tally.include(", ".join(changes), found)
+    bench = world_bench(scenario, command)
+    for changes in TOGETHER:
+        found = try_all(bench, *changes, share=3, deaths=DEATHS)
+        tally.include(", ".join(changes), found)
     proven(f"the world changed, its recovery killed: {command} ({scenario})", tally)

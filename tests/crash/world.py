@@ -10,8 +10,9 @@ The project folders are in the home here, so that they go with it when it is cop
 
 from __future__ import annotations
 
-import contextlib
+import atexit
 import copy
+import functools
 import itertools
 import json
 import re
@@ -199,15 +200,18 @@ class Outcome:
         return self.ended.exit == UNSETTLED and not self.needed_is_gone
 
 
-@contextlib.contextmanager
-def world_bench(
-    scenario: str | Scenario, command: str = "move", *, on_disk: bool = False
-) -> Iterator[Bench]:
-    """A bench in memory (or where inodes are soon used again), another file system beside it."""
-    with places.in_memory() as memory, places.on_disk() as disk:
-        here, there = (disk, memory) if on_disk else (memory, disk)
-        (Path(here) / "disk").symlink_to(there)
-        yield Bench(Path(here).resolve(), scenario, command, code="home/code")
+@functools.cache
+def world_bench(scenario: str | Scenario, command: str = "move", *, on_disk: bool = False) -> Bench:
+    """A bench in memory (or where inodes are soon used again), another file system beside it.
+
+    Tests share it: each resets it, and none changes its template.
+    """
+    memory, disk = places.in_memory(), places.on_disk()
+    here, there = (disk, memory) if on_disk else (memory, disk)
+    for place in (memory, disk):
+        atexit.register(place.cleanup)
+    Path(here.name, "disk").symlink_to(there.name)
+    return Bench(Path(here.name).resolve(), scenario, command, code="home/code")
 
 
 def lasting(points: Iterable[Point]) -> list[Point]:

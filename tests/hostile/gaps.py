@@ -34,6 +34,10 @@ class Gap:
     def renames(self) -> bool:
         return self.call in ("os.rename", "os.replace")
 
+    @property
+    def commits(self) -> bool:
+        return self.renames and self.about[1] == "journal.json"
+
     def names(self, name: str) -> bool:
         return any(name in word.split("/") for word in self.about)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,15 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 _NEW_NAMESPACE = 0x00020000
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give files away")
-
-
-def without_privileges(*args: str | os.PathLike[str]) -> list[str]:
-    """`ccmove ARGS` for which modes count: root without its capabilities is an ordinary user."""
-    if os.geteuid() != 0:
-        return ccmove_command(*args)
-    if shutil.which("setpriv") is None:
-        pytest.skip("needs setpriv to give up root's privileges")
-    return ["setpriv", "--inh-caps=-all", "--bounding-set=-all", *ccmove_command(*args)]
 
 
 def under_shell(setting: str, *args: str | os.PathLike[str]) -> list[str]:

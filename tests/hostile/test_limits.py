@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.crash.bench import Bench
+from tests.crash.bench import Bench, bench_of
 from tests.crash.calls import Point
-from tests.crash.conftest import Record, in_memory, proven
+from tests.crash.conftest import Record, proven
 from tests.crash.sample import at_least
 from tests.crash.sweep import Tally, fail, fail_recovery, recovery_points, sweep, truthful
 from tests.hostile.attack import Target, checked
@@ -16,7 +14,7 @@ from tests.hostile.gaps import plain
 from tests.hostile.surroundings import under_shell
 from tests.support.run import run_child
 
-__all__ = ["in_memory", "proven"]
+__all__ = ["proven"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -34,11 +32,11 @@ def limited(bench: Bench, kind: str, limits: list[int], *sabotage: str) -> Tally
 
 @pytest.mark.parametrize("command", ["move", "restore"])
 def test_a_limit_on_the_size_of_files_never_ends_a_run_half_way(
-    command: str, in_memory: Path, proven: Record
+    command: str, proven: Record
 ) -> None:
     """From less than a message takes to more than the largest file that is written."""
-    bench = Bench(in_memory, "merge", command)
-    limits = [*range(100, 1_000, 150), *range(1_000, 9_000, 500), 20_000]
+    bench = bench_of("merge", command)
+    limits = [*range(100, 1_000, 300), *range(1_000, 9_000, 1_000), 20_000]
     tally = limited(bench, "file_size_limit", limits)
     proven(f"a limit on the size of files: {command} (merge)", tally)
     assert tally.ends["exit 1, before"] > 3
@@ -47,18 +45,19 @@ def test_a_limit_on_the_size_of_files_never_ends_a_run_half_way(
 
 @pytest.mark.parametrize("command", ["move", "restore"])
 def test_a_limit_on_the_number_of_open_files_never_ends_a_run_half_way(
-    command: str, in_memory: Path, proven: Record
+    command: str, proven: Record
 ) -> None:
-    bench = Bench(in_memory, "merge", command)
-    tally = limited(bench, "open_files_limit", [*range(4, 24), 30, 40])
+    bench = bench_of("merge", command)
+    first = 4 if command == "move" else 5
+    tally = limited(bench, "open_files_limit", [*range(first, 24, 2), 40])
     proven(f"a limit on open files: {command} (merge)", tally)
     assert tally.ends["exit 1, before"] > 0
     assert tally.ends["exit 0, after"] > 0
 
 
-def test_the_sweep_sees_what_a_limit_can_do(in_memory: Path) -> None:
+def test_the_sweep_sees_what_a_limit_can_do() -> None:
     """The control: without a journal nothing rolls back what was done."""
-    bench = Bench(in_memory, "merge")
+    bench = bench_of("merge")
     assert limited(bench, "file_size_limit", [3_000, 4_000], "without_journal").bad
 
 
@@ -91,9 +90,9 @@ def needs_room(point: Point) -> bool:
 @pytest.mark.crash
 @pytest.mark.parametrize("command", ["move", "restore"])
 def test_a_quota_that_is_used_up_at_any_call_is_reported_and_all_is_as_it_was(
-    command: str, in_memory: Path, proven: Record
+    command: str, proven: Record
 ) -> None:
-    bench = Bench(in_memory, "move", command)
+    bench = bench_of("move", command)
     points = [point for point in bench.points if needs_room(point)]
     tally = sweep(points, lambda point: fail(bench, point, "EDQUOT"))
     proven(f"failed with EDQUOT: {command} (move)", tally)
@@ -101,8 +100,8 @@ def test_a_quota_that_is_used_up_at_any_call_is_reported_and_all_is_as_it_was(
 
 
 @pytest.mark.crash
-def test_a_quota_in_the_way_of_a_recovery_is_reported(in_memory: Path, proven: Record) -> None:
-    bench, kind = Bench(in_memory, "move"), "all changed"
+def test_a_quota_in_the_way_of_a_recovery_is_reported(proven: Record) -> None:
+    bench, kind = bench_of("move"), "all changed"
     points = [point for point in recovery_points(bench, kind) if needs_room(point)]
     tally = sweep(points, lambda point: fail_recovery(bench, kind, point, "EDQUOT"))
     proven("failed with EDQUOT: recovery of a move (move)", tally)

@@ -176,12 +176,12 @@ def test_ctrl_c_a_polite_kill_or_a_closed_terminal_leaves_everything_as_it_was(
 
 LINE = b'{"display":"late","project":"OLD"}\n'
 MOMENTS = 4
+SAVED = ["saved as a link", "saved as a copy"]
 COUNTED = "now = own.joinpath('journal.json').exists()=>began = calls"
 ENDED = "now = lock.exists()=>print(began, calls, file=open(home.parent / 'calls', 'w'))"
 
 
-@pytest.mark.parametrize("links", [True, False], ids=["saved as a link", "saved as a copy"])
-@pytest.mark.parametrize("fails", [False, True], ids=["done", "taken back"])
+@pytest.mark.parametrize(("links", "fails"), [(True, False), (False, True)], ids=SAVED)
 def test_a_late_prompt_is_there_once_after_the_move_and_after_its_undoing(
     tmp_path: Path, links: bool, fails: bool
 ) -> None:
@@ -227,9 +227,8 @@ WAS = """was = [config.read_bytes(), history.read_bytes(),
 DIE = "os.kill(os.getpid(), 9)"
 
 
-@pytest.mark.parametrize("links", [True, False], ids=["saved as a link", "saved as a copy"])
+@pytest.mark.parametrize(("links", "goes_on"), [(True, True), (False, False)], ids=SAVED)
 @pytest.mark.parametrize("replaced", range(5))
-@pytest.mark.parametrize("goes_on", [False, True])
 def test_a_swap_that_died_half_way_is_taken_back_only_where_it_was_done(
     state: StateBuilder, links: bool, replaced: int, goes_on: bool
 ) -> None:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.crash.fork import Job
 from tests.hostile.attack import Target, checked
-from tests.hostile.surroundings import needs_root, under_shell, without_privileges
-from tests.support.run import Completed, run_child
+from tests.hostile.surroundings import needs_root
+from tests.support.run import Completed
 
 NOBODY = 65534
 
 
-def ordinary(target: Target, *args: str | os.PathLike[str]) -> Completed:
-    return checked(run_child(without_privileges(*args), state=target.state))
+def run_with(target: Target, *args: str | Path, sabotage: Sequence[str]) -> Completed:
+    return checked(Job(target.state, [str(arg) for arg in args], sabotage=sabotage).run())
+
+
+def ordinary(target: Target, *args: str | Path) -> Completed:
+    return run_with(target, *args, sabotage=["without_privileges"])
 
 
 def too_open(own: Path) -> list[str]:
@@ -33,21 +38,16 @@ def too_open(own: Path) -> list[str]:
 
 @pytest.mark.parametrize("umask", ["000", "022", "077", "277", "777"])
 def test_everything_of_ours_is_private_whatever_the_umask(target: Target, umask: str) -> None:
-    argv = under_shell(f"umask {umask}", target.old, target.new)
-    done = checked(run_child(argv, state=target.state))
-    assert done.exit == 0, done
-    assert too_open(target.own) == []
-    argv = under_shell(f"umask {umask}", "restore")
-    assert checked(run_child(argv, state=target.state)).exit == 0
-    assert too_open(target.own) == []
+    for args in ((target.old, target.new), ("restore",)):
+        done = run_with(target, *args, sabotage=[f"umask={umask}"])
+        assert done.exit == 0, done
+        assert too_open(target.own) == []
 
 
 @pytest.mark.parametrize("umask", ["277", "777"])
 def test_a_strict_umask_does_not_lock_an_ordinary_user_out(target: Target, umask: str) -> None:
-    argv = without_privileges(target.old, target.new)
-    done = checked(
-        run_child(["sh", "-c", f'umask {umask}; exec "$@"', "sh", *argv], state=target.state)
-    )
+    sabotage = ["without_privileges", f"umask={umask}"]
+    done = run_with(target, target.old, target.new, sabotage=sabotage)
     assert done.exit == 0, done
 
 

@@ -20,7 +20,7 @@ from tests.support.state import StateBuilder, encoded_name
 
 PROJECTS = 2_000
 TRANSCRIPTS = 5_000
-FEW = 400
+FEW = 200
 DOUBLED_AT_MOST = 2.05  # work that grows with the square of the size would be near 4
 
 # Runs its arguments as `python -m` would, and says how many calls were made, whatever the end.

@@ -17,23 +17,23 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
 def then_another_run(*changes: str) -> Tally:
     """A swap dies, the world changes, and another project is moved: is any line lost?"""
-    with world_bench("swap") as bench:
+    bench = world_bench("swap")
 
-        def try_one(point: Point) -> tuple[str, list[str]]:
-            world, problems = killed(bench, point)
-            for name in changes:
-                CHANGES[name](world)
-            age_locks(world.state)
-            world.state.add_session("x", text=world.mark("session"))
-            (world.state.code / "x2").mkdir()
-            there = lines(world.state.home)
-            ended = Job(world.state, ["x", "x2"]).run()
-            problems += lost(world, there)
-            if ended.exit not in (0, 4, 5):
-                problems.append(f"{ended}")
-            return f"exit {ended.exit}", problems
+    def try_one(point: Point) -> tuple[str, list[str]]:
+        world, problems = killed(bench, point)
+        for name in changes:
+            CHANGES[name](world)
+        age_locks(world.state)
+        world.state.add_session("x", text=world.mark("session"))
+        (world.state.code / "x2").mkdir()
+        there = lines(world.state.home)
+        ended = Job(world.state, ["x", "x2"]).run()
+        problems += lost(world, there)
+        if ended.exit not in (0, 4, 5):
+            problems.append(f"{ended}")
+        return f"exit {ended.exit}", problems
 
-        return sweep(lasting(bench.points), try_one)
+    return sweep(lasting(bench.points), try_one)
 
 
 def test_the_next_run_after_a_crash_loses_nothing(proven: Record) -> None:

@@ -32,14 +32,14 @@ PLAIN = Scenario("plain", _plain, ("app", "neu"))
     [("move", "move"), ("split", "move"), ("swap", "move"), ("folder", "restore")],
 )
 def test_a_home_that_was_copied_is_rolled_back(scenario: str, command: str, proven: Record) -> None:
-    with world_bench(scenario, command) as bench:
-        tally = try_all(bench, "home copied")
+    bench = world_bench(scenario, command)
+    tally = try_all(bench, "home copied")
     proven(f"killed, home copied: {command} ({scenario})", tally)
 
 
 def test_a_home_that_came_to_another_disk_is_rolled_back(proven: Record) -> None:
-    with world_bench("folder") as bench:
-        tally = try_all(bench, "home on another file system")
+    bench = world_bench("folder")
+    tally = try_all(bench, "home on another file system")
     proven("killed, home on another disk: move (folder)", tally)
 
 
@@ -47,15 +47,15 @@ def test_a_config_file_that_the_client_wrote_once_since_is_seen_as_replaced(
     proven: Record,
 ) -> None:
     """Else trust is under the new path and the sessions are under the old one."""
-    with world_bench(PLAIN, on_disk=True) as bench:
-        tally = try_all(bench, "config written once")
+    bench = world_bench(PLAIN, on_disk=True)
+    tally = try_all(bench, "config written once")
     proven("killed, config written once: move (plain)", tally)
 
 
 def test_a_config_file_that_has_our_inode_again_is_not_ours(proven: Record) -> None:
     """The client writes twice, and the second file gets the inode number that ours had."""
-    with world_bench(PLAIN, on_disk=True) as bench:
-        tally = try_all(bench, "config written twice")
+    bench = world_bench(PLAIN, on_disk=True)
+    tally = try_all(bench, "config written twice")
     proven("killed, config written twice: move (plain)", tally)
 
 
@@ -68,6 +68,6 @@ def test_a_directory_that_is_made_again_is_merged_with_what_comes_back(
     changes: tuple[str, ...], proven: Record
 ) -> None:
     """Two projects change places, and a session is begun in each while one of them is parked."""
-    with world_bench("swap") as bench:
-        tally = try_all(bench, *changes)
+    bench = world_bench("swap")
+    tally = try_all(bench, *changes)
     proven(f"killed, {', '.join(changes)}: move (swap)", tally)

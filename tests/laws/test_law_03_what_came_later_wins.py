@@ -18,56 +18,48 @@ def test_a_note_added_to_a_file_that_the_run_made_stays_is_live_and_is_named(
     proven: Record,
 ) -> None:
     """A split copies the memory; Claude adds to the copy before the recovery."""
-    with world_bench("split") as bench:
+    bench = world_bench("split")
 
-        def try_one(point: Point) -> tuple[str, list[str]]:
-            world, problems = killed(bench, point)
-            file = world.directory("neu") / "memory/MEMORY.md"
-            if not file.exists():
-                return "no copy yet", problems
-            text = world.mark("note")
-            with file.open("a") as memory:
-                memory.write(f"- {text}\n")
-            age_locks(world.state)
-            ended = Job(world.state, ["recover"]).run()
-            if ended.exit != 0 or not is_live(world, text, "note"):
-                problems.append(f"not live: {ended}")
-            rolled_back = "no run was interrupted" not in ended.out  # or only its journal was
-            if rolled_back and "neu/memory" not in ended.out + ended.err:
-                problems.append(f"not named: {ended}")
-            return f"exit {ended.exit}", problems
+    def try_one(point: Point) -> tuple[str, list[str]]:
+        world, problems = killed(bench, point)
+        file = world.directory("neu") / "memory/MEMORY.md"
+        if not file.exists():
+            return "no copy yet", problems
+        text = world.mark("note")
+        with file.open("a") as memory:
+            memory.write(f"- {text}\n")
+        age_locks(world.state)
+        ended = Job(world.state, ["recover"]).run()
+        if ended.exit != 0 or not is_live(world, text, "note"):
+            problems.append(f"not live: {ended}")
+        rolled_back = "no run was interrupted" not in ended.out  # or only its journal was
+        if rolled_back and "neu/memory" not in ended.out + ended.err:
+            problems.append(f"not named: {ended}")
+        return f"exit {ended.exit}", problems
 
-        tally = sweep(lasting(bench.points), try_one)
+    tally = sweep(lasting(bench.points), try_one)
     proven("killed, a note in a file that we made (split)", tally)
     assert tally.ends["exit 0"] > 3
 
 
-@pytest.mark.parametrize(
-    ("scenario", "command"), [("move", "move"), ("swap", "move"), ("merge", "restore")]
-)
+@pytest.mark.parametrize(("scenario", "command"), [("move", "move"), ("swap", "move")])
 def test_prompts_that_came_since_the_crash_are_live_once(
     scenario: str, command: str, proven: Record
 ) -> None:
-    with world_bench(scenario, command) as bench:
-        tally = try_all(bench, "prompts added")
+    bench = world_bench(scenario, command)
+    tally = try_all(bench, "prompts added")
     proven(f"killed, prompts added: {command} ({scenario})", tally)
 
 
-SINCE = [
-    ("move", "notes added"),
-    ("move", "sessions added"),
-    ("move", "config written twice"),
-    ("restore", "notes added"),
-    ("restore", "sessions added"),
-    ("restore", "config written twice"),
-]
+SINCE = ("prompts added", "notes added", "sessions added", "config written twice")
 
 
-@pytest.mark.parametrize(("command", "change"), SINCE)
-def test_what_else_came_since_the_crash_is_live(command: str, change: str, proven: Record) -> None:
-    with world_bench("merge", command) as bench:
-        tally = try_all(bench, change)
-    proven(f"killed, {change}: {command} (merge)", tally)
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_all_that_came_since_the_crash_is_live(command: str, proven: Record) -> None:
+    """Together; each alone is tried by `make test-all`."""
+    bench = world_bench("merge", command)
+    tally = try_all(bench, *SINCE)
+    proven(f"killed, {', '.join(SINCE)}: {command} (merge)", tally)
 
 
 def test_a_note_added_to_a_file_that_the_run_made_stays_when_it_is_undone(bench: Bench) -> None:

@@ -30,30 +30,28 @@ def test_another_repository_in_the_old_place_stops_the_recovery(
     command: str, proven: Record
 ) -> None:
     """Exit 5, both folders are named, and nothing has changed: not the state either."""
-    with world_bench("folder", command) as bench:
+    bench = world_bench("folder", command)
 
-        def try_one(point: Point) -> tuple[str, list[str]]:
-            world, problems = killed(bench, point)
-            places = [world.state.code / name for name in world.places]
-            free = [place for place in places if not place.exists()]
-            if not free:
-                return "both there", problems
-            another_repository(free[0], world.mark("repository"))
-            world.came.clear()
-            age_locks(world.state)
-            before = users(snapshot(world.state.home))
-            ended = Job(world.state, ["recover"]).run()
-            if ended.exit == 0:  # the folder had not been renamed yet, or the run was finished
-                return "exit 0", problems + unsettled(world)
-            named = [
-                str(place) in ended.err or f"~/code/{place.name}" in ended.err for place in places
-            ]
-            if ended.exit != UNSETTLED or not all(named):
-                problems.append(f"not both are named: {ended}")
-            problems += diff(before, users(snapshot(world.state.home)), inodes="all")
-            return f"exit {ended.exit}", problems
+    def try_one(point: Point) -> tuple[str, list[str]]:
+        world, problems = killed(bench, point)
+        places = [world.state.code / name for name in world.places]
+        free = [place for place in places if not place.exists()]
+        if not free:
+            return "both there", problems
+        another_repository(free[0], world.mark("repository"))
+        world.came.clear()
+        age_locks(world.state)
+        before = users(snapshot(world.state.home))
+        ended = Job(world.state, ["recover"]).run()
+        if ended.exit == 0:  # the folder had not been renamed yet, or the run was finished
+            return "exit 0", problems + unsettled(world)
+        named = [str(place) in ended.err or f"~/code/{place.name}" in ended.err for place in places]
+        if ended.exit != UNSETTLED or not all(named):
+            problems.append(f"not both are named: {ended}")
+        problems += diff(before, users(snapshot(world.state.home)), inodes="all")
+        return f"exit {ended.exit}", problems
 
-        tally = sweep(lasting(bench.points), try_one)
+    tally = sweep(lasting(bench.points), try_one)
     proven(f"killed, another repository in the old place: {command} (folder)", tally)
     assert tally.ends["exit 5"] > 3
     assert tally.ends["exit 0"] > 3
@@ -64,19 +62,19 @@ def test_another_repository_in_the_old_place_stops_the_recovery(
 @pytest.mark.parametrize("command", ["move", "restore"])
 def test_a_new_file_in_our_folder_is_no_reason_to_stop(command: str, proven: Record) -> None:
     """Nor is another repository where nothing has to go back to."""
-    with world_bench("folder", command) as bench:
+    bench = world_bench("folder", command)
 
-        def try_one(point: Point) -> tuple[str, list[str]]:
-            world, problems = killed(bench, point)
-            for name in world.places:
-                if (folder := world.state.code / name).exists():
-                    (folder / "else.txt").write_text(world.mark("folder"))
-            age_locks(world.state)
-            ended = Job(world.state, ["recover"]).run()
-            wrong = unsettled(world) if ended.exit == 0 else [f"{ended}"]
-            return f"exit {ended.exit}", problems + wrong
+    def try_one(point: Point) -> tuple[str, list[str]]:
+        world, problems = killed(bench, point)
+        for name in world.places:
+            if (folder := world.state.code / name).exists():
+                (folder / "else.txt").write_text(world.mark("folder"))
+        age_locks(world.state)
+        ended = Job(world.state, ["recover"]).run()
+        wrong = unsettled(world) if ended.exit == 0 else [f"{ended}"]
+        return f"exit {ended.exit}", problems + wrong
 
-        tally = sweep(lasting(bench.points), try_one)
+    tally = sweep(lasting(bench.points), try_one)
     proven(f"killed, a new file in the folder: {command} (folder)", tally)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.crash.bench import Bench
 from tests.crash.conftest import Record
 from tests.crash.fork import Ended, Job
 from tests.crash.world import (
@@ -28,17 +26,12 @@ from tests.support import seams
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-@pytest.fixture(scope="module")
-def folder_bench() -> Iterator[Bench]:
-    with world_bench("folder") as bench:
-        yield bench
-
-
 @pytest.fixture
-def blocked(folder_bench: Bench) -> World:
+def blocked() -> World:
     """`-m` died when the folder had been renamed, and another repository is in its old place."""
-    for point in reversed(lasting(folder_bench.points)):
-        world, problems = killed(folder_bench, point)
+    bench = world_bench("folder")
+    for point in reversed(lasting(bench.points)):
+        world, problems = killed(bench, point)
         old, new = (world.state.code / name for name in world.places)
         if seams.under_way(world.state) and new.exists() and not old.exists():
             another_repository(old)
@@ -105,20 +98,20 @@ def test_set_aside_it_does_not_stop_the_next_move(blocked: World) -> None:
 
 
 def test_there_is_nothing_to_set_aside_when_no_run_was_interrupted(tmp_path: Path) -> None:
-    with world_bench("move") as bench:
-        bench.reset()
-        ended = Job(bench.state, ["recover", "--set-aside", "--json"]).run()
-        assert ended.exit == 0, ended
-        assert json.loads(ended.out)["status"] in ("nothing", "recovered")
-        assert not seams.own(bench.state).exists()
+    bench = world_bench("move")
+    bench.reset()
+    ended = Job(bench.state, ["recover", "--set-aside", "--json"]).run()
+    assert ended.exit == 0, ended
+    assert json.loads(ended.out)["status"] in ("nothing", "recovered")
+    assert not seams.own(bench.state).exists()
 
 
 @pytest.mark.parametrize(("scenario", "command"), [("swap", "move"), ("merge", "restore")])
 def test_a_run_is_rolled_back_although_its_journal_is_gone(
     scenario: str, command: str, proven: Record
 ) -> None:
-    with world_bench(scenario, command) as bench:
-        tally = try_all(bench, "journal gone")
+    bench = world_bench(scenario, command)
+    tally = try_all(bench, "journal gone")
     proven(f"killed, journal gone: {command} ({scenario})", tally)
 
 
@@ -126,6 +119,6 @@ def test_a_run_is_rolled_back_although_its_journal_is_gone(
 def test_a_home_that_is_at_another_path_by_now_is_rolled_back(
     scenario: str, command: str, proven: Record
 ) -> None:
-    with world_bench(scenario, command) as bench:
-        tally = try_all(bench, "home at another path")
+    bench = world_bench(scenario, command)
+    tally = try_all(bench, "home at another path")
     proven(f"killed, home at another path: {command} ({scenario})", tally)

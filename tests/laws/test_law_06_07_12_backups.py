@@ -57,8 +57,8 @@ def test_a_home_that_is_old_can_be_moved_and_undone(bench: Bench) -> None:
 @pytest.mark.crash
 @pytest.mark.slow
 def test_and_its_crash_can_be_rolled_back(proven: Record) -> None:
-    with world_bench(NEW_HOME) as bench:
-        tally = try_all(bench)
+    bench = world_bench(NEW_HOME)
+    tally = try_all(bench)
     proven("killed: move (new home)", tally)
 
 
@@ -132,11 +132,11 @@ def shared_inodes(state: StateBuilder) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_putting_back_writes_fresh_bytes(scenario: str) -> None:
-    with world_bench(scenario) as bench:
-        bench.reset()
-        for job in (bench.job(), *(Job(bench.state, ["restore"]) for _ in range(2))):
-            job.run()
-            assert shared_inodes(bench.state) == [], job.args
+    bench = world_bench(scenario)
+    bench.reset()
+    for job in (bench.job(), *(Job(bench.state, ["restore"]) for _ in range(2))):
+        job.run()
+        assert shared_inodes(bench.state) == [], job.args
 
 
 def test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup(bench: Bench) -> None:

@@ -79,39 +79,39 @@ def with_locks_left(bench: CrashBench) -> World:
 @pytest.mark.crash
 @pytest.mark.slow
 def test_a_recovery_releases_what_a_crash_has_left_once_it_is_stale(proven: Record) -> None:
-    with world_bench("move") as bench:
+    bench = world_bench("move")
 
-        def try_one(point: Point) -> tuple[str, list[str]]:
-            world, problems = killed(bench, point)
-            age_locks(world.state)
-            ended = Job(world.state, ["recover"]).run()
-            problems += [f"left: {lock}" for lock in locks(world.state)]
-            return f"exit {ended.exit}", problems
+    def try_one(point: Point) -> tuple[str, list[str]]:
+        world, problems = killed(bench, point)
+        age_locks(world.state)
+        ended = Job(world.state, ["recover"]).run()
+        problems += [f"left: {lock}" for lock in locks(world.state)]
+        return f"exit {ended.exit}", problems
 
-        proven("killed: locks left (move)", sweep(lasting(bench.points), try_one))
+    proven("killed: locks left (move)", sweep(lasting(bench.points), try_one))
 
 
 @pytest.mark.crash
 @pytest.mark.slow
 def test_a_lock_that_the_client_took_over_since_is_waited_for(tmp_path: Path) -> None:
     """Ours was stale, the client made its own in its place: that one is not ours to remove."""
-    with world_bench("move") as bench:
-        world = with_locks_left(bench)
-        age_locks(world.state)
-        (lock, *_) = (world.state.home / name for name in seams.CLIENT_LOCKS)
+    bench = world_bench("move")
+    world = with_locks_left(bench)
+    age_locks(world.state)
+    (lock, *_) = (world.state.home / name for name in seams.CLIENT_LOCKS)
+    lock.rmdir()
+    lock.mkdir()
+    inode, seen = lock.stat().st_ino, []
+
+    def release() -> None:
+        seen.append(lock.exists() and lock.stat().st_ino == inode)
         lock.rmdir()
-        lock.mkdir()
-        inode, seen = lock.stat().st_ino, []
 
-        def release() -> None:
-            seen.append(lock.exists() and lock.stat().st_ino == inode)
-            lock.rmdir()
-
-        timer = threading.Timer(2, release)
-        timer.start()
-        started = time.monotonic()
-        ended = Job(world.state, ["recover"]).run()
-        timer.join()
-        assert ended.exit == 0, ended
-        assert seen == [True]
-        assert time.monotonic() - started >= 2
+    timer = threading.Timer(2, release)
+    timer.start()
+    started = time.monotonic()
+    ended = Job(world.state, ["recover"]).run()
+    timer.join()
+    assert ended.exit == 0, ended
+    assert seen == [True]
+    assert time.monotonic() - started >= 2
