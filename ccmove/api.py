@@ -8,8 +8,9 @@
     done = apply(move)  # all or nothing
     restore(done.backup)  # the original bytes
 
-Whatever is in the way is a `CcmoveError` with `message`, `hints` and `exit_code`: `RefusedError`
-when a decision or another process is in the way, `NothingKnownError` when there is nothing to do.
+Whatever is in the way is a `CcmoveError` of `ccmove.errors`, with `message`, `hints` and
+`exit_code`: `RefusedError` when a decision or another process is in the way, `NothingKnownError`
+when there is nothing to do.
 """
 
 import os
@@ -17,23 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout, find_layout
+from ccmove.cli import backups
 from ccmove.cli import move as moving
-from ccmove.cli import restore as restoring
 from ccmove.cli.resolve import Pair, resolve_pair
-from ccmove.errors import CcmoveError, NothingKnownError, RefusedError
 from ccmove.report.result import Result
-
-__all__ = [
-    "CcmoveError",
-    "Move",
-    "NothingKnownError",
-    "RefusedError",
-    "Result",
-    "apply",
-    "find_state",
-    "plan_move",
-    "restore",
-]
+from ccmove.run.rollback import recover
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +43,7 @@ def find_state(config_dir: str | None = None) -> Layout:
 def plan_move(old: str, new: str, *, config_dir: str | None = None, **options: Any) -> Move:
     """Look at what a move would change; options as on the command line, such as `only=True`."""
     state, pair = find_state(config_dir), resolve_pair(old, new)
+    recover(state, dry_run=True)
     return Move(state, pair, options, moving.move(state, [pair], dry_run=True, **options))
 
 
@@ -66,4 +56,4 @@ def restore(
     identifier: str | None = None, *, config_dir: str | None = None, **options: Any
 ) -> Result:
     """Undo a move or a restore, by default the newest; options: dry_run, allow_live, full."""
-    return restoring.restore(find_state(config_dir), identifier, **options)
+    return backups.restore(find_state(config_dir), identifier, **options)

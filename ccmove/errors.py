@@ -1,9 +1,10 @@
 """Every way to end badly, with its exit code and JSON status; what to type next is data."""
 
+import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ccmove.text import command_line
@@ -16,8 +17,7 @@ class Hint:
     text: str = ""
     command: tuple[str, ...] = ()
     again: bool = False  # the command goes on with what was typed
-    instead: Mapping[str, str] = field(default_factory=dict)  # paths of it that are replaced
-    without: tuple[str, ...] = ()  # options of it that are left out
+    instead: Mapping[str, str] = field(default_factory=dict)  # what stands for a word of that
 
 
 def run(*command: object, text: str = "") -> Hint:
@@ -30,10 +30,12 @@ def again(
     options: Sequence[str] = (),
     instead: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
-    without: tuple[str, ...] = (),
 ) -> Hint:
-    """The same command again, with more or fewer options, other paths, or with `sudo` in front."""
-    return Hint(text, (*before, "ccmove", *options), True, instead or {}, without)
+    """The same command again, with more options, other words, or with `sudo` in front.
+
+    An option that has "" instead is left out.
+    """
+    return Hint(text, (*before, "ccmove", *options), True, instead or {})
 
 
 def look_at(path: object) -> Hint:
@@ -45,31 +47,24 @@ def in_words(
     hint: Hint, argv: Sequence[str] = (), config_dir: str | None = None
 ) -> tuple[str, str]:
     """The sentence, and the command as it has to be typed: it acts on the same state."""
-    words = [*hint.command, *(_changed(argv or ("OLD", "NEW"), hint) if hint.again else ())]
+    typed = (_changed(word, hint.instead) for word in argv or ("OLD", "NEW"))
+    words = [*hint.command, *(filter(None, typed) if hint.again else ())]
     names_it = any(word.startswith("--config-dir") for word in words)
     if config_dir and words[:1] == ["ccmove"] and not names_it:
         words[1:1] = ["--config-dir", config_dir]
     return hint.text, command_line(words)
 
 
-def _changed(argv: Sequence[str], hint: Hint) -> Iterator[str]:
-    """What was typed, as the hint wants it; letters of options may stand together, as in `-nm`."""
-    for word in argv:
-        if re.fullmatch("-[a-z]+", word):
-            left = "".join(letter for letter in word if f"-{letter}" not in hint.without)
-            yield from [left] if left != "-" else []
-        elif word not in hint.without and not hint.instead:
-            yield word
-        elif word not in hint.without:
-            spelled = (path for path in _spellings(word) if path in hint.instead)
-            yield hint.instead.get(next(spelled, ""), word)
-
-
-def _spellings(word: str) -> tuple[str, ...]:
-    try:
-        return (word, os.path.abspath(word), os.path.realpath(word))
-    except OSError:  # the current folder was deleted
-        return (word,)
+def _changed(word: str, instead: Mapping[str, str]) -> str:
+    """A word as the hint wants it; letters of options may stand together, as in `-nm`."""
+    if re.fullmatch("-[a-z]+", word):
+        left = [letter for letter in word[1:] if f"-{letter}" not in instead]
+        return f"-{''.join(left)}" if left else ""
+    with contextlib.suppress(OSError):  # the current folder was deleted
+        for path in (word, os.path.abspath(word), os.path.realpath(word)):
+            if path in instead:
+                return instead[path]
+    return word
 
 
 def in_one_line(hint: Hint, config_dir: str | None = None) -> str:

@@ -11,7 +11,7 @@ import click
 from ccmove import TESTED_WITH, __version__
 from ccmove.cli.help import EXAMPLES, EXIT_CODES, MOVES, Rows
 from ccmove.cli.main import app
-from ccmove.cli.options import split_options
+from ccmove.cli.options import COMMON
 
 DESCRIPTION = """\
 Claude Code finds what it knows about a project (sessions, prompt history, memory, trust, allowed
@@ -66,9 +66,15 @@ def page() -> str:
 
 
 def options(context: click.Context) -> list[str]:
-    own, shared = split_options(app.commands["move"], context)
-    parts = [".SH OPTIONS OF A MOVE", *(tagged(*row) for row in own)]
-    return [*parts, ".SH COMMON OPTIONS", *(tagged(*row) for row in shared)]
+    move = app.commands["move"]
+    return [".SH OPTIONS", *(tagged(*row) for row in rows_of(move.params, context))]
+
+
+def rows_of(params: list[click.Parameter], context: click.Context) -> Iterator[tuple[str, str]]:
+    """Each option, and what it does."""
+    for param in params:
+        if isinstance(param, click.Option) and (row := param.get_help_record(context)):
+            yield row
 
 
 def commands(context: click.Context) -> list[str]:
@@ -77,7 +83,7 @@ def commands(context: click.Context) -> list[str]:
         inside = click.Context(command, info_name=name, parent=context)
         words = " ".join(command.collect_usage_pieces(inside)[1:])
         parts.append(tagged(f"ccmove {name} {words}".rstrip(), command.help or ""))
-        own, _ = split_options(command, inside)
+        own = list(rows_of([p for p in command.params if p not in COMMON], inside))
         if own and name != "move":
             parts += [".RS", *(tagged(*row) for row in own), ".RE"]
     return parts

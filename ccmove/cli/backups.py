@@ -1,36 +1,165 @@
-"""`ccmove backups`: what can be undone, and removing what nobody needs any more."""
+"""`ccmove restore`, `show`, `recover` and `backups`: past runs, told again, undone, removed."""
 
+import os
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import is_there
 from ccmove.cli import options, values
 from ccmove.cli.boundary import Call
-from ccmove.errors import NothingKnownError, UsageError, run
-from ccmove.inspect.backups import SET_ASIDE, list_backups
-from ccmove.report.result import Backups
-from ccmove.run.backups import backup_ids, prune
+from ccmove.cli.move import carry_out
+from ccmove.cli.options import flag
+from ccmove.cli.resolve import refuse_live
+from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, run
+from ccmove.inspect.backups import SET_ASIDE, list_backups, past_plan
+from ccmove.plan.model import Plan
+from ccmove.report.result import Backups, Result
+from ccmove.rewrite.pathmap import are_nested
+from ccmove.run.backups import Backup, all_backups
+from ccmove.run.backups import prune as prune_backups
 from ccmove.run.locks import own_lock
-from ccmove.run.preflight import refuse_foreign_state
-from ccmove.run.rollback import roll_back
+from ccmove.run.manifest import Manifest
+from ccmove.run.restore import plan_restore, refuse_built_on
+from ccmove.run.rollback import recover
+from ccmove.run.transaction import Progress
 
+PAST = run("ccmove", "backups", text="past moves")
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
-KEEP_TEN = ("ccmove", "backups", "--prune", "--keep", "10")
-OLDER_THAN = ("ccmove", "backups", "--prune", "--older-than", "30d")
+KEEP_TEN = run("ccmove", "backups", "--prune", "--keep", "10", text="all but the newest 10")
+OLDER_THAN = run(
+    "ccmove", "backups", "--prune", "--older-than", "30d", text="what is older than 30 days"
+)
+
+
+@options.command("restore")
+@click.argument("identifier", metavar="[ID]", required=False, shell_complete=values.backups)
+@options.dry_run
+@options.full
+@options.allow_live
+def restore_command(call: Call, identifier: str | None, verify: str, **wanted: bool) -> Result:
+    """Undo the last move, or the one with this ID.
+
+    What was added since is kept. `ccmove undo` is the same.
+    """
+    # An interrupted run comes first: it may be the newest of all.
+    layout = call.recover(dry_run=wanted["dry_run"])
+    return restore(layout, identifier, call.progress(), full=verify == "full", **wanted)
+
+
+def restore(
+    layout: Layout,
+    identifier: str | None,
+    progress: Progress | None = None,
+    *,
+    allow_live: bool = False,
+    **how: bool,
+) -> Result:
+    """Undo a move or a restore; without an ID the newest move that still stands."""
+    manifest = _to_undo(layout, identifier)
+    named = [path for move in manifest.moves for path in move]
+    warnings = refuse_live(layout, named, allow=allow_live, dry_run=how.get("dry_run", False))
+
+    def make_plan() -> Plan:
+        return plan_restore(layout, _to_undo(layout, manifest.id))
+
+    moves = manifest.paths.reversed().moves
+    result = carry_out("restored", layout, moves, make_plan, progress, **how)
+    if result.status == "restored" and result.plan is not None:
+        warnings += _folders_to_rename(layout, manifest, result.plan)
+    return replace(result, warnings=(*warnings, *result.warnings))
+
+
+def _folders_to_rename(layout: Layout, manifest: Manifest, plan: Plan) -> Iterator[Hint]:
+    """The state is at the old path again; its folder is the user's to rename.
+
+    Not where something of NEW's own stays, not another folder than was there at the move, never
+    the home, and only where the command would work.
+    """
+    if plan.folders:
+        return
+    for now, then in plan.moves:
+        came_back = any(are_nested(project.path, now) for project in plan.projects)
+        is_one = (then, now) in manifest.fresh
+        is_home = any(place.is_relative_to(now) for place in (layout.home, layout.config_dir))
+        is_free = not os.path.lexists(then) and os.path.isdir(os.path.dirname(then))
+        if came_back and is_one and is_free and not is_home and manifest.still_has(now):
+            yield run("mv", now, then, text=f"the folder is still {now}; to rename it too")
+
+
+def _to_undo(layout: Layout, identifier: str | None) -> Manifest:
+    """What the run did that is to be undone; without an ID the newest move that stands."""
+    found = all_backups(layout)
+    if identifier is None:
+        manifest = _newest(found)
+    else:
+        backup, manifest = _named(found, identifier)
+        if not backup.stands:
+            still = run("ccmove", "backups", text="what can still be undone")
+            raise RefusedError(f"{identifier} was already undone", still)
+    refuse_built_on(manifest, found)
+    return manifest
+
+
+def _newest(found: list[Backup]) -> Manifest:
+    """One that can't be read may be the newest: never undo another."""
+    for backup in reversed(found):
+        if backup.problem is not None:
+            by_id = run("ccmove", "backups", text="undo another one by its ID")
+            raise RefusedError(backup.problem.message, *backup.problem.hints, by_id)
+        if backup.stands and backup.manifest is not None and backup.manifest.kind == "move":
+            return backup.manifest
+    raise NothingKnownError("nothing to undo", PAST)
+
+
+def _named(found: list[Backup], identifier: str) -> tuple[Backup, Manifest]:
+    """The backup with this ID and what is in it; RefusedError when that can't be read."""
+    for backup in found:
+        if backup.id == identifier and backup.manifest is not None:
+            return backup, backup.manifest
+        if backup.id == identifier and backup.problem is not None:
+            raise backup.problem
+    raise NothingKnownError(f"there is no backup {identifier}", PAST)
+
+
+@options.command("show")
+@click.argument("identifier", metavar="[ID]", required=False, shell_complete=values.backups)
+def show_command(call: Call, identifier: str | None) -> Result:
+    """Print the full report of the last run, or of the one with this ID.
+
+    Every change, what is still to do, and what was left alone.
+    """
+    call.printer = replace(call.printer, verbose=True)
+    layout = call.find_layout()
+    found = all_backups(layout)
+    if not found:
+        raise NothingKnownError("nothing was moved yet", PAST)
+    backup, manifest = _named(found, identifier or found[-1].id)
+    status = "moved" if manifest.kind == "move" else "restored"
+    plan, undone = past_plan(layout, manifest), not backup.stands
+    return Result(status, layout, plan.moves, plan, backup.id, past=True, undone=undone)
+
+
+@options.command("recover")
+@flag("--set-aside", help="Keep what can't be rolled back, so that you can go on.")
+def recover_command(call: Call, set_aside: bool) -> Result:
+    """Undo a run that was interrupted."""
+    layout, bar = call.find_layout(), call.progress()
+    return Result("recovered", layout, settled=recover(layout, bar, set_aside=set_aside))
 
 
 @options.command("backups")
 @click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=values.backups)
-@click.option("--prune", is_flag=True, help="Remove backups: those with these IDs, or as below.")
+@flag("--prune", help="Remove backups: those with these IDs, or as below.")
 @click.option(
     "--keep", type=click.IntRange(min=0), metavar="N", help="With --prune: keep the newest N."
 )
 @click.option(
     "--older-than", metavar="AGE", help="With --prune: remove only what is older, such as 30d."
 )
-@click.option("-n", "--dry-run", is_flag=True, help="With --prune: show what would be removed.")
+@flag("-n", "--dry-run", help="With --prune: show what would be removed.")
 def backups_command(
     call: Call,
     identifiers: tuple[str, ...],
@@ -40,42 +169,27 @@ def backups_command(
     dry_run: bool,
 ) -> Backups:
     """List the moves that can be undone; --prune removes old backups."""
-    layout = call.find_layout()
     if not prune and (keep is not None or older_than or dry_run):
-        raise UsageError("--keep, --older-than and --dry-run need --prune", run(*KEEP_TEN))
+        raise UsageError("--keep, --older-than and --dry-run need --prune", KEEP_TEN)
+    age = seconds(older_than) if older_than else None
+    if prune and keep is None and age is None and not identifiers:
+        raise UsageError("--prune needs to know what to remove", KEEP_TEN, OLDER_THAN)
+    layout = call.recover(dry_run=dry_run) if prune else call.find_layout()
     rows = tuple(list_backups(layout))
+    if unknown := sorted(set(identifiers).difference(row.id for row in rows)):
+        raise NothingKnownError(f"there is no backup {unknown[0]}", PAST)
     if not prune:
         return Backups(tuple(row for row in rows if not identifiers or row.id in identifiers))
-    age = seconds(older_than) if older_than else None
-    why = prune_backups(layout, keep, age, identifiers, dry_run)
+    if dry_run or not rows:
+        why = prune_backups(layout, keep, age, identifiers, dry_run=True)
+    else:
+        with own_lock(layout):
+            why = prune_backups(layout, keep, age, identifiers)
     return Backups(rows, {row.id: why.get(row.id, SET_ASIDE) for row in rows}, dry_run)
-
-
-def prune_backups(
-    layout: Layout, keep: int | None, age: float | None, named: tuple[str, ...], dry_run: bool
-) -> dict[str, str]:
-    """As `prune`, once it is clear what to remove and nobody else is running."""
-    if keep is None and age is None and not named:
-        raise UsageError(
-            "--prune needs to know what to remove",
-            run(*KEEP_TEN, text="all but the newest 10"),
-            run(*OLDER_THAN, text="what is older than 30 days"),
-        )
-    if not is_there(layout.own):
-        return {}
-    if unknown := [one for one in named if one not in backup_ids(layout)]:
-        raise NothingKnownError(f"there is no backup {unknown[0]}", run("ccmove", "backups"))
-    if dry_run:
-        return prune(layout, keep, age, named, dry_run=True)
-    refuse_foreign_state(layout)
-    with own_lock(layout):
-        roll_back(layout)
-        return prune(layout, keep, age, named)
 
 
 def seconds(text: str) -> float:
     """`30d`, `12h`, `45m` -> seconds."""
     if re.fullmatch("[0-9]{1,9}[mhdw]", text):
         return int(text[:-1]) * UNITS[text[-1]]
-    hint = run(*OLDER_THAN, text="a number and m, h, d or w")
-    raise UsageError(f"{text!r} is not a duration", hint)
+    raise UsageError(f"{text!r} is not a duration: a number and m, h, d or w", OLDER_THAN)

@@ -26,6 +26,7 @@ from ccmove.report import inspect, move
 from ccmove.report.console import Printer, Progress
 from ccmove.report.result import Backups, Listing, Moves, Repair, Result
 from ccmove.run.journal import was_interrupted
+from ccmove.run.rollback import recover
 from ccmove.run.signals import interrupts_ignored
 from ccmove.text import printable
 
@@ -52,11 +53,18 @@ class Call:
     printer: Printer
     layout: Layout | None = None
     moves: Moves = ()
+    settled: str | None = None  # what was done about an interrupted run
 
     def find_layout(self) -> Layout:
         """Where Claude Code keeps its state, for this call."""
         self.layout = find_layout(self.printer.config_dir, os.environ)
         return self.layout
+
+    def recover(self, *, dry_run: bool = False) -> Layout:
+        """As `find_layout`, once an interrupted run is rolled back; a preview waits for that."""
+        layout = self.find_layout()
+        self.settled = recover(layout, self.progress(), dry_run=dry_run)
+        return layout
 
     def progress(self) -> Progress:
         """Where long work says how far it is; off the screen when the command ends."""
@@ -75,6 +83,7 @@ class Call:
             hints=tuple(in_words(hint, self.argv, self.printer.config_dir) for hint in hints),
             details=error.details,
             exit_code=error.exit_code,
+            settled=self.settled,
         )
 
 
@@ -107,8 +116,9 @@ def answer(app: click.Group, call: Call) -> Any:
         message = error.format_message().rstrip(".")
         raise UsageError(message[:1].lower() + message[1:], run(*words, "--help")) from None
     if isinstance(result, Result | Backups):
-        apply = again(without=("-n", "--dry-run"))
-        return replace(result, apply=in_words(apply, call.argv, call.printer.config_dir)[1])
+        apply = again(instead={"-n": "", "--dry-run": ""})
+        apply_command = in_words(apply, call.argv, call.printer.config_dir)[1]
+        return replace(result, apply=apply_command, settled=call.settled or result.settled)
     return result
 
 
@@ -155,10 +165,10 @@ def _print(call: Call, result: Any) -> int:
         with interrupts_ignored() if done else contextlib.nullcontext():
             show(result, call.printer)
             call.printer.out.flush()
-    except BrokenPipeError:  # who reads a pipe may stop at any time
-        _give_up_on(sys.stdout)
     except OSError as error:
         _give_up_on(sys.stdout)
+        if isinstance(error, BrokenPipeError):  # who reads a pipe may stop at any time
+            return code
         message = f"the output could not be written: {error.strerror}"
         if done:  # and stays done
             message += f"; the run itself was done: {call.printer.typed('backups')}"

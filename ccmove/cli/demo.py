@@ -16,7 +16,7 @@ from ccmove.claude.naming import encode
 from ccmove.cli import options
 from ccmove.cli.boundary import Call, answer, show
 from ccmove.errors import CcmoveError
-from ccmove.report.console import Line, Printer
+from ccmove.report.console import Printer
 from ccmove.report.result import Result
 from ccmove.rewrite.pathmap import is_named_in
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
@@ -59,50 +59,46 @@ Traces = dict[str, tuple[int, int, bytes]]  # file -> inode, mtime, content
 @options.command("demo")
 def demo_command(call: Call) -> Result | str:
     """Show the whole cycle on sample data in a temporary directory."""
-    app: Any = click.get_current_context().find_root().command
-    # Also of the commands: no state but ours, and for a script only the last result.
+    # For a script only the last result; and never the config directory that was given.
     is_silent = call.printer.quiet or call.printer.as_json
     printer = replace(call.printer, config_dir=None, as_json=False, quiet=is_silent)
-    try:
-        restored = play(app, printer)
-    except BrokenPipeError:  # who reads a pipe may stop at any time
-        return ""
-    return restored if call.printer.as_json else ""
+    result = None
+    with contextlib.suppress(BrokenPipeError):  # who reads a pipe may stop at any time
+        result = play(click.get_current_context().find_root().command, printer)
+    return result if result and call.printer.as_json else ""
 
 
-def play(app: click.Group, printer: Printer) -> Any:
+def play(app: Any, printer: Printer) -> Any:
     """The whole cycle, and the result of its last command."""
     whole = "The whole cycle on sample data in a temporary directory."
-    own = "Your own home is not looked at."
-    printer.say([("title", "ccmove demo")], [("", whole)], [("", own)])
+    printer.say(
+        [("title", "ccmove demo")], [("", whole)], [("", "Your own home is not looked at.")]
+    )
     with sample_home() as home:
         before = traces(home)
         for number, step in enumerate(STEPS.split("\n\n"), 1):
             title, meaning, command = step.split("\n")
             printer.say([], [("reverse", f" {number} {title} ")], [("", meaning)], [])
             result = type_command(app, command, printer)
-            facts = _facts(title, home, before, traces(home))
-            if wrong := [fact for fact, holds in facts.items() if not holds]:
-                raise CcmoveError(f"the demo failed in “{title}”, this is not so: {wrong[0]}")
-            if facts:
-                found: list[Line] = [[("good", "  ok  "), ("", fact)] for fact in facts]
-                printer.say([], [("title", "Checked on disk")], *found)
+            for place, (fact, holds) in enumerate(_facts(title, home, before, traces(home))):
+                if not holds:
+                    raise CcmoveError(f"the demo failed in “{title}”, this is not so: {fact}")
+                if not place:
+                    printer.say([], [("title", "Checked on disk")])
+                printer.say([("good", "  ok  "), ("", fact)])
     gone = ("", " The temporary directory has been removed.")
     turn = [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
     printer.say([], [("good", "That's all."), gone], turn)
     return result
 
 
-def type_command(app: click.Group, command: str, printer: Printer) -> Any:
+def type_command(app: Any, command: str, printer: Printer) -> Any:
     """Do it, and show what it says."""
     printer.say([("dim", "$ "), ("command", command)])
     program, *words = (os.path.expanduser(word) for word in command.split())
     if program == "mv":
-        Path(words[0]).rename(words[1])
-        return None
+        return Path(words[0]).rename(words[1])
     result = answer(app, Call(words, printer))
-    if result.exit_code:
-        raise CcmoveError(f"the demo failed at: {command}")
     show(result, printer)
     return result
 
@@ -116,7 +112,9 @@ def sample_home() -> Iterator[Path]:
         try:
             os.environ.pop("CLAUDE_CONFIG_DIR", None)
             os.environ["HOME"] = str(home)
-            _write_sample(home)
+            for path, text in _sample(home).items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
             yield home
         finally:
             with interrupts_ignored():
@@ -125,13 +123,11 @@ def sample_home() -> Iterator[Path]:
                 shutil.rmtree(home)
 
 
-def _write_sample(home: Path) -> None:
+def _sample(home: Path) -> dict[Path, str]:
     """What the client would have written by now."""
     old, projects = str(home / OLD), home / ".claude" / "projects"
-    trusted = {"allowedTools": ["Bash(make:*)"], "hasTrustDialogAccepted": True}
+    history, files = "", {projects / encode(old) / "memory" / "MEMORY.md": "- prices are in euro\n"}
     config: dict[str, Any] = {"projects": {}, "githubRepoPaths": {"cafe/menu": [old]}}
-    files = {projects / encode(old) / "memory" / "MEMORY.md": "- prices are in euro\n"}
-    history = ""
     for number, (name, prompt) in enumerate(PROMPTS):
         folder, session = str(home / name), f"00000000-0000-4000-8000-{number:012}"
         line = {"type": "user", "cwd": folder, "sessionId": session, "message": prompt}
@@ -139,14 +135,12 @@ def _write_sample(home: Path) -> None:
         files[home / name / "menu.txt"] = "soup\nfish\ncake\n"
         record = {"display": prompt, "timestamp": 1_780_000_000_000 + number, "project": folder}
         history += json.dumps(record) + "\n"
-        config["projects"][folder] = {**trusted}
+        config["projects"][folder] = {"allowedTools": [], "hasTrustDialogAccepted": True}
     server = {"command": "menu-server", "args": ["--root", old]}
     config["projects"][old]["mcpServers"] = {"menu": server}
     files[home / ".claude" / "history.jsonl"] = history
     files[home / ".claude.json"] = json.dumps(config, indent=2)
-    for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    return files
 
 
 def traces(home: Path) -> Traces:
@@ -160,25 +154,20 @@ def traces(home: Path) -> Traces:
     return found
 
 
-def _facts(title: str, home: Path, before: Traces, now: Traces) -> dict[str, bool]:
-    """What is so on disk after a step, and not taken from what its command said."""
+def _facts(title: str, home: Path, before: Traces, now: Traces) -> Iterator[tuple[str, bool]]:
+    """What has to be so on disk after a step, whatever its command said."""
     if title == "Preview":
-        return {"nothing on disk has changed": now == before}
-    if title == "Restore":  # what was rewritten is another file now
-        then, today = ({n: trace[1:] for n, trace in found.items()} for found in (before, now))
-        return {"every file has its original bytes and date": then == today}
-    if title != "Verify":
-        return {}
-    untouched = {name for name, trace in before.items() if now.get(name) == trace}
-    transcripts = {n for n in before if n.endswith(".jsonl") and "/projects/" in n}
-    texts = [trace[2].decode() for name, trace in now.items() if name not in transcripts]
-    neighbours = {name for name in before if "cafe-menu-docker" in name}
-    return {
-        f"{len(transcripts) - 1} transcripts: same file, same bytes, same date": (
-            transcripts <= untouched
-        ),
-        "the neighbour cafe-menu-docker: untouched": neighbours <= untouched,
-        "only transcripts still mention the old path": (
-            not any(is_named_in(text, str(home / OLD)) for text in texts)
-        ),
-    }
+        yield "nothing on disk has changed", now == before
+    elif title == "Restore":  # what was rewritten is another file now
+        same = {n: trace[1:] for n, trace in before.items()} == {n: t[1:] for n, t in now.items()}
+        yield "every file has its original bytes and date", same
+    elif title == "Verify":
+        untouched = {name for name, trace in before.items() if now.get(name) == trace}
+        transcripts = {n for n in before if n.endswith(".jsonl") and "/projects/" in n}
+        number = len(transcripts) - 1
+        yield f"{number} transcripts: same file, same bytes, same date", transcripts <= untouched
+        neighbours = {name for name in before if "cafe-menu-docker" in name}
+        yield "the neighbour cafe-menu-docker: untouched", neighbours <= untouched
+        texts = [trace[2].decode() for name, trace in now.items() if name not in transcripts]
+        named = any(is_named_in(text, str(home / OLD)) for text in texts)
+        yield "only transcripts still mention the old path", not named

@@ -6,8 +6,7 @@ import sys
 import click
 from click.shell_completion import CompletionItem
 
-from ccmove.cli import backups, demo, doctor, meant, move, options, recover, restore, show, verify
-from ccmove.cli import list as listing
+from ccmove.cli import backups, demo, inspect, meant, move, options
 from ccmove.cli.boundary import TextWanted, end_to_end
 from ccmove.cli.help import EXIT_CODES, MOVES, SCREEN, SUMMARY
 from ccmove.cli.values import ASKING, SHELLS, known_projects
@@ -26,6 +25,8 @@ class Commands(click.Group):
             raise TextWanted(SHELLS[shell](self, {}, "ccmove", ASKING).complete())
         if not args:
             raise TextWanted(SCREEN)
+        if args[0] == "help":
+            meant.refuse_other_topics(args[1:2], [*self.commands, *ALIASES])
         name, *rest = understood = self.with_command(args)
         meant.refuse_encoded_names(args, self.commands["move"])
         if name == "move":
@@ -76,17 +77,14 @@ class Commands(click.Group):
         formatter.write_usage("ccmove", "COMMAND [OPTIONS] …", prefix=" " * len("Usage: "))
         formatter.write_paragraph()
         formatter.write(f"{click.wrap_text(SUMMARY, formatter.width)}\n")
-        own, shared = options.split_options(self.commands["move"], ctx)
-        others = [command for name, command in self.commands.items() if name != "move"]
-        for title, rows in (
-            ("Examples", MOVES),
-            ("Commands", [(str(c.name), c.get_short_help_str(100)) for c in others]),
-            ("Options of a move", own),
-            ("Common options", shared),
-            ("Exit codes", EXIT_CODES),
-        ):
-            with formatter.section(title):
-                formatter.write_dl(rows, col_max=options.WIDEST_EXAMPLE if rows is MOVES else 24)
+        own, *others = self.commands.values()
+        with formatter.section("Examples"):
+            formatter.write_dl(MOVES, col_max=options.WIDEST_EXAMPLE)
+        with formatter.section("Commands"):
+            formatter.write_dl([(str(c.name), c.get_short_help_str(100)) for c in others])
+        own.format_options(ctx, formatter)
+        with formatter.section("Exit codes"):
+            formatter.write_dl(EXIT_CODES)
 
 
 @click.command("completion", cls=options.Command)
@@ -111,14 +109,14 @@ completion_command.params.append(options.HELP)
 app = Commands(
     "ccmove",
     commands=[
-        move.move_command,
-        restore.restore_command,
-        doctor.doctor_command,
-        listing.list_command,
-        show.show_command,
-        verify.verify_command,
+        move.move_command,  # and then in the order of use
+        backups.restore_command,
+        inspect.doctor_command,
+        inspect.list_command,
+        backups.show_command,
+        inspect.verify_command,
         backups.backups_command,
-        recover.recover_command,
+        backups.recover_command,
         demo.demo_command,
         completion_command,
     ],

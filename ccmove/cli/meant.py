@@ -17,6 +17,13 @@ OTHER_WORDS = {"mv": "move", "rename": "move", "ls": "list", "revert": "restore"
 ENCODED = re.compile("-[A-Za-z0-9]+(-[A-Za-z0-9]*)+")  # no options: those are letters only
 
 
+def refuse_other_topics(words: list[str], commands: list[str]) -> None:
+    """UsageError for the help of what is no command."""
+    for word in words:
+        if word not in commands:
+            raise UsageError(f"no such command: {word}", f"there are: {', '.join(commands)}")
+
+
 def refuse_other_words(words: list[str], commands: list[str]) -> None:
     """UsageError with the right command for words of a move that are not one or two paths."""
     first, *rest = words or [""]

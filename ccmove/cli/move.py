@@ -11,14 +11,15 @@ from ccmove.claude.layout import Layout, size_of
 from ccmove.cli import options, resolve, values
 from ccmove.cli.boundary import Call
 from ccmove.cli.find import find_pair
+from ccmove.cli.options import flag
 from ccmove.cli.resolve import Pair, resolve_pair
 from ccmove.errors import NothingKnownError, UsageError, run
 from ccmove.plan import worktrees
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import plan_move
 from ccmove.report.result import Moves, Result
+from ccmove.rewrite.compare import compare
 from ccmove.run.backups import read_ledger
-from ccmove.run.journal import read_run
 from ccmove.run.preflight import preflight
 from ccmove.run.transaction import Progress, run_plan
 
@@ -27,8 +28,8 @@ from ccmove.run.transaction import Progress, run_plan
 @click.argument("old", required=False, shell_complete=values.known_projects)
 @click.argument("new", required=False, shell_complete=values.folders)
 @options.dry_run
-@click.option("-m", "--move-folder", is_flag=True, help="Rename the folder too, in the same step.")
-@click.option("--only", is_flag=True, help="Move only OLD itself, not projects nested inside it.")
+@flag("-m", "--move-folder", help="Rename the folder too, in the same step.")
+@flag("--only", help="Move only OLD itself, not projects nested inside it.")
 @click.option(
     "--from-file",
     metavar="FILE",
@@ -43,26 +44,14 @@ from ccmove.run.transaction import Progress, run_plan
     help="If both sides have a different file of the same name: refuse (default), keep-new or "
     "keep-old. The other one stays in the backup.",
 )
-@click.option(
-    "--project-files",
-    is_flag=True,
-    help="Also rewrite paths in NEW/.claude/settings*.json and NEW/.mcp.json.",
+@flag("--project-files", help="Also rewrite paths in NEW/.claude/settings*.json and NEW/.mcp.json.")
+@flag(
+    "--desktop", help="Also rewrite paths in the desktop app's sessions, while it is not running."
 )
-@click.option(
-    "--desktop",
-    is_flag=True,
-    help="Also rewrite paths in the desktop app's sessions, while it is not running.",
-)
-@click.option(
-    "--merge", is_flag=True, help="Merge even if NEW is another project with sessions of its own."
-)
-@click.option(
-    "-y", "--yes", is_flag=True, help="With one path: take the only candidate, don't ask."
-)
+@flag("--merge", help="Merge even if NEW is another project with sessions of its own.")
+@flag("-y", "--yes", help="With one path: take the only candidate, don't ask.")
 @options.allow_live
-@click.option(
-    "--skip-path-check", is_flag=True, help="Don't check that OLD is gone and NEW exists."
-)
+@flag("--skip-path-check", help="Don't check that OLD is gone and NEW exists.")
 def move_command(
     call: Call,
     old: str | None,
@@ -73,21 +62,22 @@ def move_command(
     **wanted: Any,
 ) -> Result:
     """Move Claude Code's data for a project from OLD to NEW; ccmove OLD NEW is the same."""
-    if from_file:
-        if old is not None:
-            message = "--from-file takes the place of OLD and NEW"
-            raise UsageError(message, run("ccmove", "--from-file", from_file))
-        pairs = read_pairs(from_file)
-    elif old is None:
+    if from_file and old is not None:
+        message = "--from-file takes the place of OLD and NEW"
+        raise UsageError(message, run("ccmove", "--from-file", from_file))
+    if not from_file and old is None:
         raise UsageError("missing argument: OLD", resolve.USUAL)
+    if old is not None and new is None and wanted["move_folder"]:
+        raise UsageError("missing argument: NEW", "--move-folder needs both paths")
+    layout = call.recover(dry_run=wanted["dry_run"])
+    if old is None:
+        pairs = read_pairs(from_file or "")
     elif new is None:
-        if wanted["move_folder"]:
-            raise UsageError("missing argument: NEW", "--move-folder needs both paths")
         pairs = [find_pair(call, old, yes=yes, dry_run=wanted["dry_run"])]
     else:
         pairs = [resolve_pair(old, new)]
     call.moves = tuple(pair.real for pair in pairs)
-    return move(call.find_layout(), pairs, call.progress(), full=verify == "full", **wanted)
+    return move(layout, pairs, call.progress(), full=verify == "full", **wanted)
 
 
 def read_pairs(source: str) -> list[Pair]:
@@ -96,15 +86,14 @@ def read_pairs(source: str) -> list[Pair]:
         text = file.read().decode("utf-8", "surrogateescape")
     pairs = []
     for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.rstrip("\r")
+        line, where = raw.rstrip("\r"), f"{source}, line {number}"
         if not line.strip() or line.startswith("#"):
             continue
         paths = line.split("\t")
         if len(paths) != 2 or not all(paths):
-            message = f"{source}, line {number}: expected OLD<TAB>NEW"
-            raise UsageError(message, "one tab between two paths")
+            raise UsageError(f"{where}: expected OLD<TAB>NEW", "one tab between two paths")
         old, new = map(os.path.expanduser, paths)
-        pairs.append(resolve_pair(old, new, f"{source}, line {number}"))
+        pairs.append(resolve_pair(old, new, where))
     if not pairs:
         raise UsageError(f"{source} has no moves in it", "write a line OLD<TAB>NEW for each")
     return pairs
@@ -138,20 +127,26 @@ def move(
             progress("reading", done, size_of(layout.history))
 
     def make_plan() -> Plan:
-        ledger = read_ledger(layout)
-        plan = plan_move(layout, request, ledger, tick)
-        prompts = [before for before, _ in plan.history.scan.counts] if plan.history else []
-        moving = [*(move.path for move in plan.projects), *prompts]  # which is seen at once
-        for pair, one, folder in zip(pairs, request.moves, folders, strict=True):
-            alone = plan
-            if pair.where and len(pairs) > 1 and not resolve.at_or_below(one[:1], moving):
-                alone = plan_move(layout, replace(request, moves=(one,), folders=(folder,)), ledger)
-            if not (alone.projects or alone.writes or alone.history):  # a folder is not Claude's
+        plan = plan_move(layout, request, read_ledger(layout), tick)
+        for pair, (old, _) in zip(pairs, request.moves, strict=True):
+            if not _moves_something(plan, old if len(pairs) > 1 else None):
                 raise resolve.nothing_known(layout, pair)
         return plan
 
-    result = carry_out("moved", layout, request.moves, make_plan, dry_run, full, progress)
+    result = carry_out("moved", layout, request.moves, make_plan, progress, dry_run, full)
     return replace(result, warnings=(*warnings, *result.warnings))
+
+
+def _moves_something(plan: Plan, old: str | None) -> bool:
+    """Whether Claude Code has data that the plan moves; of several moves, for this OLD."""
+    if old is None:
+        return bool(plan.projects or plan.writes or plan.history)  # a folder is not Claude's
+    moved = [move.path for move in plan.projects]
+    moved += [before for before, _ in plan.history.scan.counts] if plan.history else []
+    for write in plan.writes:
+        for row in compare(write.before, write.after):
+            moved += [str(value) for value in (*row.pointer, row.before)]
+    return bool(resolve.at_or_below([old], moved))
 
 
 def carry_out(
@@ -159,17 +154,15 @@ def carry_out(
     layout: Layout,
     moves: Moves,
     make_plan: Callable[[], Plan],
-    dry_run: bool,
-    full: bool,
-    progress: Progress | None,
+    progress: Progress | None = None,
+    dry_run: bool = False,
+    full: bool = False,
 ) -> Result:
     """Run what is planned, or only look whether it would be refused."""
     if dry_run:
         plan = make_plan()
         preflight(layout, plan)
-        earlier = run("ccmove", "recover", text="an earlier run was interrupted")
-        warnings = (earlier,) if read_run(layout) else ()
-        return Result("planned", layout, moves, plan, warnings=warnings)
+        return Result("planned", layout, moves, plan)
     done = run_plan(layout, make_plan, full=full, progress=progress)
     repaired = tuple(worktrees.repair(done.plan))
     return Result(

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
 
 from ccmove import TESTED_WITH, __version__
 from ccmove.cli.boundary import TextWanted
-from ccmove.cli.help import EXAMPLES, MOVES, Rows
+from ccmove.cli.help import EXAMPLES, MOVES
 from ccmove.cli.values import folders
+from ccmove.errors import UsageError
 
 WIDEST_EXAMPLE = 40  # of the left column
 
@@ -29,24 +31,22 @@ def text_option(*names: str, text: Callable[[click.Context], str], about: str) -
 TESTED = f"ccmove {__version__}\ntested with Claude Code {', '.join(TESTED_WITH)}"
 VERSION = text_option("-V", "--version", text=lambda _: TESTED, about="Show the version.")
 HELP = text_option("-h", "--help", text=click.Context.get_help, about="Show this help.")
-OF_THE_PRINTER: list[click.Parameter] = [
-    click.Option(
-        ["--config-dir"],
-        metavar="DIR",
-        help="Claude Code's config directory [default: $CLAUDE_CONFIG_DIR or ~/.claude].",
-        shell_complete=folders,
-    ),
-    click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
-    click.Option(["-q", "--quiet"], is_flag=True, help="Print only errors."),
-    click.Option(
-        ["-v", "--verbose"], is_flag=True, help="Show every change and the reason for each."
-    ),
-]
+CONFIG_DIR = click.Option(
+    ["--config-dir"],
+    metavar="DIR",
+    help="Claude Code's config directory [default: $CLAUDE_CONFIG_DIR or ~/.claude].",
+    shell_complete=folders,
+)
+JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
+QUIET = click.Option(["-q", "--quiet"], is_flag=True, help="Print only errors.")
+VERBOSE = click.Option(
+    ["-v", "--verbose"], is_flag=True, help="Show every change and the reason for each."
+)
+OF_THE_PRINTER = (CONFIG_DIR, JSON, QUIET, VERBOSE)
 COMMON = [*OF_THE_PRINTER, VERSION, HELP]
 
-dry_run = click.option(
-    "-n", "--dry-run", is_flag=True, help="Preview: show what would change, change nothing."
-)
+flag = partial(click.option, is_flag=True)
+dry_run = flag("-n", "--dry-run", help="Preview: show what would change, change nothing.")
 full = click.option(
     "--verify",
     type=click.Choice(["quick", "full"]),
@@ -54,9 +54,8 @@ full = click.option(
     help="How this run checks the files it moved: quick compares inode, size and date, full hashes "
     "each before and after. The command verify checks all of Claude Code's data, at any time.",
 )
-allow_live = click.option(
+allow_live = flag(
     "--allow-live",
-    is_flag=True,
     help="Proceed even if Claude Code is running in OLD or NEW; what it writes afterwards lands "
     "under the old path.",
 )
@@ -67,6 +66,8 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         wanted = {str(option.name): ctx.params.pop(option.name, None) for option in OF_THE_PRINTER}
+        if wanted["config_dir"] == "":  # it would mean the usual one
+            raise UsageError("--config-dir is empty (an unset variable?)")
         given = {name: value for name, value in wanted.items() if value}
         ctx.obj.printer = replace(ctx.obj.printer, **given)
         return super().invoke(ctx)
@@ -86,14 +87,3 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
         return declared
 
     return declare
-
-
-def split_options(command: click.Command, context: click.Context) -> tuple[Rows, Rows]:
-    """A command's own options, and those that every command has."""
-    own = [param for param in command.params if param not in COMMON]
-    return _rows(own, context), _rows(COMMON, context)
-
-
-def _rows(params: list[click.Parameter], context: click.Context) -> Rows:
-    options = [param for param in params if isinstance(param, click.Option)]
-    return tuple(filter(None, (option.get_help_record(context) for option in options)))

@@ -22,6 +22,7 @@ from ccmove.errors import (
     run,
 )
 from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
+from ccmove.run.backups import all_backups
 
 USUAL = run("ccmove", "OLD", "NEW")
 WHAT_IS_KNOWN = run("ccmove", "list", text="all projects")
@@ -84,21 +85,14 @@ def _in_list(pair: Pair, error: CcmoveError) -> CcmoveError:
         return error
     hints = list(error.hints)
     for number, hint in enumerate(hints):
-        if hint.instead:
-            right = ", ".join(hint.instead.values())
+        if right := ", ".join(filter(None, hint.instead.values())):
             hints[number] = Hint(f"correct that line; {hint.text}: {right}")
     return type(error)(f"{pair.where}: {error.message}", *hints, details=error.details)
 
 
 def _check_shape(pair: Pair, move_folder: bool) -> None:
-    if pair.old == pair.new:
-        raise RefusedError(f"{pair.old} is both the old and the new path", USUAL)
     if pair.real[0] == pair.real[1]:
-        raise RefusedError(
-            f"{pair.old} and {pair.new} are the same path for Claude Code, which reads names as "
-            "UTF-8: there is nothing to move",
-            run("mv", pair.old, pair.new, text="rename the folder as you like"),
-        )
+        raise RefusedError(f"OLD and NEW are the same path for Claude Code: {pair.new}", USUAL)
     for path in (pair.old, pair.new):
         if is_root(path):
             spelled = path or "\\\\"  # of which nothing is left without its separators
@@ -111,13 +105,10 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
 
 
 def _check_folder(pair: Pair, olds: set[str]) -> None:
-    is_link_to_new = os.path.islink(pair.old)  # any other was seen through
-    if is_link_to_new or not os.path.isdir(pair.old):
-        gone = "is gone already" if os.path.isdir(pair.new) else "does not exist"
-        gone = f"is a symbolic link to {pair.new}" if is_link_to_new else gone
+    if os.path.islink(pair.old) or not os.path.isdir(pair.old):  # other links were seen through
         raise RefusedError(
-            f"{pair.old} {gone}, so there is no folder to rename",
-            again("leave --move-folder out", without=("-m", "--move-folder")),
+            f"there is no folder {pair.old} to rename",
+            again("leave --move-folder out", instead={"-m": "", "--move-folder": ""}),
         )
     if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
         inside = _inside_new(pair)
@@ -136,24 +127,25 @@ def _check_folder(pair: Pair, olds: set[str]) -> None:
 
 
 def _check_existence(pair: Pair, targets: set[str]) -> None:
+    if os.path.lexists(pair.new) and not os.path.isdir(pair.new):
+        raise RefusedError(f"{pair.new} is not a folder", look_at(pair.new))
     # OLD may be there as a link to NEW, as NEW in another case, or as the end of another move.
     is_left_behind = pair.old in targets or _same_folder(pair)
-    old_exists = os.path.lexists(pair.old) and not is_left_behind
-    new_exists = os.path.isdir(pair.new)
-    if not new_exists and os.path.lexists(pair.new):
-        raise RefusedError(f"{pair.new} is not a folder", look_at(pair.new))
-    if old_exists and not new_exists:
+    there = (os.path.lexists(pair.old) and not is_left_behind, os.path.isdir(pair.new))
+    anyway = ["--skip-path-check"]
+    if there == (True, False):
         swapped = {pair.typed_old: pair.new, pair.new: pair.old}
         raise RefusedError(
             f"{pair.old} still exists and {pair.new} does not",
             again("to rename the folder too", ["--move-folder"]),
             again("if the two are swapped", instead=swapped),
         )
-    both = (f"{pair.old} and {pair.new} both exist", "if the project is in the new one")
-    neither = (f"neither {pair.old} nor {pair.new} exists", "check the spelling; if that is right")
-    if old_exists == new_exists:
-        what, then = both if old_exists else neither
-        raise RefusedError(what, again(then, ["--skip-path-check"]))
+    if there == (True, True):
+        then = again("if the project is in the new one", anyway)
+        raise RefusedError(f"{pair.old} and {pair.new} both exist", then)
+    if there == (False, False):
+        then = again("check the spelling; if that is right", anyway)
+        raise RefusedError(f"neither {pair.old} nor {pair.new} exists", then)
 
 
 def _check_habit(pair: Pair) -> None:
@@ -224,12 +216,15 @@ def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...
 
 
 def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
-    """There is nothing to move: NEW has it already, or another OLD was meant."""
+    """There is nothing to move: another OLD was meant, or NEW has it already."""
     known, (old, new) = State(layout).known_paths(), pair.real
-    if new in known:
+    unknown = _unknown(old, known, only_lost=True)
+    past = [b.manifest.moves for b in all_backups(layout) if b.stands and b.manifest is not None]
+    was_moved = any(pair.real in moves for moves in past)
+    if was_moved or (new in known and unknown.hints == (WHAT_IS_KNOWN,)):
         what = f"Claude Code has no data for {old}, and {new} already has it"
-        return _in_list(pair, NothingKnownError(what, WHAT_IS_KNOWN))
-    return _in_list(pair, _unknown(old, known, only_lost=True))
+        unknown = NothingKnownError(what, WHAT_IS_KNOWN)
+    return _in_list(pair, unknown)
 
 
 def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:

@@ -1,8 +1,4 @@
-"""What a shell offers at TAB: known projects, folders, backups; and the scripts that make it ask.
-
-click does the asking and answering, and has the scripts. Its script for bash takes values apart at
-blanks and expands stars, so that bash gets one of our own.
-"""
+"""What a shell offers at TAB: known projects, folders, backups. click has the scripts that ask."""
 
 import contextlib
 import os
@@ -74,31 +70,10 @@ def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Item
 
 
 class Bash(BashComplete):
-    """Values go into the command line as they are, so they come quoted."""
-
-    source_template: ClassVar[str] = """\
-%(complete_func)s() {
-    local IFS=$'\\n' line answer
-    COMPREPLY=()
-    answer=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD="$COMP_CWORD" \\
-        %(complete_var)s=bash_complete "$1" 2>/dev/null)
-    while IFS= read -r line; do
-        case $line in
-            dir,*) compopt -o dirnames 2>/dev/null ;;
-            plain,*) COMPREPLY+=("${line#plain,}") ;;
-        esac
-    done <<< "$answer"
-}
-complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null ||
-    complete -F %(complete_func)s %(prog_name)s
-"""
-
-    @staticmethod
-    def _check_version() -> None:
-        """Older ones only sort; that is no reason to complain."""
+    """click's script reads away one backslash of two, and the line needs the other one."""
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        quoted = re.sub(r"([^\w@%+=:,./~-])", r"\\\1", item.value)
+        quoted = re.sub(r"([^\w@%+=:,./~-])", r"\\\\\1", item.value)
         return f"{item.type},{quoted}"
 
 

@@ -120,7 +120,7 @@ def show_backups(backups: Backups, printer: Printer) -> None:
     rows, why = backups.rows, backups.why
     gone = [row for row in rows if why is not None and not why[row.id]]
     verb = "Would remove" if backups.dry_run else "Removed"
-    lines: list[Line] = []
+    lines: list[Line] = [[("good", backups.settled)]] if backups.settled else []
     for row in rows:
         state = row.state if why is None else verb.lower() if row in gone else "kept"
         date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
@@ -147,6 +147,7 @@ def show_backups(backups: Backups, printer: Printer) -> None:
         ],
         removed=[row.id for row in gone],
         why=why,
+        settled=backups.settled,
     )
     printer.answer(lines, record)
 

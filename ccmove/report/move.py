@@ -41,6 +41,8 @@ def show_result(result: Result, printer: Printer) -> None:
 
 
 def _failure(result: Result, error: str) -> Iterator[Line]:
+    if result.settled:
+        yield [("good", result.settled)]
     yield [("bad", "ccmove: "), ("", error)]
     yield from ([("", f"  {detail}")] for detail in result.details)
     for text, command in result.hints:

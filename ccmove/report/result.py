@@ -140,6 +140,7 @@ class Backups:
     why: dict[str, str] | None = None
     dry_run: bool = False
     apply: str | None = None
+    settled: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

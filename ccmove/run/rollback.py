@@ -22,7 +22,7 @@ from ccmove.claude.reading import is_there, names_in, open_regular, read_documen
 from ccmove.errors import RefusedError, StaleLookError, UnsettledError, describe, run
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
 from ccmove.rewrite import history
-from ccmove.run import disk
+from ccmove.run import disk, journal
 from ccmove.run.backups import read_saved
 from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
@@ -31,12 +31,40 @@ from ccmove.run.journal import (
     read_run,
     staged_file,
     sweep_up,
+    was_interrupted,
 )
-from ccmove.run.locks import ClientLocks, Waiting, client_locks, remove_stale
+from ccmove.run.locks import ClientLocks, Waiting, client_locks, own_lock, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
+from ccmove.run.preflight import refuse_foreign_state, refuse_links_of_ours
 from ccmove.run.recognise import has, has_grown, holds, is_directory, is_folder
+from ccmove.run.signals import termination_as_interrupt
 from ccmove.run.stage import StagedHistory
 from ccmove.run.takeback import document_back, stage_history_back
+
+
+def recover(
+    layout: Layout,
+    waiting: Waiting | None = None,
+    *,
+    dry_run: bool = False,
+    set_aside: bool = False,
+) -> str | None:
+    """Roll back an interrupted run, or keep it with all that belongs to it; what was done.
+
+    A preview can't: what is there now is half moved, so that it would show what is not so.
+    """
+    if not is_there(layout.own):
+        return None
+    refuse_foreign_state(layout)
+    refuse_links_of_ours(layout)
+    if not was_interrupted(layout):  # known without a lock, so also where none can be made
+        return None
+    if dry_run:
+        raise UnsettledError("a run was interrupted, and is to be rolled back first")
+    with own_lock(layout), termination_as_interrupt():
+        if set_aside:
+            return f"Set aside the interrupted run {journal.set_aside(layout)}."
+        return roll_back(layout, waiting)
 
 
 def roll_back(layout: Layout, waiting: Waiting | None = None) -> str | None:

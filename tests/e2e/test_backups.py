@@ -64,8 +64,12 @@ def test_the_command_to_undo_acts_on_the_same_state(state: StateBuilder) -> None
 @pytest.mark.parametrize(
     "identifier", ["../x", "20261116T004112Z", "x", "-x", "20261116T004112Z-zzzz"]
 )
-def test_what_is_no_id_is_wrong_usage(three: StateBuilder, identifier: str) -> None:
-    assert run_ccmove("restore", "--", identifier, state=three).exit == 2
+def test_an_id_that_nobody_knows_is_exit_3_everywhere(three: StateBuilder, identifier: str) -> None:
+    for command in (["restore"], ["show"], ["backups"], ["backups", "--prune"]):
+        done = run_ccmove(*command, "--", identifier, state=three)
+        assert (done.exit, done.err) == (
+            3, f"ccmove: there is no backup {identifier}\n  -> past moves: ccmove backups\n"
+        )  # fmt: skip
 
 
 def test_an_unknown_id_is_nothing(three: StateBuilder) -> None:

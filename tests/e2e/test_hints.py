@@ -17,15 +17,34 @@ def config_dir(state: StateBuilder) -> str:
     return str(state.config_dir)
 
 
-def test_the_command_of_a_warning_names_the_config_directory(
-    state: StateBuilder, config_dir: str
+@pytest.mark.parametrize(
+    "command",
+    [["OLD", "NEW"], ["-m", "OLD", "NEW"], ["OLD"], ["undo"], ["backups", "--prune", "--keep=0"]],
+)
+def test_a_preview_beside_an_interrupted_run_is_exit_5_with_the_way_on(
+    state: StateBuilder, config_dir: str, command: list[str]
 ) -> None:
+    """What is there is half moved, so that a preview would show what is not so."""
     interrupted_move(state, "old", "new")
-    arguments = ("--config-dir", config_dir, "-n", state.code / "old", state.code / "new")
-    sentence = f"an earlier run was interrupted: ccmove --config-dir {config_dir} recover"
-    what, command = sentence.split(": ")
-    assert f"Still to do\n  {what}\n    {command}\n" in run_ccmove(*arguments, state=state).out
-    assert sentence in run_ccmove("--json", *arguments, state=state).json()["warnings"]
+    typed = [word.replace("OLD", f"{state.code}/old").replace("NEW", f"{state.code}/new")
+             for word in command]  # fmt: skip
+    done = run_ccmove("--config-dir", config_dir, "-n", *typed, state=state)
+    assert (done.exit, done.out) == (5, "")
+    assert done.err.endswith(f"  -> ccmove --config-dir {config_dir} recover\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [(["undo"], 3), (["backups", "--prune", "--keep=0"], 0), (["/neither", "/nor"], 4)],
+)
+def test_whatever_rolls_back_an_interrupted_run_says_so(
+    state: StateBuilder, config_dir: str, command: list[str], code: int
+) -> None:
+    identifier = interrupted_move(state, "old", "new")
+    done = run_ccmove(*command, state=state)
+    assert done.exit == code
+    assert f"Rolled back the interrupted run {identifier}" in done.out + done.err
+    assert run_ccmove("recover", state=state).out.startswith("Nothing to roll back")
 
 
 def test_the_undo_of_a_result_names_the_config_directory(

@@ -178,6 +178,18 @@ def test_a_move_that_was_done_already_says_so(known: StateBuilder) -> None:
     assert "already" in done.err
 
 
+def test_a_typo_in_old_is_answered_with_the_right_one_also_if_new_has_data(
+    known: StateBuilder,
+) -> None:
+    old, new = folders(known, "new")
+    known.project("new")
+    done = run_ccmove(known.code / "my-ap", new, state=known)
+    assert (done.exit, "already" in done.err) == (3, False)
+    assert f"did you mean: ccmove {old} {new}" in done.err
+    done = run_ccmove(known.code / "quite-different", new, state=known)
+    assert (done.exit, "already" in done.err) == (3, True)
+
+
 def test_no_state_at_all(state: StateBuilder) -> None:
     (state.code / "new").mkdir(parents=True)
     missing = state.root / "nowhere"

@@ -126,7 +126,7 @@ def test_a_refusal_is_harmless_about(state: StateBuilder, what: str) -> None:
     assert target.run("--", Path(f"{old}-x"), new).exit in (3, 4)
     assert target.run("--config-dir", old, "--", old, new).exit == 3
     assert target.run("--from-file", old).exit in (1, 2)
-    assert target.run("restore", "--", os.fsdecode(NAMES[what])).exit == 2
+    assert target.run("restore", "--", os.fsdecode(NAMES[what])).exit == 3
     assert target.run("--verify", os.fsdecode(NAMES[what]), "--", old, new).exit == 2
 
 

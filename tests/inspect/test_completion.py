@@ -108,8 +108,10 @@ def test_the_config_directory_on_the_line_is_the_one_asked(
 
 
 def test_blanks_stars_and_commas_come_quoted_for_bash(state: StateBuilder) -> None:
+    """Twice: click's script reads one backslash of two away."""
     state.project("my app, v* $x")
-    assert complete(state, "ccmove my") == [f"plain,{state.code}/my\\ app,\\ v\\*\\ \\$x"]
+    quoted = r"my\\ app,\\ v\\*\\ \\$x"
+    assert complete(state, "ccmove my") == [f"plain,{state.code}/{quoted}"]
     assert complete(state, "ccmove my", "fish") == [
         f"plain,{state.code}/my app, v* $x\tfolder gone"
     ]
@@ -164,7 +166,7 @@ def in_shell(state: StateBuilder, program: list[str], script: str) -> str:
 
 
 def test_bash_gets_the_answers_as_they_are(known: StateBuilder) -> None:
-    known.project("my app *", sessions=1)
+    known.project("my app *", sessions=1, make_folder=True)
     script = f"""
         eval "$(ccmove completion bash)"
         cd {known.code}

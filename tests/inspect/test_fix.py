@@ -49,14 +49,6 @@ def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(state: StateBuil
     assert diff(before, snapshot(state.home), ignore=OURS) == []
 
 
-def test_a_dry_run_changes_nothing_and_says_what_it_would(state: StateBuilder) -> None:
-    moved_repo(state, "old", "new")
-    before = snapshot(state.home)
-    done = fix(state, "--yes", "--dry-run")
-    assert f"Would move  {state.code}/old" in done.out
-    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
-
-
 # -- what is asked ---------------------------------------------------------------------------------
 
 
@@ -274,23 +266,25 @@ def test_an_interrupted_run_is_rolled_back_first_and_alone(state: StateBuilder) 
     assert (state.projects / encoded_name(f"{state.code}/old")).is_dir()
 
 
-def test_yes_rolls_back_an_interrupted_run_and_goes_on(state: StateBuilder) -> None:
+def test_yes_rolls_back_an_interrupted_run_without_a_question(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     identifier = interrupted_move(state, "old", "new")
     done = fix(state, "--yes", "--json").json()
     assert identifier in done["recovered"]
-    assert done["status"] == "moved"
     assert not (state.config_dir / "ccmove" / "journal.json").exists()
+    assert fix(state, "--yes", "--json").json()["status"] == "moved"
 
 
-def test_a_running_session_is_a_reason_to_refuse(state: StateBuilder) -> None:
+def test_where_a_session_is_running_nothing_is_moved(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
+    moved_repo(state, "other", "other-new")
     started = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
     state.session_file(os.getpid(), f"{state.code}/new", started, "some-session")
     done = fix(state, "--yes")
-    assert done.exit == 4
-    assert str(os.getpid()) in done.err
-    assert fix(state, "--yes", "--allow-live").exit == 0
+    assert done.exit == 1
+    assert f"(pid {os.getpid()}" in done.out
+    assert (state.projects / encoded_name(f"{state.code}/old")).is_dir()
+    assert (state.projects / encoded_name(f"{state.code}/other-new")).is_dir()
 
 
 @pytest.mark.parametrize("option", ["--yes", "--fix"])

@@ -33,7 +33,7 @@ def here(folder: Path, state: StateBuilder, *options: str) -> Completed:
 
 
 def asked(folder: Path, state: StateBuilder, *answers: str) -> Screen:
-    return run_on_terminal(["."], state=state, cwd=folder, columns=200, answers=answers)
+    return run_on_terminal(["."], state=state, cwd=folder, columns=400, answers=answers)
 
 
 def has_moved(state: StateBuilder, new: Path | str) -> bool:
@@ -66,7 +66,7 @@ def test_whoever_does_not_agree_changes_nothing(
 
 
 def test_the_old_path_is_enough_too(state: StateBuilder, renamed: Path) -> None:
-    screen = run_on_terminal([state.code / "cafe-menu"], state=state, columns=200, answers=["y\n"])
+    screen = run_on_terminal([state.code / "cafe-menu"], state=state, columns=400, answers=["y\n"])
     assert f"Move 4 sessions to {renamed} (same remote, me/cafe-menu)? [Y/n]:" in screen.raw
     assert (screen.exit, has_moved(state, renamed)) == (0, True)
 

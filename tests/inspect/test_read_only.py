@@ -19,7 +19,7 @@ COMMANDS = (
     ("list", "--json", "--sort", "size"),
     ("doctor",),
     ("doctor", "--json", "--search", "."),
-    ("doctor", "--fix", "--yes", "--dry-run"),
+    ("doctor", "--plan"),
     ("verify",),
     ("verify", "--json"),
     ("completion", "bash"),

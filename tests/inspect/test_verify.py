@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ccmove.claude.layout import find_layout
-from ccmove.cli.verify import verify
+from ccmove.cli.inspect import verify
 from ccmove.report.console import Printer
 from tests.inspect.conftest import run_ccmove
 from tests.support.state import StateBuilder, encoded_name

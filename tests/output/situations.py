@@ -100,7 +100,7 @@ TYPED = {
     "usage_unknown_choice": ["--verify", "twice", "OLD", "NEW"],
     "usage_option_without_value": ["restore", "--config-dir"],
     "usage_list_and_paths": ["--from-file", "moves.txt", "OLD", "NEW"],
-    "usage_not_an_id": ["restore", "yesterday"],
+    "nothing_is_no_id": ["restore", "yesterday"],
     "usage_prune_what": ["backups", "--prune"],
     "usage_keep_without_prune": ["backups", "--keep", "3"],
     "usage_negative_keep": ["backups", "--prune", "--keep", "-1"],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ccmove.api import CcmoveError, RefusedError, apply, find_state, plan_move, restore
+from ccmove.api import apply, find_state, plan_move, restore
+from ccmove.errors import CcmoveError, RefusedError
 from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
 

@@ -132,6 +132,20 @@ def test_what_is_no_move_is_answered_with_the_right_command(
     assert [line.rpartition(": ")[2].rpartition("-> ")[2] for line in hints(done.err)] == right
 
 
+def test_help_about_what_is_no_command_is_wrong_usage(state: StateBuilder) -> None:
+    done = run_ccmove("help", "foo", state=state)
+    assert (done.exit, done.out) == (2, "")
+    assert "restore, doctor, list" in done.err
+
+
+def test_an_empty_config_directory_is_wrong_usage(state: StateBuilder) -> None:
+    """It would mean the usual one, and is probably an unset variable."""
+    for command in (["list"], ["move", "/old", "/new"], ["doctor"]):
+        done = run_ccmove(*command, "--config-dir", "", state=state)
+        assert done.exit == 2
+        assert "--config-dir is empty (an unset variable?)" in done.err
+
+
 def hints(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("  -> ")]
 
@@ -146,7 +160,7 @@ def test_a_project_may_be_called_like_a_command(typed: str, folders: StateBuilde
 def test_a_folder_called_like_a_command_is_written_with_its_place(folders: StateBuilder) -> None:
     (folders.code / "restore").mkdir()
     done = run_ccmove("restore", "there", state=folders, cwd=folders.code)
-    assert "'there' is not the ID of a backup" in done.err
+    assert "there is no backup there" in done.err
 
 
 @pytest.mark.parametrize("place", ["", "projects/"])

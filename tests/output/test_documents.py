@@ -73,7 +73,7 @@ def test_the_manual_page_names_nothing_that_is_gone() -> None:
 def test_help_begins_with_the_plain_use_and_shows_examples(state: StateBuilder) -> None:
     text = run_ccmove("--help", state=state).out
     assert text.startswith("Usage: ccmove [OPTIONS] OLD NEW\n")
-    for section in ("Examples", "Options of a move", "Common options", "Commands", "Exit codes"):
+    for section in ("Examples", "Commands", "Options", "Exit codes"):
         assert f"\n{section}:\n" in text
     for name in set(app.commands) - {"move"}:
         assert re.search(rf"^  {name} ", text, re.MULTILINE)

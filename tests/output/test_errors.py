@@ -21,7 +21,7 @@ from tests.support.hints import hint_of
         (again("to merge", ["--only"]), ("to merge", "ccmove --only -n /old /new")),
         (again(instead={"/old": "/older"}), ("", "ccmove -n /older /new")),
         (again(before=["sudo", "-u", "#7"]), ("", "sudo -u '#7' ccmove -n /old /new")),
-        (again(without=("-n", "--dry-run")), ("", "ccmove /old /new")),
+        (again(instead={"-n": "", "--dry-run": ""}), ("", "ccmove /old /new")),
     ],
 )
 def test_a_hint_in_words(hint: Hint, words: tuple[str, str]) -> None:
@@ -34,7 +34,7 @@ def test_a_relative_path_is_replaced_by_what_it_means(monkeypatch: pytest.Monkey
 
 
 def test_an_option_is_left_out_of_letters_that_stand_together() -> None:
-    hint = again(without=("-m", "--move-folder"))
+    hint = again(instead={"-m": "", "--move-folder": ""})
     for typed, left in (
         ("-nm", "-n"),
         ("-mq", "-q"),

@@ -36,7 +36,14 @@ def ends_with_something_to_do(name: str, lines: list[str]) -> None:
     assert lines[0].startswith("ccmove: ")
     assert lines[-1].startswith("  -> ")
     if not name.startswith(
-        ("usage_", "paths_root", "failed_bug", "failed_interrupted", "nothing_to_undo")
+        (
+            "usage_",
+            "paths_root",
+            "failed_bug",
+            "failed_interrupted",
+            "nothing_to_undo",
+            "nothing_is_no_id",
+        )
     ):
         assert "/" in lines[0] or "Z-" in lines[0] or "files exist" in lines[0], lines[0]
 

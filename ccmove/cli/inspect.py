@@ -1,0 +1,230 @@
+"""`ccmove list`, `doctor` and `verify`: what there is, what is wrong, and how to fix it."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from ccmove.claude.layout import Layout
+from ccmove.claude.naming import possible_names
+from ccmove.cli import options, values
+from ccmove.cli.boundary import Call
+from ccmove.cli.find import answered
+from ccmove.cli.move import move
+from ccmove.cli.options import flag
+from ccmove.cli.resolve import Pair, at_or_below, find_subject
+from ccmove.errors import RefusedError, UsageError
+from ccmove.inspect.checks import examine
+from ccmove.inspect.findings import CommandLine, Examination, Finding
+from ccmove.inspect.survey import Progress, Project, Survey
+from ccmove.report.console import Printer
+from ccmove.report.inspect import candidate_lines
+from ccmove.report.result import Listing, Repair
+from ccmove.run.rollback import recover
+from ccmove.text import plural, printable
+
+Chosen = list[tuple[Finding, str]]  # with the new path of each
+LEAVE, SKIP_REST, QUIT = "n", "s", "q"
+OF_ALL = ("interrupted-run", "unreadable")  # findings that concern every project
+FAILURES = {  # findings of these kinds make data inconsistent; all others are harmless
+    *OF_ALL,
+    "moved-entries",
+    "nested-directory",
+    "split-session",
+    "index",
+}
+SORTS: dict[str, Callable[[Project], Any]] = {
+    "path": lambda project: (project.path is None, (project.path or "").split("/")),
+    "used": lambda project: -(project.last_used or 0),
+    "sessions": lambda project: -project.sessions,
+    "size": lambda project: -project.size,
+}
+
+
+@options.command("list")
+@click.argument("path", required=False, shell_complete=values.known_projects)
+@click.option(
+    "--sort",
+    type=click.Choice(list(SORTS)),
+    default="path",
+    help="By path; or the last used, the most sessions, the largest first.",
+)
+@flag("--reverse", help="Reverse the order.")
+@flag("--missing", help="Only projects whose folder is gone.")
+def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing: bool) -> Listing:
+    """List all projects Claude Code knows, or those in PATH.
+
+    The exit code is 3 if Claude Code has no data for PATH, or none at all.
+    """
+    survey = Survey(call.find_layout(), call.progress())
+    chosen = survey.projects
+    if path is not None:
+        below = find_subject(path, survey.by_path, survey.by_path)
+        chosen = [project for project in chosen if project.path in below]
+    if missing:
+        chosen = [project for project in chosen if project.is_missing]
+    chosen = sorted(chosen, key=SORTS["path"])
+    chosen.sort(key=SORTS[sort], reverse=reverse)
+    problems, config_dir = tuple(survey.lists.problems), survey.layout.config_dir
+    return Listing(config_dir, tuple(chosen), problems, len(survey.projects))
+
+
+@options.command("doctor")
+@click.argument("subject", nargs=-1, shell_complete=values.known_projects)
+@flag("--fix", help="Ask where each lost project is now, then move them.")
+@flag("-y", "--yes", help="Don't ask; fix only what is certain.")
+@flag("--plan", help="Print the moves as OLD<TAB>NEW, for --from-file.")
+@click.option(
+    "--search",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    help="Also look in DIR for folders that are gone; may be repeated.",
+)
+def doctor_command(
+    call: Call, subject: tuple[str, ...], fix: bool, yes: bool, plan: bool, search: tuple[str, ...]
+) -> Examination | Repair | str:
+    """Find lost projects and stale entries, and how to fix each.
+
+    SUBJECT is a path, a folder's name or a session's ID. Changes nothing without --fix.
+    The exit code is 1 if something is wrong.
+    """
+    if yes and not fix:
+        raise UsageError("--yes needs --fix")
+    if plan and (fix or call.printer.as_json):
+        raise UsageError("--plan goes with neither --fix nor --json")
+    layout, bar, command = call.find_layout(), call.progress(), call.printer.typed
+    survey = Survey(layout, bar)
+    found = examine(survey, command, search, bar.of("lost"))
+    bar.close()
+    if subject:
+        found = _about(found, subject)
+    if plan:
+        return "".join(f"{line}\n" for line in _plan(found))
+    if not fix:
+        return found
+    interrupted = [finding for finding in found.findings if finding.kind == "interrupted-run"]
+    if interrupted:  # first and alone: everything else may look different then
+        question = f"{interrupted[0].what}. Roll it back?"
+        if not yes and not answered(click.confirm, question, default=True):
+            return Repair(layout.config_dir, found.findings)
+        note = f"look again to see what else there is: {command('doctor')}"
+        return Repair(layout.config_dir, recovered=recover(layout, bar), notes=(note,))
+    lost = [finding for finding in found.findings if finding.can_be_asked]
+    chosen = [(finding, finding.sure.path) for finding in lost if finding.sure is not None]
+    return repair(call, found, chosen if yes else ask(lost, call.printer))
+
+
+def repair(call: Call, found: Examination, chosen: Chosen) -> Repair:
+    """Make all chosen moves in one transaction; what would be refused is left out and named."""
+    layout, notes, pairs = found.survey.layout, [], []
+    for finding, new in chosen:
+        pair = Pair(finding.subject, new, finding.subject)
+        try:
+            move(layout, [pair], dry_run=True)
+            pairs.append(pair)
+        except RefusedError as error:
+            notes.append(f"{error.message}: {call.printer.typed(finding.subject, new)}")
+    result = move(layout, pairs, call.progress()) if pairs else None
+    olds = [pair.old for pair in pairs]  # with each, all that is below it
+    left = tuple(f for f in found.findings if not at_or_below(olds, [f.subject]))
+    return Repair(layout.config_dir, left, result, notes=tuple(notes))
+
+
+def _about(found: Examination, subjects: Iterable[str]) -> Examination:
+    """What is wrong with these: a path and all below it, a name, a session; each must be known."""
+    survey = found.survey
+    names = {*survey.by_path, *survey.directories, *survey.places_of_sessions}
+    names |= {str(directory.path) for directory in survey.directories.values()}
+    for finding in found.findings:
+        names |= {finding.subject, *finding.names}
+    wanted: set[str] = set()
+    for typed in subjects:
+        wanted |= find_subject(typed, names, survey.by_path)
+    kept = [f for f in found.findings if wanted.intersection((f.subject, *f.names))]
+    return replace(found, findings=tuple(kept))
+
+
+def _plan(examination: Examination) -> Iterator[str]:
+    """The moves that are certain or likely; what is in doubt, or fits in no line, is a comment."""
+    for finding in examination.findings:
+        for candidate in finding.candidates if finding.can_be_asked else ():
+            line = f"{finding.subject}\t{candidate.path}"
+            if candidate is finding.best and line.replace("\t", "", 1).isprintable():
+                yield line
+            else:
+                yield printable(f"# {candidate.confidence}: {'; '.join(candidate.evidence)}")
+                yield "#" + "\t".join(map(printable, (finding.subject, candidate.path)))
+
+
+def ask(lost: list[Finding], printer: Printer) -> Chosen:
+    """Where each lost project is now; nothing at all unless the whole list is confirmed."""
+    chosen: Chosen = []
+    for number, finding in enumerate(lost, 1):
+        answer = _where(finding, f"[{number}/{len(lost)}] ", printer)
+        if answer == QUIT:
+            return []
+        if answer == SKIP_REST:
+            break
+        if answer != LEAVE:
+            chosen.append((finding, answer))
+    printer.on_stderr().lines([("", f"  {finding.subject} -> {new}")] for finding, new in chosen)
+    question = f"Apply {plural(len(chosen), 'move')}?"
+    return chosen if chosen and answered(click.confirm, question, default=True) else []
+
+
+def _where(finding: Finding, number: str, printer: Printer) -> str:
+    """A folder, or one of the letters; a closed input quits."""
+    most, *_ = finding.what.split(", ")  # its sessions, if there are any
+    what = f"{number}{finding.subject} is gone ({most}). Where is it now?"
+    lines = [[("bold", what)], *([("", f"  {detail}")] for detail in finding.details)]
+    for place, candidate in enumerate(finding.candidates, 1):
+        lines += candidate_lines(candidate, f"  {place}  ")
+    printer.on_stderr().lines(lines)
+
+    def folder(typed: str) -> str:
+        if typed in (LEAVE, SKIP_REST, QUIT):
+            return typed
+        if typed.isdecimal() and 0 < int(typed) <= len(finding.candidates):
+            return finding.candidates[int(typed) - 1].path
+        path = os.path.realpath(os.path.expanduser(typed))
+        if not os.path.isdir(path):
+            raise click.UsageError(f"{printable(typed)} is neither a number above nor a folder")
+        return path
+
+    prompt = "  number or path (n: leave it, s: skip the rest, q: quit)"
+    default = "1" if finding.best is not None else LEAVE
+    return answered(click.prompt, prompt, default=default, value_proc=folder) or QUIT
+
+
+@options.command("verify")
+@click.argument("path", required=False, shell_complete=values.known_projects)
+def verify_command(call: Call, path: str | None) -> Examination:
+    """Check that Claude Code's data for PATH (default: all projects) is consistent.
+
+    The exit code is 0 or 1, or 3 if Claude Code has no data for PATH.
+    """
+    return verify(call.find_layout(), path, call.printer.typed, call.progress())
+
+
+def verify(
+    layout: Layout, path: str | None, command: CommandLine, progress: Progress | None = None
+) -> Examination:
+    """Check one project with all that is nested in it, or everything."""
+    survey = Survey(layout, progress)
+    paths = sorted(survey.by_path)
+    if path is not None:
+        paths = sorted(find_subject(path, paths, paths))
+    names = {*paths, *(name for known in paths for name in survey.by_path[known].directories)}
+    names |= {name for known in paths for name in possible_names(known)}
+    failures: list[Finding] = []
+    notes: list[Finding] = []
+    for finding in examine(survey, command, None).findings:
+        is_own = path is None or bool(names.intersection((finding.subject, *finding.names)))
+        is_others = not is_own and os.path.dirname(finding.subject) == str(layout.projects)
+        if is_own or finding.kind in OF_ALL:
+            is_failure = finding.kind in FAILURES and not is_others
+            (failures if is_failure else notes).append(finding)
+    return Examination(survey, tuple(failures), tuple(notes), tuple(paths))
