@@ -106,10 +106,16 @@ def rename_members(parent: Node, names: Mapping[str, str]) -> list[Splice]:
     return [set_string(key, names[key.value]) for key in parent.keys if key.value in names]
 
 
-def changed(parent: Node, texts: Mapping[int, str | None], added: Iterable[tuple[str, str]]) -> str:
-    """The text of a list with other texts for some items (None: they go), and with new ones."""
+def changed(
+    parent: Node,
+    texts: Mapping[int, str | None],
+    added: Iterable[tuple[str, str]],
+    names: Mapping[str, str],
+) -> str:
+    """The text of a node with other texts for some items (None: they go), new ones, new names."""
     splices = [set_raw(parent.items[n], raw) for n, raw in texts.items() if raw is not None]
     splices += remove_items(parent, [n for n, raw in texts.items() if raw is None])
+    splices += rename_members(parent, names)
     return apply_inside(parent, [*splices, *add_items(parent, added)])
 
 

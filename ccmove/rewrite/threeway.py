@@ -84,79 +84,69 @@ class _Taking:
         """The text of `theirs` without what the run did to this value."""
         kinds = base.kind + ours.kind + theirs.kind
         if kinds == "{{{":
-            return self._object(base, ours, theirs, at)
-        if kinds == "[[[" and self.form == "index" and at == ("entries",):
-            return self._entries(base, ours, theirs)
+            return self._inside(base, ours, theirs, at)
+        if kinds == "[[[" and self._are_entries(at):
+            named = len(self.lost)
+            text = self._inside(base, ours, theirs, at)
+            del self.lost[named:]  # what the client made of an entry is no loss
+            return text
         if base.value == ours.value or theirs.value == ours.value:
             return theirs.raw
         if theirs.value == base.value:
             return ours.raw
         if kinds == "[[[" and at[-1:] != (ORDERED,):
-            return self._list(base, ours, theirs, at)
+            return self._inside(base, ours, theirs, at)
         if make.moved(theirs, self.came_back) is None:  # else it will follow
             self.lose(*at)
         return theirs.raw
 
-    def _list(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
-        """As a set: what the run replaced goes back, what it added goes, what it took comes."""
-        texts: dict[int, str | None] = {}  # by the number now; None: it goes
-        missing: list[tuple[str, str]] = []
-        rest: list[tuple[int, Node, Node]] = []
-        free = [item.value for item in theirs.items]
-        for number, old, new in _changed_items(ours.items, base.items):
-            if new is not None and new.value in free:
-                place = free.index(new.value)
-                free[place] = None
-                texts[place] = old.raw if old else None
-            elif old is not None and new is not None:
-                rest.append((number, old, new))
-            elif old is not None and old.value not in free:
-                missing.append(("", old.raw))
-        for number, old, new in rest:
-            here = theirs.items[number] if number < len(free) and number not in texts else None
-            if here is not None and here.kind == new.kind == "{":  # changed since in other respects
-                texts[number] = self.merged(new, old, here, (*at, number))
-            elif old.value not in free:
-                self.lose(*at, number)
-        return make.changed(theirs, texts, missing)
+    def _are_entries(self, at: Pointer) -> bool:
+        return self.form == "index" and at == ("entries",)
 
-    def _entries(self, base: Node, ours: Node, theirs: Node) -> str:
-        """Entries of an index by their sessions; what the client made of one is no loss."""
-        left, had = ({index.key_of(item): item for item in node.items} for node in (base, ours))
-        keys = [index.key_of(item) for item in theirs.items]
-        texts: dict[int, str | None] = {}
-        named = len(self.lost)
-        for number, key in enumerate(keys):
-            if key in left and key in had:
-                at = ("entries", key)
-                texts[number] = self.merged(left[key], had[key], theirs.items[number], at)
-            elif key in left:
-                texts[number] = None
-        del self.lost[named:]
-        missing = [(key, had[key].raw) for key in had if key not in left and key not in keys]
-        return make.changed(theirs, texts, missing)
-
-    def _object(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
-        """Member by member, each by the name that it had before the run."""
-        left, had, have = base.members(), ours.members(), theirs.members()
-        names = self._names_back(left, had, have, at)
+    def _inside(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
+        """Item by item, each by what it was known by before the run."""
+        nodes = (base, ours, theirs)
+        lists = self._known(nodes, at)
+        left, had, have = (
+            dict(zip(known, node.items, strict=True))
+            for known, node in zip(lists, nodes, strict=True)
+        )
+        became: dict[str, str | None] = {}
+        if base.kind == "{":
+            became = {old: self.renamed(old) for old in had}
+        elif len(lists[0]) == len(lists[1]) and not self._are_entries(at):
+            became = dict(zip(lists[1], lists[0], strict=True))
+        names = self._names_back(became, left, had, have, at)
         left = {names.get(name, name): node for name, node in left.items()}
         now = {names.get(name, name): name for name in have}
-        texts: dict[str, str | None] = {name: have[name].raw for name in names if name in have}
+        texts: dict[str, str | None] = {name: node.raw for name, node in have.items()}
         added = []
         for name in dict.fromkeys([*had, *left]):
             found = have[now[name]] if name in now else None
-            text = self._member(left.get(name), had.get(name), found, (*at, name))
+            place = (*at, name) if base.kind == "{" else at
+            text = self._member(left.get(name), had.get(name), found, place)
             if name in now:
                 texts[now[name]] = text
             elif text is not None:
                 added.append((name, text))
+            elif name in names.values():  # it vanished
+                self.lose(*place)
         if at == (config.PROJECTS,):
             texts |= {n: self._followed(text) for n, text in texts.items() if text and n in names}
-        splices = [make.set_raw(have[n], text) for n, text in texts.items() if text is not None]
-        splices += make.remove_members(theirs, [n for n, text in texts.items() if text is None])
-        splices += make.rename_members(theirs, names)
-        return make.apply_inside(theirs, [*splices, *make.add_items(theirs, added)])
+        known = enumerate(lists[2])
+        numbered = {n: texts[name] for n, name in known if texts[name] != have[name].raw}
+        return make.changed(theirs, numbered, added, names)
+
+    def _known(self, nodes: tuple[Node, Node, Node], at: Pointer) -> list[list[str]]:
+        """What each item is known by: name, session, place among as many objects, or value."""
+        if nodes[0].kind == "{":
+            return [[key.value for key in node.keys] for node in nodes]
+        if self._are_entries(at):
+            return [[index.key_of(item) for item in node.items] for node in nodes]
+        kinds = {"".join(item.kind for item in node.items) for node in nodes}
+        if len(kinds) == 1 and not kinds.pop().strip("{"):
+            return [[str(number) for number, _ in enumerate(node.items)] for node in nodes]
+        return [[item.canonical for item in node.items] for node in nodes]
 
     def _member(
         self, base: Node | None, ours: Node | None, theirs: Node | None, at: Pointer
@@ -171,33 +161,35 @@ class _Taking:
             return ours.raw
         if base and theirs and theirs.value != base.value:  # the run added it; changed since
             self.lose(*at)
-            return theirs.raw
+            return None if self._are_entries(at) else theirs.raw
         if base and ours and ours.value != base.value:  # it vanished
             self.lose(*at)
         return None
 
     def _names_back(
-        self, left: Members, had: Members, have: Members, at: Pointer
+        self,
+        became: dict[str, str | None],
+        left: Members,
+        had: Members,
+        have: Members,
+        at: Pointer,
     ) -> dict[str, str]:
         """The names that go back, with what they become.
 
         Where several became one there is no way back, nor to a name that is used again.
         """
-        targets = {old: self.renamed(old) for old in had}
-        times = Counter(targets.values())
+        times = Counter(became.values())
         names: dict[str, str] = {}
-        for old, new in targets.items():
-            if new is not None and new in left and times[new] == 1:
+        for old, new in became.items():
+            if new is not None and new != old and new in left and times[new] == 1:
                 stayed = old in left and old not in times
-                was_there = new in had and targets[new] is None
+                was_there = new in had and became.get(new) in (None, new)
                 if not stayed and not was_there:
                     names[new] = old
         since: dict[str, str] = {}
         if at == (config.PROJECTS,):  # projects that came below one that goes back
             since = {n: name for n in have if (name := self.came_back(n)) and name not in had}
         names |= since
-        for vanished in names.keys() - have.keys():
-            self.lose(*at, vanished)
         while blocked := [n for n, old in names.items() if old in have and old not in names]:
             for name in blocked:
                 del names[name]
@@ -230,16 +222,3 @@ class _Taking:
             mapper = self.back if self.came(index.key_of(entry)) else self.came_back
             splices += make.place_splices(entry, {"projectPath": mapper, "fullPath": mapper})
         return splices
-
-
-def _changed_items(
-    had: list[Node], left: list[Node]
-) -> Iterator[tuple[int, Node | None, Node | None]]:
-    """(number, before, after) of what the run changed; by place unless their number changed."""
-    if len(had) == len(left):
-        pairs = zip(had, left, strict=True)
-        yield from ((n, a, b) for n, (a, b) in enumerate(pairs) if a.value != b.value)
-        return
-    old, new = ([item.value for item in items] for items in (had, left))
-    yield from ((n, None, b) for n, b in enumerate(left) if b.value not in old)
-    yield from ((n, a, None) for n, a in enumerate(had) if a.value not in new)

@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,47 +25,41 @@ from ccmove.run.manifest import Content, Wrote, WroteHistory, sha256
 Tick = Callable[[int, int], None]  # bytes done, bytes in all
 
 
+@dataclass
 class StagedDocument:
     """A document, its saved texts and its staged file."""
 
-    def __init__(self, number: int, write: Write, staged: Path) -> None:
-        self.number = number
-        self.write = write
-        self.path = staged
-        self._before: Content | None = None
+    number: int
+    write: Write
+    path: Path
 
     def save(self, files: Path) -> None:
         """Keep the document before and after in the backup: all that undoing it needs."""
-        write = self.write
-        if write.before is not None:
-            disk.write_new(files / f"{self.number}.before", [write.before])
-        disk.write_new(files / f"{self.number}.after", [write.after])
+        if self.write.before is not None:
+            disk.write_new(files / f"{self.number}.before", [self.write.before])
+        disk.write_new(files / f"{self.number}.after", [self.write.after])
 
     def stage(self, _: Tick | None = None) -> None:
-        write = self.write
-        if write.before is None:
-            disk.write_new(self.path, [write.after], Attributes(write.mode))
-            return
-        found = os.lstat(write.path)
-        mode = stat.S_IMODE(found.st_mode)
-        self._before = Content(sha256(write.before), len(write.before), mode, found.st_mtime_ns)
-        disk.write_new(self.path, [write.after], Attributes.of(found, write.mtime_ns))
+        attributes = Attributes(self.write.mode)
+        if self.write.before is not None:
+            attributes = Attributes.of(os.lstat(self.write.path), self.write.mtime_ns)
+        disk.write_new(self.path, [self.write.after], attributes)
 
     def look_again(self) -> bool:
         """Under the locks: is the file still what the plan was made from? Nothing is added."""
-        if self.write.seen is not None:
-            try:
-                now = Fingerprint.of(os.lstat(self.write.path))
-            except FileNotFoundError:
-                now = None
-            if now != self.write.seen:
-                raise _keeps_changing(self.write.path)
+        path, seen = self.write.path, self.write.seen
+        if seen and not (os.path.lexists(path) and Fingerprint.of(os.lstat(path)) == seen):
+            raise _keeps_changing(path)
         return False
 
     def record(self) -> Wrote:
-        write = self.write
+        write, before = self.write, None
+        if write.before is not None:
+            found = os.lstat(write.path)
+            mode, mtime = stat.S_IMODE(found.st_mode), found.st_mtime_ns
+            before = Content(sha256(write.before), len(write.before), mode, mtime)
         after = Content(sha256(write.after), len(write.after))
-        return Wrote(self.number, write.path, write.ends, write.place, self._before, after)
+        return Wrote(self.number, write.path, write.ends, write.place, before, after)
 
 
 class StagedHistory:
@@ -88,10 +83,13 @@ class StagedHistory:
 
     def stage(self, tick: Tick | None = None) -> None:
         """Write the new history; it is read back, and has the size that was planned."""
+        planned = self.scan.new_size()
         with _opened(self.write.path) as file, ThreadPoolExecutor(1) as beside:
-            found, read = os.fstat(file.fileno()), reader(file.fileno())
+            read, attributes = (
+                reader(file.fileno()),
+                Attributes.of(os.fstat(file.fileno()), self.write.mtime_ns),
+            )
             hashing: list[Future[None]] = []
-            planned = self.scan.new_size()
 
             def pieces() -> Iterator[bytes]:
                 """Hashed beside the writing; the old content then, while the new is flushed."""
@@ -105,14 +103,12 @@ class StagedHistory:
                     yield piece
                 hashing.append(beside.submit(add_to_hash, self._before, read, 0, self.scan.size))
 
-            disk.write_new(self.path, pieces(), Attributes.of(found, self.write.mtime_ns))
+            disk.write_new(self.path, pieces(), attributes)
             read_back = sha256_of(self.path)
             for one in hashing:
                 one.result()
-        size = os.lstat(self.path).st_size
-        if size != planned or read_back != self._after.hexdigest():
-            what = f"{size} bytes instead of {planned}"
-            raise CcmoveError(f"the new history is not as planned: {what}")
+        if os.lstat(self.path).st_size != planned or read_back != self._after.hexdigest():
+            raise CcmoveError(f"the new history is not as planned: {self.path}")
 
     def look_again(self) -> bool:
         """Under the lock: what was appended since the plan is carried over; False when nothing."""

@@ -65,7 +65,7 @@ class TestConfig:
     def test_a_key_that_vanished_is_named(self) -> None:
         assert projects({"/o": {}, "/z": {}}, lambda p: p.pop("/n")) == (
             {"/z": {}},
-            ["/projects/~1n"],
+            ["/projects/~1o"],
         )
 
     def test_a_value_that_vanished_is_named(self) -> None:
@@ -84,12 +84,12 @@ class TestConfig:
     def test_an_item_that_vanished_is_named_also_in_a_swap(self) -> None:
         """What another item goes back to is not the one that is missing."""
         found = projects({"/a": {"l": ["/a", "/b"]}}, lambda p: p["/b"]["l"].remove("/a"), SWAP)
-        assert found == ({"/a": {"l": ["/a"]}}, ["/projects/~1a/l/1"])
+        assert found == ({"/a": {"l": ["/a"]}}, ["/projects/~1a/l"])
 
     def test_an_item_goes_back_although_it_took_the_place_of_another(self) -> None:
         before = {"/o": {"l": [{"p": "/o"}, {"p": "/o/x"}]}}
         found = projects(before, lambda p: p["/n"]["l"].pop(0))
-        assert found == ({"/o": {"l": [{"p": "/o/x"}]}}, ["/projects/~1o/l/0"])
+        assert found == ({"/o": {"l": [{"p": "/o/x"}]}}, ["/projects/~1o/l"])
 
     def test_a_project_that_came_since_follows_although_the_run_changed_none(self) -> None:
         before = {"projects": {"/z": {}}, "githubRepoPaths": {"a/b": ["/o"]}}
