@@ -6,7 +6,7 @@ Each takes `setattr`, or something that also takes the change back.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,6 @@ def _parts(read: history.Read, start: int, size: int) -> Iterator[tuple[int, byt
         yield at, read(at, min(history.BLOCK, size - at)), True
 
 
-def _without_comma(parent: jsonspan.Node, gone: Iterable[int]) -> list[splice.Splice]:
-    return [splice.Splice(parent.items[n].start, parent.items[n].end) for n in gone]
-
-
 _read, _allowed = manifest.Spelling.read, manifest._allowed
 
 
@@ -54,8 +50,9 @@ BUGS: dict[str, dict[str, Bug]] = {
         "a carriage return is no blank": lambda patch: patch(
             jsonspan, "_BETWEEN", re.compile(r"[ \t\n,:]*")
         ),
-        "a comma stays behind": lambda patch: patch(splice, "_fitting", lambda piece, _: piece),
-        "an item leaves its comma": lambda patch: patch(splice, "remove_items", _without_comma),
+        "an item comes without a comma": lambda patch: patch(
+            splice, "_spacing", lambda _: ("", ":")
+        ),
     },
     "history": {
         "any project counts": lambda patch: patch(history, "_USUAL", _ANY),

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ccmove.rewrite import jsonspan
-from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer
-from ccmove.rewrite.splice import Splice, apply
+from ccmove.rewrite.splice import changed
 from ccmove.rewrite.threeway import EVERYTHING, taken_out
 from fuzz.source import Source, blank, document, leaf
 
@@ -114,34 +113,22 @@ def _names(node: Node) -> list[str]:
     return [key.value for key in node.keys]
 
 
-def containers(text: str) -> list[Node]:
-    """Objects and lists; of members with one name only the one that counts."""
-    return [node for _, node in jsonspan.walk(jsonspan.parse(text)) if node.kind in "{["]
-
-
 # -- splices ---------------------------------------------------------------------------------------
 
 
 def _spliced(source: Source) -> None:
-    """Between the splices nothing changes, the result is valid, and it can be taken back."""
-    text = blank(source) + document(source, NAMES, unique=True) + blank(source)
-    in_place, others = _splices(source, text)
-    after = apply(text, [*in_place, *others])
+    """The result is valid, and it can be taken back."""
+    text = document(source, NAMES, unique=True)
+    after = _edited(source, jsonspan.parse(text))
     reference(after)
     assert _taken_out(text, after, after) == (text, [])
-    expected = text
-    for splice in sorted(in_place, key=lambda s: -s.start):
-        expected = expected[: splice.start] + splice.text + expected[splice.end :]
-    assert apply(text, in_place) == expected
-    sizes = [len(splice.text) - (splice.end - splice.start) for splice in others]
-    assert len(text) + sum(sizes) >= len(apply(text, others)), "only a comma may go besides"
 
 
 def _undone_elsewhere(source: Source) -> None:
-    """In any other text: the result is valid, and taking out once more changes nothing."""
+    """In any other text: the result is valid."""
     text = document(source, NAMES)
-    after = apply(text, _all_splices(source, text))
-    other = document(source, NAMES) if source.yes() else apply(after, _all_splices(source, after))
+    after = _edited(source, jsonspan.parse(text))
+    other = document(source, NAMES) if source.yes() else _edited(source, jsonspan.parse(after))
     result, _ = _taken_out(text, after, other)
     reference(result)
     if other == text:
@@ -151,52 +138,41 @@ def _undone_elsewhere(source: Source) -> None:
 def _undone_later(source: Source) -> None:
     """Members that came later are all there afterwards."""
     text = document(source, NAMES, unique=True)
-    after = apply(text, _all_splices(source, text))
-    added: list[Splice] = []
-    for node in containers(after):
-        if node.kind == "{" and source.yes():
-            added += make.add_items(node, [(LATER, str(len(added)))])
-    result, lost = _taken_out(text, after, apply(after, added))
+    after = _edited(source, jsonspan.parse(text))
+    numbers = iter(range(LONGEST_INPUT))
+    now = _with_later(source, jsonspan.parse(after), numbers)
+    result, lost = _taken_out(text, after, now)
     assert EVERYTHING not in lost
-    assert sorted(_later_values(reference(result))) == sorted(str(n) for n in range(len(added)))
+    came = map(str, range(next(numbers)))
+    assert sorted(_later_values(reference(result))) == sorted(came)
 
 
 def _taken_out(before: str, after: str, now: str) -> tuple[str, list[str]]:
     return taken_out("json", before, after, now, lambda _: None, lambda _: None)
 
 
-def _all_splices(source: Source, text: str) -> list[Splice]:
-    in_place, others = _splices(source, text)
-    return [*others, *in_place] if source.yes() else [*in_place, *others]
+def _edited(source: Source, node: Node) -> str:
+    """Changes of all kinds anywhere in a node."""
+    if node.kind not in "{[":
+        return leaf(source) if source.yes() else node.raw
+    known = _names(node) or range(len(node.items))
+    texts: dict[Any, str | None] = {}
+    for name, item in zip(known, node.items, strict=True):
+        texts[name] = None if source.below(3) == 1 else _edited(source, item)
+    fresh = [(f"fresh{i}", leaf(source)) for i in range(source.below(3))]
+    names = {name: f"{name}-new" for name in _names(node) if source.below(3) == 1}
+    return changed(node, texts, fresh, names)
 
 
-def _splices(source: Source, text: str) -> tuple[list[Splice], list[Splice]]:
-    """Splices of all kinds that are not in each other's way: in place, and that add or remove."""
-    in_place: list[Splice] = []
-    others: list[Splice] = []
-    removed: list[Node] = []
-    for node in containers(text):
-        if any(gone.start <= node.start < gone.end for gone in removed):
-            continue
-        gone = {n for n in range(len(node.items)) if source.below(3) == 1}
-        others += make.remove_items(node, gone)
-        removed += [node.items[number] for number in gone]
-        in_place += _in_place(source, node, gone)
-        fresh = [(f"fresh{i}", leaf(source)) for i in range(source.below(3))]
-        others += make.add_items(node, fresh)
-    return in_place, others
-
-
-def _in_place(source: Source, node: Node, gone: set[int]) -> Iterator[Splice]:
-    """Values that are set, and names that the members of an object get anew."""
-    names = _names(node)
-    for number in [n for n in range(len(node.items)) if n not in gone]:
-        name = source.pick(["", "", "fresh name", *names]) if node.keys else ""
-        if name and name not in names:
-            names[number] = name
-            yield make.set_string(node.keys[number], name)
-        if node.items[number].kind not in "{[" and source.yes():
-            yield make.set_raw(node.items[number], leaf(source))
+def _with_later(source: Source, node: Node, numbers: Iterator[int]) -> str:
+    """The text of a node with members added anywhere."""
+    if node.kind not in "{[":
+        return node.raw
+    known = _names(node) or range(len(node.items))
+    pairs = zip(known, node.items, strict=True)
+    texts = {name: _with_later(source, item, numbers) for name, item in pairs}
+    added = [(LATER, str(next(numbers)))] if node.kind == "{" and source.yes() else []
+    return changed(node, texts, added)
 
 
 def _later_values(value: Any) -> Iterator[str]:

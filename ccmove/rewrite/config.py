@@ -1,21 +1,16 @@
 """The config file (`~/.claude.json`): what a move changes in it, and what it leaves alone."""
 
-from ccmove.rewrite.jsonspan import Node, loads, parse, show, strings
+from ccmove.rewrite.jsonspan import Node, loads, parse, quote, show, strings
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import (
     Mapper,
     Splice,
-    add_items,
     apply,
-    apply_inside,
+    changed,
     moved,
     place_splices,
-    remove_items,
-    remove_members,
-    rename_members,
     set_raw,
-    set_string,
-    string_splices,
+    with_strings,
 )
 
 PROJECTS = "projects"
@@ -25,37 +20,33 @@ REPOS = "githubRepoPaths"
 def rewritten(text: str, paths: PathMap) -> str:
     """The file with the keys of `projects`, the paths inside those values and the repositories'."""
     members = parse(text).members()
-    splices = _project_splices(members[PROJECTS], paths) if PROJECTS in members else []
-    splices += repo_splices(members[REPOS], paths.map) if REPOS in members else []
+    splices = repo_splices(members[REPOS], paths.map) if REPOS in members else []
+    if PROJECTS in members:
+        splices.append(set_raw(members[PROJECTS], _projects(members[PROJECTS], paths)))
     return apply(text, splices)
 
 
-def _project_splices(projects: Node, paths: PathMap) -> list[Splice]:
-    """Rename the keys; where several members get one key, merge their values."""
+def _projects(projects: Node, paths: PathMap) -> str:
+    """The projects by their new keys; where several get one key, their values are merged."""
     members = projects.members()
     coming: dict[str, dict[str, str]] = {}  # new key -> old keys -> their values
     for key in projects.keys:
         new = moved(key, paths.map)
         if new is not None:
-            values = coming.setdefault(new, {})
-            values[key.value] = _moved_value(members[key.value], paths)
-    splices: list[Splice] = []
+            value = with_strings(members[key.value].raw, paths.map)
+            coming.setdefault(new, {})[key.value] = value
+    names: dict[str, str] = {}
+    texts: dict[str, str | None] = {}
     for new, values in coming.items():
         if new in members and not paths.covers(new):
             target, value = new, members[new].raw
         else:  # an object, if there is one, takes up the others
             target = min(values, key=lambda old: members[old].kind != "{")
-            value = values.pop(target)
-            splices += rename_members(projects, {target: new})
-        for incoming in values.values():
-            value = united(value, incoming)
-        splices += remove_members(projects, values)
-        splices.append(set_raw(members[target], value))
-    return splices
-
-
-def _moved_value(value: Node, paths: PathMap) -> str:
-    return apply_inside(value, string_splices(value, paths.map))
+            value, names[target] = values.pop(target), new
+        for old, incoming in values.items():
+            value, texts[old] = united(value, incoming), None
+        texts[target] = value
+    return changed(projects, texts, names=names) if texts else projects.raw
 
 
 def united(text: str, incoming: str) -> str:
@@ -68,19 +59,17 @@ def united(text: str, incoming: str) -> str:
         return text
     if mine.kind != "{":
         return incoming
-    have = mine.members()
-    splices: list[Splice] = []
+    have, texts = mine.members(), dict[str, str | None]()
     for key, theirs in other.members().items():
-        if key not in have:
-            splices += add_items(mine, [(key, theirs.raw)])
-        elif have[key].kind == theirs.kind and theirs.kind in "{[":
+        if key in have and have[key].kind == theirs.kind and theirs.kind in "{[":
             # Whole members only: mixing the arguments of two servers of one name serves nobody.
             names, coming = _named(have[key]), _named(theirs)
             lacking = [(name, raw) for name, raw in coming.items() if name not in names]
-            splices += add_items(have[key], lacking)
+            texts[key] = changed(have[key], {}, lacking)
         elif ("Trust" in key or "Onboarding" in key) and theirs.raw == "true":
-            splices.append(set_raw(have[key], "true"))
-    return apply(text, splices)
+            texts[key] = "true"
+    added = [(key, node.raw) for key, node in other.members().items() if key not in have]
+    return changed(mine, texts, added)
 
 
 def _named(node: Node) -> dict[str, str]:
@@ -94,15 +83,13 @@ def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
     """Paths of repositories; one that its list has already is not listed twice."""
     splices = place_splices(repos, {"*": mapper})
     for listed in repos.members().values():
-        paths = [(number, item) for number, item in enumerate(listed.items) if item.kind == '"']
-        have = {item.value for _, item in paths if moved(item, mapper) is None}
-        for number, item in paths:
-            new = moved(item, mapper)
-            if new in have:
-                splices += remove_items(listed, [number])
-            elif new is not None:
-                have.add(new)
-                splices.append(set_string(item, new))
+        have = {item.canonical for item in listed.items if moved(item, mapper) is None}
+        texts: dict[int, str | None] = {}
+        for number, item in enumerate(listed.items if listed.kind == "[" else ()):
+            if (new := moved(item, mapper)) is not None:
+                texts[number] = None if repr(new) in have else quote(new)
+                have.add(repr(new))
+        splices += [set_raw(listed, changed(listed, texts))] if texts else []
     return splices
 
 

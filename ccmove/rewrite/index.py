@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import add_items, apply, at_places, remove_items
+from ccmove.rewrite.splice import apply, at_places, changed, set_raw
 
 Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
@@ -57,21 +57,20 @@ def entries(text: str) -> Entries:
 
 def with_entries(text: str, added: Entries, instead: Collection[str] = ()) -> str:
     """The index with the entries that it lacks, and with those in `instead` replaced."""
-    listed = _listed(text)
-    have = {key_of(entry): number for number, entry in enumerate(listed.items)}
-    coming: dict[str, str] = {}
-    for key, raw in added:
-        if key not in have or key in instead:
-            coming.setdefault(key, raw)
-    gone = [have[key] for key in coming if key in have]
-    return apply(text, [*remove_items(listed, gone), *add_items(listed, coming.items())])
+    have = {key for key, _ in entries(text)}
+    coming = {key: raw for key, raw in reversed(added) if key not in have or key in instead}
+    return _changed(text, coming, reversed(coming.items()))
 
 
-def without(text: str, keys: Iterable[str]) -> str:
+def without(text: str, keys: Collection[str]) -> str:
     """The index without these entries."""
-    listed, gone = _listed(text), set(keys)
-    numbers = [number for number, entry in enumerate(listed.items) if key_of(entry) in gone]
-    return apply(text, remove_items(listed, numbers))
+    return _changed(text, keys)
+
+
+def _changed(text: str, gone: Collection[str], added: Iterable[tuple[str, str]] = ()) -> str:
+    listed = _listed(text)
+    texts = {number: None for number, item in enumerate(listed.items) if key_of(item) in gone}
+    return apply(text, [set_raw(listed, changed(listed, texts, added))])
 
 
 def made(entries: Entries, path: str) -> str:

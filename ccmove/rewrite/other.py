@@ -4,9 +4,9 @@ import re
 from functools import partial
 
 from ccmove.rewrite.compare import changed_lines
-from ccmove.rewrite.jsonspan import Node, parse
+from ccmove.rewrite.jsonspan import Node
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import apply, at_places, string_splices
+from ccmove.rewrite.splice import at_places, with_strings
 
 
 def plugins(text: str, paths: PathMap, _: NameMap) -> str:
@@ -45,7 +45,7 @@ def _moved_flag(flag: str, paths: PathMap, names: NameMap) -> str | None:
 def folders(text: str, paths: PathMap, _: NameMap) -> str:
     """daemon.json or bridge-pointer.json with every `dir` and `directory` in it moved."""
     names = ("dir", "directory")
-    return apply(text, string_splices(parse(text), paths.map, lambda token, _: token in names))
+    return with_strings(text, paths.map, lambda token, _: token in names)
 
 
 def desktop(text: str, paths: PathMap, _: NameMap) -> str:
@@ -55,8 +55,7 @@ def desktop(text: str, paths: PathMap, _: NameMap) -> str:
 
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules such as `Read(//old/**)`."""
-    mapper = partial(map_inside, paths=paths)
-    return apply(text, string_splices(parse(text), mapper, _is_no_command))
+    return with_strings(text, partial(map_inside, paths=paths), _is_no_command)
 
 
 def _is_no_command(token: str | int, node: Node) -> bool:
@@ -128,18 +127,14 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
 
     Lines that the run added go, those that it replaced or took out come back.
     """
-    lines = now.split("\n")
-    missing: list[str] = []
-    lost: list[str] = []
-    for _, number, old, new in reversed([*changed_lines(before.split("\n"), after.split("\n"))]):
-        if not (old or new or "").strip():
-            continue
-        if new is None and old is not None:
-            missing.insert(0, old)
-        elif new is not None and new in lines:
-            last = len(lines) - 1 - lines[::-1].index(new)
-            place = number if lines[number : number + 1] == [new] else last
-            lines[place : place + 1] = [old] if old is not None else []
-        elif old is not None and old not in lines:
-            lost.append(f"line {number + 1}")
-    return appended("\n".join(lines), "\n".join(missing)), lost
+    rows = [*changed_lines(before.split("\n"), after.split("\n"))]
+    back = {new: old for _, _, old, new in rows if new is not None and (old or new).strip()}
+    lines = [back.get(line, line) for line in now.split("\n")]
+    missing = [old for _, _, old, new in rows if new is None and old is not None]
+    lost = [
+        f"line {number + 1}"
+        for _, number, old, new in rows
+        if old and new and old not in lines and new not in now.split("\n")
+    ]
+    staying = "\n".join(line for line in lines if line is not None)
+    return appended(staying, "\n".join(missing)), lost

@@ -18,7 +18,7 @@ from ccmove.rewrite import config, index
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, below, parse, quote, show
 from ccmove.rewrite.other import without_lines
-from ccmove.rewrite.splice import Mapper, Splice
+from ccmove.rewrite.splice import Mapper
 
 EVERYTHING = "it is no longer valid JSON: everything in it"
 ORDERED = "args"  # a list in which the order counts
@@ -45,7 +45,7 @@ def taken_out(
         return now, []
     taking = _Taking(form, before + after, back, renamed)
     text = make.apply(now, [make.set_raw(theirs, taking.merged(base, ours, theirs, ()))])
-    return make.apply(text, taking.following(parse(text))), list(dict.fromkeys(taking.lost))
+    return taking.followed(text), list(dict.fromkeys(taking.lost))
 
 
 def _is_out(before: Any, after: Any, now: Any) -> bool:
@@ -131,11 +131,12 @@ class _Taking:
                 added.append((name, text))
             elif name in names.values():  # it vanished
                 self.lose(*place)
-        if at == (config.PROJECTS,):
-            texts |= {n: self._followed(text) for n, text in texts.items() if text and n in names}
-        known = enumerate(lists[2])
-        numbered = {n: texts[name] for n, name in known if texts[name] != have[name].raw}
-        return make.changed(theirs, numbered, added, names)
+        for name in names if at == (config.PROJECTS,) else ():
+            if text := texts.get(name):
+                texts[name] = make.with_strings(text, self.came_back)
+        if base.kind == "{":
+            return make.changed(theirs, texts, added, names)
+        return make.changed(theirs, {n: texts[name] for n, name in enumerate(lists[2])}, added)
 
     def _known(self, nodes: tuple[Node, Node, Node], at: Pointer) -> list[list[str]]:
         """What each item is known by: name, session, place among as many objects, or value."""
@@ -205,20 +206,16 @@ class _Taking:
         """Where a string that came since belongs; None when it is not one, or stays."""
         return self.back(string) if self.came(string) else None
 
-    def _followed(self, text: str) -> str:
-        """A value in which the strings that came since go back too."""
-        return make.apply(text, make.string_splices(parse(text), self.came_back))
-
-    def following(self, root: Node) -> list[Splice]:
-        """Strings that came since, to something that goes back, follow it."""
-        members = root.members()
+    def followed(self, text: str) -> str:
+        """`text` in which strings that came since follow what has gone back."""
+        members = parse(text).members()
+        if self.form == "json":
+            return make.with_strings(text, self.came_back)
         if self.form == "config":
             repos = members.get(config.REPOS)
-            return config.repo_splices(repos, self.came_back) if repos else []
-        if self.form == "json":
-            return make.string_splices(root, self.came_back)
-        splices = make.place_splices(root, dict.fromkeys(index.OWNERS, self.came_back))
+            return make.apply(text, config.repo_splices(repos, self.came_back) if repos else ())
+        splices = make.place_splices(parse(text), dict.fromkeys(index.OWNERS, self.came_back))
         for entry in members["entries"].items if "entries" in members else ():
             mapper = self.back if self.came(index.key_of(entry)) else self.came_back
             splices += make.place_splices(entry, {"projectPath": mapper, "fullPath": mapper})
-        return splices
+        return make.apply(text, splices)

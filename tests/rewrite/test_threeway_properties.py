@@ -13,7 +13,7 @@ from ccmove.rewrite import config as config_file
 from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import parse
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import apply, string_splices
+from ccmove.rewrite.splice import with_strings
 from ccmove.rewrite.threeway import taken_out
 from tests.rewrite.strategies import BLANKS, LEAVES, NEW, OLD, PATHS, json_texts, spellings
 from tests.rewrite.test_document_properties import CONFIGS, INDEXES, MAPS, PROJECTS, count_members
@@ -155,7 +155,7 @@ def test_the_undoing_is_undone_too(config: dict[str, Any], data: st.DataObject) 
 def test_what_came_later_in_any_document_is_kept(
     text: str, paths: PathMap, blank: str, data: st.DataObject
 ) -> None:
-    after = apply(text, string_splices(parse(text), paths.map))
+    after = with_strings(text, paths.map)
     now = data.draw(lives(json.loads(after)))
     result, _ = out(text, after, blank + stringify(now).decode(), paths, "json")
     found = json.loads(result)
