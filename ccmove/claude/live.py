@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,13 +13,27 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import names_in, read_document
 from ccmove.errors import CcmoveError, LinkError
 from ccmove.rewrite.pathmap import client_spelling, tail_below
+from ccmove.system import WINDOWS
 
 LARGEST_RECORD = 1 << 20
-HAS_PROC = os.name != "nt" and os.path.exists("/proc/self/stat")
+HAS_PROC = not WINDOWS and os.path.exists("/proc/self/stat")
 if not HAS_PROC:
     import psutil
 # What a look at a process raises that ended meanwhile, or is another user's.
 _CLOSED: tuple[type[Exception], ...] = (OSError,) if HAS_PROC else (OSError, psutil.Error)
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One that runs."""
+
+    pid: int
+    parent: int
+    name: str
+    started: str | float  # as /proc tells it; elsewhere in seconds
+
+
+Processes = Mapping[int, Process]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +54,10 @@ class LiveSession:
 
 def live_sessions(layout: Layout, folders: list[str]) -> list[LiveSession]:
     """Clients that run, or may run elsewhere, in one of `folders` or below one."""
-    ancestors = set(_ancestors(os.getpid()))
+    processes = _processes()
+    ancestors = set(_ancestors(processes))
     found: dict[tuple[int, bool], LiveSession] = {}  # a pid elsewhere is another process
-    for session in [*_registered(layout), *_claude_processes()]:
+    for session in [*_registered(layout, processes), *_unregistered(processes)]:
         key = session.pid, session.is_elsewhere
         if key in found or all(tail_below(session.folder, base) is None for base in folders):
             continue
@@ -53,15 +68,16 @@ def live_sessions(layout: Layout, folders: list[str]) -> list[LiveSession]:
 
 def daemon_is_running(layout: Layout) -> bool:
     """Whether the client's background daemon owns its job files right now."""
-    return _is_alive(_record(layout.daemon_lock))
+    record = _record(layout.daemon_lock)
+    return bool(record) and _is_alive(record, _processes())
 
 
 def desktop_app_is_running() -> bool:
     """Whether the desktop app runs: it rewrites its files from memory."""
-    return any(name in ("claude-desktop", "Claude", "Claude.exe") for _, name in _processes())
+    return any(p.name in ("claude-desktop", "Claude", "Claude.exe") for p in _processes().values())
 
 
-def _registered(layout: Layout) -> Iterator[LiveSession]:
+def _registered(layout: Layout, processes: Processes) -> Iterator[LiveSession]:
     here = _pid_domain()
     for name in names_in(layout.sessions):
         if not name.removesuffix(".json").isdigit():
@@ -76,7 +92,7 @@ def _registered(layout: Layout) -> Iterator[LiveSession]:
             with contextlib.suppress(FileNotFoundError):  # it has just ended
                 written = os.lstat(layout.sessions / name).st_mtime
                 yield replace(found, last_written=written)
-        elif _is_alive(record):
+        elif _is_alive(record, processes):
             yield found
 
 
@@ -92,27 +108,16 @@ def _record(path: Path) -> dict[str, object]:
     return record if isinstance(record, dict) else {}
 
 
-def _is_alive(record: dict[str, object]) -> bool:
+def _is_alive(record: dict[str, object], processes: Processes) -> bool:
     """A process with that id runs and, where it is known, started at that very time."""
-    pid = record.get("pid")
-    if type(pid) is not int or pid <= 0:
-        return False
-    if not HAS_PROC:
-        return _is_alive_since(pid, noted_start(str(record.get("procStart"))))
-    fields = _stat_fields(pid)
-    if not fields or fields[0] in "ZX":  # a zombie has ended
-        return False
-    return record.get("procStart") in (None, "", fields[19])
-
-
-def _is_alive_since(pid: int, noted: float | None) -> bool:
-    try:
-        started = psutil.Process(pid).create_time()
-    except psutil.NoSuchProcess:
-        return False
-    except psutil.Error:  # it runs, but is another user's
-        return True
-    return noted is None or abs(started - noted) < 2
+    pid, noted = record.get("pid"), str(record.get("procStart") or "")
+    process = processes.get(pid) if type(pid) is int else None
+    if process is None or not noted:
+        return process is not None
+    if isinstance(process.started, str):
+        return process.started == noted
+    when = noted_start(noted)
+    return when is None or abs(process.started - when) < 2
 
 
 def noted_start(text: str) -> float | None:
@@ -125,13 +130,13 @@ def noted_start(text: str) -> float | None:
     return None
 
 
-def _claude_processes() -> Iterator[LiveSession]:
+def _unregistered(processes: Processes) -> Iterator[LiveSession]:
     """Processes named claude with their folders: older clients register nowhere."""
-    for pid, name in _processes():
-        if name.removesuffix(".exe") in ("claude", "node"):
+    for process in processes.values():
+        if process.name.removesuffix(".exe") in ("claude", "node"):
             with contextlib.suppress(*_CLOSED):
-                if _is_claude(_command(pid)):
-                    yield LiveSession(pid, client_spelling(_folder(pid)))
+                if _is_claude(_command(process.pid)):
+                    yield LiveSession(process.pid, client_spelling(_folder(process.pid)))
 
 
 def _is_claude(command: list[str]) -> bool:
@@ -145,7 +150,7 @@ def _is_claude(command: list[str]) -> bool:
 
 def _pid_domain() -> str:
     """Where a pid of this process means something, spelled as the client does in its records."""
-    if os.name == "nt":
+    if WINDOWS:
         return f"win32:{socket.gethostname().lower()}"
     if not HAS_PROC:
         return "darwin"
@@ -157,20 +162,37 @@ def _pid_domain() -> str:
     return f"linux:{machine}:{namespace}"
 
 
-def _processes() -> Iterator[tuple[int, str]]:
-    """Every process and its name."""
-    if not HAS_PROC:
-        for process in psutil.process_iter():
-            with contextlib.suppress(*_CLOSED):
-                yield process.pid, process.name()
-        return
-    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+def _processes() -> Processes:
+    """Every process that is seen from here; a zombie has ended."""
+    return {process.pid: process for process in (_of_proc() if HAS_PROC else _of_psutil())}
+
+
+def _of_proc() -> Iterator[Process]:
+    for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            yield pid, _told(pid, "comm").strip()
+            start, _, told = _told(pid, "stat").rpartition(")")  # a name may hold anything
+            state, parent, *more = told.split()
+            if state not in "ZX":
+                yield Process(int(pid), int(parent), start.partition("(")[2], more[17])
+
+
+def _of_psutil() -> Iterator[Process]:
+    for process in psutil.process_iter():
+        with contextlib.suppress(*_CLOSED):
+            words = _command(process.pid)
+            name = os.path.basename(words[0]) if words else ""
+            if process.status() != psutil.STATUS_ZOMBIE:
+                yield Process(process.pid, process.ppid(), name, process.create_time())
 
 
 def _command(pid: int) -> list[str]:
-    return _told(pid, "cmdline").split("\0") if HAS_PROC else psutil.Process(pid).cmdline()
+    """How it was started; nothing when that is not ours to know."""
+    if HAS_PROC:
+        return _told(pid, "cmdline").split("\0")
+    try:
+        return psutil.Process(pid).cmdline()
+    except psutil.AccessDenied:
+        return []
 
 
 def _folder(pid: int) -> str:
@@ -181,24 +203,16 @@ def _folder(pid: int) -> str:
     return folder if os.path.isdir(folder) else folder.removesuffix(" (deleted)")
 
 
-def _ancestors(pid: int) -> Iterator[int]:
-    if not HAS_PROC:
-        yield from (parent.pid for parent in psutil.Process(pid).parents())
-        return
-    while fields := _stat_fields(pid):
-        pid = int(fields[1])
+def _ancestors(processes: Processes) -> Iterator[int]:
+    """Of this process; a pid may be used again, so that they could go in a circle."""
+    pid, seen = os.getpid(), set[int]()
+    while pid in processes and pid not in seen:
+        seen.add(pid)
+        pid = processes[pid].parent
         yield pid
 
 
-def _stat_fields(pid: int) -> list[str]:
-    """The fields of /proc/<pid>/stat from the third on; the second may hold anything."""
-    try:
-        return _told(pid, "stat").rpartition(")")[2].split()
-    except OSError:
-        return []
-
-
-def _told(pid: int, name: str) -> str:
+def _told(pid: object, name: str) -> str:
     """What the system tells of a process."""
     with open(f"/proc/{pid}/{name}", "rb") as file:
         return os.fsdecode(file.read(1 << 16))
