@@ -41,9 +41,9 @@ def known_projects(context: click.Context, _: click.Parameter | None, incomplete
 
 
 def _fits(path: str, wanted: str) -> bool:
-    if wanted.startswith("/"):
+    if os.path.isabs(wanted):
         return path.startswith(wanted)
-    return "/" not in wanted and os.path.basename(path).startswith(wanted)
+    return os.sep not in wanted and os.path.basename(path).startswith(wanted)
 
 
 def _layout(context: click.Context) -> Layout:

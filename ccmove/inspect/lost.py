@@ -14,12 +14,13 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
+from pathlib import PurePath
 
 from ccmove.claude.git import Identity, identity, reflog
 from ccmove.claude.naming import encode
 from ccmove.inspect.findings import Basis, Candidate, CommandLine, Finding
 from ccmove.inspect.survey import Project, Survey, Tick, ancestors, folders_in
-from ccmove.rewrite.pathmap import tail_below
+from ccmove.rewrite.pathmap import is_root, tail_below
 from ccmove.text import plural, readable_size
 
 MOST_CANDIDATES = 5
@@ -82,8 +83,8 @@ class Finder:
         for path in self.lost if self._roots is not None else ():
             near, gone = nearest_folder(path)
             self._gone_from[near].add(gone)
-            above = os.path.dirname(near) if near.count("/") > 2 else "/"
-            walks += [(folder, NEAR_DEPTH) for folder in (near, above) if folder != "/"]
+            above = os.path.dirname(near) if len(PurePath(near).parts) > 3 else near
+            walks += [(folder, NEAR_DEPTH) for folder in (near, above) if not is_root(folder)]
         found: dict[str, bool] = {}
         for root, depth in dict.fromkeys(walks):
             self.looked_in.append(root)
@@ -97,7 +98,7 @@ class Finder:
         home, ours = str(self.survey.layout.home), self._identity_of(path)
         places: dict[str, Candidate] = {}
         for new, basis, sign in self._signs(path, ours):
-            if new == "/" or tail_below(home, new) is not None:
+            if is_root(new) or tail_below(home, new) is not None:
                 continue  # a folder around the home is nobody's
             if basis is Basis.NAME and self._identity(new).is_another(ours):
                 continue  # it only looks alike
@@ -226,9 +227,9 @@ def described(project: Project) -> str:
 
 def nearest_folder(path: str) -> tuple[str, str]:
     """The deepest folder above `path` that exists, and what is gone from it."""
-    near = next((folder for folder in ancestors(path) if os.path.isdir(folder)), "/")
-    end = path.find("/", len(near.rstrip("/")) + 1)
-    return near, path[:end] if end > 0 else path
+    near = next((folder for folder in ancestors(path) if os.path.isdir(folder)), "")
+    near = near or PurePath(path).anchor
+    return near, str(PurePath(*PurePath(path).parts[: len(PurePath(near).parts) + 1]))
 
 
 def _walk(root: str, depth: int) -> Iterator[tuple[str, bool]]:

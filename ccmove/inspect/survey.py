@@ -18,7 +18,7 @@ from ccmove.claude.naming import is_of_downloads, may_be_name_of, uncut
 from ccmove.claude.ownership import Case, Evidence
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, Item, State
 from ccmove.errors import NothingKnownError
-from ccmove.rewrite.pathmap import PathMap, tail_below
+from ccmove.rewrite.pathmap import PathMap, is_root, tail_below
 from ccmove.run.backups import Backup, all_backups, ledger_of
 from ccmove.text import plural
 
@@ -140,7 +140,7 @@ class Survey:
                 amounts = {i.name: measured(path / i.name) for i in case.directory.items}
                 claims = case.ranked
                 if not claims:  # the one existing folder of this name would find it
-                    found = tuple(_folders_named(name, "/", folders))
+                    found = tuple(_folders_named(name, path.anchor, folders))
                     claims = found if len(found) == 1 else ()
                 yield Directory(name, path, case, amounts, claims)
 
@@ -209,7 +209,7 @@ class Survey:
 
 def ancestors(path: str) -> Iterator[str]:
     """`path` itself, then every folder above it but the root."""
-    while path.strip("/"):
+    while not is_root(path) and path != os.path.dirname(path):
         yield path
         path = os.path.dirname(path)
 
