@@ -58,6 +58,7 @@ def resolve_pair(old: str, new: str, where: str = "") -> Pair:
     real, real_new = (p.rstrip("\\/") if is_windows(p) else os.path.realpath(p) for p in (old, new))
     if real == real_new and typed != typed_new:  # OLD was left behind as a link to NEW
         real = os.path.join(os.path.realpath(os.path.dirname(typed)), os.path.basename(typed))
+        real = typed if real == real_new else real  # the link is a folder above
     return Pair(real, real_new, typed, where)
 
 

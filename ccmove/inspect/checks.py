@@ -123,7 +123,7 @@ def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:
         # Two mounts are both real: the one that is used more is taken.
         real = next((path for path in spelled if path in paths), spelled[0])
         for path in (path for path in paths if path != real):
-            what = f"the same folder as {real}: they differ in {difference(path, real)}"
+            what = f"the same folder as {real}; the difference: {difference(path, real)}"
             yield Finding("spelling", path, what, command(path, real), names=(real,))
 
 

@@ -1,0 +1,83 @@
+"""One folder under several paths: doctor names them, how they differ, and what merges them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ccmove.inspect.checks import difference
+from tests.inspect.conftest import Examine, git, make_repo, run_ccmove
+from tests.support.state import StateBuilder
+
+
+@pytest.mark.parametrize("is_above", [True, False], ids=["a link above", "a link itself"])
+def test_a_folder_that_is_known_through_a_link_is_merged_by_the_command(
+    state: StateBuilder, examine: Examine, is_above: bool
+) -> None:
+    real = state.project("app", make_folder=True)
+    link = state.root / "link"
+    link.symlink_to(state.code if is_above else real.path)
+    spelled = str(link / "app" if is_above else link)
+    state.project(spelled, prompts=1)
+    (finding,) = examine()
+    assert (finding.kind, finding.subject) == ("spelling", spelled)
+    assert finding.what == f"the same folder as {real.path}; the difference: a link or a mount"
+    assert finding.command == f"ccmove {spelled} {real.path}"
+    assert run_ccmove(*finding.command.split()[1:], state=state).exit == 0
+    assert len(list(real.directory.glob("*.jsonl"))) == 4
+    assert examine() == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "how"),
+    [
+        ("/a/App", "/a/app", "upper and lower case"),
+        ("c:/work/x", "C:/work/x", "the drive letter"),
+        ("C:\\work\\x", "C:/work/x", "the slashes"),
+        ("C:\\work\\X", "c:/work/x", "the slashes and the drive letter and upper and lower case"),
+        ("/a/caf\u00e9", "/a/cafe\u0301", "the Unicode form (NFC, NFD)"),
+        ("/a/x", "/b/x", "a link or a mount"),
+    ],
+)  # fmt: skip
+def test_how_two_spellings_differ_is_said_also_where_they_look_alike(
+    one: str, other: str, how: str
+) -> None:
+    assert difference(one, other) == difference(other, one) == how
+
+
+def test_of_spellings_in_other_case_the_one_on_disk_is_real(
+    state: StateBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a disk that takes names in any case for the same."""
+    from ccmove.claude.layout import find_layout
+    from ccmove.inspect.checks import examine
+    from ccmove.inspect.survey import Survey
+
+    state.project("app", sessions=3, make_folder=True)
+    state.project("App", sessions=1)
+    actual = os.stat
+
+    def folding(path: str | Path, *args: object, **more: object) -> os.stat_result:
+        spelled = str(path).replace("/code/App", "/code/app") if isinstance(path, str) else path
+        return actual(spelled, *args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "stat", folding)
+    survey = Survey(find_layout(str(state.config_dir), {}))
+    (finding,) = examine(survey, lambda *words: " ".join(words)).findings
+    assert finding.command == f"{state.code}/App {state.code}/app"
+
+
+def test_a_worktree_that_was_not_repaired_after_a_move_is_named(
+    state: StateBuilder, examine: Examine
+) -> None:
+    repo = make_repo(state.code / "old", commit=True)
+    state.project("old")
+    git(repo, "worktree", "add", "-q", str(state.code / "tree"))
+    repo.rename(state.code / "new")
+    assert run_ccmove(repo, state.code / "new", state=state).exit == 0
+    (finding,) = examine("worktree")
+    assert finding.command == f"git -C {state.code}/new worktree repair"
+    git(state.code / "new", "worktree", "repair")
+    assert examine() == []
