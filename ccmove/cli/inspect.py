@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import click
@@ -31,7 +32,6 @@ OF_ALL = ("interrupted-run", "unreadable")  # findings that concern every projec
 FAILURES = {  # findings of these kinds make data inconsistent; all others are harmless
     *OF_ALL,
     "moved-entries",
-    "nested-directory",
     "split-session",
     "index",
 }
@@ -67,8 +67,7 @@ def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing
         chosen = [project for project in chosen if project.is_missing]
     chosen = sorted(chosen, key=SORTS["path"])
     chosen.sort(key=SORTS[sort], reverse=reverse)
-    problems, config_dir = tuple(survey.lists.problems), survey.layout.config_dir
-    return Listing(config_dir, tuple(chosen), problems, len(survey.projects))
+    return Listing(survey, tuple(chosen))
 
 
 @options.command("doctor")
@@ -97,7 +96,7 @@ def doctor_command(
         raise UsageError("--plan goes with neither --fix nor --json")
     layout, bar, command = call.find_layout(), call.progress(), call.printer.typed
     survey = Survey(layout, bar)
-    found = examine(survey, command, search, bar.of("lost"))
+    found = examine(survey, command, search, partial(bar, "lost"))
     bar.close()
     if subject:
         found = _about(found, subject)

@@ -12,18 +12,19 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import takewhile
+from operator import eq
 from pathlib import Path, PureWindowsPath
 
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.ownership import folder_exists
-from ccmove.claude.reading import read_document
+from ccmove.claude.reading import open_regular, read_document
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnsettledError
 from ccmove.inspect.backups import list_backups
 from ccmove.inspect.findings import KINDS, CommandLine, Examination, Finding
 from ccmove.inspect.lost import Finder
 from ccmove.inspect.survey import Directory, Project, Survey, Tick
-from ccmove.inspect.turns import read_turns, shared_lines
 from ccmove.plan.worktrees import repair_command
 from ccmove.rewrite.jsonspan import NotJsonError, loads
 from ccmove.rewrite.pathmap import PathMap, is_windows
@@ -32,8 +33,9 @@ from ccmove.text import command_line, plural
 from ccmove.text import readable_size as size
 
 PRUNE_KEEP = 5
-SAME = "both are the same"
 PRUNE_AFTER_DAYS = 30
+SAME = "both are the same"
+_MOMENT = re.compile(rb'"timestamp":\s*"([^"\\]*)"')
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
 FOLDS: dict[str, Callable[[str], str]] = {  # in what spellings of one path can differ
     "the slashes": lambda path: path.replace("\\", "/"),
@@ -82,12 +84,13 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
         yield Finding("interrupted-run", journal, error.message, command("recover", "--set-aside"))
     for problem in survey.lists.problems:
         look = command_line(["ls", "-ld", problem.file])
-        yield Finding("unreadable", problem.file, problem.what, look)
+        names = (os.path.basename(problem.file),)
+        yield Finding("unreadable", problem.file, problem.what, look, names=names)
     yield from _worktrees(survey)
     rows = list_backups(layout, survey.backups)  # the newest first
     for row in (row for row in rows if row.error is not None):
-        look, names = command("backups", row.id), (row.id,)
-        yield Finding("damaged-backup", f"run {row.id}", str(row.error), look, names=names)
+        look = command("backups", row.id)
+        yield Finding("damaged-backup", f"run {row.id}", str(row.error), look, names=(row.id,))
     limit = time.strftime("%Y%m%d", time.gmtime(time.time() - PRUNE_AFTER_DAYS * 86400))
     if old := [row for row in rows[PRUNE_KEEP:] if row.id[:8] < limit]:
         what = f"{plural(len(old), 'backup')} older than {PRUNE_AFTER_DAYS} days"
@@ -144,48 +147,35 @@ def _on_disk(path: str) -> str:
 def difference(one: str, other: str) -> str:
     """In what two spellings of a path differ, also where they look alike."""
 
-    def are_alike(folds: Iterable[Callable[[str], str]]) -> bool:
-        pair = (one, other)
-        for fold in folds:
-            pair = (fold(pair[0]), fold(pair[1]))
-        return pair[0] == pair[1]
+    def folded(path: str, but: str = "") -> str:
+        for way, fold in FOLDS.items():
+            path = fold(path) if way != but else path
+        return path
 
-    if not are_alike(FOLDS.values()):
+    if folded(one) != folded(other):
         return "a link or a mount"
-    needed = (w for w in FOLDS if not are_alike(f for name, f in FOLDS.items() if name != w))
-    return " and ".join(needed)
+    return " and ".join(way for way in FOLDS if folded(one, way) != folded(other, way))
 
 
 def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
-    """All that is wrong with one project directory."""
-    memory = directory.amounts.get(MEMORY)
-    yield from _nested(survey, directory)
-    if directory.case.directory.transcripts or (memory and memory.files):
-        if not directory.claims:
-            yield _unknown(survey, directory)
-        yield from _index(directory)
-
-
-def _nested(survey: Survey, directory: Directory) -> Iterator[Finding]:
+    """Conversations where nobody looks for them, and an outdated index."""
+    projects, amounts = survey.layout.projects, directory.amounts
     for item in directory.case.directory.items:
         if item.is_dir and ENCODED.fullmatch(item.name):
-            inner, amount = directory.path / item.name, directory.amounts[item.name]
-            number = sum(name.endswith(".jsonl") for name in os.listdir(inner))
-            what = f"{plural(number, 'session')}, {size(amount.size)}"
-            fix = _brought(inner, survey.layout.projects / item.name)
-            yield Finding("nested-directory", str(inner), what, fix, names=(item.name,))
-
-
-def _unknown(survey: Survey, directory: Directory) -> Finding:
-    what = f"{plural(len(directory.sessions_of(None)), 'session')}, {size(directory.size)}"
-    # Any path with this name will do as OLD: nobody else claims the directory.
-    guess = directory.name.replace("-", "/")
-    lines = [f"if you know its folder: --skip-path-check, with {guess} as the old path"]
-    fix = command_line(["ls", "-lA", str(directory.path)])
-    if named := sorted(directory.named_elsewhere):
-        lines = [f"its transcripts name {path}" for path in named]
-        fix = _brought(directory.path, survey.layout.projects / encode(named[0]))
-    return Finding("unknown-name", str(directory.path), what, fix, tuple(lines))
+            inner = directory.path / item.name
+            what = f"a project directory inside another, {size(amounts[item.name].size)}"
+            fix = _brought(inner, projects / item.name)
+            yield Finding("misplaced-directory", str(inner), what, fix, names=(item.name,))
+    if not (directory.case.directory.transcripts or (MEMORY in amounts and amounts[MEMORY].files)):
+        return
+    if not directory.claims:
+        what = f"no known path has this name, {size(sum(a.size for a in amounts.values()))}"
+        fix, named = command_line(["ls", "-lA", str(directory.path)]), directory.named_elsewhere
+        if named:
+            fix = _brought(directory.path, projects / encode(min(named)))
+        lines = tuple(f"its transcripts name {path}" for path in sorted(named))
+        yield Finding("misplaced-directory", str(directory.path), what, fix, lines)
+    yield from _index(directory)
 
 
 def _brought(source: Path, target: Path) -> str:
@@ -240,14 +230,37 @@ def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
     best, *others = (directory.path / name for directory in sorted(directories, key=preference))
     for other in others:
         try:
-            (most, more), (least, less) = read_turns(best), read_turns(other)
-            shared = shared_lines(best, other)
+            (most, more), (least, less) = _read_turns(best), _read_turns(other)
+            shared = _shared_lines(best, other)
         except (CcmoveError, OSError):
             continue  # it went meanwhile, or is listed as unreadable
-        what = f"the first {plural(shared, 'line')} are the same, then they differ"
+        what = f"same beginning: {plural(shared, 'line')}; then they differ"
         if shared == least:
             what = SAME if most == least else "the first has all that the second has, and more"
         lines = (f"{best}: {more}", f"{other}: {less}")
         names = (best.parent.name, other.parent.name, str(best), str(other))
         look = command_line(["ls", "-l", str(best), str(other)])
         yield Finding("split-session", session, what, look, lines, names)
+
+
+def _read_turns(file: Path) -> tuple[int, str]:
+    """How many lines a transcript has, and that in words with the first and the last moment."""
+    lines, moments = 0, ["?", "?"]
+    for line in _lines(file):
+        lines += 1
+        if found := _MOMENT.search(line):
+            moments[1] = found[1].decode("utf-8", "replace")
+            moments[0] = moments[1] if moments[0] == "?" else moments[0]
+    return lines, f"{plural(lines, 'line')}, {moments[0]} to {moments[1]}"
+
+
+def _shared_lines(one: Path, two: Path) -> int:
+    """With how many lines that are the same both begin."""
+    return sum(takewhile(bool, map(eq, _lines(one), _lines(two))))
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    fd = open_regular(file)
+    if fd is not None:
+        with open(fd, "rb") as transcript:
+            yield from transcript

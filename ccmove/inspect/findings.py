@@ -27,8 +27,7 @@ KINDS = {  # the most pressing first
     ),
     "orphan": Kind(
         "Projects whose folder is gone",
-        "It was renamed, moved or deleted, or its drive is not connected. What is of no use any "
-        "more, `claude purge` removes.",
+        "It was renamed, moved or deleted. What is of no use any more, `claude purge` removes.",
     ),
     "moved-entries": Kind(
         "Entries that still name the old path of a moved project",
@@ -36,8 +35,7 @@ KINDS = {  # the most pressing first
     ),
     "stale-entries": Kind(
         "Entries of folders that are gone",
-        "There are no conversations. Harmless if the folder was deleted; if it was moved, they "
-        "can follow.",
+        "There are no conversations. Harmless if the folder was deleted; else they can follow it.",
     ),
     "spelling": Kind(
         "One folder under several paths",
@@ -47,13 +45,9 @@ KINDS = {  # the most pressing first
         "Git worktrees that still look at the old path",
         "git finds the repository or its worktree no more until they are repaired.",
     ),
-    "unknown-name": Kind(
-        "Directories that belong to no known path",
-        "Claude Code never looks there, unless $CLAUDE_CODE_PROJECT_DIR_NAME says so.",
-    ),
-    "nested-directory": Kind(
-        "A project directory inside a project directory",
-        "Claude Code does not look that deep: these conversations are invisible.",
+    "misplaced-directory": Kind(
+        "Conversations where Claude Code does not look",
+        "Only $CLAUDE_CODE_PROJECT_DIR_NAME makes other names; another tool may have left it.",
     ),
     "split-session": Kind(
         "One session in two files",

@@ -47,14 +47,6 @@ class Directory:
     claims: tuple[str, ...]  # paths with a claim on it; the first has what nobody owns
 
     @property
-    def size(self) -> int:
-        return sum(amount.size for amount in self.amounts.values())
-
-    @property
-    def files(self) -> int:
-        return sum(amount.files for amount in self.amounts.values())
-
-    @property
     def named_elsewhere(self) -> set[str]:
         """Paths that transcripts name and whose directory is another one: they were moved here."""
         named = {item.path for item in self.case.directory.transcripts if item.path}
@@ -180,7 +172,7 @@ class Survey:
         for path in sorted({*holding, *self.lists.named}):
             yield self._project(path, holding[path])
         for directory in self.directories.values():
-            if not directory.claims and directory.files:
+            if not directory.claims and any(a.files for a in directory.amounts.values()):
                 yield self._project(None, [directory])
 
     def _project(self, path: str | None, directories: list[Directory]) -> Project:

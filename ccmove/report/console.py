@@ -11,9 +11,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 from ccmove.errors import in_words, run
@@ -223,10 +222,6 @@ class Progress:
                 self._status.start()
             # A file may grow while it is worked on.
             self._status.update(f"{WORK[what]} {min(done / max(total, 1), 1):.0%}")
-
-    def of(self, what: str) -> Callable[[int, int], None]:
-        """Where the work on `what` says how far it is."""
-        return partial(self, what)
 
     def close(self) -> None:
         """Take it off the screen; it comes back when the work goes on."""

@@ -32,22 +32,21 @@ def _values(thing: object, *names: str) -> dict[str, Any]:
 
 def show_list(listing: Listing, printer: Printer) -> None:
     """A table; what is not part of the list goes to standard error."""
-    projects, problems = listing.projects, listing.problems
+    survey, projects, remarks = listing.survey, listing.projects, printer.on_stderr()
     if printer.as_json:
-        warnings = [f"{problem.file}: {problem.what}" for problem in problems]
-        rows, config_dir = [_project(project) for project in projects], str(listing.config_dir)
+        rows = [_project(project) for project in projects]
+        warnings = [f"{problem.file}: {problem.what}" for problem in survey.lists.problems]
+        config_dir = str(survey.layout.config_dir)
         printer.json(_record("listed", config_dir=config_dir, projects=rows, warnings=warnings))
         return
     if projects:
         _print_table(projects, printer)
-    if projects and printer.terminal:
-        printer.lines([[], _totals(projects, printer)])
-    remarks = printer.on_stderr()
-    if not projects:
-        among = f"No folder is missing: {plural(listing.known, 'known project')}."
-        remarks.say([("", among if listing.known else "Claude Code knows no projects.")])
-    for problem in problems:
-        remarks.say([("note", "Note: "), ("", problem.file)], [("", f"  {problem.what}")])
+        printer.lines([[], _totals(projects, printer)] if printer.terminal else [])
+    else:
+        among = f"No folder is missing: {plural(len(survey.projects), 'known project')}."
+        remarks.say([("", among if survey.projects else "Claude Code knows no projects.")])
+    for problem in survey.lists.problems:
+        remarks.say([("note", "Note: "), ("", f"{problem.file}: {problem.what}")])
 
 
 def _print_table(projects: Iterable[Project], printer: Printer) -> None:
@@ -72,7 +71,7 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
         indent, rest = "  " * len(above), path[len(above[-1]) + 1 :] if above else path
         if printer.terminal:
             above.append(path)
-        amounts = [size(project.size), _ago(project.last_used)] if is_wide else []
+        amounts = [size(project.size), (_iso(project.last_used) or "-")[:10]] if is_wide else []
         state, place = printer.fitted(states[project.exists]), printer.fitted(("", indent + rest))
         table.add_row(state, str(project.sessions), *amounts, place)
         if printer.verbose and project.kept:
@@ -98,15 +97,6 @@ def _totals(projects: Iterable[Project], printer: Printer) -> Line:
 def _project(project: Project) -> dict[str, Any]:
     known = _values(project, "path", "exists", "sessions", "directories", "kept")
     return {**known, "bytes": project.size, "last_used": _iso(project.last_used)}
-
-
-def _ago(moment: int | None) -> str:
-    """How long ago in the words that people use."""
-    days = int((time.time() - moment / NS) // 86400) if moment is not None else -1
-    for length, unit in ((365, "year"), (30, "month"), (7, "week")):
-        if days >= 2 * length:
-            return f"{plural(days // length, unit)} ago"
-    return f"{plural(days, 'day')} ago" if days > 0 else "today" if days == 0 else "-"
 
 
 def _iso(moment: int | None) -> str | None:

@@ -18,12 +18,7 @@ MOST_FILES = 3
 MOST_OF_A_DIRECTORY = 10  # things left alone, also with -v
 LONGEST_EXAMPLE = 100
 PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
-VERBS = {  # what is done to a directory, and what was done
-    "rename": ("rename", "to", "renamed"),
-    "merge": ("merge", "into", "merged"),
-    "split": ("split", "into", "split"),
-    "same": ("keep", "", "kept"),
-}
+DONE = {"rename": "renamed", "merge": "merged", "split": "split", "same": "kept"}
 REMEMBERED = (
     "in {} Claude still names the old memory folder and saved results until /compact; "
     "/rewind can't go back past the move"
@@ -153,9 +148,8 @@ def _example(values: Sequence[object]) -> str:
 
 
 def _directories_by_kind(plan: Plan) -> str:
-    number = Counter(move.kind for move in plan.projects)
-    done = {kind: done for kind, (_, _, done) in VERBS.items() if number[kind]}
-    return ", ".join(f"{plural(number[k], 'project directory')} {done[k]}" for k in done)
+    number = Counter(DONE[move.kind] for move in plan.projects)
+    return ", ".join(f"{plural(n, 'project directory')} {done}" for done, n in number.items())
 
 
 def _details(result: Result, plan: Plan) -> Iterator[Line]:
@@ -169,13 +163,10 @@ def _details(result: Result, plan: Plan) -> Iterator[Line]:
 
 def _directories(plan: Plan) -> Iterator[Line]:
     for move in plan.projects:
-        verb, preposition, _ = VERBS[move.kind]
         amount = f"{plural(move.transcripts, 'session')}, {size(move.size)}"
-        yield [("", f"  {verb:8}"), ("", f"{move.source}  {amount}")]
-        if preposition:
-            yield [("dim", f"  {preposition:>6}  "), ("bold", move.target)]
-        else:
-            yield [("", "          both paths have this name; only paths in files change")]
+        yield [("", f"  {DONE[move.kind]:8} "), ("", f"{move.source}  {amount}")]
+        if move.source != move.target:
+            yield [("dim", f"  {'to':>7}  "), ("bold", move.target)]
 
 
 def _differences(plan: Plan) -> Iterator[Line]:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.state import Problem
 from ccmove.errors import Hint, in_one_line, in_words
 from ccmove.inspect.backups import Row
 from ccmove.inspect.findings import Finding
-from ccmove.inspect.survey import Project
+from ccmove.inspect.survey import Project, Survey
 from ccmove.plan.model import Operation, Plan, Write, WriteHistory
 from ccmove.rewrite.compare import compare
 
@@ -126,10 +125,8 @@ def _changes(operation: Operation) -> Iterator[dict[str, Any]]:
 class Listing:
     """The projects that were asked for, in the order that was asked for."""
 
-    config_dir: Path
+    survey: Survey
     projects: tuple[Project, ...]
-    problems: tuple[Problem, ...]
-    known: int  # how many there are in all
 
 
 @dataclass(frozen=True, slots=True)

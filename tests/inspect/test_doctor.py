@@ -193,8 +193,7 @@ def test_a_project_directory_inside_a_project_directory_is_found(
     inner = outer.directory / encoded_name(str(state.code / "old"))
     state.add_session("old", directory=inner)
     (finding,) = examine()
-    assert (finding.kind, finding.subject) == ("nested-directory", str(inner))
-    assert "1 session" in finding.what
+    assert (finding.kind, finding.subject) == ("misplaced-directory", str(inner))
     subprocess.run(["sh", "-c", finding.command], check=True)
     assert [finding.kind for finding in examine()] == ["orphan"]
 
@@ -261,7 +260,7 @@ def test_a_split_conversation_is_told_turn_by_turn_and_no_hint_discards_a_part(
 ) -> None:
     moved, stayed = split(state, common)
     (finding,) = examine("split-session")
-    what = f"the first {plural(common, 'line')} are the same, then they differ"
+    what = f"same beginning: {plural(common, 'line')}; then they differ"
     assert (finding.subject, finding.what) == (moved.stem, what)
     first, *_, last = re.findall(r'"timestamp":"([^"]*)"', moved.read_text())
     assert f"{moved}: 5 lines, {first} to {last}" in finding.details
@@ -313,7 +312,7 @@ def test_a_name_that_no_known_path_has_is_found(state: StateBuilder, examine: Ex
     directory = state.projects / "-home-dev-my.app"  # a tool that forgot the dot
     state.add_session("x", cwd="/home/dev/my.app", directory=directory)
     (finding,) = examine()
-    assert (finding.kind, finding.subject) == ("unknown-name", str(directory))
+    assert (finding.kind, finding.subject) == ("misplaced-directory", str(directory))
     assert finding.details == ["its transcripts name /home/dev/my.app"]
     subprocess.run(["sh", "-c", finding.command], check=True)
     assert (state.projects / "-home-dev-my-app").is_dir()
@@ -324,16 +323,14 @@ def test_a_known_name_is_not_unknown(state: StateBuilder, examine: Examine) -> N
     assert examine() == []
 
 
-def test_a_directory_that_names_no_path_can_be_moved_as_it_is_said(
+def test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name(
     state: StateBuilder, examine: Examine
 ) -> None:
     memory = state.projects / "-home-dev-nobody" / "memory" / "MEMORY.md"
     memory.parent.mkdir(parents=True)
     memory.write_text("x")
-    (finding,) = examine("unknown-name")
-    assert finding.details == [
-        "if you know its folder: --skip-path-check, with /home/dev/nobody as the old path"
-    ]
+    (finding,) = examine("misplaced-directory")
+    assert finding.command == f"ls -lA {memory.parents[1]}"
     target = state.code / "found"
     target.mkdir()
     words = ["--skip-path-check", "/home/dev/nobody", str(target)]
@@ -469,8 +466,8 @@ def test_a_subject_limits_the_findings(state: StateBuilder) -> None:
     state.add_session("x", cwd="/no/my.app", directory=state.projects / "-no-my.app")
     for words, kind in (
         ([str(state.code / "gone")], "orphan"),
-        ([str(state.projects / "-no-my.app")], "unknown-name"),
-        (["--", "-no-my.app"], "unknown-name"),
+        ([str(state.projects / "-no-my.app")], "misplaced-directory"),
+        (["--", "-no-my.app"], "misplaced-directory"),
     ):
         done = run_ccmove("doctor", "--json", *words, state=state)
         assert [row["kind"] for row in done.json()["findings"]] == [kind]
@@ -539,7 +536,7 @@ def test_every_command_that_is_printed_can_be_typed_as_it_stands(state: StateBui
     everything_wrong(state)
     out = run_ccmove("doctor", state=state).out
     kinds = {row["kind"] for row in run_ccmove("doctor", "--json", state=state).json()["findings"]}
-    assert len(kinds) >= 7, kinds
+    assert len(kinds) >= 6, kinds
     commands = re.findall(r"(?:-> (?:[a-z ]+: )?|one by one: )(.*)", out)
     assert len(commands) > 12
     assert not re.search(r"\b(OLD|NEW|DIR)\b|\brm\b", "\n".join(commands))

@@ -224,8 +224,8 @@ def test_yes_leaves_what_other_tools_left_and_says_how_to_fix_it(state: StateBui
     shutil.copy2(outer.transcripts[1], two.directory)
     state.add_session("x", cwd="/home/dev/my.app", directory=state.projects / "-home-dev-my.app")
     assert left_by_yes(state) == [
-        "unknown-name",
-        "nested-directory",
+        "misplaced-directory",
+        "misplaced-directory",
         "split-session",
         "index",
     ]
