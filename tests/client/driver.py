@@ -80,7 +80,7 @@ class Desk:
         made.mkdir(parents=True)
         return made
 
-    def trust(self, folder: Path) -> None:
+    def trust(self, folder: Path | str) -> None:
         """Say beforehand that `folder` is trusted, as its user once did."""
         config = self.config()
         config.setdefault("projects", {})[str(folder)] = {"hasTrustDialogAccepted": True}
@@ -109,16 +109,16 @@ class Desk:
 
     # -- the client and ccmove
 
-    def ask(self, folder: Path, prompt: str, *flags: str) -> Answer:
+    def ask(self, folder: Path | str, prompt: str, *flags: str) -> Answer:
         """One `claude -p` in `folder`; it must succeed."""
         done = self.try_ask(folder, prompt, *flags)
         assert done.exit == 0, (done.out, done.err)
         return Answer(done.json()["session_id"], tuple(self.api.conversations_with(prompt)))
 
-    def try_ask(self, folder: Path, prompt: str, *flags: str) -> Completed:
+    def try_ask(self, folder: Path | str, prompt: str, *flags: str) -> Completed:
         return self.claude(folder, "-p", prompt, "--output-format", "json", *flags)
 
-    def claude(self, folder: Path, *args: str) -> Completed:
+    def claude(self, folder: Path | str, *args: str) -> Completed:
         """The client without a terminal."""
         return self._run(self.api.offline([*self.client.command(), *args]), folder)
 
@@ -169,7 +169,7 @@ class Desk:
             "DISABLE_TELEMETRY": "1",
         }
 
-    def _run(self, argv: list[str], folder: Path) -> Completed:
+    def _run(self, argv: list[str], folder: Path | str) -> Completed:
         child = subprocess.run(
             argv,
             cwd=folder,

@@ -17,10 +17,15 @@ from tests.client.driver import Desk
 from tests.client.loopback import Loopback
 from tests.client.screen import Screen
 from tests.client.versions import CACHE, Client, ClientMissingError
+from tests.client.waiting import seen_within
 from tests.support.run import Completed
 
 REPOSITORY = Path(__file__).parents[2]
 PYTHON = CACHE / "windows-python"
+# A Windows program that starts another one in a folder as it is spelled.
+START_IN = (
+    "import subprocess, sys; sys.exit(subprocess.run(sys.argv[2:], cwd=sys.argv[1]).returncode)"
+)
 # In full, because they are started with an environment of their own.
 WINE = shutil.which("wine") or "wine"
 WINESERVER = shutil.which("wineserver") or "wineserver"
@@ -44,6 +49,11 @@ class WindowsClient(Client):
         return [WINE, str(program)]
 
 
+def on_drive_z(place: Path | str) -> str:
+    """Where Wine shows a place of this machine."""
+    return f"Z:{place}".replace("/", "\\")
+
+
 class WindowsScreen(Screen):
     """The client in a terminal: it takes every key, but of what it draws only words are legible.
 
@@ -57,21 +67,25 @@ class WindowsScreen(Screen):
     def say(self, prompt: str) -> None:
         self._settle()
         self._tmux("send-keys", "-l", prompt)
-        self._send(prompt)
+        self.wait_for(lambda: self._sends(prompt), f"{prompt!r} to be sent")
 
-    def says_the_last_prompt_again(self, prompt: str) -> None:
-        """Arrow-up and Enter; `prompt` must be what that sends."""
+    def recalls(self, prompt: str, presses: int = 1) -> bool:
+        """Whether arrow-up, pressed so often or oftener, offers `prompt`: seen by sending it."""
+
+        def sends_it() -> bool:
+            for _ in range(presses):
+                self.press("Up")
+            return self._sends(prompt)
+
         self._settle()
-        self.press("Up")
-        self._send(prompt)
+        return seen_within(30, sends_it)
 
-    def _send(self, prompt: str) -> None:
+    def _sends(self, prompt: str) -> bool:
+        """Press Enter; whether `prompt` is sent by that."""
         before = len(self._api.conversations_with(prompt))
         time.sleep(1)  # keys that arrive together count as pasted text
         self.press("Enter")
-        self.wait_for(
-            lambda: len(self._api.conversations_with(prompt)) > before, f"{prompt!r} to be sent"
-        )
+        return seen_within(5, lambda: len(self._api.conversations_with(prompt)) > before)
 
 
 class WindowsDesk(Desk):
@@ -83,6 +97,7 @@ class WindowsDesk(Desk):
         home = f"wine/drive_c/users/{getpass.getuser()}"
         super().__init__(root, client, api, home=home, code="wine/drive_c/work")
         self._drive = self.code.parent
+        self._python = [WINE, str(PYTHON / "python" / "python.exe")]
 
     def boot(self) -> None:
         """Let Wine make its own directories, and add what the client misses there."""
@@ -99,15 +114,22 @@ class WindowsDesk(Desk):
         """The folder as a Windows user types it."""
         return str(PureWindowsPath("C:/", folder.relative_to(self._drive)))
 
+    def claude(self, folder: Path | str, *args: str) -> Completed:
+        """The client without a terminal; in `folder` as it is spelled, if that is text."""
+        if isinstance(folder, Path):
+            return super().claude(folder, *args)
+        program = on_drive_z(self.client.command()[-1])
+        argv = self.api.offline([*self._python, "-c", START_IN, folder, program, *args])
+        return self._run(argv, self.root)
+
     def ccmove(self, *args: str | os.PathLike[str]) -> Completed:
         words = [self.as_typed(arg) if isinstance(arg, Path) else os.fspath(arg) for arg in args]
-        python = str(PYTHON / "python" / "python.exe")
-        done = self._run([WINE, python, "-m", "ccmove", *words], self.root)
+        done = self._run([*self._python, "-m", "ccmove", *words], self.root)
         assert "Traceback (most recent call last)" not in done.err, done.err
         return done
 
     def environment(self) -> dict[str, str]:
-        packages = (f"Z:{place}".replace("/", "\\") for place in (REPOSITORY, PYTHON / "site"))
+        packages = map(on_drive_z, (REPOSITORY, PYTHON / "site"))
         return {
             **super().environment(),
             "PATH": os.defpath,
