@@ -35,14 +35,9 @@ class Move:
     preview: Result
 
 
-def find_state(config_dir: str | None = None) -> Layout:
-    """Where Claude Code keeps its state: `config_dir`, else $CLAUDE_CONFIG_DIR, else ~/.claude."""
-    return find_layout(config_dir, os.environ)
-
-
 def plan_move(old: str, new: str, *, config_dir: str | None = None, **options: Any) -> Move:
     """Look at what a move would change; options as on the command line, such as `only=True`."""
-    state, pair = find_state(config_dir), resolve_pair(old, new)
+    state, pair = find_layout(config_dir, os.environ), resolve_pair(old, new)
     recover(state, dry_run=True)
     return Move(state, pair, options, moving.move(state, [pair], dry_run=True, **options))
 
@@ -56,4 +51,4 @@ def restore(
     identifier: str | None = None, *, config_dir: str | None = None, **options: Any
 ) -> Result:
     """Undo a move or a restore, by default the newest; options: dry_run, allow_live, full."""
-    return backups.restore(find_state(config_dir), identifier, **options)
+    return backups.restore(find_layout(config_dir, os.environ), identifier, **options)

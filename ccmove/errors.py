@@ -150,14 +150,13 @@ def system_error(error: OSError) -> CcmoveError:
             f"the current folder{named} does not exist any more",
             run("cd", text="type whole paths, or change to a folder that exists"),
         )
-    hints = [again("nothing was changed; fix that and try again")]
+    hint = again("nothing was changed; fix that and try again")
     if path and number in (errno.ENOSPC, errno.EDQUOT):
-        free = run("df", "-h", path, text="what is free")
-        hints = [free, again("free some space, then try again")]
+        hint = run("df", "-h", path, text="free some space, then try again; what is free")
     elif path and number in (errno.EACCES, errno.EPERM, errno.ENOENT):
         what = "check the spelling" if number == errno.ENOENT else "look at the permissions"
-        hints = [run("ls", "-ld", path, text=what)]
-    return CcmoveError(describe(error), *hints)
+        hint = run("ls", "-ld", path, text=what)
+    return CcmoveError(describe(error), hint)
 
 
 def _path_of(error: OSError) -> str:

@@ -28,7 +28,6 @@ class Process:
     """One that runs."""
 
     pid: int
-    parent: int
     name: str
     started: str | float  # as /proc tells it; elsewhere in seconds
 
@@ -43,7 +42,6 @@ class LiveSession:
     pid: int
     folder: str
     session: str | None = None
-    is_ancestor: bool = False  # ccmove was started from inside it
     last_written: float | None = None  # its record, where the pid is none of this machine's
 
     @property
@@ -55,14 +53,11 @@ class LiveSession:
 def live_sessions(layout: Layout, folders: list[str]) -> list[LiveSession]:
     """Clients that run, or may run elsewhere, in one of `folders` or below one."""
     processes = _processes()
-    ancestors = set(_ancestors(processes))
     found: dict[tuple[int, bool], LiveSession] = {}  # a pid elsewhere is another process
     for session in [*_registered(layout, processes), *_unregistered(processes)]:
         key = session.pid, session.is_elsewhere
-        if key in found or all(tail_below(session.folder, base) is None for base in folders):
-            continue
-        is_ancestor = not session.is_elsewhere and session.pid in ancestors
-        found[key] = replace(session, is_ancestor=is_ancestor)
+        if any(tail_below(session.folder, base) is not None for base in folders):
+            found.setdefault(key, session)
     return list(found.values())
 
 
@@ -171,9 +166,9 @@ def _of_proc() -> Iterator[Process]:
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             start, _, told = _told(pid, "stat").rpartition(")")  # a name may hold anything
-            state, parent, *more = told.split()
+            state, *more = told.split()
             if state not in "ZX":
-                yield Process(int(pid), int(parent), start.partition("(")[2], more[17])
+                yield Process(int(pid), start.partition("(")[2], more[18])
 
 
 def _of_psutil() -> Iterator[Process]:
@@ -182,7 +177,7 @@ def _of_psutil() -> Iterator[Process]:
             words = _command(process.pid)
             name = os.path.basename(words[0]) if words else ""
             if process.status() != psutil.STATUS_ZOMBIE:
-                yield Process(process.pid, process.ppid(), name, process.create_time())
+                yield Process(process.pid, name, process.create_time())
 
 
 def _command(pid: int) -> list[str]:
@@ -201,15 +196,6 @@ def _folder(pid: int) -> str:
         return psutil.Process(pid).cwd()
     folder = os.readlink(f"/proc/{pid}/cwd")
     return folder if os.path.isdir(folder) else folder.removesuffix(" (deleted)")
-
-
-def _ancestors(processes: Processes) -> Iterator[int]:
-    """Of this process; a pid may be used again, so that they could go in a circle."""
-    pid, seen = os.getpid(), set[int]()
-    while pid in processes and pid not in seen:
-        seen.add(pid)
-        pid = processes[pid].parent
-        yield pid
 
 
 def _told(pid: object, name: str) -> str:

@@ -16,7 +16,7 @@ from ccmove.cli.resolve import refuse_live
 from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, run
 from ccmove.inspect.backups import SET_ASIDE, list_backups, past_plan
 from ccmove.plan.model import Plan
-from ccmove.report.result import Backups, Result
+from ccmove.report.result import DONE, Backups, Result
 from ccmove.rewrite.pathmap import are_nested
 from ccmove.run.backups import Backup, all_backups
 from ccmove.run.backups import prune as prune_backups
@@ -65,8 +65,7 @@ def restore(
     def make_plan() -> Plan:
         return plan_restore(layout, _to_undo(layout, manifest.id))
 
-    moves = manifest.paths.reversed().moves
-    result = carry_out("restored", layout, moves, make_plan, progress, **how)
+    result = carry_out(layout, make_plan, progress, **how)
     if result.status == "restored" and result.plan is not None:
         warnings += _folders_to_rename(layout, manifest, result.plan)
     return replace(result, warnings=(*warnings, *result.warnings))
@@ -137,9 +136,8 @@ def show_command(call: Call, identifier: str | None) -> Result:
     if not found:
         raise NothingKnownError("nothing was moved yet", PAST)
     backup, manifest = _named(found, identifier or found[-1].id)
-    status = "moved" if manifest.kind == "move" else "restored"
     plan, undone = past_plan(layout, manifest), not backup.stands
-    return Result(status, layout, plan.moves, plan, backup.id, past=True, undone=undone)
+    return Result(DONE[plan.kind], layout, plan.moves, plan, backup.id, past=True, undone=undone)
 
 
 @options.command("recover")

@@ -25,16 +25,14 @@ OLD = "code/cafe-menu"
 PROMPTS = (
     (OLD, "add a dessert section to the menu"),
     (OLD, "prices should show the euro sign"),
-    (OLD, "why does the print view cut off the last dish?"),
-    (f"{OLD}/packages/core", "add a dessert section to the menu"),
+    (f"{OLD}/packages/core", "why does the print view cut off the last dish?"),
     (f"{OLD}-docker", "prices should show the euro sign"),
 )
 TURNS = 100  # of each session
 # Title, meaning and command of each, with a blank line between them.
 STEPS = """\
 Rename the folder
-Claude Code finds a project by its path. In the renamed folder it has no session to resume, no \
-prompts, no memory, and asks for trust again.
+In the renamed folder Claude Code has no session to resume, no prompts, no memory, and no trust.
 mv ~/code/cafe-menu ~/code/bistro-menu
 
 Preview
@@ -46,8 +44,7 @@ All or nothing: files are backed up, the change is journaled, applied, then veri
 ccmove ~/code/cafe-menu ~/code/bistro-menu
 
 Verify
-The move has already verified itself. This checks all data again, and the demo checks the files \
-on disk.
+The move has verified itself. This checks all data again, and the demo the files on disk.
 ccmove verify ~/code/bistro-menu
 
 Restore
@@ -70,25 +67,20 @@ def demo_command(call: Call) -> Result | str:
 
 def play(app: Any, printer: Printer) -> Any:
     """The whole cycle, and the result of its last command."""
-    whole = "The whole cycle on sample data in a temporary directory."
-    printer.say(
-        [("title", "ccmove demo")], [("", whole)], [("", "Your own home is not looked at.")]
-    )
+    where = "On sample data in a temporary directory; your own home is not looked at."
+    printer.say([("title", "ccmove demo")], [("", where)])
     with sample_home() as home:
         before = traces(home)
         for number, step in enumerate(STEPS.split("\n\n"), 1):
             title, meaning, command = step.split("\n")
             printer.say([], [("reverse", f" {number} {title} ")], [("", meaning)], [])
             result = type_command(app, command, printer)
-            for place, (fact, holds) in enumerate(_facts(title, home, before, traces(home))):
+            for fact, holds in _facts(title, home, before, traces(home)):
                 if not holds:
                     raise CcmoveError(f"the demo failed in “{title}”, this is not so: {fact}")
-                if not place:
-                    printer.say([], [("title", "Checked on disk")])
-                printer.say([("good", "  ok  "), ("", fact)])
-    gone = ("", " The temporary directory has been removed.")
+                printer.say([("good", "checked: "), ("", fact)])
     turn = [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
-    printer.say([], [("good", "That's all."), gone], turn)
+    printer.say([], [("good", "The temporary directory has been removed.")], turn)
     return result
 
 
@@ -99,6 +91,8 @@ def type_command(app: Any, command: str, printer: Printer) -> Any:
     if program == "mv":
         return Path(words[0]).rename(words[1])
     result = answer(app, Call(words, printer))
+    if result.exit_code:
+        raise CcmoveError(f"the demo failed at: {command}")
     show(result, printer)
     return result
 

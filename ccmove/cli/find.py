@@ -15,7 +15,7 @@ from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, run
 from ccmove.inspect.findings import Basis, Candidate
 from ccmove.inspect.lost import SAME_PLACE, Finder, described, nearest_folder
 from ccmove.inspect.survey import Survey
-from ccmove.report.console import at_home
+from ccmove.report.console import Printer, at_home
 from ccmove.text import plural, printable
 
 MOST_OFFERED = 9
@@ -46,35 +46,36 @@ def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pa
     survey = Survey(call.find_layout(), bar)
     matches = _of_new(survey, os.path.realpath(typed)) if is_new else _of_old(survey, typed)
     bar.close()
-    chosen, is_only = matches[0], len(matches) == 1
-    is_by_name = chosen.candidate.basis is Basis.NAME
-    if is_only and (dry_run or (yes and not is_by_name)):
+    chosen = matches[0]
+    is_taken = dry_run or (yes and chosen.candidate.basis is not Basis.NAME)
+    if len(matches) == 1 and is_taken:
         found = chosen.old if is_new else chosen.candidate.path
         call.printer.on_stderr().say([("", f"Found {found} ({chosen.why})")])
     elif call.printer.as_json or not all(s and s.isatty() for s in (sys.stdin, sys.stderr)):
         what = f"which path goes with {typed} has to be confirmed, and without a terminal it can't"
         hints = [Hint(match.why, ("ccmove", *_words(call, typed, match))) for match in matches]
         raise RefusedError(what, *hints)
-    elif is_only:
-        where = f"from {chosen.old}" if is_new else f"to {chosen.candidate.path}"
-        question = f"Move {chosen.kept} {where} ({chosen.why})?"
-        if not answered(click.confirm, question, default=not is_by_name):
-            raise RefusedError("nothing was changed", MISSING)
     else:
-        chosen = _choose(call, matches, is_new)
+        chosen = _ask(matches, is_new, call.printer.on_stderr())
     call.argv = _words(call, typed, chosen)  # so that every hint from here on names both
     return resolve.resolve_pair(chosen.old, chosen.candidate.path)
 
 
-def _choose(call: Call, matches: list[Match], is_new: bool) -> Match:
+def _ask(matches: list[Match], is_new: bool, printer: Printer) -> Match:
     """The one that is meant; RefusedError when it is none."""
-    lines = [[("", "Which one?")]]
-    for number, match in enumerate(matches, 1):
-        found = match.old if is_new else match.candidate.path
-        lines.append([("", f"  {number}  "), ("", f"{found} ({match.kept}; {match.why})")])
-    call.printer.on_stderr().lines(lines)
-    numbers = click.IntRange(0, len(matches))
-    chosen: int | None = answered(click.prompt, "Number, 0 for none", type=numbers, default=0)
+    found = [match.old if is_new else match.candidate.path for match in matches]
+    first = matches[0]
+    if len(matches) == 1:
+        where = f"{'from' if is_new else 'to'} {found[0]}"
+        question = f"Move {first.kept} {where} ({first.why})?"
+        is_usual = first.candidate.basis is not Basis.NAME
+        chosen: int | None = answered(click.confirm, question, default=is_usual)
+    else:
+        printer.lines([[("", "Which one?")]])
+        for number, (path, match) in enumerate(zip(found, matches, strict=True), 1):
+            printer.lines([[("", f"  {number}  "), ("", f"{path} ({match.kept}; {match.why})")]])
+        numbers = click.IntRange(0, len(matches))
+        chosen = answered(click.prompt, "Number, 0 for none", type=numbers, default=0)
     if not chosen:
         raise RefusedError("nothing was changed", MISSING)
     return matches[chosen - 1]

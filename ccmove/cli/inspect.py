@@ -146,16 +146,15 @@ def _about(found: Examination, subjects: Iterable[str]) -> Examination:
     return replace(found, findings=tuple(kept))
 
 
-def _plan(examination: Examination) -> Iterator[str]:
+def _plan(found: Examination) -> Iterator[str]:
     """The moves that are certain or likely; what is in doubt, or fits in no line, is a comment."""
-    for finding in examination.findings:
+    for finding in found.findings:
         for candidate in finding.candidates if finding.can_be_asked else ():
             line = f"{finding.subject}\t{candidate.path}"
-            if candidate is finding.best and line.replace("\t", "", 1).isprintable():
-                yield line
-            else:
-                yield printable(f"# {candidate.confidence}: {'; '.join(candidate.evidence)}")
-                yield "#" + "\t".join(map(printable, (finding.subject, candidate.path)))
+            if candidate is not finding.best or not line.replace("\t", "", 1).isprintable():
+                why = f"{candidate.confidence}: {'; '.join(candidate.evidence)}"
+                line = f"# {printable(finding.subject)} -> {printable(candidate.path)} ({why})"
+            yield line
 
 
 def ask(lost: list[Finding], printer: Printer) -> Chosen:

@@ -10,6 +10,7 @@ from ccmove.cli import backups, demo, inspect, meant, move, options
 from ccmove.cli.boundary import TextWanted, end_to_end
 from ccmove.cli.help import EXIT_CODES, MOVES, SCREEN, SUMMARY
 from ccmove.cli.values import ASKING, SHELLS, known_projects
+from ccmove.errors import UsageError
 
 ALIASES = {"undo": "restore"}
 
@@ -25,13 +26,14 @@ class Commands(click.Group):
             raise TextWanted(SHELLS[shell](self, {}, "ccmove", ASKING).complete())
         if not args:
             raise TextWanted(SCREEN)
-        if args[0] == "help":
-            meant.refuse_other_topics(args[1:2], [*self.commands, *ALIASES])
+        known = [*self.commands, *ALIASES]
+        if args[0] == "help" and not set(args[1:2]) <= set(known):
+            raise UsageError(f"no such command: {args[1]}", f"there are: {', '.join(known)}")
         name, *rest = understood = self.with_command(args)
         meant.refuse_encoded_names(args, self.commands["move"])
         if name == "move":
             words = [rest[place] for place in self._words(rest)]
-            meant.refuse_other_words(words, [*self.commands, *ALIASES])
+            meant.refuse_other_words(words, known)
         return super().parse_args(ctx, understood)
 
     def with_command(self, args: list[str]) -> list[str]:
@@ -88,11 +90,7 @@ class Commands(click.Group):
 
 
 @click.command("completion", cls=options.Command)
-@click.argument(
-    "shell",
-    type=click.Choice(list(SHELLS)),
-    default=lambda: os.path.basename(os.environ.get("SHELL", "bash")),
-)
+@click.argument("shell", type=click.Choice(list(SHELLS)))
 @click.pass_context
 def completion_command(context: click.Context, shell: str) -> str:
     """Print the script that completes ccmove's arguments in SHELL.

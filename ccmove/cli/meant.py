@@ -17,13 +17,6 @@ OTHER_WORDS = {"mv": "move", "rename": "move", "ls": "list", "revert": "restore"
 ENCODED = re.compile("-[A-Za-z0-9]+(-[A-Za-z0-9]*)+")  # no options: those are letters only
 
 
-def refuse_other_topics(words: list[str], commands: list[str]) -> None:
-    """UsageError for the help of what is no command."""
-    for word in words:
-        if word not in commands:
-            raise UsageError(f"no such command: {word}", f"there are: {', '.join(commands)}")
-
-
 def refuse_other_words(words: list[str], commands: list[str]) -> None:
     """UsageError with the right command for words of a move that are not one or two paths."""
     first, *rest = words or [""]
@@ -31,13 +24,19 @@ def refuse_other_words(words: list[str], commands: list[str]) -> None:
     is_old_gone = len(rest) == 1 and os.path.isdir(rest[0])  # and may be called like a command
     if near and not (os.path.sep in first or os.path.lexists(first) or is_old_gone):
         name = OTHER_WORDS.get(near[0], near[0])
-        right = ["ccmove", name, *rest]
+        right = run("ccmove", name, *rest, text="did you mean")
         if name == "move":
-            right = _move(*rest) if len(rest) == 2 else ["ccmove", *(rest or ("OLD", "NEW"))]
-        message = f"no such command: {first} (a folder of that name is written ./{first})"
-        raise UsageError(message, run(*right, text="did you mean"))
+            right = _move(*rest) if len(rest) == 2 else USUAL
+        raise UsageError(
+            f"no such command: {first} (a folder of that name is written ./{first})", right
+        )
     if len(rest) > 1:
-        raise UsageError(f"expected OLD and NEW, got {len(words)} paths", *_into_the_last(words))
+        *sources, target = words
+        names = [os.path.basename(os.path.abspath(source)) for source in sources]
+        into = [(old, os.path.join(target, name)) for old, name in zip(sources, names, strict=True)]
+        moves = [_move(*pair) for pair in into if any(map(os.path.isdir, pair))]
+        what = f"expected OLD and NEW, got {len(words)} paths"
+        raise UsageError(what, *(moves if os.path.isdir(target) and moves else [USUAL]))
     parent, name = os.path.split(first)
     if rest and name == "*" and not os.path.lexists(first):  # no match, so the shell left it
         skip = ["--skip-path-check"] if os.path.lexists(parent) else []
@@ -45,20 +44,9 @@ def refuse_other_words(words: list[str], commands: list[str]) -> None:
         raise UsageError(f"{first} matches no folder", every)
 
 
-def _into_the_last(words: list[str]) -> list[Hint]:
-    """A command for each folder that is to go, or has gone, into the last one."""
-    *sources, target = words
-    commands = []
-    for source in sources:
-        there = os.path.join(target, os.path.basename(os.path.abspath(source)))
-        if os.path.isdir(target) and (os.path.isdir(source) or os.path.isdir(there)):
-            commands.append(run(*_move(source, there)))
-    return commands or [USUAL]
-
-
-def _move(old: str, new: str) -> list[str]:
+def _move(old: str, new: str) -> Hint:
     is_to_rename = os.path.isdir(old) and not os.path.lexists(new)
-    return ["ccmove", *(["-m"] if is_to_rename else []), old, new]
+    return run("ccmove", *(["-m"] if is_to_rename else []), old, new)
 
 
 def refuse_encoded_names(args: list[str], move: click.Command) -> None:

@@ -17,7 +17,7 @@ from ccmove.errors import NothingKnownError, UsageError, run
 from ccmove.plan import worktrees
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import plan_move
-from ccmove.report.result import Moves, Result
+from ccmove.report.result import DONE, Result
 from ccmove.rewrite.compare import compare
 from ccmove.run.backups import read_ledger
 from ccmove.run.preflight import preflight
@@ -133,7 +133,7 @@ def move(
                 raise resolve.nothing_known(layout, pair)
         return plan
 
-    result = carry_out("moved", layout, request.moves, make_plan, progress, dry_run, full)
+    result = carry_out(layout, make_plan, progress, dry_run=dry_run, full=full)
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
@@ -150,11 +150,10 @@ def _moves_something(plan: Plan, old: str | None) -> bool:
 
 
 def carry_out(
-    status: str,
     layout: Layout,
-    moves: Moves,
     make_plan: Callable[[], Plan],
-    progress: Progress | None = None,
+    progress: Progress | None,
+    *,
     dry_run: bool = False,
     full: bool = False,
 ) -> Result:
@@ -162,9 +161,8 @@ def carry_out(
     if dry_run:
         plan = make_plan()
         preflight(layout, plan)
-        return Result("planned", layout, moves, plan)
+        return Result("planned", layout, plan.moves, plan)
     done = run_plan(layout, make_plan, full=full, progress=progress)
-    repaired = tuple(worktrees.repair(done.plan))
-    return Result(
-        status, layout, moves, done.plan, done.identifier, repaired, settled=done.rolled_back
-    )
+    warnings = tuple(worktrees.repair(done.plan))
+    what = (layout, done.plan.moves, done.plan, done.identifier, warnings)
+    return Result(DONE[done.plan.kind], *what, settled=done.rolled_back)

@@ -3,7 +3,6 @@
 import datetime
 import difflib
 import os
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -133,7 +132,6 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
     # OLD may be there as a link to NEW, as NEW in another case, or as the end of another move.
     is_left_behind = pair.old in targets or _same_folder(pair)
     there = (os.path.lexists(pair.old) and not is_left_behind, os.path.isdir(pair.new))
-    anyway = ["--skip-path-check"]
     if there == (True, False):
         swapped = {pair.typed_old: pair.new, pair.new: pair.old}
         raise RefusedError(
@@ -141,27 +139,23 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
             again("to rename the folder too", ["--move-folder"]),
             again("if the two are swapped", instead=swapped),
         )
-    if there == (True, True):
-        then = again("if the project is in the new one", anyway)
-        raise RefusedError(f"{pair.old} and {pair.new} both exist", then)
+    what, then = f"{pair.old} and {pair.new} both exist", "if the project is in the new one"
     if there == (False, False):
-        then = again("check the spelling; if that is right", anyway)
-        raise RefusedError(f"neither {pair.old} nor {pair.new} exists", then)
+        what, then = f"neither {pair.old} nor {pair.new} exists", "check the spelling, or else"
+    if there != (False, True):
+        raise RefusedError(what, again(then, ["--skip-path-check"]))
 
 
 def _check_habit(pair: Pair) -> None:
     """`mv OLD NEW/` brings OLD into a folder that exists: then NEW is not the project."""
     inside = _inside_new(pair)
-    if not _is_checkout(pair.new) and _is_checkout(inside) and inside != pair.old:
+    new_is_one, inside_is_one = (os.path.lexists(f"{folder}/.git") for folder in (pair.new, inside))
+    if inside_is_one and not new_is_one and inside != pair.old:
         raise RefusedError(
             f"{pair.new} is not a repository, but {inside} is: mv probably moved the project there",
             again("if so", instead={pair.new: inside}),
             again(f"if it is really {pair.new}", ["--skip-path-check"]),
         )
-
-
-def _is_checkout(folder: str) -> bool:
-    return os.path.lexists(os.path.join(folder, ".git"))
 
 
 def _inside_new(pair: Pair) -> str:
@@ -184,9 +178,7 @@ def refuse_live(
     if allow or not sessions:
         return [Hint(line) for line in lines]
     hints = [again("exit it (/exit), then")]
-    if any(session.is_ancestor for session in sessions):
-        hints = [again("exit Claude Code (/exit), then run in a terminal")]
-    elif all(session.is_elsewhere for session in sessions):
+    if all(session.is_elsewhere for session in sessions):
         hints.append(again("only if it is not running any more", ["--allow-live"]))
     details = lines[1:] + (["the move will be refused until it is gone"] if dry_run else [])
     raise RefusedError(lines[0], *hints, details=details)
@@ -196,8 +188,7 @@ def _who_runs(session: LiveSession) -> str:
     named = f", session {session.session}" if session.session else ""
     where = f"{session.folder} (pid {session.pid}{named})"
     if session.last_written is None:
-        inside = ", and ccmove was started from inside that session" if session.is_ancestor else ""
-        return f"Claude Code is running in {where}{inside}"
+        return f"Claude Code is running in {where}"
     written = datetime.datetime.fromtimestamp(session.last_written, datetime.UTC)
     return (
         f"Claude Code was started in {where} in another container or on another machine; whether "
@@ -247,11 +238,12 @@ def at_or_below(bases: Iterable[str], paths: Iterable[str]) -> set[str]:
 
 def _unknown(path: str, known: Iterable[str], *, only_lost: bool = False) -> NothingKnownError:
     """Names the known paths whose last component is most like this one's, lost ones first."""
-    by_name: dict[str, list[str]] = defaultdict(list)
-    for other in sorted(known):
-        by_name[os.path.basename(other).lower()].append(other)
-    names = difflib.get_close_matches(os.path.basename(path).lower(), by_name, n=3)
-    alike = [other for name in names for other in by_name[name]]
+    by_name = {other: os.path.basename(other).lower() for other in sorted(known)}
+    wanted = os.path.basename(path).lower()
+    names = difflib.get_close_matches(wanted, dict.fromkeys(by_name.values()), n=3)
+    alike = sorted(
+        (o for o in by_name if by_name[o] in names), key=lambda o: names.index(by_name[o])
+    )
     near = sorted(alike, key=lambda other: folder_exists(other) is not False)[:3]
     what, hint = f"Claude Code has no data for {path}", WHAT_IS_KNOWN
     if near and not (only_lost and folder_exists(near[0])):

@@ -166,10 +166,13 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
         return ()
     for old, new in request.on_disk:
         if layout.config_dir.is_relative_to(old) or layout.real_config_file.is_relative_to(old):
-            there = PathMap(((old, new),)).map(str(layout.config_dir)) or layout.config_dir
+            paths = PathMap(((old, new),))
+            there = paths.map(str(layout.config_dir)) or layout.config_dir
+            home = paths.map(str(layout.home))  # in which the config file may be
+            ccmove = ["env", f"HOME={home}", "ccmove"] if home else ["ccmove"]
             raise RefusedError(
                 f"{layout.config_dir} is in {old}, which would be renamed",
                 run("mv", old, new, text="rename the folder yourself"),
-                run("ccmove", "--config-dir", there, old, new, text="then"),
+                run(*ccmove, "--config-dir", there, old, new, text="then"),
             )
     return tuple((Path(old), Path(new)) for old, new in request.on_disk)

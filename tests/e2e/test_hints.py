@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.inspect.conftest import interrupted_move
@@ -88,5 +94,13 @@ def test_a_config_directory_in_the_folder_to_be_renamed_comes_along_by_hand(
     state.project(old, sessions=1)
     done = run_ccmove("-m", old, new, state=state, cwd=state.root)
     assert done.exit == 4
-    assert f"mv {old} '{new}'" in done.err
-    assert f"ccmove --config-dir '{new}/.claude' {old} '{new}'" in done.err
+    mv, then = (line.partition(": ")[2] for line in done.err.splitlines()[1:])
+    assert mv == f"mv {old} '{new}'"
+    program = (
+        f'ccmove() {{ "{sys.executable}" -m ccmove "$@"; }}; env() {{ export "$1"; "${{@:2}}"; }}'
+    )
+    environment = {**os.environ, "HOME": str(old), "PYTHONPATH": str(Path(__file__).parents[2])}
+    subprocess.run(
+        ["bash", "-ec", f"{program}; {mv}; {then}"], env=environment, check=True, cwd="/"
+    )
+    assert str(new) in json.loads((new / ".claude.json").read_text())["projects"]

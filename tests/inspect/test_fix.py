@@ -141,8 +141,7 @@ def test_a_plan_is_a_list_of_moves_for_from_file(state: StateBuilder) -> None:
     done = run_ccmove("doctor", "--plan", state=state)
     assert done.exit == 0
     assert done.out.splitlines() == [
-        "# possible: same folder name",
-        f"#{state.code}/cafe\t{state.code}/archive/cafe",
+        f"# {state.code}/cafe -> {state.code}/archive/cafe (possible: same folder name)",
         f"{state.code}/old\t{state.code}/new",
     ]
     assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []

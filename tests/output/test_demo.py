@@ -46,7 +46,7 @@ def test_the_demo_leaves_nothing_behind(state: StateBuilder) -> None:
 def test_the_demo_needs_no_home(state: StateBuilder, home: str) -> None:
     done = run_ccmove("demo", state=state, cwd=state.root, env={"HOME": home})
     assert done.exit == 0
-    assert "That's all." in done.out
+    assert "Your turn:" in done.out
 
 
 def test_a_config_directory_is_not_looked_at_either(state: StateBuilder) -> None:

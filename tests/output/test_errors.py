@@ -72,7 +72,7 @@ def test_without_a_command_line_the_usual_one_is_named() -> None:
     [
         (errno.EACCES, "look at the permissions: ls -ld /x"),
         (errno.ENOENT, "check the spelling: ls -ld /x"),
-        (errno.ENOSPC, "what is free: df -h /x\nfree some space, then try again: ccmove OLD NEW"),
+        (errno.ENOSPC, "free some space, then try again; what is free: df -h /x"),
         (errno.EIO, "nothing was changed; fix that and try again: ccmove OLD NEW"),
     ],
 )
