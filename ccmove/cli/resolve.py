@@ -141,7 +141,10 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
         )
     what, then = f"{pair.old} and {pair.new} both exist", "if the project is in the new one"
     if there == (False, False):
-        what, then = f"neither {pair.old} nor {pair.new} exists", "check the spelling, or else"
+        what, then = (
+            f"neither {pair.old} nor {pair.new} exists",
+            "check the spelling; if that is right",
+        )
     if there != (False, True):
         raise RefusedError(what, again(then, ["--skip-path-check"]))
 
