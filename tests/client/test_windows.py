@@ -86,6 +86,9 @@ def test_every_spelling_of_the_folder_comes_along(desk: WindowsDesk) -> None:
     known = [key.lower() for key in desk.config()["projects"]]
     assert "c:/work/spelled" not in known
     assert known.count("c:/work/united") == 1
+    assert "several paths" not in desk.ccmove("doctor").out
+    listed = [row["path"] for row in desk.ccmove("list", "--json").json()["projects"]]
+    assert [path for path in listed if path.lower().endswith("united")] == ["C:\\work\\united"]
 
 
 def test_without_ccmove_the_client_begins_a_new_conversation(desk: WindowsDesk) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -94,7 +94,7 @@ class WindowsDesk(Desk):
     kind_of_screen = WindowsScreen
 
     def __init__(self, root: Path, client: WindowsClient, api: Loopback) -> None:
-        home = f"wine/drive_c/users/{getpass.getuser()}"
+        home = f"wine/drive_c/users/{pwd.getpwuid(os.getuid()).pw_name}"
         super().__init__(root, client, api, home=home, code="wine/drive_c/work")
         self._drive = self.code.parent
         self._python = [WINE, str(PYTHON / "python" / "python.exe")]
