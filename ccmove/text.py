@@ -1,7 +1,14 @@
 """Words for people: names from disk made printable, sizes, plurals, and commands for a shell."""
 
+import re
 import shlex
 from collections.abc import Iterable
+
+from ccmove.system import WINDOWS
+
+# What cmd and PowerShell both know.
+_FOR_WINDOWS = {"ls": "dir", "df": "dir", "mv": "move", "mkdir": "mkdir", "head": "type"}
+_SPECIAL = re.compile(r"[^\w.:\\/=~+-]")  # for one of the two
 
 
 def printable(text: object) -> str:
@@ -39,11 +46,17 @@ def plural(number: int, noun: str) -> str:
 
 def command_line(words: Iterable[str]) -> str:
     """The words as one command line that can be typed as it stands."""
+    words = list(words)
+    if WINDOWS and words and words[0] in _FOR_WINDOWS:
+        options = [word for word in words[1:] if word.startswith("-")]
+        words = [_FOR_WINDOWS[words[0]], *(word for word in words[1:] if word not in options)]
     return " ".join(quote(word) for word in words)
 
 
 def quote(word: str) -> str:
     """One word; what can't be printed is written in the `$'…'` form of bash and zsh."""
+    if WINDOWS:
+        return f'"{printable(word)}"' if _SPECIAL.search(word) or not word else word
     if printable(word) == word:
         return shlex.quote(word)
     try:

@@ -20,7 +20,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, is_of_downloads, may_be_name_of, possible_names, sieve
 from ccmove.claude.reading import ignores_case, refuse_link
 from ccmove.claude.state import SESSION_ID, Item, ProjectDirectory, State
-from ccmove.rewrite.pathmap import PathMap, is_windows
+from ccmove.rewrite.pathmap import PathMap, is_windows, native
 
 BY_TRANSCRIPTS = "its transcripts"
 BY_NAME = "its name, which nobody else claims"
@@ -39,7 +39,7 @@ def cases_of_moves(
     state: State, paths: PathMap, prompts: Iterable[str], ledger: Ledger
 ) -> list["Case"]:
     """Every directory that may concern the moves; `prompts` are paths that the history names."""
-    listed = [(path, "the prompt history") for path in prompts if paths.covers(path)]
+    listed = [(native(p), "the prompt history") for p in prompts if paths.covers(p)]
     listed += [(path, "the config file") for path in state.config_paths]
     for path in dict.fromkeys([*(old for old, _ in paths.moves), *(path for path, _ in listed)]):
         new = paths.map(path)
@@ -84,15 +84,13 @@ class Evidence:
         self.paths = paths
         self.ledger = ledger
         self.exists = cache(folder_exists)
-        self._folds = ignores_case(layout.projects)
+        olds = [old for old, _ in paths.moves]
+        self._folds = ignores_case(layout.projects) or any(map(is_windows, olds))
         self._lower = PathMap(tuple((old.lower(), new.lower()) for old, new in paths.moves))
         self._listed = self._by_name(listed)
         for name, owners in ledger.owners.items():
             self._listed[self.fold(name)] += [(path, "an earlier move") for path in sorted(owners)]
         self._others = self._by_name((path, "a list") for path in others)
-        olds = [old for old, _ in paths.moves]
-        drives = [old for old in olds if is_windows(old) and not old.startswith("\\")]
-        olds += [old[0].swapcase() + old[1:] for old in drives]  # editors write the letter small
         self._asked = self._by_name((old, BY_NAME) for old in olds if paths.covers(old))
         self._passes = sieve(*map(self.fold, olds))
 

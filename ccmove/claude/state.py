@@ -28,7 +28,7 @@ from ccmove.claude.reading import (
 from ccmove.errors import CcmoveError, RefusedError, describe, look_at
 from ccmove.rewrite.history import count_prompts
 from ccmove.rewrite.jsonspan import NotJsonError, loads
-from ccmove.rewrite.pathmap import is_windows
+from ccmove.rewrite.pathmap import is_windows, native
 from ccmove.system import Folder
 
 INDEX = "sessions-index.json"
@@ -70,7 +70,7 @@ def _string(line: bytes, key: str) -> str | None:
         value = get(json.loads(line.decode("utf-8", "replace")), key)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, str) else None
+    return native(value) if isinstance(value, str) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _index_paths(index: Document | None) -> frozenset[str]:
     entries = get(root, "entries")
     records = (root, *(entries if isinstance(entries, list) else ()))
     found = [get(root, "originalPath"), *(get(record, "projectPath") for record in records)]
-    return frozenset(value for value in found if type(value) is str)
+    return frozenset(native(value) for value in found if type(value) is str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Lists:
     problems: list[Problem] = field(default_factory=list)
 
     def add(self, path: str, place: str, number: int = 1) -> None:
-        self.named.setdefault(path, Counter())[place] += number
+        self.named.setdefault(native(path), Counter())[place] += number
 
     @contextlib.contextmanager
     def problems_of(self, file: Path) -> Iterator[None]:
@@ -233,13 +233,14 @@ class State:
     @cached_property
     def config_paths(self) -> tuple[str, ...]:
         """The keys of `projects` in the config file."""
-        return tuple(members(self.config_values, "projects"))
+        return tuple(dict.fromkeys(map(native, members(self.config_values, "projects"))))
 
     @cached_property
     def prompts(self) -> dict[str, tuple[int, int]]:
         """Of every `project` in the history: how many lines, and the newest in ns or 0."""
         with open_history(self.layout) as (read, seen):
-            return count_prompts(read, seen.size, self._tick)
+            counted = count_prompts(read, seen.size, self._tick)
+        return {native(path): count for path, count in counted.items()}
 
     @cached_property
     def lists(self) -> Lists:
@@ -293,4 +294,4 @@ def _absolute_paths(value: object) -> Iterator[str]:
         if isinstance(current, dict | list):
             waiting += current.values() if isinstance(current, dict) else current
         elif type(current) is str and (current.startswith("/") or is_windows(current)):
-            yield current
+            yield native(current)

@@ -105,10 +105,10 @@ def sample_home() -> Iterator[Path]:
         home = Path(os.path.realpath(tempfile.mkdtemp(prefix="ccmove-demo-")))
         try:
             os.environ.pop("CLAUDE_CONFIG_DIR", None)
-            os.environ["HOME"] = str(home)
+            os.environ.update(HOME=str(home), USERPROFILE=str(home))
             for path, text in _sample(home).items():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
+                path.write_bytes(text.encode())
             yield home
         finally:
             with interrupts_ignored():
@@ -141,7 +141,7 @@ def traces(home: Path) -> Traces:
     """Every file of the home but ccmove's own; the project under its old name."""
     found: Traces = {}
     for path in home.rglob("*"):
-        name = str(path.relative_to(home)).replace("bistro-menu", "cafe-menu")
+        name = path.relative_to(home).as_posix().replace("bistro-menu", "cafe-menu")
         if path.is_file() and not name.startswith(".claude/ccmove/"):
             status = path.stat()
             found[name] = (status.st_ino, status.st_mtime_ns, path.read_bytes())

@@ -53,12 +53,19 @@ def resolve_pair(old: str, new: str, where: str = "") -> Pair:
             raise UsageError(f"{name} is empty (an unset variable?)", USUAL)
         if "\0" in path:
             raise UsageError(f"{name} is not a path: {path!r}", USUAL)
-    typed, typed_new = (p if is_windows(p) else os.path.abspath(p) for p in (old, new))
-    real, real_new = (p.rstrip("\\/") if is_windows(p) else os.path.realpath(p) for p in (old, new))
+    typed, typed_new = (p if _is_elsewhere(p) else os.path.abspath(p) for p in (old, new))
+    real, real_new = (
+        p.rstrip("\\/") if _is_elsewhere(p) else os.path.realpath(p) for p in (old, new)
+    )
     if real == real_new and typed != typed_new:  # OLD was left behind as a link to NEW
         real = os.path.join(os.path.realpath(os.path.dirname(typed)), os.path.basename(typed))
-        real = typed if real == real_new else real  # the link is a folder above
+        real = typed if real == real_new else real  # or a folder above, or another spelling
     return Pair(real, real_new, typed, where)
+
+
+def _is_elsewhere(path: str) -> bool:
+    """Whether it is a path of Windows, and this is not: then it means what it says."""
+    return os.sep == "/" and path[:1] != "/" and is_windows(path)
 
 
 def check_pairs(pairs: list[Pair], *, move_folder: bool, skip: bool) -> None:

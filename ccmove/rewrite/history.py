@@ -161,12 +161,13 @@ def project_values(
 def _sign(needle: str) -> re.Pattern[bytes]:
     """Where a string may begin with the needle: not in `/code/app-docker`, nor inside a prompt.
 
-    The string may be cut off after it. Of a Windows path the needle is the last component alone,
-    which may stand anywhere.
+    The string may be cut off after it. Of a Windows path the needle is in the last component
+    alone, which may stand anywhere, in any case.
     """
     spelled = re.escape(encoded(needle)[1:-1])
-    is_whole = needle.startswith("/")
-    return re.compile(b'"' + spelled + rb'(?=["/\\\n]|\Z)' if is_whole else spelled)
+    if not needle.startswith("/"):
+        return re.compile(spelled, re.IGNORECASE)
+    return re.compile(b'"' + spelled + rb'(?=["/\\\n]|\Z)')
 
 
 def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes, bool]]:

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 Move = tuple[str, str]
 
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\|//[^/]")
 _SEPARATORS = re.compile(r"[\\/]+")
 _ROOT = re.compile(r"(?:[A-Za-z]:)?[\\/]*")
 _HOME = ("~", "$HOME", "${HOME}")
@@ -28,7 +28,12 @@ def client_spelling(path: str) -> str:
 
 def is_windows(path: str) -> bool:
     """Whether `path` is spelled the Windows way (`C:\\x`, `C:/x`, `\\\\server\\share`)."""
-    return path[:1] != "/" and _WINDOWS.match(path) is not None
+    return _WINDOWS.match(path) is not None
+
+
+def native(path: str) -> str:
+    """A path of Windows with its own separators: the keys of the config file have others."""
+    return path.replace("/", "\\") if is_windows(path) else path
 
 
 def is_root(path: str) -> bool:
@@ -81,7 +86,7 @@ class PathMap:
 
     def is_named_in(self, text: str) -> bool:
         """Whether a path that these moves concern stands in `text` as a whole path."""
-        return any(_needle(old) in text and self._names(text, old, new) for old, new in self.moves)
+        return any(self._names(text, old, new) for old, new in self.moves if _may_be(old, text))
 
     def _names(self, text: str, old: str, new: str) -> bool:
         staying = [path for path in (*self.kept, new) if tail_below(path, old)]
@@ -101,11 +106,10 @@ def _concerns(move: Move, path: str) -> bool:
 def tail_below(path: str, parent: str) -> str | None:
     """What of `path` follows `parent`: "" when they are the same, None when it is not below."""
     head, tail = path[: len(parent)], path[len(parent) :]
-    if is_windows(parent):
-        is_below = _windows_key(head) == _windows_key(parent) and tail[:1] in ("", "/", "\\")
-    else:
-        is_below = head == parent and tail[:1] in ("", "/")
-    return tail if is_below else None
+    if is_windows(parent):  # where neither case nor the kind of slash makes another folder
+        is_same = is_windows(path) and native(head).lower() == native(parent).lower()
+        return tail if is_same and tail[:1] in ("", "/", "\\") else None
+    return tail if head == parent and tail[:1] in ("", "/") else None
 
 
 def are_nested(one: str, other: str) -> bool:
@@ -120,7 +124,12 @@ def _spelled(path: str, home: str, sign: str) -> str:
 
 def is_named_in(text: str, path: str) -> bool:
     """Whether `path` stands in `text` as a whole path, not as a part of another one."""
-    return _needle(path) in text and _whole_path(path).search(text) is not None
+    return _may_be(path, text) and _whole_path(path).search(text) is not None
+
+
+def _may_be(path: str, text: str) -> bool:
+    """A quick look, which a pattern is not."""
+    return path in text or is_windows(path)
 
 
 # Not after a character of a name, unless that is a flag (`-I/x`) or an escape (`\n/x`) in JSON.
@@ -134,25 +143,20 @@ def _whole_path(path: str) -> re.Pattern[str]:
     return re.compile(_BEGINS + (_windows_pattern if is_windows(path) else re.escape)(path) + _ENDS)
 
 
-def _windows_key(path: str) -> str:
-    same = path.replace("/", "\\")
-    # Only of ASCII: upper() makes an I of a dotless i, and of that a drive that it is not.
-    return same[:1].upper() + same[1:] if same[:1].isascii() else same
-
-
 def _windows_pattern(path: str) -> str:
-    drive, *parts = _SEPARATORS.split(path)
-    drive = drive and f"[{drive[0].upper()}{drive[0].lower()}]:"
-    return r"[\\/]+".join([drive, *map(re.escape, parts)])  # in JSON a backslash is written twice
+    parts = map(re.escape, _SEPARATORS.split(path))
+    return f"(?i:{_SEPARATORS.pattern.join(parts)})"  # in JSON a backslash is written twice
 
 
 def _needle(old: str) -> str:
-    """On Windows only the last component is sure to be there as it is spelled."""
-    return _SEPARATORS.split(old)[-1] if is_windows(old) else old
+    """On Windows only the letters of the last component are sure to be there, in any case."""
+    if not is_windows(old):
+        return old
+    return max(re.findall(r"[\w.-]+", _SEPARATORS.split(old)[-1], re.ASCII), key=len, default=":")
 
 
 def _join(path: str, old: str, new: str) -> str:
-    """`path` below `new`, in the separators and the drive-letter case that it is written with."""
+    """`path` below `new`, in the separators that it is written with."""
     tail = path[len(old) :]
     if not is_windows(new):
         return new + (tail.replace("\\", "/") if is_windows(old) else tail)
@@ -162,7 +166,7 @@ def _join(path: str, old: str, new: str) -> str:
         new = new.replace("\\", "/")
     elif "/" not in path:
         new = new.replace("/", "\\")
-    return (path[:1] + new[1:] if new[:1].upper() == path[:1].upper() else new) + tail
+    return new + tail
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ class TestWhichPaths:
     def test_windows_paths_in_either_spelling(self) -> None:
         paths = PathMap(((r"C:\Users\me\app", r"C:\Users\me\new"),))
         data = line(r"C:\Users\me\app") + line("c:/Users/me/app/x") + line(r"C:\Users\me\app2")
-        expected = line(r"C:\Users\me\new") + line("c:/Users/me/new/x") + line(r"C:\Users\me\app2")
+        expected = line(r"C:\Users\me\new") + line("C:/Users/me/new/x") + line(r"C:\Users\me\app2")
         assert moved_bytes(data, paths) == expected
 
     def test_several_moves_at_the_same_moment(self) -> None:

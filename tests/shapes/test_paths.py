@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.shapes.bench import Bench, Expected, directory_of
+from tests.support import tree
 from tests.support.oddlines import stringify
 from tests.support.state import StateBuilder, encoded_name
 
@@ -353,8 +354,9 @@ def test_a_state_inside_the_folder_that_was_renamed_names_itself_anew(bench: Ben
 
 WINDOWS = [
     (r"C:\Users\me\x", r"C:\Users\me\y", r"C:\Users\me\x", r"C:\Users\me\y"),
-    (r"C:\Users\me\x", r"C:\Users\me\y", r"c:\Users\me\x", r"c:\Users\me\y"),
-    (r"c:\Users\me\x", r"c:\Users\me\y", r"C:\Users\me\x", r"C:\Users\me\y"),
+    (r"C:\Users\me\x", r"C:\Users\me\y", r"c:\Users\me\x", r"C:\Users\me\y"),
+    (r"c:\Users\me\x", r"C:\Users\me\y", r"C:\USERS\Me\X", r"C:\Users\me\y"),
+    (r"\\nas\me\x", r"C:\Users\me\y", r"\\NAS\me\x", r"C:\Users\me\y"),
     (r"C:\Users\me\x", r"D:\work\y", r"c:\Users\me\x", r"D:\work\y"),
     (r"C:\Users\me\x", r"C:\Users\me\y", r"C:\Users\me\x\sub", r"C:\Users\me\y\sub"),
     ("C:/Users/me/x", "C:/Users/me/y", r"C:\Users\me\x", r"C:\Users\me\y"),
@@ -377,6 +379,28 @@ def test_windows_paths_in_the_data(
     expected.replace(state.history, (json.dumps(known), json.dumps(becomes)))
     expected.replace(state.config_file, (slashes, becomes.replace("\\", "/")))
     bench.cycle(expected, "--skip-path-check", old, new)
+
+
+def test_all_spellings_of_a_windows_folder_come_together(bench: Bench) -> None:
+    """`c:/x`, `C:/x` and `C:\\X` are one folder, and NEW's spelling is the one on disk."""
+    state = bench.state
+    spellings = [r"c:\work\x", r"C:\work\x", r"C:\WORK\X"]
+    for path in spellings:
+        state.add_session("/unused", cwd=path, directory=state.projects / encoded_name(path))
+    slashes = [path.replace("\\", "/") for path in spellings]
+    state.write_config({"projects": {path: {"allowedTools": [path]} for path in slashes}})
+    lines = [stringify({"project": path, "sessionId": "s"}) + b"\n" for path in spellings]
+    state.history.write_bytes(b"".join(lines))
+    before = bench.tree()
+    done = bench.run("--skip-path-check", r"C:\work\x", r"C:\work\y")
+    assert done.exit == 0, done
+    assert [path.name for path in state.projects.iterdir()] == ["C--work-y"]
+    assert len(list((state.projects / "C--work-y").glob("*.jsonl"))) == 3
+    assert list(json.loads(state.config_file.read_bytes())["projects"]) == ["C:/work/y"]
+    moved = stringify({"project": r"C:\work\y", "sessionId": "s"}) + b"\n"
+    assert state.history.read_bytes() == moved * 3
+    assert bench.run("restore").exit == 0
+    assert tree.diff(before, bench.tree()) == []
 
 
 def test_a_windows_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) -> None:
