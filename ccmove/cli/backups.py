@@ -18,7 +18,7 @@ from ccmove.inspect.backups import SET_ASIDE, list_backups, past_plan
 from ccmove.plan.model import Plan
 from ccmove.report.result import DONE, Backups, Result
 from ccmove.rewrite.pathmap import are_nested
-from ccmove.run.backups import Backup, all_backups
+from ccmove.run.backups import Backup, all_backups, no_backup
 from ccmove.run.backups import prune as prune_backups
 from ccmove.run.locks import own_lock
 from ccmove.run.manifest import Manifest
@@ -94,7 +94,7 @@ def _to_undo(layout: Layout, identifier: str | None) -> Manifest:
     if identifier is None:
         manifest = _newest(found)
     else:
-        backup, manifest = _named(found, identifier)
+        backup, manifest = _named(layout, found, identifier)
         if not backup.stands:
             still = run("ccmove", "backups", text="what can still be undone")
             raise RefusedError(f"{identifier} was already undone", still)
@@ -113,14 +113,14 @@ def _newest(found: list[Backup]) -> Manifest:
     raise NothingKnownError("nothing to undo", PAST)
 
 
-def _named(found: list[Backup], identifier: str) -> tuple[Backup, Manifest]:
+def _named(layout: Layout, found: list[Backup], identifier: str) -> tuple[Backup, Manifest]:
     """The backup with this ID and what is in it; RefusedError when that can't be read."""
     for backup in found:
         if backup.id == identifier and backup.manifest is not None:
             return backup, backup.manifest
         if backup.id == identifier and backup.problem is not None:
             raise backup.problem
-    raise NothingKnownError(f"there is no backup {identifier}", PAST)
+    raise no_backup(identifier, layout)
 
 
 @options.command("show")
@@ -133,9 +133,9 @@ def show_command(call: Call, identifier: str | None) -> Result:
     call.printer = replace(call.printer, verbose=True)
     layout = call.find_layout()
     found = all_backups(layout)
-    if not found:
+    if not found and identifier is None:
         raise NothingKnownError("nothing was moved yet", PAST)
-    backup, manifest = _named(found, identifier or found[-1].id)
+    backup, manifest = _named(layout, found, identifier or found[-1].id)
     plan, undone = past_plan(layout, manifest), not backup.stands
     return Result(DONE[plan.kind], layout, plan.moves, plan, backup.id, past=True, undone=undone)
 

@@ -61,13 +61,11 @@ def write_manifest(manifest: Manifest, layout: Layout) -> None:
     """Into the directory of the run under way; only what passes the checks of a reader."""
     record = to_json(manifest, layout, layout.run)
     try:
-        same = from_json(json.loads(json.dumps(record)), layout, layout.run) == manifest
-        problem = "" if same else "it does not read back as it was written"
+        if from_json(json.loads(json.dumps(record)), layout, layout.run) != manifest:
+            raise ValueError("it does not read back as it was written")
     except ValueError as error:
-        problem = str(error)
-    if problem:
-        what = f"this run could not be undone later, so nothing was done: {problem}"
-        raise CcmoveError(what)
+        what = f"this run could not be undone later, so nothing was done: {error}"
+        raise CcmoveError(what) from None
     _write(layout.run / "manifest.json", record)
 
 
@@ -84,9 +82,7 @@ def read_manifest(identifier: str, layout: Layout) -> Manifest:
     path = directory / "manifest.json"
     document = read_document(path, LARGEST_MANIFEST)
     if document is None:
-        if identifier in backup_ids(layout):
-            raise RefusedError(f"{path} is missing", look_at(directory))
-        raise NothingKnownError(f"there is no backup {identifier}", run("ccmove", "backups"))
+        raise RefusedError(f"{path} is missing", look_at(directory))
     try:
         manifest = from_json(json.loads(document.data), layout, directory)
         if manifest.id != identifier:
@@ -95,6 +91,15 @@ def read_manifest(identifier: str, layout: Layout) -> Manifest:
         files = run("ls", "-l", directory / "files", text="what it saved is untouched")
         raise RefusedError(f"{path} can't be used: {error}", files) from None
     return manifest
+
+
+def no_backup(identifier: str, layout: Layout) -> CcmoveError:
+    """Why there is no backup with this ID."""
+    if identifier in unfinished_ids(layout):
+        kept = layout.unfinished / identifier
+        return RefusedError(f"run {identifier} was set aside; it is kept in {kept}", look_at(kept))
+    past = run("ccmove", "backups", text="past moves")
+    return NothingKnownError(f"there is no backup {identifier}", past)
 
 
 def backup_ids(layout: Layout) -> list[str]:
@@ -144,12 +149,8 @@ def _standing(manifests: Iterable[Manifest]) -> dict[str, bool]:
     return standing
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """What a run brought where. Names and paths in it are compared, and never opened."""
-
-    id: Id
-    projects: tuple[ProjectMove, ...]
+# What each run brought where. Names and paths in it are compared, and never opened.
+Moved = dict[str, tuple[ProjectMove, ...]]
 
 
 def read_ledger(layout: Layout) -> Ledger:
@@ -159,7 +160,7 @@ def read_ledger(layout: Layout) -> Ledger:
 def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
     """What our own moves say about whose the entries of each directory are."""
     kept, problem = _kept(layout)
-    known = {moved.id: moved.projects for moved in (*kept, *_moved(backups))}
+    known = kept | _moved(backups)
     ledger = Ledger(problem=problem)
     for move in (move for _, moves in sorted(known.items()) for move in moves):
         for entry in move.entries:
@@ -170,30 +171,29 @@ def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
     return ledger
 
 
-def _moved(backups: Iterable[Backup]) -> list[Moved]:
-    return [Moved(b.id, b.manifest.projects) for b in backups if b.manifest is not None]
+def _moved(backups: Iterable[Backup]) -> Moved:
+    return {backup.id: backup.manifest.projects for backup in backups if backup.manifest}
 
 
-def _kept(layout: Layout) -> tuple[tuple[Moved, ...], str]:
+def _kept(layout: Layout) -> tuple[Moved, str]:
     """What is known of pruned runs, and why that can't be used: it is never worth a refusal."""
     try:
         document = read_document(layout.ledger, LARGEST_MANIFEST)
         body = unsealed(json.loads(document.data)) if document is not None else {"runs": []}
-        return decode(tuple[Moved, ...], body.get("runs"), Path), ""
+        kind = tuple[tuple[Id, tuple[ProjectMove, ...]], ...]
+        return dict(decode(kind, body.get("runs"), Path)), ""
     except (CcmoveError, OSError, ValueError, RecursionError) as error:
         what = describe(error) if isinstance(error, OSError) else str(error)
-        return (), f"{layout.ledger} can't be used, and is ignored: {what}"
+        return {}, f"{layout.ledger} can't be used, and is ignored: {what}"
 
 
 def _keep(layout: Layout, backups: Iterable[Backup]) -> None:
     """Write down what backups tell that are to be pruned, as far as it is of use by now."""
-    known = {moved.id: moved for moved in (*_kept(layout)[0], *_moved(backups))}
-    rows = []
-    for identifier, moved in known.items():
-        projects = tuple(_of_use(layout, moved.projects))
-        rows += [encode(Moved(identifier, projects), str)] if projects else []
+    known = _kept(layout)[0] | _moved(backups)
+    found = {identifier: tuple(_of_use(layout, moves)) for identifier, moves in known.items()}
+    rows = tuple((identifier, moves) for identifier, moves in found.items() if moves)
     if rows or is_there(layout.ledger):
-        _write(layout.ledger, sealed({"runs": rows}))
+        _write(layout.ledger, sealed({"runs": encode(rows, str)}))
 
 
 def _of_use(layout: Layout, moves: Iterable[ProjectMove]) -> Iterator[ProjectMove]:
@@ -223,15 +223,10 @@ def read_changed(directory: Path, wrote: WroteHistory) -> Scan:
 
 def _saved(path: Path, expected: str) -> bytes:
     document = read_document(path)
-    if document is None:
-        raise RefusedError(
-            f"{path} is missing, so this backup can't be restored",
-            run("ls", "-l", path.parent, text="see what is left of it"),
-        )
-    if sha256(document.data) != expected:
-        what = f"{path} was changed since it was saved, so this backup can't be restored"
-        raise RefusedError(what, look_at(path))
-    return document.data
+    if document is not None and sha256(document.data) == expected:
+        return document.data
+    what = "is missing" if document is None else "was changed since it was saved"
+    raise RefusedError(f"{path} {what}, so this backup can't be restored", look_at(path.parent))
 
 
 def prune(

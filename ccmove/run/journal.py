@@ -16,6 +16,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in, read_document
 from ccmove.errors import CcmoveError, UnsettledError, look_at, run
+from ccmove.plan.model import Write, WriteHistory
 from ccmove.run import disk
 from ccmove.run.backups import new_id, write_manifest
 from ccmove.run.manifest import LARGEST_MANIFEST, SCHEMA, Manifest, Wrote, WroteHistory, from_json
@@ -33,17 +34,16 @@ def missing(what: str) -> UnsettledError:
     )
 
 
-def staged_path(layout: Layout, identifier: str, number: int, path: Path, is_made: bool) -> Path:
+def staged_file(
+    layout: Layout, identifier: str, number: int, op: Write | WriteHistory | Wrote | WroteHistory
+) -> Path:
     """Where a run stages a file that it writes: beside it, or for one that it makes, in `run`.
 
     The name carries the ID: only this run can have made it.
     """
-    parent = layout.run / "staged" if is_made else path.parent
+    is_made = isinstance(op, (Write, Wrote)) and op.before is None
+    parent = layout.run / "staged" if is_made else op.path.parent
     return parent / f".ccmove-{identifier}-{number}"
-
-
-def staged_file(layout: Layout, identifier: str, wrote: Wrote | WroteHistory) -> Path:
-    return staged_path(layout, identifier, wrote.number, wrote.path, wrote.before is None)
 
 
 def begin(layout: Layout, manifest: Manifest) -> None:
@@ -88,7 +88,8 @@ def sweep_up(layout: Layout, manifest: Manifest | None) -> None:
     """
     if manifest is not None:
         if manifest.operations:
-            staged = tuple(staged_file(layout, manifest.id, wrote) for wrote in manifest.written)
+            files = ((op.number, op) for op in manifest.written)
+            staged = tuple(staged_file(layout, manifest.id, *file) for file in files)
             manifest = replace(manifest, operations=(), staged=staged)
             write_manifest(manifest, layout)
         for path in manifest.staged:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in, open_regular, read_document, reader
-from ccmove.errors import RefusedError, StaleLookError, UnsettledError, describe, run
+from ccmove.errors import RefusedError, StaleLookError, UnsettledError, describe
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
 from ccmove.rewrite import history
 from ccmove.run import disk, journal
@@ -75,14 +75,10 @@ def roll_back(layout: Layout, waiting: Waiting | None = None) -> str | None:
         if manifest is not None and manifest.operations:
             stayed = Rollback(layout, manifest).run(waiting)
         sweep_up(layout, manifest)
-    except OSError as error:
+    except (OSError, RefusedError, StaleLookError) as error:  # nothing says "nothing was done" here
+        why = describe(error) if isinstance(error, OSError) else error.message
         raise UnsettledError(
-            f"an interrupted run could not be rolled back: {describe(error)}", RECOVER
-        ) from error
-    except RefusedError as error:  # "nothing was done" would not be true
-        raise UnsettledError(
-            f"an interrupted run could not be rolled back: {error.message}",
-            run("ccmove", "recover", text="let it finish or exit it, then"),
+            f"an interrupted run could not be rolled back: {why}", RECOVER
         ) from error
     if manifest is None:
         return None
@@ -102,7 +98,6 @@ class Rollback:
     def run(self, waiting: Waiting | None) -> list[str]:
         begun = self._begun()
         self._refuse_missing()
-        self._refuse_other_folders()
         locks = client_locks(self.layout, self.manifest)
         if not begun:
             remove_stale(locks)  # and nothing of the client's is touched
@@ -141,13 +136,13 @@ class Rollback:
 
     def _is_staged(self, wrote: Wrote | WroteHistory) -> bool:
         """Whether the write is still to be done."""
-        return is_there(staged_file(self.layout, self.manifest.id, wrote))
+        return is_there(staged_file(self.layout, self.manifest.id, wrote.number, wrote))
 
     def _refuse_missing(self) -> None:
-        """Before anything is touched: saved texts, and every directory with sessions, are there."""
-        ways: dict[Holds, list[Path]] = {}  # places of a directory, from the first to the last
+        """Before anything is touched: saved texts, and all that was renamed, are there."""
+        ways: dict[Holds | FolderHolds, list[Path]] = {}  # each thing's places, in their order
         for op in self.manifest.operations:
-            if isinstance(op, Rename) and isinstance(op.holds, Holds) and op.holds.is_directory:
+            if isinstance(op, Rename):
                 ways.setdefault(op.holds, []).extend((op.path, op.target))
             elif isinstance(op, Wrote) and op.before is not None and not self._is_staged(op):
                 try:
@@ -155,30 +150,27 @@ class Rollback:
                 except RefusedError as error:
                     raise missing(error.message) from error
         for noted, way in ways.items():
-            if noted.entries and not any(holds(place, noted) for place in way):
+            if (
+                isinstance(noted, Holds)
+                and noted.is_directory
+                and noted.entries
+                and not any(holds(place, noted) for place in way)
+            ):
                 raise missing(f"{way[0]} is gone, and is not at {way[-1]} either")
+        self._refuse_other_folders({k: v for k, v in ways.items() if isinstance(k, FolderHolds)})
 
-    def _refuse_other_folders(self) -> None:
+    def _refuse_other_folders(self, ways: dict[FolderHolds, list[Path]]) -> None:
         """A folder of the user's is renamed back only if it is the one that was renamed, to a place
         that is free or holds only what goes away from it before."""
-        renames = [op for op in self.manifest.operations if isinstance(op, Rename)]
-        ways: dict[FolderHolds, list[Path]] = {}
-        for op in renames:
-            if isinstance(op.holds, FolderHolds):
-                ways.setdefault(op.holds, []).extend((op.path, op.target))
         places = dict.fromkeys(place for way in ways.values() for place in way)
-        found: dict[FolderHolds, Path] = {}
-        for noted, way in ways.items():
-            where = [place for place in places if is_folder(place, noted)]
+        found = [[place for place in places if is_folder(place, noted)] for noted in ways]
+        for where, way in zip(found, ways.values(), strict=True):
             if len(where) != 1:
                 both = "both look like" if where else "neither is"
                 raise missing(f"{way[0]} and {way[-1]}: {both} the folder that was renamed")
-            found[noted] = where[0]
-        for op in renames:
-            is_at_target = isinstance(op.holds, FolderHolds) and found[op.holds] == op.target
-            if is_at_target and is_there(op.path) and op.path not in found.values():
-                taken = f"{op.path} is used for something else"
-                raise missing(f"{taken}, so {op.target} can't be renamed back")
+            if where[0] != way[0] and is_there(way[0]) and [way[0]] not in found:
+                taken = f"{way[0]} is used for something else"
+                raise missing(f"{taken}, so {where[0]} can't be renamed back")
 
     def _undo(self, operation: Recorded) -> None:
         match operation:
@@ -301,14 +293,8 @@ class Rollback:
                     pieces = history.rewritten(reader(fd), history.Scan(before.size))
                     self._write(wrote, pieces, Attributes(before.mode, mtime_ns=before.mtime_ns))
             return
-        try:
-            if self._history is not None:
-                self._history.look_again()
-        except StaleLookError:  # it did not just grow: once more, and now under the lock
-            self._history = None
-        if self._history is None:
-            self._stage_history(wrote)
         if self._history is not None:
+            self._history.look_again()
             disk.replace(self._history.path, wrote.path)
 
     def _stage_history(self, wrote: WroteHistory) -> None:
@@ -326,7 +312,7 @@ class Rollback:
 
     def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
         """Never the name of the staged file: its being gone says that the write was done."""
-        staged = staged_file(self.layout, self.manifest.id, wrote)
+        staged = staged_file(self.layout, self.manifest.id, wrote.number, wrote)
         fresh = wrote.path.with_name(f"{staged.name}-back")
         disk.remove_file(fresh, flushed=False)
         return fresh

@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, again, describe, run
 from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Undertaking, Write, WriteHistory
 from ccmove.run import backups, disk, verifier
-from ccmove.run.journal import PARTS, begin, read_run, staged_path, was_interrupted
+from ccmove.run.journal import PARTS, begin, read_run, staged_file, was_interrupted
 from ccmove.run.locks import ClientLocks, client_locks, own_lock
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.preflight import preflight, refuse_foreign_state, refuse_links_of_ours
@@ -43,6 +44,7 @@ MakePlan = Callable[[], Plan]
 Progress = Callable[[str, int, int], None]  # what, bytes done, bytes in all
 
 TRIES = 5
+MOST_SHOWN = 20  # of what is not as planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,37 +77,38 @@ def run_plan(
         return Outcome(plan, None)
     # `ending` outlives our lock: once the run is done nothing may claim that it was interrupted.
     with termination_as_interrupt(), contextlib.ExitStack() as ending, own_lock(layout):
-        rolled_back = roll_back(layout, progress) if was_interrupted(layout) else None
+        rolled_back = roll_back(layout, progress)
         for tries_left in reversed(range(TRIES)):
             if plan is None or rolled_back:
                 plan = planned()
             if not plan.changes_anything:
-                return Outcome(plan, None, rolled_back)
-            work = Work(layout, plan, backups.new_id(layout), progress)
+                break
+            work = Work(layout, plan, full, progress)
             try:
-                attempt(work, full, ending)
+                attempt(work, ending)
                 return Outcome(plan, work.identifier, rolled_back)
             except StaleLookError:
                 if not tries_left:
                     raise
                 plan = None
-        raise AssertionError("unreachable")
+        assert plan is not None
+        return Outcome(plan, None, rolled_back)
 
 
-def attempt(work: Work, full: bool, ending: contextlib.ExitStack) -> None:
+def attempt(work: Work, ending: contextlib.ExitStack) -> None:
     """One try; StaleLookError when the state changed under it and nothing was done."""
     try:
         work.begin()
         work.save()
         work.stage()
-        work.check_staged(full)
-        traces = work.snapshot(full)
+        work.check_staged()
+        traces = work.snapshot()
         work.commit()
         with work.client_locks():
             work.look_again()
             work.change()
             work.check_places()
-        work.verify(traces, full)
+        work.verify(traces)
         ending.enter_context(interrupts_ignored())
         work.finish()
     except BaseException as error:
@@ -116,12 +119,11 @@ def attempt(work: Work, full: bool, ending: contextlib.ExitStack) -> None:
 def _roll_back(work: Work, error: BaseException) -> None:
     """After a failure: everything as it was, or an error that says what to do."""
     with interrupts_ignored():
-        if work.manifest is not None and not was_interrupted(work.layout):
+        if roll_back(work.layout, work.progress) is None and work.manifest is not None:
             raise UnsettledError(
                 f"{work.layout.run} is gone, so the run could not be rolled back",
                 run("ccmove", "recover", text=f"put {work.layout.own} back where it was, then"),
             ) from error
-        roll_back(work.layout, work.progress)
     if isinstance(error, OSError):
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT):
             raise StaleLookError(f"the state changed meanwhile: {describe(error)}") from error
@@ -131,41 +133,43 @@ def _roll_back(work: Work, error: BaseException) -> None:
         ) from error
 
 
-def _refuse(problems: list[str]) -> None:
-    if problems:
+def _refuse(problems: Iterable[str]) -> None:
+    if shown := list(itertools.islice(problems, MOST_SHOWN)):
         what = "the result is not what was planned, so everything was rolled back"
-        raise CcmoveError(what, details=problems)
+        raise CcmoveError(what, details=shown)
 
 
 class Work:
     """One attempt: what it stages, and the steps in their order."""
 
-    def __init__(
-        self, layout: Layout, plan: Plan, identifier: str, progress: Progress | None = None
-    ) -> None:
+    def __init__(self, layout: Layout, plan: Plan, full: bool, progress: Progress | None) -> None:
         self.layout = layout
         self.plan = plan
-        self.identifier = identifier
+        self.full = full  # hash everything
         self.progress = progress or (lambda _what, _done, _total: None)
-        self._hashed = 0  # bytes
+        self.identifier = backups.new_id(layout)
         self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
         self.manifest: Manifest | None = None  # from the beginning of the run on
+        self._hashed = 0  # bytes
 
     def begin(self) -> None:
         """Write down what will be staged, before any of it is there."""
-        layout = self.layout
-        for place, operation in enumerate(self.plan.operations):
-            if isinstance(operation, (Write, WriteHistory)):
+        layout, plan = self.layout, self.plan
+        for place, op in enumerate(plan.operations):
+            if isinstance(op, (Write, WriteHistory)):
                 number = len(self.staged)
-                is_made = isinstance(operation, Write) and operation.before is None
-                staged = staged_path(layout, self.identifier, number, operation.path, is_made)
+                path = staged_file(layout, self.identifier, number, op)
                 self.staged[place] = (
-                    StagedDocument(number, operation, staged)
-                    if isinstance(operation, Write)
-                    else StagedHistory(number, operation, staged, self.plan.paths)
+                    StagedDocument(number, op, path)
+                    if isinstance(op, Write)
+                    else StagedHistory(number, op, path, plan.paths)
                 )
+        about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
+        about["id"] = self.identifier
+        about["created"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
+        manifest = Manifest(**about, staged=self._staged_paths())
         disk.ensure_directory(layout.backups)
-        manifest = self._record()
         begin(layout, manifest)
         self.manifest = manifest
 
@@ -182,16 +186,16 @@ class Work:
         for staged in self.staged.values():
             staged.stage(lambda done, total: self.progress("history", done, total))
 
-    def check_staged(self, full: bool) -> None:
+    def check_staged(self) -> None:
         """What was written is read back: to the byte what was planned."""
         for staged in self.staged.values():
             if isinstance(staged, StagedDocument):
-                _refuse(verifier.check_write(staged.write, staged.path, full=full))
+                _refuse(verifier.check_write(staged.write, staged.path, full=self.full))
 
-    def snapshot(self, full: bool) -> verifier.Traces:
+    def snapshot(self) -> verifier.Traces:
         """What must survive the renames."""
-        tick = self._hashing if full else None
-        return verifier.snapshot(self.plan, self._staged_paths(), full=full, tick=tick)
+        tick = self._hashing if self.full else None
+        return verifier.snapshot(self.plan, self._staged_paths(), tick)
 
     def _hashing(self, size: int) -> None:
         """Once before the renames and once after them."""
@@ -219,19 +223,9 @@ class Work:
         if read_run(layout) != self.manifest:
             raise CcmoveError(f"{layout.run} can't be read back as it was written")
 
-    def _record(self) -> Manifest:
-        """What the run is about and what it will stage."""
-        plan = self.plan
-        about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
-        about["id"] = self.identifier
-        about["created"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
-        return Manifest(**about, staged=self._staged_paths())
-
     def client_locks(self) -> ClientLocks:
         assert self.manifest is not None
-        needed = client_locks(self.layout, self.manifest)
-        return ClientLocks(needed, self.progress)
+        return ClientLocks(client_locks(self.layout, self.manifest), self.progress)
 
     def look_again(self) -> None:
         """Under the locks: is everything still what the plan was made from?"""
@@ -262,10 +256,9 @@ class Work:
         for write in self.plan.writes:
             _refuse(verifier.check_write(write, write.ends))
 
-    def verify(self, traces: verifier.Traces, full: bool) -> None:
+    def verify(self, traces: verifier.Traces) -> None:
         """Every rename has happened, and every file that moved is the one it was."""
-        tick = self._hashing if full else None
-        _refuse(verifier.check(self.plan, traces, full=full, tick=tick))
+        _refuse(verifier.check(self.plan, traces, self._hashing if self.full else None))
 
     def finish(self) -> None:
         """The journal goes; the run's directory becomes a backup that only its owner can read."""

@@ -9,7 +9,6 @@ value.
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,49 +17,33 @@ from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Write
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.jsonspan import NotJsonError, loads
 
-MOST_SHOWN = 20
+Trace = tuple[int, int, int, int, str]  # inode, size, mtime, mode; the hash when all are hashed
+Traces = dict[str, Trace]  # of every file that is moved, by where it will be
+Tick = Callable[[int], None]  # told the size of each file that was hashed
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """What must survive a rename; the hash only when everything is to be hashed."""
+def snapshot(plan: Plan, staged: Iterable[Path], tick: Tick | None = None) -> Traces:
+    """What must survive of every file that is moved; not of rewritten or staged ones.
 
-    inode: int
-    size: int
-    mtime_ns: int
-    mode: int
-    sha256: str | None = None
-
-    @classmethod
-    def of(cls, path: str, full: bool) -> "Trace":
-        found = os.lstat(path)
-        hashed = sha256_of(Path(path)) if full and stat.S_ISREG(found.st_mode) else None
-        return cls(found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, hashed)
-
-
-# What is renamed, and in it every file by its name below that.
-Traces = dict[Path, dict[str, Trace]]
-Tick = Callable[[int], None]  # told the size of each file that was looked at
-
-
-def snapshot(
-    plan: Plan, staged: Iterable[Path], *, full: bool = False, tick: Tick | None = None
-) -> Traces:
-    """Every file that is moved, with what must survive; not rewritten or staged ones."""
+    With `tick` everything is hashed.
+    """
     rewritten = {write.path for write in plan.writes}
-    moved = [path for path, _ in plan.moved]
-    left_out = {os.fspath(path) for path in (*moved, *rewritten, *staged)}
+    left_out = {os.fspath(path) for path in (*dict(plan.moved), *rewritten, *staged)}
     folders = {old for old, _ in plan.folders}  # one rename, and not ours to walk through
     traces: Traces = {}
-    for path in moved:
+    for path, final in plan.moved:
         if path not in folders | rewritten:
-            top = os.fspath(path)
-            found = traces[path] = {}
-            for file in _files_below(top, left_out):
-                trace = found[file[len(top) :]] = Trace.of(file, full)
-                if tick:
-                    tick(trace.size)
+            for file in _files_below(os.fspath(path), left_out):
+                traces[f"{final}{file[len(os.fspath(path)) :]}"] = _trace(file, tick)
     return traces
+
+
+def _trace(path: str, tick: Tick | None) -> Trace:
+    found, hashed = os.lstat(path), ""
+    if tick is not None:
+        hashed = sha256_of(Path(path)) if stat.S_ISREG(found.st_mode) else ""
+        tick(found.st_size)
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode, hashed
 
 
 def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
@@ -78,9 +61,13 @@ def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
                     yield entry.path
 
 
-def check(plan: Plan, traces: Traces, *, full: bool, tick: Tick | None = None) -> list[str]:
-    """What did not move as planned, in words; empty when all is well."""
-    return [*_check_places(plan), *_check_traces(plan, traces, full, tick)][:MOST_SHOWN]
+def check(plan: Plan, traces: Traces, tick: Tick | None = None) -> Iterator[str]:
+    """What did not move as planned, in words."""
+    yield from _check_places(plan)
+    for path, before in traces.items():
+        now = _trace(path, tick) if os.path.lexists(path) else None
+        if now != before:
+            yield f"{path} is not the file it was: {before} became {now}"
 
 
 def _check_places(plan: Plan) -> Iterator[str]:
@@ -102,22 +89,6 @@ def _is_listed(path: Path) -> bool:
     return os.path.lexists(path) and path.name in os.listdir(path.parent)
 
 
-def _check_traces(plan: Plan, traces: Traces, full: bool, tick: Tick | None) -> Iterator[str]:
-    moved = dict(plan.moved)
-    for path, before in traces.items():
-        top = os.fspath(moved[path])
-        for name, trace in before.items():
-            try:
-                after = Trace.of(top + name, full)
-            except FileNotFoundError:
-                yield f"{top + name} is missing (it was {path}{name})"
-                continue
-            if tick:
-                tick(after.size)
-            if after != trace:
-                yield f"{top + name} is not the file it was: {trace} became {after}"
-
-
 def check_write(write: Write, path: Path, *, full: bool = False) -> list[str]:
     """What is not as planned in the file at `path`, which holds the new content of a write."""
     document = read_document(path)
@@ -125,12 +96,12 @@ def check_write(write: Write, path: Path, *, full: bool = False) -> list[str]:
         return [f"{path} is missing"]
     if document.data != write.after:
         named = _named_differences(write.after, document.data)
-        return [f"{path} is not what was planned", *named][:MOST_SHOWN]
+        return [f"{path} is not what was planned", *named]
     if full and write.before is not None:
         # What deepdiff finds and the list of changes that people are shown does not.
         named = _named_differences(write.before, write.after)
         if named and not compare(write.before, write.after):
-            return ["values changed that no list names", *named][:MOST_SHOWN]
+            return ["values changed that no list names", *named]
     return []
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
+from tests.crash.fork import Job
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 
@@ -90,3 +93,16 @@ def test_pruning_keeps_the_newest(three: StateBuilder) -> None:
     newest = identifiers(three)[0]
     assert identifiers(three, "--prune", "--keep", "1") == [newest]
     assert run_ccmove("restore", state=three).exit == 0
+
+
+@pytest.mark.parametrize("args", [["backups", "--prune", "--keep", "0"], ["undo"]])
+def test_it_is_told_that_an_interrupted_run_was_rolled_back_first(
+    state: StateBuilder, args: list[str]
+) -> None:
+    """Also where there is nothing to undo but that."""
+    state.project("app", sessions=1)
+    words = ["--skip-path-check", str(state.code / "app"), str(state.code / "new")]
+    assert Job(state, words, sabotage=["die_at=40"]).run().exit == -signal.SIGKILL
+    ended = Job(state, args).run()
+    assert ended.exit == (3 if args == ["undo"] else 0), ended
+    assert "Rolled back the interrupted run " in ended.out + ended.err
