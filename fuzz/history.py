@@ -5,9 +5,6 @@ Nesting that is too deep for recursion is left to the unit tests: it costs too m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap
 from fuzz.source import Source, blank, document, spelled, text
@@ -51,35 +48,28 @@ PATHS = (
 NAMES = ("project", "project", "display", "Project", "pro\\ject", "sessionId")
 TIMES = (1780000061003, 1780000061003, 0, -1, 10**20, 1.5)
 BLOCKS = (4 << 20, 4 << 20, 5, 13, 40, 100)  # smaller ones take longer and say no more
-LONGEST_LINES = (64 << 20, 64 << 20, 64 << 20, 20, 60, 130)
 ENDS = (b"\n", b"\n", b"\r\n", b"", b"\n\n")
 
 
 def check(data: bytes) -> None:
     """A history, moves and block sizes; the first bytes choose."""
     source = Source(data)
-    paths, block, longest = source.pick(MOVES), source.pick(BLOCKS), source.pick(LONGEST_LINES)
+    paths, block = source.pick(MOVES), source.pick(BLOCKS)
+    source.byte()  # the kept inputs have one more
     start = source.byte()
     made = source.rest() if source.yes() else _lines(source)
-    with _sizes(block, longest):
-        _check(made, paths, longest, start)
-
-
-@contextmanager
-def _sizes(block: int, longest: int) -> Iterator[None]:
-    before = history.BLOCK, history.LONGEST_LINE
-    history.BLOCK, history.LONGEST_LINE = block, longest
+    before, history.BLOCK = history.BLOCK, block
     try:
-        yield
+        _check(made, paths, start)
     finally:
-        history.BLOCK, history.LONGEST_LINE = before
+        history.BLOCK = before
 
 
-def _check(data: bytes, paths: PathMap, longest: int, skipped: int) -> None:
+def _check(data: bytes, paths: PathMap, skipped: int) -> None:
     def read(offset: int, length: int) -> bytes:
         return data[offset : offset + length]
 
-    expected = moved_history(data, paths.map, longest)
+    expected = moved_history(data, paths.map)
     found = history.scan(read, len(data), paths)
     after = b"".join(history.rewritten(read, found))
     assert after == expected
@@ -89,7 +79,7 @@ def _check(data: bytes, paths: PathMap, longest: int, skipped: int) -> None:
     changed = [a != b for a, b in zip(data.split(b"\n"), after.split(b"\n"), strict=True)]
     assert sum(changed) <= found.lines
     _check_spans(data, found, after)
-    _check_tail(data, paths, longest, skipped)
+    _check_tail(data, paths, skipped)
 
 
 def _check_spans(data: bytes, found: history.Scan, after: bytes) -> None:
@@ -103,7 +93,7 @@ def _check_spans(data: bytes, found: history.Scan, after: bytes) -> None:
     assert b"".join([*pieces, data[position:]]) == after
 
 
-def _check_tail(data: bytes, paths: PathMap, longest: int, skipped: int) -> None:
+def _check_tail(data: bytes, paths: PathMap, skipped: int) -> None:
     """What was appended, looked at by itself, becomes the tail of the whole."""
 
     def read(offset: int, length: int) -> bytes:
@@ -112,7 +102,7 @@ def _check_tail(data: bytes, paths: PathMap, longest: int, skipped: int) -> None
     head = b"".join(line + b"\n" for line in data.split(b"\n")[:-1][: skipped % 8])
     tail = history.scan(read, len(data), paths, len(head))
     after = b"".join(history.rewritten(read, tail, len(head)))
-    assert after == moved_history(data[len(head) :], paths.map, longest)
+    assert after == moved_history(data[len(head) :], paths.map)
     assert tail.new_size() - len(head) == len(after)
 
 

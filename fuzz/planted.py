@@ -31,9 +31,9 @@ def _whole(needle: str) -> re.Pattern[bytes]:
     return re.compile(re.escape(f'"{needle}"'.encode()))
 
 
-def _parts(read: history.Read, start: int, size: int) -> Iterator[tuple[int, bytes, bool]]:
+def _parts(read: history.Read, start: int, size: int) -> Iterator[tuple[int, bytes]]:
     for at in range(start, size, history.BLOCK):
-        yield at, read(at, min(history.BLOCK, size - at)), True
+        yield at, read(at, min(history.BLOCK, size - at))
 
 
 _read, _allowed = manifest.Spelling.read, manifest._allowed

@@ -5,7 +5,7 @@ PLACES that says where the file is. Saving, staging, verifying, undoing and roll
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -17,9 +17,9 @@ from ccmove.plan.model import ProjectMove, Request
 from ccmove.plan.place import Placer
 from ccmove.rewrite import other
 from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.rewrite.other import Rewrite
 from ccmove.rewrite.pathmap import NameMap, PathMap
 
-Rewrite = Callable[[str, PathMap, NameMap], str]
 Folder = tuple[str, str, Path]  # old path, new path, where it is now
 Row = tuple[Path, Rewrite]
 

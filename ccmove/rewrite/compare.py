@@ -96,9 +96,6 @@ def _segments(one: list[str], other: list[str]) -> list[tuple[int, int, int, int
 
 
 def _lines(one: str, other: str) -> Iterator[Difference]:
-    if one and other.startswith(one):
-        yield _named("end of the file", None, other[len(one) :].strip("\n"))
-        return
     for i, k, old, new in changed_lines(one.split("\n"), other.split("\n")):
         yield _named(f"line {(k if old is None else i) + 1}", old, new)
 

@@ -1,6 +1,6 @@
 """The config file (`~/.claude.json`): what a move changes in it, and what it leaves alone."""
 
-from ccmove.rewrite.jsonspan import Node, loads, parse, quote, show, strings
+from ccmove.rewrite.jsonspan import Node, all_values, parse, quote, show
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import (
     Mapper,
@@ -63,27 +63,21 @@ def united(text: str, incoming: str) -> str:
     for key, theirs in other.members().items():
         if key in have and have[key].kind == theirs.kind and theirs.kind in "{[":
             # Whole members only: mixing the arguments of two servers of one name serves nobody.
-            names, coming = _named(have[key]), _named(theirs)
-            lacking = [(name, raw) for name, raw in coming.items() if name not in names]
-            texts[key] = changed(have[key], {}, lacking)
+            coming = zip(theirs.known(), theirs.items, strict=True)
+            known = set(have[key].known())
+            lacking = {name: item.raw for name, item in coming if name not in known}
+            texts[key] = changed(have[key], {}, lacking.items())
         elif ("Trust" in key or "Onboarding" in key) and theirs.raw == "true":
             texts[key] = "true"
     added = [(key, node.raw) for key, node in other.members().items() if key not in have]
     return changed(mine, texts, added)
 
 
-def _named(node: Node) -> dict[str, str]:
-    """What a list or an object holds, by what it is known by."""
-    if node.kind == "[":
-        return {item.canonical: item.raw for item in node.items}
-    return {name: item.raw for name, item in node.members().items()}
-
-
 def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
     """Paths of repositories; one that its list has already is not listed twice."""
     splices = place_splices(repos, {"*": mapper})
     for listed in repos.members().values():
-        have = {item.canonical for item in listed.items if moved(item, mapper) is None}
+        have = {repr(item.value) for item in listed.items if moved(item, mapper) is None}
         texts: dict[int, str | None] = {}
         for number, item in enumerate(listed.items if listed.kind == "[" else ()):
             if (new := moved(item, mapper)) is not None:
@@ -95,13 +89,13 @@ def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
 
 def mentions(after: str, paths: PathMap) -> list[tuple[str, str]]:
     """(pointer, string) of what still names an old path in the file after the move."""
-    back = paths.reversed()
-    found = []
-    for at, string in strings(loads(after)):
-        if paths.is_named_in(string):
-            # In a swap or a chain what was moved names an old path again.
-            is_project = at[:1] == (PROJECTS,) and len(at) > 1 and back.covers(str(at[1]))
-            follows = is_project or at[:1] == (REPOS,)
-            if not (follows and paths.covers(string) and back.covers(string)):
+    back, found = paths.reversed(), []
+    for at, value in all_values(parse(after).value):
+        # In a swap or a chain what was moved names an old path again.
+        is_project = at[:1] == (PROJECTS,) and len(at) > 1 and back.covers(str(at[1]))
+        follows = is_project or at[:1] == (REPOS,)
+        for string in (value, *at[-1:]):
+            is_named = isinstance(string, str) and paths.is_named_in(string)
+            if is_named and not (follows and back.covers(string)):
                 found.append((show(at), string))
     return found

@@ -1,4 +1,4 @@
-"""history.jsonl: find the `project` values that move, and write it with the new ones.
+"""history.jsonl: find the `project` values that move, write the new ones, and undo that.
 
 A line is looked at only if it can match: it holds OLD where a value may begin, or an escape
 (`\\u`, `\\/`) in which OLD could be spelled. Every other byte is passed over in blocks. A line
@@ -18,7 +18,7 @@ from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import PathMap
 
 BLOCK = 256 << 10  # larger ones leave the processor's cache: half as much again
-LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more; it is passed over
+LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more: its parts are no JSON
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 Tick = Callable[[int], None]
 Value = tuple[int, bytes, bytes]  # where it begins, its JSON text, a digest of its line
@@ -57,7 +57,7 @@ class Scan:
         self.rows = bytearray()
         self.swaps: dict[Swap, int] = {}  # with their numbers
         self.size = size  # how much of the file was looked at
-        self.unreadable = 0  # lines with OLD that are not valid JSON, and those that are too long
+        self.unreadable = 0  # lines with OLD that are not valid JSON, or too long
         self.staying: set[str] = set()  # paths that were met and do not move
         self._times: Counter[Swap] = Counter()
 
@@ -142,9 +142,8 @@ def project_values(
     It goes on from `found.size`, which follows, and counts there what can't be read.
     """
     signs = [_sign(needle) for needle in needles]
-    begin = found.size
-    for start, block, is_whole in blocks(read, found.size, size):
-        for at, line in _lines_with(block, [*signs, _ESCAPE]) if is_whole else ():
+    for start, block in blocks(read, found.size, size):
+        for at, line in _lines_with(block, [*signs, _ESCAPE]):
             try:
                 value = _project(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
@@ -153,9 +152,8 @@ def project_values(
             if value is not None:
                 yield value
         found.size = start + len(block)
-        found.unreadable += not is_whole and (block.endswith(b"\n") or found.size >= size)
         if tick:
-            tick(found.size - begin)
+            tick(found.size)
 
 
 def _sign(needle: str) -> re.Pattern[bytes]:
@@ -170,22 +168,18 @@ def _sign(needle: str) -> re.Pattern[bytes]:
     return re.compile(b'"' + spelled + rb'(?=["/\\\n]|\Z)')
 
 
-def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes, bool]]:
-    """All bytes from `start` on: whole lines, or else a part of a line that is too long."""
-    length, in_long_line = BLOCK, False
-    while start < size and (block := read(start, min(length, LONGEST_LINE, size - start))):
-        if in_long_line:
-            block = block[: block.find(b"\n") + 1 or None]  # what follows is read again
-        elif start + len(block) < size:
-            end = block.rfind(b"\n") + 1
-            if not end and length < LONGEST_LINE:
-                length *= 2
-                continue
-            block = block[: end or None]
-        is_end = block.endswith(b"\n") or start + len(block) >= size
-        yield start, block, is_end and not in_long_line
-        start += len(block)
-        length, in_long_line = BLOCK, not is_end
+def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """All bytes from `start` on in whole lines; a line that is too long comes in parts."""
+    length = BLOCK
+    while start < size and (block := read(start, min(length, size - start))):
+        end = block.rfind(b"\n") + 1
+        is_last = start + len(block) >= size
+        if not end and not is_last and length < LONGEST_LINE:
+            length *= 2
+            continue
+        block = block if is_last else block[: end or None]
+        yield start, block
+        start, length = start + len(block), BLOCK
 
 
 def _lines_with(block: bytes, signs: list[re.Pattern[bytes]]) -> Iterator[tuple[int, bytes]]:
@@ -220,7 +214,7 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
     """The bytes of `start`..`found.size` with the new values, block by block."""
     rows = iter(found)
     at, swap, _ = next(rows, (found.size, None, b""))
-    for position, block, _ in blocks(read, start, found.size):
+    for position, block in blocks(read, start, found.size):
         pieces: list[bytes] = []
         done = 0
         while swap is not None and at < position + len(block):
@@ -228,6 +222,65 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
             done = at - position + len(swap.old)
             at, swap, _ = next(rows, (found.size, None, b""))
         yield b"".join((*pieces, block[done:])) if pieces else block
+
+
+def to_record(scan: Scan) -> Iterator[bytes]:
+    """What a backup keeps: a line of JSON with the swaps, and the rows as they are, in pieces."""
+    swaps = [(swap.old.decode(), swap.new.decode()) for swap in scan.swaps]
+    yield json.dumps(swaps).encode() + b"\n"
+    for start in range(0, len(scan.rows), BLOCK):
+        yield bytes(scan.rows[start : start + BLOCK])
+
+
+def from_record(data: bytes) -> Scan:
+    """What was kept of a history; ValueError for what is nothing of the kind."""
+    head, _, rows = data.partition(b"\n")
+    kept, end = Scan(), 0
+    try:
+        swaps = [Swap(old.encode(), new.encode()) for old, new in json.loads(head)]
+        for start, number, line in Scan.ROW.iter_unpack(rows):
+            if start < end:
+                raise ValueError("values that overlap")
+            kept.add(start, swaps[number], line)
+            end = start + len(swaps[number].old)
+        if not all(isinstance(path, str) for swap in swaps for path in swap.move):
+            raise ValueError("a value that is not a string")
+    except (AttributeError, IndexError, TypeError, struct.error):
+        raise ValueError("not what is kept of a history") from None
+    return kept
+
+
+def spans_back(kept: Scan, size_after: int) -> Scan:
+    """The way back in a file whose first `size_after` bytes are exactly what the run wrote."""
+    found, shift = Scan(size_after), 0
+    for start, swap, line in kept:
+        found.add(start + shift, Swap(swap.new, swap.old), line)
+        shift += len(swap.new) - len(swap.old)
+    return found
+
+
+def lines_back(kept: Scan, read: Read, size: int, back: PathMap) -> Scan:
+    """The way back in a history in which lines have come and gone.
+
+    A line that the run wrote gets its old value; one that came since is mapped by `back`.
+    """
+    written: dict[tuple[bytes, bytes], list[bytes]] = {}  # old values, by the new one and the line
+    for _, swap, line in kept:
+        written.setdefault((swap.new, line), []).append(swap.old)
+    needles = [*back.needles()]
+    for path in sorted({swap.move[1] for swap in kept.swaps}):
+        if not any(path.startswith(needle) for needle in needles):
+            needles.append(path)
+    found = Scan()
+    for start, raw, line in project_values(read, size, needles, found):
+        if olds := written.get((raw, line)):
+            old = olds.pop(0) if len(olds) > 1 else olds[0]  # lines that repeat: in their order
+        elif (new := back.map(decoded(raw))) is not None:
+            old = encoded(new)
+        else:
+            continue
+        found.add(start, Swap(raw, old), line)
+    return found
 
 
 LATEST = 1e14  # milliseconds; no real moment is beyond
@@ -239,10 +292,10 @@ def count_prompts(
     """Of every `project`: how many lines, and the newest in ns or 0."""
     number: Counter[bytes] = Counter()
     newest: dict[bytes, int] = {}
-    for start, block, is_whole in blocks(read, 0, size):
+    for start, block in blocks(read, 0, size):
         if tick:
             tick(start, size)
-        for raw, time in _prompts_in(block) if is_whole else ():
+        for raw, time in _prompts_in(block):
             number[raw] += 1
             newest[raw] = max(time, newest.get(raw, 0))
     return {decoded(raw): (number[raw], time * 1_000_000) for raw, time in newest.items()}

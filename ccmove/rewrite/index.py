@@ -18,15 +18,10 @@ def _listed(text: str) -> Node:
     return entries
 
 
-def _string(entry: Node, name: str) -> str | None:
-    found = entry.members().get(name)
-    return found.value if found is not None and isinstance(found.value, str) else None
-
-
 def key_of(entry: Node) -> str:
     """What an entry is known by: its session, or else its very text."""
-    session = _string(entry, "sessionId")
-    return entry.raw if session is None else session
+    session = entry.value.get("sessionId") if entry.kind == "{" else None
+    return session if isinstance(session, str) else entry.raw
 
 
 def rewritten(text: str, paths: PathMap, names: NameMap) -> str:
@@ -42,7 +37,8 @@ def entry_rewritten(raw: str, paths: PathMap, names: NameMap) -> str:
 
 def sessions_of(text: str, paths: set[str]) -> set[str]:
     """The sessions that the index says are of one of these paths."""
-    return {key_of(e) for e in _listed(text).items if _string(e, "projectPath") in paths}
+    listed = [entry for entry in _listed(text).items if entry.kind == "{"]
+    return {key_of(entry) for entry in listed if str(entry.value.get("projectPath")) in paths}
 
 
 def owned_by(text: str, gone: set[str], owner: str) -> str:

@@ -21,8 +21,8 @@ from typing import Any
 Pointer = tuple[str | int, ...]
 
 DEEPEST = 100  # no file of the client comes near
-_START = re.compile("\ufeff?[ \t\n\r]*")
 _BLANK = re.compile(r"[ \t\n\r]*")
+_BOM = "\ufeff"
 _BETWEEN = re.compile(r"[ \t\n\r,:]*")  # two tokens of a text that is known to be valid
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -36,9 +36,6 @@ class Number:
     """A number as it is spelled: converting it could fail (10,000 digits) or lose digits."""
 
     text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass(eq=False)
@@ -84,15 +81,15 @@ class Node:
         """What counts in an object: of repeated keys the last, as the client reads it."""
         return {key.value: item for key, item in zip(self.keys, self.items, strict=False)}
 
-    @property
-    def canonical(self) -> str:
-        """The same for every spelling of one value: spacing and escapes may differ."""
-        return repr(self.value)
+    def known(self) -> list[str]:
+        """What each item is known by: its name or, in a list, its value in whatever spelling."""
+        names = [key.value for key in self.keys]
+        return names if self.kind == "{" else [repr(item.value) for item in self.items]
 
 
 def parse(text: str) -> Node:
     """The one value that `text` is; NotJsonError when it is none."""
-    start = _end(_START, text, 0)
+    start = _end(_BLANK, text, len(_BOM) if text.startswith(_BOM) else 0)
     try:
         value, end = _scan(text, start)
     except RecursionError:
@@ -141,14 +138,11 @@ def loads(text: str) -> Any:
     return parse(text).value
 
 
-def strings(value: Any, at: Pointer = ()) -> Iterator[tuple[Pointer, str]]:
-    """Every string in a value and every name of a member, with the pointer to it."""
-    if isinstance(value, str):
-        yield at, value
+def all_values(value: Any, at: Pointer = ()) -> Iterator[tuple[Pointer, Any]]:
+    """A value and every value in it, with the pointer to each."""
+    yield at, value
     for token, item in below(value):
-        if isinstance(token, str):
-            yield (*at, token), token
-        yield from strings(item, (*at, token))
+        yield from all_values(item, (*at, token))
 
 
 def walk(node: Node, token: str | int = "") -> Iterator[tuple[str | int, Node]]:

@@ -1,6 +1,7 @@
 """The other documents that know a project's path: which of their strings follow a move."""
 
 import re
+from collections.abc import Callable
 from functools import partial
 
 from ccmove.rewrite.compare import changed_lines
@@ -8,16 +9,17 @@ from ccmove.rewrite.jsonspan import Node
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import at_places, with_strings
 
-
-def plugins(text: str, paths: PathMap, _: NameMap) -> str:
-    """installed_plugins.json with the project of each, and the folder it is loaded from, moved."""
-    places = ("plugins/*/[]/projectPath", "plugins/*/[]/installPath")
-    return at_places(text, dict.fromkeys(places, paths.map))
+Rewrite = Callable[[str, PathMap, NameMap], str]  # the text with what moves
 
 
-def marketplaces(text: str, paths: PathMap, _: NameMap) -> str:
-    """known_marketplaces.json with the folder of each, and the one it was added from, moved."""
-    return at_places(text, {"*/installLocation": paths.map, "*/source/path": paths.map})
+def _paths_at(*places: str) -> Rewrite:
+    """Moves the paths that are at these places."""
+    return lambda text, paths, _: at_places(text, dict.fromkeys(places, paths.map))
+
+
+plugins = _paths_at("plugins/*/[]/projectPath", "plugins/*/[]/installPath")
+marketplaces = _paths_at("*/installLocation", "*/source/path")
+desktop = _paths_at("cwd", "originCwd")
 
 
 def job(text: str, paths: PathMap, names: NameMap) -> str:
@@ -46,11 +48,6 @@ def folders(text: str, paths: PathMap, _: NameMap) -> str:
     """daemon.json or bridge-pointer.json with every `dir` and `directory` in it moved."""
     names = ("dir", "directory")
     return with_strings(text, paths.map, lambda token, _: token in names)
-
-
-def desktop(text: str, paths: PathMap, _: NameMap) -> str:
-    """The desktop app's local_*.json with `cwd` and `originCwd` moved."""
-    return at_places(text, {"cwd": paths.map, "originCwd": paths.map})
 
 
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
@@ -113,11 +110,8 @@ def aliases(text: str, names: NameMap) -> str:
 def appended(text: str, other: str) -> str:
     """The text, then the lines of `other` that it lacks; blank lines do not count."""
     have = {line.rstrip() for line in text.split("\n")}
-    lacking = []
-    for line in other.split("\n"):
-        if line.strip() and line.rstrip() not in have:
-            lacking.append(f"{line}\n")
-            have.add(line.rstrip())
+    lines = {line.rstrip(): line for line in reversed(other.split("\n")) if line.strip()}
+    lacking = [f"{line}\n" for known, line in reversed(lines.items()) if known not in have]
     gap = "\n" if lacking and text and not text.endswith("\n") else ""
     return text + gap + "".join(lacking)
 

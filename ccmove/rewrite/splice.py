@@ -6,21 +6,14 @@ knows; of repeated keys the last counts, as the client reads it, and the others 
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ccmove.rewrite.jsonspan import Node, parse, quote, walk
 
 Mapper = Callable[[str], str | None]  # what a string becomes; None: it stays
+Splice = tuple[int, int, str]  # start, end, and what comes there
 
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
-
-
-class Splice(NamedTuple):
-    """text[start:end] becomes `text`."""
-
-    start: int
-    end: int
-    text: str
 
 
 def apply(text: str, splices: Iterable[Splice]) -> str:
@@ -36,12 +29,7 @@ def apply(text: str, splices: Iterable[Splice]) -> str:
 
 def set_raw(node: Node, raw: str) -> Splice:
     """The JSON text `raw` in the place of a value or key."""
-    return Splice(node.start, node.end, raw)
-
-
-def set_string(node: Node, value: str) -> Splice:
-    """A string in the place of a value or key, spelled as the client does."""
-    return set_raw(node, quote(value))
+    return node.start, node.end, raw
 
 
 def changed(
@@ -112,7 +100,7 @@ def place_splices(root: Node, places: Mapping[str, Mapper]) -> list[Splice]:
         for step in place.split("/"):
             nodes = [below for node in nodes for below in _below(node, step)]
         news = [(node, moved(node, mapper)) for node in nodes]
-        splices += [set_string(node, new) for node, new in news if new is not None]
+        splices += [set_raw(node, quote(new)) for node, new in news if new is not None]
     return splices
 
 
@@ -129,7 +117,7 @@ def with_strings(
     splices: list[Splice] = []
     for token, node in walk(parse(text)):
         changes = [(node, moved(node, mapper)), *_new_names(node, mapper)]
-        strings = [set_string(string, new) for string, new in changes if new is not None]
+        strings = [set_raw(string, quote(new)) for string, new in changes if new is not None]
         if strings and wanted(token, node):
             splices += strings
     return apply(text, splices)

@@ -9,6 +9,7 @@ As in any such merge the base is what both sides began with, here `after`; ours 
 theirs is `now`.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import Any
 
 from ccmove.rewrite import config, index
 from ccmove.rewrite import splice as make
-from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, below, parse, quote, show
+from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, all_values, parse, quote, show
 from ccmove.rewrite.other import without_lines
 from ccmove.rewrite.splice import Mapper
 
@@ -59,11 +60,11 @@ def _is_out(before: Any, after: Any, now: Any) -> bool:
     return not (left - had) & have and objects <= have and bool(gone & have)
 
 
-def _facts(value: Any, at: Pointer = ()) -> Iterator[tuple[Pointer, str | None]]:
+def _facts(value: Any) -> Iterator[tuple[Pointer, str | None]]:
     """Every value, with where it is; the place in a list does not count."""
-    yield at, None if isinstance(value, dict | list) else repr(value)
-    for token, item in below(value):
-        yield from _facts(item, (*at, token if isinstance(token, str) else 0))
+    for at, item in all_values(value):
+        place = tuple(token if isinstance(token, str) else 0 for token in at)
+        yield place, None if isinstance(item, dict | list) else repr(item)
 
 
 @dataclass
@@ -82,6 +83,8 @@ class _Taking:
 
     def merged(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
         """The text of `theirs` without what the run did to this value."""
+        if base.raw == ours.raw and at not in ((), (config.PROJECTS,)):
+            return theirs.raw
         kinds = base.kind + ours.kind + theirs.kind
         if kinds == "{{{":
             return self._inside(base, ours, theirs, at)
@@ -107,7 +110,7 @@ class _Taking:
         """Item by item, each by what it was known by before the run."""
         nodes = (base, ours, theirs)
         lists = self._known(nodes, at)
-        left, had, have = (
+        left, had, have = members = tuple(
             dict(zip(known, node.items, strict=True))
             for known, node in zip(lists, nodes, strict=True)
         )
@@ -116,7 +119,7 @@ class _Taking:
             became = {old: self.renamed(old) for old in had}
         elif len(lists[0]) == len(lists[1]) and not self._are_entries(at):
             became = dict(zip(lists[1], lists[0], strict=True))
-        names = self._names_back(became, left, had, have, at)
+        names = self._names_back(became, members, at)
         left = {names.get(name, name): node for name, node in left.items()}
         now = {names.get(name, name): name for name in have}
         texts: dict[str, str | None] = {name: node.raw for name, node in have.items()}
@@ -140,14 +143,12 @@ class _Taking:
 
     def _known(self, nodes: tuple[Node, Node, Node], at: Pointer) -> list[list[str]]:
         """What each item is known by: name, session, place among as many objects, or value."""
-        if nodes[0].kind == "{":
-            return [[key.value for key in node.keys] for node in nodes]
-        if self._are_entries(at):
+        if nodes[0].kind == "[" and self._are_entries(at):
             return [[index.key_of(item) for item in node.items] for node in nodes]
-        kinds = {"".join(item.kind for item in node.items) for node in nodes}
-        if len(kinds) == 1 and not kinds.pop().strip("{"):
+        kinds = {node.kind + "".join(item.kind for item in node.items) for node in nodes}
+        if len(kinds) == 1 and re.fullmatch(r"\[{*", kinds.pop()):
             return [[str(number) for number, _ in enumerate(node.items)] for node in nodes]
-        return [[item.canonical for item in node.items] for node in nodes]
+        return [node.known() for node in nodes]
 
     def _member(
         self, base: Node | None, ours: Node | None, theirs: Node | None, at: Pointer
@@ -168,17 +169,13 @@ class _Taking:
         return None
 
     def _names_back(
-        self,
-        became: dict[str, str | None],
-        left: Members,
-        had: Members,
-        have: Members,
-        at: Pointer,
+        self, became: dict[str, str | None], members: tuple[Members, ...], at: Pointer
     ) -> dict[str, str]:
         """The names that go back, with what they become.
 
         Where several became one there is no way back, nor to a name that is used again.
         """
+        left, had, have = members
         times = Counter(became.values())
         names: dict[str, str] = {}
         for old, new in became.items():

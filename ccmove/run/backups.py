@@ -18,8 +18,7 @@ from ccmove.claude.ownership import Ledger
 from ccmove.claude.reading import is_there, names_in, read_document
 from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, describe, look_at, run
 from ccmove.plan.model import ProjectMove
-from ccmove.rewrite.history import Scan
-from ccmove.rewrite.history_back import from_record
+from ccmove.rewrite.history import Scan, from_record
 from ccmove.run import disk
 from ccmove.run.decode import decode, encode
 from ccmove.run.manifest import (

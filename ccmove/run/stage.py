@@ -16,7 +16,7 @@ from typing import BinaryIO
 from ccmove.claude.reading import Fingerprint, add_to_hash, open_regular, reader, sha256_of
 from ccmove.errors import CcmoveError, StaleLookError, again
 from ccmove.plan.model import Write, WriteHistory
-from ccmove.rewrite import history, history_back
+from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.run import disk
 from ccmove.run.disk import Attributes
@@ -135,7 +135,7 @@ class StagedHistory:
         """With what the backup keeps of the history for good: the values that change."""
         path = self._files / f"{self.number}.changes"
         disk.remove_file(path, flushed=False)
-        disk.write_new(path, history_back.to_record(self.scan))
+        disk.write_new(path, history.to_record(self.scan))
         seen, mode = self._seen, stat.S_IMODE(os.lstat(self.path).st_mode)
         before = Content(self._before.hexdigest(), seen.size, mode, seen.mtime_ns)
         after = Content(self._after.hexdigest(), self.scan.new_size())

@@ -13,8 +13,7 @@ from ccmove.claude.reading import Fingerprint, add_to_hash, open_regular, reader
 from ccmove.claude.state import ALIASES
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
-from ccmove.rewrite.history import Read, Scan
-from ccmove.rewrite.history_back import lines_back, spans_back
+from ccmove.rewrite.history import Read, Scan, lines_back, spans_back
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.backups import read_changed, read_saved

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccmove.rewrite import history
-from ccmove.rewrite.history import Scan
-from ccmove.rewrite.history_back import from_record, lines_back, spans_back, to_record
+from ccmove.rewrite.history import Scan, from_record, lines_back, spans_back, to_record
 from ccmove.rewrite.pathmap import PathMap
 from tests.rewrite.strategies import NEW, OLD, reader
 from tests.rewrite.strategies import rewritten as apply

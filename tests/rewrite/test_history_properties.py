@@ -93,12 +93,12 @@ MOVES = st.sampled_from(
 )
 
 
-def oracle(data: bytes, paths: PathMap, longest: int = 64 << 20) -> bytes:
-    return moved_history(data, paths.map, longest)
+def oracle(data: bytes, paths: PathMap) -> bytes:
+    return moved_history(data, paths.map)
 
 
-def rewrite(data: bytes, paths: PathMap, block: int, longest: int = 64 << 20) -> bytes:
-    with mock.patch.multiple(history, BLOCK=block, LONGEST_LINE=longest):
+def rewrite(data: bytes, paths: PathMap, block: int) -> bytes:
+    with mock.patch.object(history, "BLOCK", block):
         return moved_bytes(data, paths)
 
 
@@ -110,11 +110,6 @@ def test_the_scan_agrees_with_the_oracle(
 ) -> None:
     paths = PathMap(moves)
     assert rewrite(data, paths, block) == oracle(data, paths)
-
-
-@given(HISTORIES, st.sampled_from([1, 7, 40]), st.sampled_from([30, 60, 100]))
-def test_lines_that_are_too_long_are_passed_over(data: bytes, block: int, longest: int) -> None:
-    assert rewrite(data, MOVE, block, longest) == oracle(data, MOVE, longest)
 
 
 @given(HISTORIES, BLOCKS)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ccmove.rewrite.jsonspan import parse
-from ccmove.rewrite.splice import apply, changed, set_raw, set_string
+from ccmove.rewrite.splice import apply, changed, set_raw
 from tests.rewrite.strategies import node_at
 
 
 def test_everything_between_the_splices_stays() -> None:
     text = '{ "p" :"\\/old", "n": 1.10 ,"q":"/old"  }'
-    splices = [set_string(node_at(parse(text), name), "/new") for name in "qp"]
+    splices = [set_raw(node_at(parse(text), name), '"/new"') for name in "qp"]
     assert apply(text, splices) == '{ "p" :"/new", "n": 1.10 ,"q":"/new"  }'
 
 

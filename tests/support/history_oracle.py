@@ -10,14 +10,9 @@ from tests.support.oddlines import stringify
 Mapping = Callable[[str], str | None]  # where a path is after the move, None when it stays
 
 
-def moved_history(data: bytes, mapping: Mapping, longest: int = 64 << 20) -> bytes:
-    """All lines, each moved unless it is longer than `longest`."""
-    lines = data.split(b"\n")
-    ends = [b"\n"] * (len(lines) - 1) + [b""]
-    return b"".join(
-        (moved_line(line, mapping) if len(line) + len(end) <= longest else line) + end
-        for line, end in zip(lines, ends, strict=True)
-    )
+def moved_history(data: bytes, mapping: Mapping) -> bytes:
+    """All lines, each moved."""
+    return b"\n".join(moved_line(line, mapping) for line in data.split(b"\n"))
 
 
 def moved_line(line: bytes, mapping: Mapping) -> bytes:
