@@ -27,7 +27,7 @@ from ccmove.claude.reading import (
 )
 from ccmove.errors import CcmoveError, RefusedError, describe, look_at
 from ccmove.rewrite.history import count_prompts
-from ccmove.rewrite.jsonspan import NotJsonError, loads
+from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.pathmap import is_windows, native
 from ccmove.system import Folder
 
@@ -129,7 +129,7 @@ def _item(parent: Folder, entry: os.DirEntry[str]) -> Item:
 def _index_paths(index: Document | None) -> frozenset[str]:
     """The project paths that an index names; none when it is not an index."""
     try:
-        root = loads(index.text) if index is not None else None
+        root = parse(index.text).value if index is not None else None
     except NotJsonError:
         return frozenset()
     entries = get(root, "entries")
@@ -223,7 +223,7 @@ class State:
         if self.config is None:
             return None
         try:
-            return loads(self.config.text)
+            return parse(self.config.text).value
         except NotJsonError as error:
             raise RefusedError(
                 f"{self.layout.config_file} is not valid JSON ({error})",
@@ -283,7 +283,7 @@ def members(record: object, key: str) -> dict[str, Any]:
 
 def _parsed(file: Path) -> Any:
     document = read_document(file)
-    return loads(document.text) if document is not None else None
+    return parse(document.text).value if document is not None else None
 
 
 def _absolute_paths(value: object) -> Iterator[str]:

@@ -26,7 +26,7 @@ from ccmove.inspect.findings import KINDS, CommandLine, Examination, Finding
 from ccmove.inspect.lost import Finder
 from ccmove.inspect.survey import Directory, Project, Survey, Tick
 from ccmove.plan.worktrees import repair_command
-from ccmove.rewrite.jsonspan import NotJsonError, loads
+from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.pathmap import PathMap, is_windows
 from ccmove.run.journal import read_run
 from ccmove.text import command_line, plural
@@ -192,7 +192,7 @@ def _index(directory: Directory) -> Iterator[Finding]:
     file = str(directory.path / INDEX)
     try:
         document = read_document(Path(file))
-        wrong = tuple(_wrong(loads(document.text), directory)) if document is not None else ()
+        wrong = tuple(_wrong(parse(document.text).value, directory)) if document is not None else ()
     except (CcmoveError, NotJsonError, OSError) as error:
         yield Finding("index", file, f"can't be read: {error}", command_line(["ls", "-l", file]))
         return

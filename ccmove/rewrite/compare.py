@@ -31,7 +31,7 @@ class Difference:
 def compare(before: bytes | None, after: bytes) -> list[Difference]:
     """What differs, as JSON when both are, else line by line; `before` is None of a new file."""
     if before is None:
-        return [_named("whole file", None, f"new, {readable_size(len(after))}")]
+        return [Difference((), None, f"new, {readable_size(len(after))}", line="whole file")]
     if before == after:
         return []
     one, other = (data.decode("utf-8", "surrogateescape") for data in (before, after))
@@ -40,11 +40,7 @@ def compare(before: bytes | None, after: bytes) -> list[Difference]:
     except NotJsonError:
         rows = list(_lines(one, other))
     spacing = plural(len(before), "byte"), f"{plural(len(after), 'byte')}, the same values"
-    return rows or [_named("whole file", *spacing)]
-
-
-def _named(place: str, before: object, after: object) -> Difference:
-    return Difference((), before, after, line=place)
+    return rows or [Difference((), *spacing, line="whole file")]
 
 
 def _differences(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
@@ -97,7 +93,7 @@ def _segments(one: list[str], other: list[str]) -> list[tuple[int, int, int, int
 
 def _lines(one: str, other: str) -> Iterator[Difference]:
     for i, k, old, new in changed_lines(one.split("\n"), other.split("\n")):
-        yield _named(f"line {(k if old is None else i) + 1}", old, new)
+        yield Difference((), old, new, line=f"line {(k if old is None else i) + 1}")
 
 
 def changed_lines(

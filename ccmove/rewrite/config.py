@@ -1,17 +1,9 @@
 """The config file (`~/.claude.json`): what a move changes in it, and what it leaves alone."""
 
+from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, all_values, parse, quote, show
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.rewrite.splice import (
-    Mapper,
-    Splice,
-    apply,
-    changed,
-    moved,
-    place_splices,
-    set_raw,
-    with_strings,
-)
+from ccmove.rewrite.splice import Mapper, Splice
 
 PROJECTS = "projects"
 REPOS = "githubRepoPaths"
@@ -22,8 +14,8 @@ def rewritten(text: str, paths: PathMap) -> str:
     members = parse(text).members()
     splices = repo_splices(members[REPOS], paths.map) if REPOS in members else []
     if PROJECTS in members:
-        splices.append(set_raw(members[PROJECTS], _projects(members[PROJECTS], paths)))
-    return apply(text, splices)
+        splices.append(make.set_raw(members[PROJECTS], _projects(members[PROJECTS], paths)))
+    return make.apply(text, splices)
 
 
 def _projects(projects: Node, paths: PathMap) -> str:
@@ -31,9 +23,9 @@ def _projects(projects: Node, paths: PathMap) -> str:
     members = projects.members()
     coming: dict[str, dict[str, str]] = {}  # new key -> old keys -> their values
     for key in projects.keys:
-        new = moved(key, paths.map)
+        new = make.moved(key, paths.map)
         if new is not None:
-            value = with_strings(members[key.value].raw, paths.map)
+            value = make.with_strings(members[key.value].raw, paths.map)
             coming.setdefault(new, {})[key.value] = value
     names: dict[str, str] = {}
     texts: dict[str, str | None] = {}
@@ -46,7 +38,7 @@ def _projects(projects: Node, paths: PathMap) -> str:
         for old, incoming in values.items():
             value, texts[old] = united(value, incoming), None
         texts[target] = value
-    return changed(projects, texts, names=names) if texts else projects.raw
+    return make.changed(projects, texts, names=names) if texts else projects.raw
 
 
 def united(text: str, incoming: str) -> str:
@@ -66,24 +58,24 @@ def united(text: str, incoming: str) -> str:
             coming = zip(theirs.known(), theirs.items, strict=True)
             known = set(have[key].known())
             lacking = {name: item.raw for name, item in coming if name not in known}
-            texts[key] = changed(have[key], {}, lacking.items())
+            texts[key] = make.changed(have[key], {}, lacking.items())
         elif ("Trust" in key or "Onboarding" in key) and theirs.raw == "true":
             texts[key] = "true"
     added = [(key, node.raw) for key, node in other.members().items() if key not in have]
-    return changed(mine, texts, added)
+    return make.changed(mine, texts, added)
 
 
 def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
     """Paths of repositories; one that its list has already is not listed twice."""
-    splices = place_splices(repos, {"*": mapper})
+    splices = make.place_splices(repos, {"*": mapper})
     for listed in repos.members().values():
-        have = {repr(item.value) for item in listed.items if moved(item, mapper) is None}
+        have = {repr(item.value) for item in listed.items if make.moved(item, mapper) is None}
         texts: dict[int, str | None] = {}
         for number, item in enumerate(listed.items if listed.kind == "[" else ()):
-            if (new := moved(item, mapper)) is not None:
+            if (new := make.moved(item, mapper)) is not None:
                 texts[number] = None if repr(new) in have else quote(new)
                 have.add(repr(new))
-        splices += [set_raw(listed, changed(listed, texts))] if texts else []
+        splices += [make.set_raw(listed, make.changed(listed, texts))] if texts else []
     return splices
 
 

@@ -18,9 +18,11 @@ from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import PathMap
 
 BLOCK = 256 << 10  # larger ones leave the processor's cache: half as much again
+LATEST = 1e14  # milliseconds; no real moment is beyond
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more: its parts are no JSON
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
-Tick = Callable[[int], None]
+Tick = Callable[[int], None] | None
+Needles = Iterable[str]
 Value = tuple[int, bytes, bytes]  # where it begins, its JSON text, a digest of its line
 
 _ESCAPE = re.compile(rb"\\[/u]")
@@ -94,7 +96,6 @@ class Scan:
         for row in rest:
             self.add(*row)
         self.size = rest.size
-        self.unreadable += rest.unreadable
 
 
 def encoded(path: str) -> bytes:
@@ -109,12 +110,7 @@ def decoded(raw: bytes) -> str:
 
 
 def scan(
-    read: Read,
-    size: int,
-    paths: PathMap,
-    start: int = 0,
-    tick: Tick | None = None,
-    also: Iterable[str] = (),
+    read: Read, size: int, paths: PathMap, start: int = 0, tick: Tick = None, also: Needles = ()
 ) -> Scan:
     """Look at the bytes from `start` to `size`; the last line may lack its newline.
 
@@ -135,7 +131,7 @@ def scan(
 
 
 def project_values(
-    read: Read, size: int, needles: Iterable[str], found: Scan, tick: Tick | None = None
+    read: Read, size: int, needles: Needles, found: Scan, tick: Tick = None
 ) -> Iterator[Value]:
     """Of every line that may hold a needle: where its `project` begins, its bytes, the digest.
 
@@ -281,9 +277,6 @@ def lines_back(kept: Scan, read: Read, size: int, back: PathMap) -> Scan:
             continue
         found.add(start, Swap(raw, old), line)
     return found
-
-
-LATEST = 1e14  # milliseconds; no real moment is beyond
 
 
 def count_prompts(

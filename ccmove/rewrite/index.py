@@ -55,17 +55,13 @@ def with_entries(text: str, added: Entries, instead: Collection[str] = ()) -> st
     """The index with the entries that it lacks, and with those in `instead` replaced."""
     have = {key for key, _ in entries(text)}
     coming = {key: raw for key, raw in reversed(added) if key not in have or key in instead}
-    return _changed(text, coming, reversed(coming.items()))
+    return without(text, coming, reversed(coming.items()))
 
 
-def without(text: str, keys: Collection[str]) -> str:
-    """The index without these entries."""
-    return _changed(text, keys)
-
-
-def _changed(text: str, gone: Collection[str], added: Iterable[tuple[str, str]] = ()) -> str:
+def without(text: str, keys: Collection[str], added: Iterable[tuple[str, str]] = ()) -> str:
+    """The index without these entries, and with new ones."""
     listed = _listed(text)
-    texts = {number: None for number, item in enumerate(listed.items) if key_of(item) in gone}
+    texts = {number: None for number, item in enumerate(listed.items) if key_of(item) in keys}
     return apply(text, [set_raw(listed, changed(listed, texts, added))])
 
 

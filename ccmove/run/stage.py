@@ -85,10 +85,8 @@ class StagedHistory:
         """Write the new history; it is read back, and has the size that was planned."""
         planned = self.scan.new_size()
         with _opened(self.write.path) as file, ThreadPoolExecutor(1) as beside:
-            read, attributes = (
-                reader(file.fileno()),
-                Attributes.of(os.fstat(file.fileno()), self.write.mtime_ns),
-            )
+            fd = file.fileno()
+            read, attributes = reader(fd), Attributes.of(os.fstat(fd), self.write.mtime_ns)
             hashing: list[Future[None]] = []
 
             def pieces() -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from typing import Any
 from ccmove.claude.reading import read_document, sha256_of
 from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Write
 from ccmove.rewrite.compare import compare
-from ccmove.rewrite.jsonspan import NotJsonError, loads
+from ccmove.rewrite.jsonspan import NotJsonError, parse
 
 Trace = tuple[int, int, int, int, str]  # inode, size, mtime, mode; the hash when all are hashed
 Traces = dict[str, Trace]  # of every file that is moved, by where it will be
@@ -116,6 +116,6 @@ def _named_differences(expected: bytes, found: bytes) -> list[str]:
 def _value(data: bytes) -> Any:
     text = data.decode("utf-8", "surrogateescape")
     try:
-        return loads(text)
+        return parse(text).value
     except NotJsonError:
         return text.splitlines()
