@@ -113,7 +113,7 @@ def answer(app: click.Group, call: Call) -> Any:
     except click.ClickException as error:
         at = getattr(error, "ctx", None)
         words = at.command_path.split() if at else ["ccmove"]
-        message = error.format_message().rstrip(".")
+        message = " ".join(error.format_message().split()).rstrip(".")
         raise UsageError(message[:1].lower() + message[1:], run(*words, "--help")) from None
     if isinstance(result, Result | Backups):
         apply = again(instead={"-n": "", "--dry-run": ""})

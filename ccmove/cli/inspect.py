@@ -142,6 +142,7 @@ def _about(found: Examination, subjects: Iterable[str]) -> Examination:
     wanted: set[str] = set()
     for typed in subjects:
         wanted |= find_subject(typed, names, survey.by_path)
+    wanted |= {f.subject for f in found.findings if f.kind == "interrupted-run"}  # of all
     kept = [f for f in found.findings if wanted.intersection((f.subject, *f.names))]
     return replace(found, findings=tuple(kept))
 

@@ -46,7 +46,7 @@ def refuse_other_words(words: list[str], commands: list[str]) -> None:
 
 def _move(old: str, new: str) -> Hint:
     is_to_rename = os.path.isdir(old) and not os.path.lexists(new)
-    return run("ccmove", *(["-m"] if is_to_rename else []), old, new)
+    return run("ccmove", *(["-m"] if is_to_rename else []), old, new, text="did you mean")
 
 
 def refuse_encoded_names(args: list[str], move: click.Command) -> None:

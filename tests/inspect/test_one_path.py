@@ -54,6 +54,16 @@ def test_what_was_found_is_asked_about_once_with_the_reason(
     assert has_moved(state, renamed)
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_a_question_is_broken_between_words(
+    state: StateBuilder, renamed: Path, columns: int
+) -> None:
+    screen = run_on_terminal(["."], state=state, cwd=renamed, columns=columns, answers=["n\n"])
+    question = screen.lines[: 1 + next(i for i, row in enumerate(screen.lines) if "[Y/n]" in row)]
+    assert all(len(row) <= columns for row in question)
+    assert "(same remote, me/cafe-menu)? [Y/n]:" in " ".join(" ".join(question).split())
+
+
 @pytest.mark.parametrize(
     ("answer", "code"), [("n\n", 4), (CTRL_D, 4), (CTRL_C, 130)], ids=["n", "Ctrl-D", "Ctrl-C"]
 )
