@@ -27,7 +27,7 @@ KINDS = {  # the most pressing first
     ),
     "orphan": Kind(
         "Projects whose folder is gone",
-        "It was renamed, moved or deleted. What is of no use any more, `claude purge` removes.",
+        "It was renamed, moved or deleted; after a deletion `claude purge` removes the rest.",
     ),
     "moved-entries": Kind(
         "Entries that still name the old path of a moved project",

@@ -106,7 +106,8 @@ class Finder:
             if candidate.basis == basis:  # the best comes first, and the rest adds nothing to it
                 candidate.evidence.append(sign)
         for candidate in places.values():
-            if candidate.basis is not Basis.STATED:
+            is_around = tail_below(path, candidate.path) is not None
+            if candidate.basis is not Basis.STATED and not is_around:
                 self._weigh(path, candidate)
         order = sorted(places.values(), key=lambda c: (c.path != self._named, c.rank, c.path))
         return tuple(order[:MOST_CANDIDATES])

@@ -39,15 +39,6 @@ def test_nothing_is_wrong_in_a_healthy_state(state: StateBuilder, examine: Exami
     assert done.out == "Nothing is wrong. Looked at 3 projects, 6 sessions.\n"
 
 
-def test_a_state_without_anything_is_healthy(state: StateBuilder, examine: Examine) -> None:
-    assert examine() == []
-
-
-def test_findings_are_exit_1(state: StateBuilder) -> None:
-    state.project("gone")
-    assert run_ccmove("doctor", state=state).exit == 1
-
-
 def test_every_finding_says_what_it_means_and_what_to_type(state: StateBuilder) -> None:
     healthy(state)
     state.project("gone")
@@ -70,16 +61,6 @@ def test_a_project_whose_folder_is_gone_is_an_orphan(state: StateBuilder, examin
     assert "2 sessions" in finding.what
     assert "1 memory file" in finding.what
     assert finding.candidates == []
-
-
-def test_a_project_whose_folder_exists_is_no_orphan(state: StateBuilder, examine: Examine) -> None:
-    state.project("here", make_folder=True)
-    assert examine("orphan") == []
-
-
-def test_memory_alone_makes_an_orphan(state: StateBuilder, examine: Examine) -> None:
-    state.project("gone", sessions=0, memory={"MEMORY.md": "x"})
-    assert [finding.subject for finding in examine("orphan")] == [str(state.code / "gone")]
 
 
 def test_a_folder_of_which_it_can_not_be_told_is_no_orphan(
@@ -198,26 +179,6 @@ def test_a_project_directory_inside_a_project_directory_is_found(
     assert [finding.kind for finding in examine()] == ["orphan"]
 
 
-def test_a_nested_directory_whose_own_folder_exists_goes_beside(
-    state: StateBuilder, examine: Examine
-) -> None:
-    outer = state.project("outer", make_folder=True)
-    inside = state.project("inside", make_folder=True)
-    inside.directory.rename(outer.directory / inside.name)
-    (finding,) = examine()
-    subprocess.run(["sh", "-c", finding.command], check=True)
-    assert all(transcript.exists() for transcript in inside.transcripts)
-    assert examine() == []
-
-
-def test_folders_of_sessions_and_memory_are_not_nested_projects(
-    state: StateBuilder, examine: Examine
-) -> None:
-    handle = state.project("app", memory={"deep/x.md": "x"}, make_folder=True)
-    assert any((handle.directory / session).is_dir() for session in handle.sessions)
-    assert examine() == []
-
-
 def test_a_copy_of_a_session_is_found_once(state: StateBuilder, examine: Examine) -> None:
     one = state.project("one", subagents=False, make_folder=True)
     two = state.project("two", subagents=False, make_folder=True)
@@ -316,11 +277,6 @@ def test_a_name_that_no_known_path_has_is_found(state: StateBuilder, examine: Ex
     assert finding.details == ["its transcripts name /home/dev/my.app"]
     subprocess.run(["sh", "-c", finding.command], check=True)
     assert (state.projects / "-home-dev-my-app").is_dir()
-
-
-def test_a_known_name_is_not_unknown(state: StateBuilder, examine: Examine) -> None:
-    state.project("app", sessions=0, make_folder=True, memory={"MEMORY.md": "x"})
-    assert examine() == []
 
 
 def test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name(
@@ -471,12 +427,6 @@ def test_a_subject_limits_the_findings(state: StateBuilder) -> None:
     ):
         done = run_ccmove("doctor", "--json", *words, state=state)
         assert [row["kind"] for row in done.json()["findings"]] == [kind]
-
-
-def test_nothing_wrong_with_the_subject_is_exit_0(state: StateBuilder) -> None:
-    state.project("gone")
-    state.project("here", make_folder=True)
-    assert run_ccmove("doctor", str(state.code / "here"), state=state).exit == 0
 
 
 def test_a_subject_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuilder) -> None:

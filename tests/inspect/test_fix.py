@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -182,37 +183,31 @@ def left_by_yes(state: StateBuilder) -> list[str]:
     return [finding["kind"] for finding in done["left"]]
 
 
-def test_yes_leaves_a_folder_that_only_has_the_name(state: StateBuilder) -> None:
-    state.project("app")
-    (state.code / "archive" / "app").mkdir(parents=True)
+IN_DOUBT: dict[str, Callable[[StateBuilder], object]] = {
+    "only the name": lambda s: (s.code / "archive" / "lost").mkdir(parents=True),
+    "two clones": lambda s: [make_repo(s.code / name, "acme/app") for name in ("one", "two")],
+    "a clone without proof": lambda s: make_repo(s.code / "clone", "acme/app"),
+    "a clone that was made afterwards": lambda s: clone(s, "review"),
+}
+
+
+@pytest.mark.parametrize("doubt", IN_DOUBT)
+def test_yes_leaves_what_is_in_doubt(state: StateBuilder, doubt: str) -> None:
+    state.project("lost", repo="acme/app")
+    IN_DOUBT[doubt](state)
     assert left_by_yes(state) == ["orphan"]
 
 
-def test_yes_leaves_it_open_which_of_two_clones_it_is(state: StateBuilder) -> None:
-    state.project("old", repo="acme/app")
-    make_repo(state.code / "one", "acme/app")
-    make_repo(state.code / "two", "acme/app")
+def test_yes_leaves_a_clone_that_was_in_use_at_the_same_time(state: StateBuilder) -> None:
+    make_repo(Path(state.project("clone", repo="acme/app").path), "acme/app")
+    state.project("lost", repo="acme/app")
     assert left_by_yes(state) == ["orphan"]
 
 
 def test_yes_leaves_it_open_which_of_two_projects_a_folder_is(state: StateBuilder) -> None:
-    state.project("first", repo="acme/app")
-    state.project("second", repo="acme/app")
-    make_repo(state.code / "new", "acme/app")
+    moved_repo(state, "first", "new")
+    state.project("second", repo="acme/first")
     assert left_by_yes(state) == ["orphan", "orphan"]
-
-
-def test_yes_leaves_a_checkout_of_the_same_repository_without_proof(state: StateBuilder) -> None:
-    """It may be another clone that was always there."""
-    state.project("deleted", repo="acme/app")
-    make_repo(state.code / "clone", "acme/app")
-    assert left_by_yes(state) == ["orphan"]
-
-
-def test_yes_leaves_a_clone_that_was_made_afterwards(state: StateBuilder) -> None:
-    state.project("deleted", repo="acme/app")
-    clone(state, "review")
-    assert left_by_yes(state) == ["orphan"]
 
 
 def test_yes_leaves_what_other_tools_left_and_says_how_to_fix_it(state: StateBuilder) -> None:
@@ -238,13 +233,6 @@ def test_a_move_that_is_refused_does_not_stop_the_others(state: StateBuilder) ->
     done = fix(state, "--json", answers=f"\n{here.path}\ny\n").json()
     assert [row["old"] for row in done["result"]["moves"]] == [str(state.code / "old")]
     assert any(f"ccmove {stuck.path} {here.path}" in note for note in done["warnings"])
-
-
-def test_yes_leaves_a_clone_that_was_in_use_at_the_same_time(state: StateBuilder) -> None:
-    other = state.project("clone", repo="acme/app")
-    make_repo(Path(other.path), "acme/app")
-    state.project("deleted", repo="acme/app")
-    assert left_by_yes(state) == ["orphan"]
 
 
 # -- the rest --------------------------------------------------------------------------------------

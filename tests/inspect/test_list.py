@@ -78,14 +78,6 @@ def test_projects_known_only_from_one_place_are_listed(state: StateBuilder) -> N
     }  # fmt: skip
 
 
-def test_a_directory_that_nothing_names_has_no_path(state: StateBuilder) -> None:
-    state.add_session("x", cwd="/elsewhere", directory=state.projects / "-no-such-path")
-    (row,) = listed(state)
-    assert row["path"] is None
-    assert row["directories"] == ["-no-such-path"]
-    assert row["sessions"] == 1
-
-
 def test_a_directory_that_nothing_names_is_its_folders(state: StateBuilder) -> None:
     folder = state.code / "here"
     folder.mkdir()
@@ -118,12 +110,6 @@ def test_missing_says_so_when_no_folder_is_missing(state: StateBuilder) -> None:
     state.project("here", make_folder=True)
     done = run_ccmove("list", "--missing", state=state)
     assert (done.exit, done.err) == (0, "No folder is missing: 1 known project.\n")
-
-
-def test_a_file_in_the_folders_place_counts_as_gone(state: StateBuilder) -> None:
-    state.project("app")
-    (state.code / "app").write_text("not a folder")
-    assert by_path(state, "app")["exists"] is False
 
 
 def test_whether_a_windows_folder_exists_can_not_be_told_here(state: StateBuilder) -> None:

@@ -80,15 +80,6 @@ def test_a_nested_project_moves_with_the_one_it_is_in(
     assert (inner.candidates, inner.along) == ([], outer.subject)
 
 
-def test_a_folder_of_the_same_name_is_no_more_than_possible(
-    state: StateBuilder, homes: Examine
-) -> None:
-    state.project("app")
-    state.project("archive", make_folder=True)
-    (state.code / "archive" / "app").mkdir(parents=True)
-    assert named(homes()) == [("app", "possible")]
-
-
 # -- the same repository ------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -83,43 +84,38 @@ def moved_by_hand(state: StateBuilder) -> str:
     return f"{state.code}/new"
 
 
-def test_prompts_left_at_the_old_path_fail(state: StateBuilder) -> None:
+def leave_link(state: StateBuilder) -> None:
+    data = state.config()
+    data["githubRepoPaths"]["acme/app"] = [f"{state.code}/new", f"{state.code}/old"]
+    state.write_config(data)
+
+
+def leave(state: StateBuilder, file: str, value: object) -> None:
+    path = state.config_dir / file
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(value))
+
+
+LEFT_BEHIND: dict[str, Callable[[StateBuilder], object]] = {
+    "a prompt": lambda s: s.add_prompt("old", "left behind"),
+    "a config entry": lambda s: s.project("old", sessions=0, prompts=0),
+    "a GitHub repo link": leave_link,
+    "a plugin": lambda s: leave(
+        s,
+        "plugins/installed_plugins.json",
+        {"plugins": {"a@b": [{"projectPath": f"{s.code}/old"}]}},
+    ),
+    "a job": lambda s: leave(s, "jobs/x/state.json", {"cwd": f"{s.code}/old"}),
+}
+
+
+@pytest.mark.parametrize("what", LEFT_BEHIND)
+def test_what_was_left_at_the_old_path_fails(state: StateBuilder, what: str) -> None:
     new = moved_by_hand(state)
-    state.add_prompt("old", "left behind")
+    LEFT_BEHIND[what](state)
     done = run_ccmove("verify", new, state=state)
     assert done.exit == 1
     assert f"-> ccmove {state.code}/old {new}" in done.out
-
-
-def test_a_config_entry_left_at_the_old_path_fails(state: StateBuilder) -> None:
-    new = moved_by_hand(state)
-    state.project("old", sessions=0, prompts=0)
-    assert verdict(state, new) == 1
-
-
-def test_a_repository_link_left_at_the_old_path_fails(state: StateBuilder) -> None:
-    new = moved_by_hand(state)
-    data = state.config()
-    data["githubRepoPaths"]["acme/app"] = [new, f"{state.code}/old"]
-    state.write_config(data)
-    assert verdict(state, new) == 1
-
-
-def test_a_plugin_left_at_the_old_path_fails(state: StateBuilder) -> None:
-    new = moved_by_hand(state)
-    plugins = state.config_dir / "plugins" / "installed_plugins.json"
-    plugins.parent.mkdir()
-    installed = {"scope": "project", "projectPath": f"{state.code}/old"}
-    plugins.write_text(json.dumps({"version": 2, "plugins": {"a@b": [installed]}}))
-    assert verdict(state, new) == 1
-
-
-def test_a_job_left_at_the_old_path_fails(state: StateBuilder) -> None:
-    new = moved_by_hand(state)
-    job = state.config_dir / "jobs" / "x" / "state.json"
-    job.parent.mkdir(parents=True)
-    job.write_text(json.dumps({"cwd": f"{state.code}/old"}))
-    assert verdict(state, new) == 1
 
 
 def test_an_index_left_as_it_was_fails(state: StateBuilder) -> None:
