@@ -3,65 +3,58 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
 
 from ccmove.inspect.survey import Survey
 
 CommandLine = Callable[..., str]  # makes a command of ours of its words, for this very state
 
 
-class Kind(NamedTuple):
-    """One kind of finding: its heading, and what it means for the user."""
-
-    title: str
-    means: str
-
-
-KINDS = {  # the most pressing first
-    "interrupted-run": Kind(
+KINDS = {  # the most pressing first: heading, and what it means for the user
+    "interrupted-run": (
         "A run of ccmove was interrupted",
         "The state is half moved until that run is rolled back; nothing is lost.",
     ),
-    "unreadable": Kind(
-        "Can't be read", "They could not be looked into, so this list may be incomplete."
+    "unreadable": (
+        "Can't be read",
+        "They could not be looked into, so this list may be incomplete.",
     ),
-    "orphan": Kind(
+    "orphan": (
         "Projects whose folder is gone",
         "It was renamed, moved or deleted; after a deletion `claude purge` removes the rest.",
     ),
-    "moved-entries": Kind(
+    "moved-entries": (
         "Entries that still name the old path of a moved project",
         "Its conversations are at the new path already; these prompts and settings are not.",
     ),
-    "stale-entries": Kind(
+    "stale-entries": (
         "Entries of folders that are gone",
         "There are no conversations. Harmless if the folder was deleted; else they can follow it.",
     ),
-    "spelling": Kind(
+    "spelling": (
         "One folder under several paths",
         "Claude Code takes each spelling for a project of its own, so that none shows all.",
     ),
-    "worktree": Kind(
+    "worktree": (
         "Git worktrees that still look at the old path",
         "git finds the repository or its worktree no more until they are repaired.",
     ),
-    "misplaced-directory": Kind(
+    "misplaced-directory": (
         "Conversations where Claude Code does not look",
         "Only $CLAUDE_CODE_PROJECT_DIR_NAME makes other names; another tool may have left it.",
     ),
-    "split-session": Kind(
+    "split-session": (
         "One session in two files",
         "`--resume` reads only one of the two. Keep both, unless one of them has all of it.",
     ),
-    "index": Kind(
+    "index": (
         "Outdated session indexes",
         "They point nowhere or at another directory, so conversations are missing in lists.",
     ),
-    "backups": Kind(
+    "backups": (
         "Backups worth pruning",
         "Old backups only take up space, unless you still want to undo what they belong to.",
     ),
-    "damaged-backup": Kind(
+    "damaged-backup": (
         "Runs that can't be undone any more",
         "They could not be rolled back, or their backup was changed. What is left of them is kept.",
     ),

@@ -52,8 +52,7 @@ class Finder:
         self.lost = {  # their folder is gone, and more is left of them than an empty directory
             path: project
             for path, project in survey.by_path.items()
-            if project.is_missing
-            and (project.sessions or set(project.kept) - {"index", "alias list"})
+            if project.is_missing and (project.sessions or project.kept)
         }
         self.looked_in: list[str] = []
         self._homes: dict[str, tuple[Candidate, ...]] = {}
@@ -149,12 +148,9 @@ class Finder:
                 yield folder + tail, f"{tail[1:]} is in {folder}"
             elif _are_similar(os.path.basename(gone), os.path.basename(folder)):
                 yield folder, "a similar name in the same place"
-            elif known is not None and known.sessions:
-                continue
-            elif is_only:
-                yield folder, "the only folder there that Claude Code does not know"
-            elif folder == self._named:
-                yield folder, SAME_PLACE
+            elif not (known and known.sessions) and (is_only or folder == self._named):
+                only = "the only folder there that Claude Code does not know"
+                yield folder, only if is_only else SAME_PLACE
 
     def _weigh(self, path: str, candidate: Candidate) -> None:
         """What the folder's own past says: a life of its own while the project was in use?"""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import is_of_downloads, may_be_name_of, uncut
 from ccmove.claude.ownership import Case, Evidence
-from ccmove.claude.state import ALIASES, INDEX, MEMORY, Item, State
+from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
 from ccmove.rewrite.pathmap import PathMap, is_root, tail_below
 from ccmove.run.backups import Backup, all_backups, ledger_of
@@ -24,8 +24,6 @@ from ccmove.text import plural
 
 Tick = Callable[[int, int], None]  # done, in all
 Progress = Callable[[str, int, int], None]  # of what
-
-_BESIDE_SESSIONS = {MEMORY: "memory file", INDEX: "index", ALIASES: "alias list"}
 
 
 class Amount(NamedTuple):
@@ -183,8 +181,8 @@ class Survey:
             for item in directory.items_of(path):
                 amount = directory.amounts[item.name]
                 size += amount.size
-                if item.name in _BESIDE_SESSIONS:
-                    kept[_BESIDE_SESSIONS[item.name]] += amount.files
+                if item.name == MEMORY:
+                    kept["memory file"] += amount.files
         kept.update(self.lists.named.get(path or "", {}))
         prompt = self._state.prompts[path][1] if path and "prompt" in kept else 0
         return Project(

@@ -185,8 +185,9 @@ def _verdict(examination: Examination) -> Line:
 def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
     for kind, group in groupby(findings, key=lambda finding: finding.kind):
         members = list(group)
-        yield [("title", f"{KINDS[kind].title} ({len(members)})")]
-        yield [("", f"  {KINDS[kind].means}")]
+        title, means = KINDS[kind]
+        yield [("title", f"{title} ({len(members)})")]
+        yield [("", f"  {means}")]
         shown = printer.first(members, MOST_FINDINGS)
         for finding in shown:
             yield from _finding_lines(finding)
@@ -224,7 +225,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     known = ("path", "confidence", "evidence", "against", "command")
     return {
         **_values(finding, "kind", "subject", "what", "details", "command", "along"),
-        "means": KINDS[finding.kind].means,
+        "means": KINDS[finding.kind][1],
         "candidates": [_values(candidate, *known) for candidate in finding.candidates],
         "unambiguous": finding.sure is not None,
     }

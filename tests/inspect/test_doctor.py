@@ -43,7 +43,7 @@ def test_every_finding_says_what_it_means_and_what_to_type(state: StateBuilder) 
     healthy(state)
     state.project("gone")
     done = run_ccmove("doctor", state=state)
-    assert KINDS["orphan"].means in done.out
+    assert KINDS["orphan"][1] in done.out
     assert f"-> ccmove doctor --search {state.home} {state.code}/gone\n" in done.out
     assert done.out.endswith(
         "1 finding. Looked at 4 projects, 8 sessions.\nFix them one by one: ccmove doctor --fix\n"

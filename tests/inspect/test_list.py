@@ -43,7 +43,7 @@ def test_a_project_is_listed_with_all_that_is_kept_for_it(state: StateBuilder) -
     assert row["exists"] is True
     assert row["directories"] == [handle.name]
     assert row["kept"] == {
-        "memory file": 2, "index": 1, "config entry": 1, "repo link": 1, "prompt": 3,
+        "memory file": 2, "config entry": 1, "repo link": 1, "prompt": 3,
     }  # fmt: skip
 
 
