@@ -21,11 +21,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 # The quickest tests that are about the module: what survives them survives.
 TESTS = {
-    "encoding": ["tests/claude/test_naming.py", "tests/rewrite/test_paths.py"],
-    "pathmap": ["tests/rewrite/test_pathmap.py", "tests/rewrite/test_paths.py"],
+    "encoding": ["tests/claude/test_naming.py", "tests/fuzz"],
+    "pathmap": ["tests/rewrite/test_pathmap.py", "tests/fuzz"],
     "jsonspan": ["tests/rewrite/test_jsonspan.py", "tests/rewrite/test_jsonspan_properties.py"],
     "splice": ["tests/rewrite/test_splice.py", "tests/rewrite/test_documents.py"],
-    "other": ["tests/rewrite/test_documents.py"],
+    "other": ["tests/rewrite/test_documents.py", "tests/shapes/test_documents.py"],
     "index": ["tests/rewrite/test_documents.py"],
     "planner": ["tests/shapes"],
     "journal": ["tests/hostile/test_data_not_orders.py"],

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-import tracemalloc
 
 import pytest
 
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap
-from tests.rewrite.strategies import moved_bytes, reader, rewritten
+from tests.rewrite.strategies import moved_bytes, reader
 from tests.support.history_oracle import moved_history
 from tests.support.oddlines import kind_names, odd_line, stringify
-from tests.support.state import StateBuilder
 
 OLD, NEW = "/home/dev/code/my-app", "/home/dev/code/new-app"
 PATHS = PathMap(((OLD, NEW),))
@@ -39,45 +37,6 @@ class TestOddLines:
             odd = odd.without_newline()
         assert moved_bytes(odd.raw, PATHS) == odd.expected(OLD, NEW)
 
-    def test_all_of_them_in_one_file(self, state: StateBuilder) -> None:
-        odd = state.odd_history(OLD, 3 * len(KINDS) + 1)
-        expected = b"".join(one.expected(OLD, NEW) for one in odd)
-        data = state.history.read_bytes()
-        assert moved_bytes(data, PATHS) == expected
-        assert scan(data).lines == sum(one.raw != one.expected(OLD, NEW) for one in odd)
-
-    @pytest.mark.parametrize("rest", [b"]", b"] x", b"],", b"],[1"])
-    def test_a_line_that_goes_on_behind_a_bracket_stays(self, rest: bytes) -> None:
-        usual, torn = line(OLD), line(OLD)[:-1] + rest + b"\n"
-        for data in (torn, usual + torn, torn + usual, usual + torn + usual):
-            moved = data.replace(usual, line(NEW))
-            assert moved_bytes(data, PATHS) == moved
-            assert scan(data).unreadable == 1
-
-    @pytest.mark.parametrize(
-        "raw",
-        [
-            b'{"project" : "/srv/x", "a":{"project":"%s"}}' % OLD.encode(),
-            b'{"a":{"project":"%s"}, "project" : "/srv/x"}' % OLD.encode(),
-            b'{"project":"%s","project":"/srv/x"}' % OLD.encode(),
-            b'{"project":"%s","project":7}' % OLD.encode(),
-            b'{"project":"%s","pro\\u006aect":"/srv/x"}' % OLD.encode(),
-            b'{"display":"\\"project\\":\\"%s\\""}' % OLD.encode(),
-            b'["project","%s"]' % OLD.encode(),
-        ],
-    )
-    def test_a_path_that_is_not_the_project_stays(self, raw: bytes) -> None:
-        assert moved_bytes(raw, PATHS) == raw
-
-    def test_only_the_last_of_repeated_keys_changes(self) -> None:
-        raw = b'{"project":"%s","x":1,"project" : "%s"}'
-        data = raw % (OLD.encode(), OLD.encode())
-        assert moved_bytes(data, PATHS) == raw % (OLD.encode(), NEW.encode())
-
-    def test_a_number_of_ten_thousand_digits_is_only_a_number(self) -> None:
-        long = b'{"x":' + b"9" * 10_000 + b',"project":"%s"}\n'
-        assert moved_bytes(long % OLD.encode(), PATHS) == long % NEW.encode()
-
 
 class TestTheClientsOwnForm:
     """Lines that look like the client's are known by a pattern, which must not know more."""
@@ -89,8 +48,9 @@ class TestTheClientsOwnForm:
             spelled.get(name, usual)
             for name, usual in zip(self.MEMBERS, ("fix it", "it", OLD, SESSION), strict=True)
         )
-        if pastes is None:
-            pastes = f'"1":{{"id":1,"type":"text","content":"{content}"}}'
+        if pastes is None:  # with one it is not a usual line any more
+            has_one = "content" in spelled
+            pastes = f'"1":{{"id":1,"type":"text","content":"{content}"}}' if has_one else ""
         return (
             f'{{"display":"{display}","pastedContents":{{{pastes}}},"timestamp":1780000061003,'
             f'"project":"{project}","sessionId":"{session}"}}\n'
@@ -111,45 +71,11 @@ class TestTheClientsOwnForm:
         assert moved_bytes(spoiled + self.line(), PATHS) == spoiled + self.line(project=NEW)
         assert scan(spoiled).unreadable == 1
 
-    @pytest.mark.parametrize(
-        "text", ["\x7f", "é", "🚀", "\\ud83d", "\\ud83d\\ude80", "\\u0000", "\\/"]
-    )
-    def test_any_text_may_stand_there(self, text: str) -> None:
-        moved = self.line(display=text, project=NEW)
-        assert moved_bytes(self.line(display=text), PATHS) == moved
-
-    @pytest.mark.parametrize("number", ["01", "+1", "1.", "", "0x1", "1 2", "-"])
-    def test_what_is_no_number_leaves_the_line_as_it_is(self, number: str) -> None:
-        spoiled = self.line().replace(b"1780000061003", number.encode())
-        assert moved_bytes(spoiled, PATHS) == spoiled
-
     def test_whatever_stands_for_pastes_is_read_as_json_is(self) -> None:
         pieces = ('"1":{"id":1}', f'"2":{{"id":2,"project":"{OLD}"}}', ",", "{", "}", '"id"', "0")
         rows = ["".join(row) for n in range(5) for row in itertools.product(pieces, repeat=n)]
         data = b"".join(self.line(pastes=pastes) for pastes in rows)
         assert moved_bytes(data, PATHS) == moved_history(data, PATHS.map)
-
-    @pytest.mark.parametrize("number", ["01", "+1", "", "1 2", "-", '"1"'])
-    def test_a_paste_has_a_number(self, number: str) -> None:
-        data = self.line(pastes=f'"1":{{"id":{number},"type":"text"}}')
-        assert moved_bytes(data, PATHS) == moved_history(data, PATHS.map)
-
-    def test_length_makes_no_difference(self) -> None:
-        for length in (300, (64 << 10) - 1, 64 << 10, 3 * history.BLOCK):
-            display = "x" * (length - len(self.line(display="")) + 1)
-            long = self.line(display=display)
-            assert moved_bytes(long, PATHS) == self.line(display=display, project=NEW)
-
-    def test_many_escapes_need_no_memory_to_speak_of(self) -> None:
-        """For each of them the pattern would remember a way back."""
-        line = self.line(display="\\n" * 2_000_000)
-        tracemalloc.start()
-        try:
-            assert scan(line).lines == 1
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-        assert peak < 10 * len(line)
 
 
 class TestWhichPaths:
@@ -166,16 +92,6 @@ class TestWhichPaths:
         expected = line(r"C:\Users\me\new") + line("C:/Users/me/new/x") + line(r"C:\Users\me\app2")
         assert moved_bytes(data, paths) == expected
 
-    def test_several_moves_at_the_same_moment(self) -> None:
-        swap = PathMap((("/a", "/b"), ("/b", "/a")))
-        assert moved_bytes(line("/a") + line("/b/x"), swap) == line("/b") + line("/a/x")
-
-    def test_a_project_that_moved_down_is_not_moved_into_itself(self) -> None:
-        paths = PathMap((("/a", "/a/main"),))
-        once = moved_bytes(line("/a") + line("/a/x") + line("/a/main"), paths)
-        assert once == line("/a/main") + line("/a/main/x") + line("/a/main")
-        assert moved_bytes(once, paths) == once
-
 
 class TestScan:
     def test_it_counts_what_moves(self) -> None:
@@ -191,27 +107,6 @@ class TestScan:
         data = torn + b"\xff" + line(OLD) + b"\xef\xbb\xbf" + line(OLD) + b'{"a":NaN}\n' + b"x\n"
         assert scan(data).unreadable == 3
 
-    def test_it_can_begin_in_the_middle(self) -> None:
-        head, tail = line(OLD) * 2, line("/srv/x") + line(OLD)
-        found = scan(head + tail, start=len(head))
-        assert found.lines == 1
-        assert rewritten(head + tail, found, len(head)) == line("/srv/x") + line(NEW)
-
-    def test_it_tells_how_far_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(history, "BLOCK", 100)
-        data = line(OLD) * 20
-        ticks: list[int] = []
-        history.scan(lambda o, n: data[o : o + n], len(data), PATHS, tick=ticks.append)
-        assert len(ticks) > 5
-        assert ticks == sorted(ticks)
-        assert ticks[-1] == len(data)
-
-    def test_a_file_that_has_shrunk_ends_the_scan(self) -> None:
-        data = line(OLD) * 3
-        found = history.scan(lambda o, n: data[o : o + n], 10 * len(data), PATHS)
-        assert found.size == len(data)
-        assert found.lines == 3 or found.unreadable == 1
-
     def test_a_line_that_is_too_long_is_passed_over_and_counted(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -222,16 +117,3 @@ class TestScan:
         data = fits + longer + line(OLD) + longer * 2 + fits
         found = scan(data)
         assert (found.lines, found.unreadable) == (3, 3)
-
-    def test_lines_end_at_a_newline_only(self) -> None:
-        data = line(OLD, display="a\u2028b\u0085c\x0b") + line(OLD).replace(b"\n", b"\r\n")
-        assert scan(data).lines == 2
-
-
-def test_a_span_that_was_found_by_other_means_is_replaced_too() -> None:
-    data = line(OLD) + line("/srv/x")
-    at = data.index(b'"/srv/x"')
-    found = history.Scan(size=len(data))
-    found.add(at, history.Swap(b'"/srv/x"', b'"/y"'), b"8 bytes.")
-    assert rewritten(data, found) == line(OLD) + line("/y")
-    assert found.counts == {("/srv/x", "/y"): 1}

@@ -82,14 +82,6 @@ def test_two_that_became_one_go_back_each_to_its_own() -> None:
     assert found.counts == {("/c", "/a"): 1, ("/c", "/b"): 1, ("/c/x", "/b/x"): 1}
 
 
-def test_lines_that_became_the_same_get_their_values_in_order() -> None:
-    data = line("/a") + line("/a") + line("/b") + line("/a")
-    after, kept = moved(data, BOTH)
-    now = line("/z") + after
-    result = apply(now, lines_back(kept, reader(now), len(now), PathMap(())))
-    assert result == line("/z") + data
-
-
 def test_a_line_that_was_changed_since_is_one_that_came_since() -> None:
     after, kept = moved(line(OLD + "/x", "1") + line(OLD, "2"))
     now = after.replace(b'"1"', b'"one"')
@@ -99,35 +91,11 @@ def test_a_line_that_was_changed_since_is_one_that_came_since() -> None:
         assert result == line(path + "/x", "one") + line(OLD, "2")
 
 
-def test_line_ends_make_no_difference() -> None:
-    after, kept = moved(line(OLD).replace(b"\n", b"\r\n") + line(OLD, "y"))
-    now = after.replace(b"\r\n", b"\n").removesuffix(b"\n")
-    result = apply(now, lines_back(kept, reader(now), len(now), PathMap(())))
-    assert result == (line(OLD) + line(OLD, "y")).removesuffix(b"\n")
-
-
 def test_a_spelling_of_its_own_comes_back() -> None:
     data = line(OLD).replace(b"/", b"\\/")
     after, kept = moved(data)
     now = line("/z") + after
     assert apply(now, lines_back(kept, reader(now), len(now), MOVE.reversed())) == line("/z") + data
-
-
-def test_an_undone_undoing_is_taken_back_like_a_move() -> None:
-    """Each way back is a scan of its own, and can be kept."""
-    data = line(OLD, "1") + line("/z") + line(OLD + "/x", "2")
-    after, kept = moved(data)
-    undoing = from_record(b"".join(to_record(spans_back(kept, len(after)))))
-    now = line("/z", "since") + data
-    assert apply(now, lines_back(undoing, reader(now), len(now), PathMap(()))) == (
-        line("/z", "since") + after
-    )
-
-
-def test_no_change_is_nothing_to_keep() -> None:
-    after, kept = moved(line("/z"))
-    assert b"".join(to_record(kept)) == b"[]\n"
-    assert spans_back(kept, len(after)).lines == 0
 
 
 GOOD = b"".join(to_record(moved(line(OLD) + line(OLD + "/x"))[1]))

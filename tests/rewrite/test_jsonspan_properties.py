@@ -74,18 +74,6 @@ def test_the_verdict_is_that_of_json(text: str) -> None:
         assert is_json(text)
 
 
-@given(DOCUMENTS, st.data())
-def test_a_torn_text_is_refused_and_never_crashes(document: str, data: st.DataObject) -> None:
-    text = document[: data.draw(st.integers(0, len(document)))]
-    try:
-        root = parse(text)
-    except NotJsonError:
-        assert not is_json(text)
-    else:
-        assert is_json(text)
-        assert text[root.start : root.end] == text.strip(" \t\r\n")
-
-
 @given(st.text(st.characters(codec=None)))
 def test_a_quoted_string_is_that_string_again(value: str) -> None:
     assert parse(quote(value)).value == value

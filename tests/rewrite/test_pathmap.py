@@ -68,12 +68,6 @@ def test_the_longest_old_wins_in_any_order() -> None:
         assert paths.map("/code/app/web/x") == "/web/x"
 
 
-def test_the_longest_old_wins_however_it_is_spelled() -> None:
-    moves = ((r"C:\code", r"C:\src"), ("C:/code/app", "C:/lib"))
-    for order in (moves, moves[::-1]):
-        assert PathMap(order).map("C:/code/app/x") == "C:/lib/x"
-
-
 def test_a_swap_and_a_chain_map_each_path_once() -> None:
     swap = PathMap((("/a", "/b"), ("/b", "/a")))
     assert (swap.map("/a/x"), swap.map("/b/x")) == ("/b/x", "/a/x")
@@ -88,12 +82,6 @@ class TestKept:
         assert paths.map("/code/app/web/src") is None
         assert paths.map("/code/app/web-docker") == "/new/web-docker"
         assert paths.map("/code/app") == "/new"
-
-    def test_a_kept_project_that_has_a_move_of_its_own_moves(self) -> None:
-        kept = frozenset({"/code/app/web", "/code/app/web/deep"})
-        paths = PathMap((("/code/app", "/new"), ("/code/app/web", "/web")), kept)
-        assert paths.map("/code/app/web/x") == "/web/x"
-        assert paths.map("/code/app/web/deep/x") is None
 
     def test_a_kept_project_does_not_keep_what_a_nearer_move_takes(self) -> None:
         moves = (("/code", "/new"), ("/code/app/web", "/web"))
@@ -113,30 +101,6 @@ class TestNewBelowOld:
         assert self.DOWN.map("/code/app/main") is None
         assert self.DOWN.map("/code/app/main/src") is None
         assert self.DOWN.map("/code/app/main-docker") == "/code/app/main/main-docker"
-
-    def test_the_opposite_brings_it_up_again(self) -> None:
-        up = self.DOWN.reversed()
-        assert up.map("/code/app/main") == "/code/app"
-        assert up.map("/code/app/main/src") == "/code/app/src"
-        assert up.map("/code/app/src") is None
-
-    def test_the_opposite_of_a_move_up_leaves_new_alone_too(self) -> None:
-        down = PathMap((("/code/app/main", "/code/app"),)).reversed()
-        assert down.map("/code/app/x") == "/code/app/main/x"
-        assert down.map("/code/app/main/x") is None
-
-    def test_only_that_move_leaves_its_new_alone(self) -> None:
-        paths = PathMap((("/code/app", "/code/app/main"), ("/code", "/src")))
-        assert paths.map("/code/app/x") == "/code/app/main/x"
-        assert paths.map("/code/app/main/x") == "/src/app/main/x"
-        other = PathMap((("/code/app", "/code/app/main"), ("/code/app/main", "/code/lib")))
-        assert other.map("/code/app/main/x") == "/code/lib/x"
-        assert other.map("/code/app/x") == "/code/app/main/x"
-
-    def test_it_holds_for_windows_paths(self) -> None:
-        paths = PathMap(((r"C:\app", r"C:\app\main"),))
-        assert paths.map("c:/app/main/x") is None
-        assert paths.map("c:/app/x") == "C:/app/main/x"
 
 
 class TestWindows:
@@ -272,16 +236,6 @@ class TestNamedIn:
         assert not paths.is_named_in(r"--root=D:\Users\me\app")
         assert is_named_in(r"--root=C:\a\b", r"C:\a\\b")
 
-    def test_other_paths_are_seen_only_as_they_are_spelled(self) -> None:
-        assert not is_named_in("/code/app-2 and /code//app", "/code/app")
-        assert not is_named_in("/code/app-2 and \\code\\app", "/code/app")
-
-    def test_a_character_that_means_something_in_a_pattern_is_just_that(self) -> None:
-        for path in ("/code/c++", "/code/a(b", "/code/a.b", r"C:\code\c++"):
-            assert is_named_in(f"see {path} there", path)
-        assert not is_named_in("/code/a.b-2 and /code/axb", "/code/a.b")
-        assert not is_named_in(r"a.b and C:\code\axb", r"C:\code\a.b")
-
     def test_a_path_that_moves_up_is_named_although_new_begins_like_it(self) -> None:
         up = TestNewBelowOld.DOWN.reversed()
         assert up.is_named_in("--dir=/code/app/main/x")
@@ -323,11 +277,6 @@ class TestNameMap:
     )
     def test_another_name_stays(self, path: str) -> None:
         assert self.NAMES.map(path) is None
-
-    def test_two_names_are_swapped(self) -> None:
-        names = NameMap((("-a", "-b"), ("-b", "-a")))
-        assert names.map("/c/projects/-a/x") == "/c/projects/-b/x"
-        assert names.map("/c/projects/-b/x") == "/c/projects/-a/x"
 
     def test_a_session_can_leave_its_directory_alone(self) -> None:
         names = NameMap((), sessions={("-a", "s1"): "-b"})

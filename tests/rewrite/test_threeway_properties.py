@@ -15,7 +15,7 @@ from ccmove.rewrite.jsonspan import parse
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import with_strings
 from ccmove.rewrite.threeway import taken_out
-from tests.rewrite.strategies import BLANKS, LEAVES, NEW, OLD, PATHS, json_texts, spellings
+from tests.rewrite.strategies import BLANKS, LEAVES, NEW, OLD, json_texts, spellings
 from tests.rewrite.test_document_properties import CONFIGS, INDEXES, MAPS, PROJECTS, count_members
 from tests.support.oddlines import stringify
 
@@ -187,16 +187,3 @@ def test_whatever_the_texts_are_nothing_is_raised(
         assert (result, bool(lost)) == (now, True)
     else:
         parse(result)
-
-
-@given(PATHS, PATHS, st.lists(PATHS, max_size=3))
-def test_a_list_is_taken_back_as_a_set(old: str, came: str, others: list[str]) -> None:
-    before = json.dumps({"x": [*others, OLD, old]})
-    after = json.dumps({"x": [*others, NEW, old]})
-    now = json.dumps({"x": [came + "/since", old, NEW, *reversed(others)]})
-    result, lost = taken_out("config", before, after, now, lambda _: None, MOVE.map)
-    expected = [came + "/since", old, NEW, *reversed(others)]
-    assert set(json.loads(result)["x"]) == set(
-        json.loads(json.dumps([OLD if path == NEW else path for path in expected]))
-    ) or NEW in (old, *others)
-    assert lost == []
