@@ -42,7 +42,7 @@ ODD: tuple[Any, ...] = (
     [["/etc", "/srv"]], [["", "/"]], [["x", "."]], [["/", STATE]], {"a": 1}, 0o100644, 1 << 63,
     ID, OTHER_ID, ID + "\n", "move", "restore", "rename", "mkdir", "rmdir", "merge", "split",
     "index", "history", "config", "other", "same", "Wrote", "WroteHistory", "Rename", "Mkdir",
-    "Rmdir", "Holds", "FolderHolds", "Content",
+    "Holds", "FolderHolds", "Content",
     "0" * 64, "\ud800",
 )  # fmt: skip
 PIECES = (

@@ -27,7 +27,7 @@ def merges(
         case = Case(evidence, state.directory(move.target))
         staying = [path for path in case.claims if not paths.covers(path)]
         if move.source != move.target:  # else nobody comes in who was not there
-            _refuse_twin(case, request, move, staying)
+            _refuse_twin(case, move, staying)
         number = _sessions_of(case, move.new_path) if move.new_path in staying else 0
         if number and not request.merge:
             _refuse_another(state, move, number)
@@ -41,30 +41,20 @@ def _sessions_of(case: Case, path: str) -> int:
     return sum((owner or rest) == path for owner in case.owner_of.values())
 
 
-def _refuse_twin(case: Case, request: Request, move: ProjectMove, staying: list[str]) -> None:
+def _refuse_twin(case: Case, move: ProjectMove, staying: list[str]) -> None:
     """Two folders with one encoded name: each would open the other's conversations."""
     new = move.new_path
     for twin in staying:
         is_new = os.path.realpath(twin) == os.path.realpath(new)
         number = 0 if is_new or not case.evidence.exists(twin) else _sessions_of(case, twin)
-        if not number:
-            continue
-        if any(new == asked for _, asked in request.moves):
-            name = "give it another name, such as"
-            rename = run("mv", new, _free(new), text=name) if os.path.isdir(new) else None
-            hints = [rename, again("then" if rename else name, instead={new: _free(new)})]
-        else:  # the folder is a part of what was asked for
-            hints = [run("ccmove", "-m", twin, _free(twin), text="rename the other one, such as")]
-            hints.append(again("then"))
-        raise RefusedError(
-            f"{new} and {twin} are both {move.target} to Claude Code, which could not tell them "
-            f"apart; {twin} has {plural(number, 'session')} there",
-            *hints,
-        )
-
-
-def _free(path: str) -> str:
-    return next(name for n in count(2) if not os.path.lexists(name := f"{path}-{n}"))
+        if number:
+            free = next(name for n in count(2) if not os.path.lexists(name := f"{twin}-{n}"))
+            raise RefusedError(
+                f"{new} and {twin} are both {move.target} to Claude Code, which could not tell "
+                f"them apart; {twin} has {plural(number, 'session')} there",
+                run("ccmove", "-m", twin, free, text="give one of them another name, such as"),
+                again("then"),
+            )
 
 
 def _refuse_another(state: State, move: ProjectMove, number: int) -> None:

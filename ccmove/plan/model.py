@@ -139,15 +139,7 @@ class Mkdir:
     mode: Mode
 
 
-@dataclass(frozen=True, slots=True)
-class Rmdir:
-    """A directory that is empty by then goes; `mode` is the one it has."""
-
-    path: Path
-    mode: Mode
-
-
-Operation = Write | WriteHistory | Rename | Mkdir | Rmdir
+Operation = Write | WriteHistory | Rename | Mkdir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +181,3 @@ class Plan(Undertaking):
     @property
     def history(self) -> WriteHistory | None:
         return next((op for op in self.operations if isinstance(op, WriteHistory)), None)
-
-    @property
-    def changes_anything(self) -> bool:
-        return bool(self.operations)

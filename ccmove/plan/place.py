@@ -253,7 +253,5 @@ def is_file(path: Path) -> bool:
 
 
 def same_content(one: Path, another: Path) -> bool:
-    """Whether both are regular files of the same bytes, or links to the same place."""
-    if os.path.islink(one) and os.path.islink(another):
-        return os.readlink(one) == os.readlink(another)
+    """Whether both are regular files of the same bytes."""
     return is_file(one) and is_file(another) and filecmp.cmp(one, another, shallow=False)

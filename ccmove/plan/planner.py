@@ -1,11 +1,10 @@
 """From a read-only look at the state to a frozen plan. This is also the whole of a dry run."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.naming import encode, sieve
 from ccmove.claude.ownership import Ledger, cases_of_moves
 from ccmove.claude.reading import open_history
 from ccmove.claude.state import State
@@ -13,7 +12,7 @@ from ccmove.errors import RefusedError, again, run
 from ccmove.plan.documents import moved_folders, rewrite_others, rows
 from ccmove.plan.left_alone import Search
 from ccmove.plan.merges import merges
-from ccmove.plan.model import LeftAlone, Operation, Plan, Request, Write, WriteHistory
+from ccmove.plan.model import LeftAlone, Operation, Plan, ProjectMove, Request, Write, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts
 from ccmove.plan.shares import (
     downloads_of,
@@ -52,8 +51,10 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     rewrite_indexes(placer, portions, paths, names)
     rewrite_aliases(placer, state.alias_files(), portions, names)
     rewrite_others(placer, rows(layout, request, here), spelled, names)
-    _rewrite_config(state, paths, placer)
-    downloads = list(downloads_of(placer, state, paths, portions))
+    if state.config is not None:
+        draft = placer.draft(state.config.path, state.config)
+        draft.text = config.rewritten(draft.text, paths)
+    downloads = list(downloads_of(state, paths, portions))
     relocate(placer, portions, downloads)
     refuse_conflicts(
         placer,
@@ -78,11 +79,9 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     planned = {op.path: op.after for op in operations if isinstance(op, Write)}
     moved = placer.tree.moved()
     left += Search(state, spelled, request, here, planned, moved).everything()
+    settings = [path for *pair, _ in here for path in pair] if request.project_files else []
     listed = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
     pairs = [(path, new) for path in listed if (new := paths.map(path)) is not None]
-    news = [new for _, new in paths.moves]
-    at_new = known_at(state, news, prompts.scan.staying)
-    settings = [path for *pair, _ in here for path in pair] if request.project_files else []
     return Plan(
         kind="move",
         moves=paths.moves,
@@ -93,16 +92,11 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         projects=tuple(projects),
         folders=folders,
         places=tuple(dict.fromkeys(map(Path, settings))),
-        fresh=fresh_pairs([*paths.moves, *pairs], at_new),
+        fresh=fresh_pairs(state, [*paths.moves, *pairs], prompts.scan.staying, projects),
         only_copies=tuple(placer.losers),
         left_alone=tuple(left),
-        remembering=sum(
-            item.remembers
-            for portion in portions
-            for items in portion.shares.values()
-            for item in items
-        ),
-        warnings=(*_warnings(prompts, placer.losers), *filter(None, [ledger.problem])),
+        remembering=sum(item.remembers for portion in portions for item in portion.items),
+        warnings=(*_warnings(prompts, placer), *filter(None, [ledger.problem])),
         notes=(
             *(reason for case in cases for reason in reasons(case)),
             *(
@@ -121,44 +115,28 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     return WriteHistory(layout.history, scan, seen)
 
 
-def _warnings(prompts: WriteHistory, losers: dict[Path, Path]) -> Iterator[str]:
+def _warnings(prompts: WriteHistory, placer: Placer) -> Iterator[str]:
     if number := prompts.scan.unreadable:
         what = "not valid JSON, or longer than 64 MiB"
         yield f"{prompts.path}: {plural(number, 'line')} left as found: {what}"
-    for aside, path in losers.items():
+    for aside, path in placer.losers.items():
         where = f"this one is in the backup, as aside/{aside.name}"
         yield f"{path}: the other file of this name was kept; {where}"
 
 
-def known_at(state: State, places: list[str], prompts: Iterable[str]) -> set[str]:
-    """Known paths at or below these: what is added to those later is their own."""
-    known = {*prompts, *state.config_paths}
-    for name in filter(sieve(*places), state.directory_names):
-        known |= state.directory(name).named_paths()
-        known.update(place for place in places if name == encode(place))
-    return {path for path in known if any(tail_below(path, p) is not None for p in places)}
-
-
-def fresh_pairs(pairs: Iterable[Move], known: Collection[str]) -> tuple[Move, ...]:
+def fresh_pairs(
+    state: State, pairs: Iterable[Move], prompts: Iterable[str], projects: Iterable[ProjectMove]
+) -> tuple[Move, ...]:
     """The moves to where nothing is known: what comes there later may be moved back."""
     pairs = set(pairs)
     coming = Counter(new for _, new in pairs)  # where two come together there is no way back
+    known = {*prompts, *state.config_paths}
+    known |= {move.new_path for move in projects if move.target in state.directory_names}
     return tuple(
         (old, new)
         for old, new in sorted(pairs)
         if coming[new] == 1 and not any(tail_below(path, new) is not None for path in known)
     )
-
-
-def _rewrite_config(state: State, paths: PathMap, placer: Placer) -> None:
-    """Plan its new text; what in it names a path of the move and stays is left alone."""
-    if state.config is None:
-        return
-    draft, home = placer.draft(state.config.path, state.config), str(state.layout.home)
-    draft.text = config.rewritten(draft.text, paths)
-    for pointer, value in config.mentions(draft.text, paths.as_people_write(home)):
-        what = f"{pointer}: {value!r} contains the path but is not one; edit it if it should follow"
-        placer.leave(state.layout.config_file, what)
 
 
 def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:

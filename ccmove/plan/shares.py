@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from ccmove.claude.naming import is_of_downloads, names_of_downloads, possible_names
+from ccmove.claude.naming import names_of_downloads
 from ccmove.claude.ownership import BY_TRANSCRIPTS, Case, session_of
 from ccmove.claude.reading import is_there
 from ccmove.claude.state import HEAD, INDEX, MEMORY, Item, State
@@ -34,8 +34,12 @@ class Portion:
     listed: index.Entries = field(default_factory=list)  # what it takes out of a shared index
 
     @property
+    def items(self) -> list[Item]:
+        return [item for share in self.shares.values() for item in share]
+
+    @property
     def entries(self) -> list[str]:
-        return [item.name for items in self.shares.values() for item in items]
+        return [item.name for item in self.items]
 
     def moves(self) -> Iterator[ProjectMove]:
         source, target = self.source.name, self.target.name
@@ -131,22 +135,17 @@ def relocate(placer: Placer, portions: list[Portion], downloads: list[tuple[Path
 
 
 def downloads_of(
-    placer: Placer, state: State, paths: PathMap, portions: list[Portion]
+    state: State, paths: PathMap, portions: list[Portion]
 ) -> Iterator[tuple[Path, Path]]:
     """What connectors have saved, in directories that are named for a path of the move."""
     known = {old for old, _ in paths.moves}.union(*(portion.shares for portion in portions))
     known |= {str(above) for path in known for above in PurePath(path).parents}
     moving = {path: new for path in sorted(known) if (new := paths.map(path)) is not None}
-    projects = {name for path in moving for name in possible_names(path)}
     names: dict[str, str] = {}
     for path, new in moving.items():
         names |= dict.fromkeys(names_of_downloads(path), names_of_downloads(new)[0])
-    for name in filter(is_of_downloads, state.directory_names):
-        place = state.layout.projects / name
-        if name in names:
-            yield place, place.with_name(names[name])
-        elif name.rpartition(".")[0] in projects:
-            placer.leave(place, "connector downloads, named for another folder")
+    for name in names.keys() & set(state.directory_names):
+        yield state.layout.projects / name, state.layout.projects / names[name]
 
 
 def _split_off(placer: Placer, portion: Portion) -> bool:

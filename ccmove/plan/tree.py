@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from ccmove.claude.reading import is_there
-from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
+from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
 
 MOST_NOTED = 10_000  # names by which a directory is recognised
 
@@ -37,7 +37,7 @@ class Tree:
     """Collects operations, and answers what will be where when they are done."""
 
     def __init__(self, *, ignores_case: bool = False) -> None:
-        self.operations: list[Rename | Mkdir | Rmdir] = []
+        self.operations: list[Rename | Mkdir] = []
         self._ignores_case = ignores_case
         self._roots: dict[str, Node] = {}  # Windows has one a drive
 
@@ -104,11 +104,6 @@ class Tree:
     def make_directory(self, path: Path, mode: int) -> None:
         self._put(path, Node(None, "directory"))
         self.operations.append(Mkdir(path, mode))
-
-    def remove_directory(self, path: Path, mode: int) -> None:
-        """Plan to remove a directory that will be empty; `mode` is the one it has."""
-        self._put(path, Node(None))
-        self.operations.append(Rmdir(path, mode))
 
     def add_file(self, path: Path) -> None:
         """A file that the run writes, which is an operation of its own."""

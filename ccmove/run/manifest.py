@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, POINTER
 from ccmove.plan.documents import PLACES
-from ccmove.plan.model import PARKED, FolderHolds, Mkdir, Mode, Rename, Rmdir, Undertaking
+from ccmove.plan.model import PARKED, FolderHolds, Mkdir, Mode, Rename, Undertaking
 from ccmove.rewrite.pathmap import is_root
 from ccmove.run.decode import decode, encode
 
@@ -68,7 +68,7 @@ class WroteHistory:
     record: Hash  # of that file
 
 
-Recorded = Wrote | WroteHistory | Rename | Mkdir | Rmdir
+Recorded = Wrote | WroteHistory | Rename | Mkdir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +186,7 @@ def _named(manifest: Manifest) -> Iterator[tuple[str, Path]]:
             case Rename(path, target, held):
                 kind = "folder" if isinstance(held, FolderHolds) else "state"
                 yield from ((kind, path), (kind, target))
-            case Mkdir(path) | Rmdir(path):
+            case Mkdir(path):
                 yield "state", path
             case WroteHistory():
                 yield "history", op.path

@@ -8,7 +8,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, refuse_link
 from ccmove.errors import RefusedError, again, look_at, run
-from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename, Rmdir
+from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename
 from ccmove.system import free_room, is_foreign, is_read_only
 from ccmove.text import readable_size
 
@@ -53,7 +53,7 @@ def refuse_links(layout: Layout, plan: Plan) -> None:
         refuse_link(path)
     touched = [write.path for write in plan.writes]
     for operation in plan.operations:
-        if isinstance(operation, (Rename, Mkdir, Rmdir)):
+        if isinstance(operation, (Rename, Mkdir)):
             touched.append(operation.path)
             if operation.path.parent.is_dir():
                 _refuse_read_only(operation.path.parent)

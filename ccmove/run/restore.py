@@ -15,9 +15,9 @@ from ccmove.claude.ownership import session_of
 from ccmove.claude.reading import is_there, open_history, read_document
 from ccmove.claude.state import SESSION_ID, State
 from ccmove.errors import RefusedError, run
-from ccmove.plan.model import FolderHolds, Holds, Mkdir, Operation, Plan, ProjectMove, Rename, Rmdir
-from ccmove.plan.place import Placer, mode_of, refuse_conflicts
-from ccmove.plan.planner import fresh_pairs, known_at
+from ccmove.plan.model import FolderHolds, Holds, Mkdir, Operation, Plan, ProjectMove, Rename
+from ccmove.plan.place import Placer, refuse_conflicts
+from ccmove.plan.planner import fresh_pairs
 from ccmove.plan.tree import folder_holds
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap, are_nested, tail_below
@@ -25,6 +25,8 @@ from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, Wrote, sha256
 from ccmove.run.recognise import holds, is_folder
 from ccmove.run.takeback import document_back, plan_history_back
+
+Moves = tuple[tuple[str, str], ...]
 
 
 def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
@@ -42,16 +44,16 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
         there_are = run("ccmove", "backups")
         what = f"nothing of {manifest.id} can be undone"
         raise RefusedError(what, there_are, details=undoing.warnings)
-    paths = manifest.paths.reversed()
+    projects = tuple(map(undoing.back, manifest.projects))
     return Plan(
         kind="restore",
-        moves=paths.moves,
+        moves=manifest.paths.reversed().moves,
         operations=tuple(operations),
         moved=tuple(undoing.placer.tree.moved().items()),
-        projects=tuple(map(undoing.back, manifest.projects)),
+        projects=projects,
         folders=tuple((new, old) for old, new in undoing.folders),
         places=manifest.places,
-        fresh=fresh_pairs([(new, old) for old, new in manifest.fresh], _known(layout, paths)),
+        fresh=_fresh(layout, manifest, projects),
         warnings=tuple(undoing.warnings),
         undoes=manifest.id,
     )
@@ -87,13 +89,13 @@ def refuse_strangers(layout: Layout, manifest: Manifest) -> None:
             )
 
 
-def _known(layout: Layout, paths: PathMap) -> set[str]:
-    """What is known by now at the places to which this undoing brings things back."""
-    olds = [old for _, old in paths.moves]
+def _fresh(layout: Layout, manifest: Manifest, projects: tuple[ProjectMove, ...]) -> Moves:
+    """Of what was fresh the part that goes back to where nothing has been begun since."""
+    olds = PathMap(tuple((old, old) for old, _ in manifest.moves))
     with open_history(layout) as (read, seen):
-        watch = PathMap(tuple((old, old) for old in olds))
-        prompts = history.scan(read, seen.size, watch).counts
-    return known_at(State(layout), olds, [path for path, _ in prompts])
+        prompts = [path for path, _ in history.scan(read, seen.size, olds).counts]
+    pairs = [(new, old) for old, new in manifest.fresh]
+    return fresh_pairs(State(layout), pairs, prompts, projects)
 
 
 class Undoing:
@@ -120,12 +122,11 @@ class Undoing:
                     self._rename_folder_back(operation)
                 case Rename():
                     self._bring_back(operation)
-                case Mkdir():
-                    self._remove(operation)
-                case Rmdir(path, mode):
-                    if not self.tree.has(path):
-                        self._make_parents(path)
-                        self.tree.make_directory(path, mode)
+                case Mkdir(path) if self.tree.is_directory(path):
+                    if self.tree.names(path):
+                        self.warnings.append(f"{path} has something new in it, so it stays")
+                    else:
+                        self.placer.set_aside(path)
         again = run("ccmove", "restore", self.manifest.id, text="move one of the two away, then")
         refuse_conflicts(self.placer, again)
 
@@ -175,16 +176,6 @@ class Undoing:
         for parent in reversed(missing):
             if not parent.is_relative_to(self.layout.run):
                 self.tree.make_directory(parent, 0o700)
-
-    def _remove(self, made: Mkdir) -> None:
-        """A directory that the run made, when nothing else is in it."""
-        if not self.tree.is_directory(made.path):
-            return
-        if self.tree.names(made.path):
-            self.warnings.append(f"{made.path} has something new in it, so it stays")
-            return
-        now = self.tree.now(made.path)
-        self.tree.remove_directory(made.path, mode_of(now) if now is not None else made.mode)
 
     def _rename_folder_back(self, rename: Rename) -> None:
         """A project folder goes back only if it is the one that was renamed, to a free place."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in, open_regular, read_document, reader
 from ccmove.errors import RefusedError, StaleLookError, UnsettledError, describe
-from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename, Rmdir
+from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
 from ccmove.rewrite import history
 from ccmove.run import disk, journal
 from ccmove.run.backups import read_saved
@@ -181,11 +181,6 @@ class Rollback:
                 self._rename_back(path, target, noted)
             case Mkdir(path):
                 self._remove_if_empty(path)
-            case Rmdir(path, mode):
-                if is_there(path):
-                    disk.set_mode(path, mode)
-                else:
-                    disk.make_directory(path, mode)
             case WroteHistory():
                 self._put_history_back(operation)
             case Wrote(before=None):

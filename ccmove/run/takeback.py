@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ccmove.claude.reading import Fingerprint, add_to_hash, open_regular, reader
-from ccmove.claude.state import ALIASES
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
 from ccmove.rewrite.history import Read, Scan, lines_back, spans_back
@@ -55,8 +54,7 @@ def _text(data: bytes) -> str:
 def _form(wrote: Wrote) -> str:
     if wrote.place != "other":
         return wrote.place
-    is_json = wrote.path.suffix == ".json" and wrote.path.name != ALIASES
-    return "json" if is_json else "lines"
+    return "json" if wrote.path.suffix == ".json" else "lines"
 
 
 def _mapper(manifest: Manifest, wrote: Wrote) -> Callable[[str], str | None]:

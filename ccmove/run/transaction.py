@@ -30,7 +30,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, again, describe, run
-from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Undertaking, Write, WriteHistory
+from ccmove.plan.model import Mkdir, Plan, Rename, Undertaking, Write, WriteHistory
 from ccmove.run import backups, disk, verifier
 from ccmove.run.journal import PARTS, begin, read_run, staged_file, was_interrupted
 from ccmove.run.locks import ClientLocks, client_locks, own_lock
@@ -73,7 +73,7 @@ def run_plan(
     refuse_foreign_state(layout)
     refuse_links_of_ours(layout)
     plan = None if was_interrupted(layout) else planned()
-    if plan is not None and not plan.changes_anything:
+    if plan is not None and not plan.operations:
         return Outcome(plan, None)
     # `ending` outlives our lock: once the run is done nothing may claim that it was interrupted.
     with termination_as_interrupt(), contextlib.ExitStack() as ending, own_lock(layout):
@@ -81,7 +81,7 @@ def run_plan(
         for tries_left in reversed(range(TRIES)):
             if plan is None or rolled_back:
                 plan = planned()
-            if not plan.changes_anything:
+            if not plan.operations:
                 break
             work = Work(layout, plan, full, progress)
             try:
@@ -248,8 +248,6 @@ class Work:
                     disk.rename_new(operation.path, operation.target)
                 case Mkdir():
                     disk.make_directory(operation.path, operation.mode)
-                case Rmdir():
-                    disk.remove_directory(operation.path)
 
     def check_places(self) -> None:
         """Under the locks: what is in its place is what was staged and checked."""

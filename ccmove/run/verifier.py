@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ccmove.claude.reading import read_document, sha256_of
-from ccmove.plan.model import Mkdir, Plan, Rename, Rmdir, Write
+from ccmove.plan.model import Mkdir, Plan, Rename, Write
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 
@@ -76,7 +76,7 @@ def _check_places(plan: Plan) -> Iterator[str]:
     made = {op.path for op in plan.operations if isinstance(op, Mkdir)}
     made |= {write.path for write in plan.writes if write.before is None}
     for operation in plan.operations:
-        if isinstance(operation, (Rename, Rmdir)):
+        if isinstance(operation, Rename):
             path = operation.path
             taken = ends.intersection((path, *path.parents))  # by something else
             if not taken and path not in made and _is_listed(path):

@@ -21,7 +21,7 @@ from tests.support.state import StateBuilder
 __all__ = ["stage"]  # a fixture
 
 WIDTHS = range(40, 131)
-COMMAND = re.compile(r" *(ccmove|git|mv|ls|df|mkdir|chmod) ")
+COMMAND = re.compile(r" *(ccmove|git|grep|mv|ls|df|mkdir|chmod) ")
 Show = Callable[[Printer], None]
 
 

@@ -97,7 +97,7 @@ def test_plugins_installed_for_the_project_follow(
     )
     moved = bench.cycle(expected, old.path, new)
     (left,) = [row for row in moved["left_alone"] if row["file"] == str(file)]
-    assert "plugins.lint@market.1.resolvedVersion" in left["what"]
+    assert left["what"].startswith("yours: 1 line still points to the old path")
 
 
 def job(state: StateBuilder, handle: ProjectHandle) -> Path:
@@ -136,10 +136,7 @@ def test_jobs_follow_while_the_daemon_is_not_running(
         (f"({old.path}/", f"({new}/"),
         (str(old.transcripts[0]), str(target)),
     )
-    moved = bench.cycle(expected, old.path, new)
-    (left,) = [row for row in moved["left_alone"] if row["file"] == str(file)]
-    assert "intent" in left["what"]
-    assert not left["hint"]
+    bench.cycle(expected, old.path, new)
 
 
 def test_marketplaces_in_the_folder_follow(bench: Bench, old: ProjectHandle, new: Path) -> None:
@@ -176,7 +173,7 @@ def test_the_daemons_and_the_bridges_folders_follow(
         written(root / "daemon.lock", {"pid": process.pid})
         moved = bench.ok(old.path, new)
     (row,) = [row for row in moved["left_alone"] if row["file"] == str(daemon)]
-    assert row["what"].endswith("still point to the old path; stop the daemon first")
+    assert row["what"].startswith("the background daemon's, stop it first")
     bench.ok(*row["hint"].split()[1:])
     assert json.loads(daemon.read_text())["dir"] == str(new)
 

@@ -103,7 +103,7 @@ def reader_of_manifests(state: StateBuilder, backup: Path) -> Callable[[object],
 
 
 def operations(record: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    """Those of one kind: Wrote, WroteHistory, Rename, Mkdir, Rmdir."""
+    """Those of one kind: Wrote, WroteHistory, Rename, Mkdir."""
     return [row for row in record["operations"] if row["kind_of"] == kind]
 
 
