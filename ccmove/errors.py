@@ -113,7 +113,12 @@ class LinkError(RefusedError):
     """A symbolic link stands where the state should hold something itself."""
 
     def __init__(self, path: object) -> None:
-        super().__init__(f"{path} is a symbolic link", look_at(path))
+        super().__init__(
+            f"{path} is a symbolic link",
+            look_at(path),
+            "put what it points to in its place, or link ~/.claude as a whole: of what is in it "
+            "only projects and settings.json may be links",
+        )
 
 
 class UnsettledError(CcmoveError):

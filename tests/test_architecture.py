@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -118,6 +119,18 @@ def test_no_exception_from_a_rule_is_needless(rule: str) -> None:
 def test_a_library_is_known_in_one_room(name: str, library: str, home: str) -> None:
     used = {module for module in imports(TREES[name]) if module.split(".")[0] == library}
     assert not used or name.startswith(home)
+
+
+def test_few_modules_ask_which_system_it_is() -> None:
+    sources = {name_of(path): path.read_text(encoding="utf-8") for path in MODULES}
+    asking = r"sys\.platform|os\.name\b|\bWINDOWS\b|\bMAC\b"
+    assert {name for name, text in sources.items() if re.search(asking, text)} == {
+        "system.py",  # the flags, and what takes more than a line
+        "text.py",  # words for a shell
+        "claude/reading.py",  # how a directory is reached
+        "claude/live.py",  # how processes are seen
+        "run/disk.py",  # modes, dates, and a rename that never replaces
+    }
 
 
 def test_the_top_level_is_small() -> None:

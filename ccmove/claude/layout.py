@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.reading import is_there
@@ -30,7 +31,6 @@ class Layout:
     config_file: Path  # as the client composes it; its lock is beside this
     home: Path
 
-    projects = _Place("projects")
     history = _Place("history.jsonl")
     sessions = _Place("sessions")
     jobs = _Place("jobs")
@@ -44,6 +44,11 @@ class Layout:
     ledger = _Place("ccmove", "ledger.json")  # what pruned backups told of whose sessions are
     run = _Place("ccmove", "run")  # of a run under way, which becomes its backup
     unfinished = _Place("ccmove", "unfinished")  # runs that could not be rolled back
+
+    @cached_property
+    def projects(self) -> Path:
+        """The directory of all projects; it may be a link to what is the user's own."""
+        return Path(os.path.realpath(self.config_dir / "projects"))
 
     @property
     def real_config_file(self) -> Path:

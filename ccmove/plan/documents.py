@@ -34,8 +34,9 @@ class Place:
 
     def files(self, layout: Layout) -> list[Path]:
         """Where such files may be; no link is followed on the way."""
-        found = [layout.config_dir]
-        for part in PurePath(self.pattern).parts:
+        first, *parts = PurePath(self.pattern).parts
+        found = [layout.projects if first == "projects" else layout.config_dir / first]
+        for part in parts:
             found = [p / name for p in found for name in (names_in(p) if part == "*" else [part])]
         return found
 

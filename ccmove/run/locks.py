@@ -55,78 +55,59 @@ def client_locks(layout: Layout, manifest: Manifest) -> list[Path]:
     return needed
 
 
-class ClientLocks:
-    """Holds the client's locks on these files for as short a time as possible."""
-
-    def __init__(self, paths: Iterable[Path], waiting: Waiting | None = None) -> None:
-        self.paths = tuple(paths)
-        self.waiting = waiting
-        self._held: dict[Path, int] = {}  # the mtime that was read back after it was set
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._keep_fresh, daemon=True)
-
-    def __enter__(self) -> "ClientLocks":
-        self._thread.start()
-        try:
-            for path in self.paths:
-                self._acquire(path)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def _acquire(self, path: Path) -> None:
-        start = time.monotonic()
-        said = False
-        while not self._taken(path):
-            waited = time.monotonic() - start
-            if waited > WAIT:
-                raise RefusedError(
-                    f"{path} is held by a running Claude Code",
-                    again("let it finish or exit it, then try again"),
-                )
-            if self.waiting and waited > 1 and not said:
-                name = path.name.removesuffix(".lock")
-                self.waiting(f"Waiting for Claude Code to release {name}, Ctrl-C to stop", 0, 0)
-                said = True
-            time.sleep(0.05)
-
-    def _taken(self, path: Path) -> bool:
-        """Make the lock directory; one that is stale is removed first. False while it is held."""
-        remove_stale([path])
-        try:
-            disk.make_directory(path, flushed=False)
-        except FileExistsError:
-            return False
-        try:
-            self._held[path] = os.lstat(path).st_mtime_ns
-        except OSError:
-            disk.remove_directory(path, flushed=False)  # else nobody would know that it is ours
-            raise
-        return True
-
-    def _keep_fresh(self) -> None:
-        while not self._done.wait(REFRESH_EVERY):
-            for path in list(self._held):
-                with contextlib.suppress(OSError):
-                    if self._is_ours(path):
-                        disk.stamp(path)
-                        self._held[path] = os.lstat(path).st_mtime_ns
-
-    def _is_ours(self, path: Path) -> bool:
-        """Not made again by someone who took it for stale."""
-        return os.lstat(path).st_mtime_ns == self._held[path]
-
-    def __exit__(self, *_: object) -> None:
-        """Give the locks back; one that someone took over meanwhile is not ours to remove."""
-        self._done.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        for path in list(self._held):
+@contextlib.contextmanager
+def held(paths: Iterable[Path], waiting: Waiting | None = None) -> Iterator[None]:
+    """Hold these locks of the client, for as short a time as possible."""
+    ours: dict[Path, int] = {}  # with the mtime that was read back after it was set
+    done = threading.Event()
+    thread = threading.Thread(target=_keep_fresh, args=(ours, done), daemon=True)
+    thread.start()
+    try:
+        for path in paths:
+            ours[path] = _acquire(path, waiting)
+        yield
+    finally:
+        done.set()
+        thread.join()
+        for path in ours:
             with contextlib.suppress(FileNotFoundError):
-                if self._is_ours(path):
+                if os.lstat(path).st_mtime_ns == ours[path]:  # else someone took it for stale
                     disk.remove_directory(path, flushed=False)
-            del self._held[path]
+
+
+def _acquire(path: Path, waiting: Waiting | None) -> int:
+    """Make the lock directory, when it is free; the mtime that it has then."""
+    start, said = time.monotonic(), False
+    while True:
+        remove_stale([path])
+        with contextlib.suppress(FileExistsError):
+            disk.make_directory(path, flushed=False)
+            break
+        waited = time.monotonic() - start
+        if waited > WAIT:
+            raise RefusedError(
+                f"{path} is held by a running Claude Code",
+                again("let it finish or exit it, then try again"),
+            )
+        if waiting and waited > 1 and not said:
+            name = path.name.removesuffix(".lock")
+            waiting(f"Waiting for Claude Code to release {name}, Ctrl-C to stop", 0, 0)
+            said = True
+        time.sleep(0.05)
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        disk.remove_directory(path, flushed=False)  # else nobody would know that it is ours
+        raise
+
+
+def _keep_fresh(ours: dict[Path, int], done: threading.Event) -> None:
+    while not done.wait(REFRESH_EVERY):
+        for path in list(ours):
+            with contextlib.suppress(OSError):
+                if os.lstat(path).st_mtime_ns == ours[path]:
+                    disk.stamp(path)
+                    ours[path] = os.lstat(path).st_mtime_ns
 
 
 def remove_stale(paths: Iterable[Path]) -> None:

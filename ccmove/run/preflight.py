@@ -1,12 +1,12 @@
 """Refuse what is bound to fail, while nothing has been touched; a preview does the same."""
 
+import contextlib
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import is_there, refuse_link
+from ccmove.claude.reading import directory, is_there, links_refused, refuse_link
 from ccmove.errors import RefusedError, again, look_at, run
 from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename
 from ccmove.system import free_room, is_foreign, is_read_only
@@ -19,10 +19,9 @@ FILES_TO_SPARE = 24  # journal, manifest, saved texts, locks and the directories
 def preflight(layout: Layout, plan: Plan) -> None:
     """Every check that needs no writing."""
     refuse_foreign_state(layout)
-    refuse_links(layout, plan)
-    for write in plan.writes:
-        if write.before is not None:
-            _refuse_foreign_file(write.path)
+    _refuse_links(layout, plan)
+    for path in (write.path for write in plan.writes if write.before is not None):
+        _refuse_foreign_file(path)
     if plan.history is not None:
         _refuse_foreign_file(plan.history.path)
     _refuse_full_disks(layout, plan)
@@ -30,49 +29,40 @@ def preflight(layout: Layout, plan: Plan) -> None:
 
 
 def refuse_foreign_state(layout: Layout) -> None:
-    """Another user's state would get files that its owner can't use, or hold traps of his."""
-    for directory in (layout.config_dir, layout.own):
-        if is_there(directory) and is_foreign(found := os.lstat(directory)):
+    """Another user's state would get files that its owner can't use, or hold traps of his.
+
+    What is ours is never a link: someone else made it.
+    """
+    for place in (layout.config_dir, layout.projects, layout.own):
+        if is_there(place) and is_foreign(found := os.lstat(place)):
             raise RefusedError(
-                f"{directory} belongs to another user (uid {found.st_uid})",
+                f"{place} belongs to another user (uid {found.st_uid})",
                 again("run it as that user", before=["sudo", "-u", f"#{found.st_uid}"]),
             )
+    ours = (layout.own, layout.lock, layout.journal, layout.backups, layout.run, layout.unfinished)
+    for place in ours:
+        refuse_link(place)
 
 
-def refuse_links_of_ours(layout: Layout) -> None:
-    """What is ours is never a link: someone else made it."""
-    names = ("", "lock", "backups", "run", "unfinished", "journal.json")
-    for name in names:
-        refuse_link(layout.own / name)
-
-
-def refuse_links(layout: Layout, plan: Plan) -> None:
+def _refuse_links(layout: Layout, plan: Plan) -> None:
     """No link at anything that the run makes, replaces or removes, nor on the way there."""
-    refuse_links_of_ours(layout)
-    for path in (*layout.client_locks, *(write.path for write in plan.writes)):
-        refuse_link(path)
-    touched = [write.path for write in plan.writes]
-    for operation in plan.operations:
-        if isinstance(operation, (Rename, Mkdir)):
-            touched.append(operation.path)
-            if operation.path.parent.is_dir():
-                _refuse_read_only(operation.path.parent)
-        if isinstance(operation, Rename):
-            touched.append(operation.target)
-    for path in dict.fromkeys(_directories(layout, touched)):
-        refuse_link(path)
-        if os.path.lexists(path) and not path.is_dir():
-            raise RefusedError(f"{path} is not a directory", look_at(path))
-
-
-def _directories(layout: Layout, touched: list[Path]) -> Iterator[Path]:
-    """Every directory of the state on the way to what is touched, the outer ones first."""
-    for parent in dict.fromkeys(path.parent for path in touched):
-        above = [parent, *parent.parents]
-        if layout.config_dir in above:
-            yield from reversed(above[: above.index(layout.config_dir)])
+    written = [write.path for write in plan.writes]
+    touched = [op for op in plan.operations if isinstance(op, (Rename, Mkdir))]
+    for parent in dict.fromkeys(op.path.parent for op in touched):
+        if parent.is_dir():
+            _refuse_read_only(parent)
+    moved = [path for op in touched for path in (op.path, getattr(op, "target", op.path))]
+    for parent in dict.fromkeys(path.parent for path in (*written, *moved)):
+        try:
+            with contextlib.suppress(FileNotFoundError), links_refused(), directory(parent):
+                pass
+        except NotADirectoryError as error:
+            what = f"{error.filename} is not a directory"
+            raise RefusedError(what, look_at(error.filename)) from None
     # Deeper down a link may be moved as what it is.
-    yield from (path for path in touched if path.parent == layout.projects)
+    projects = (path for path in moved if path.parent == layout.projects)
+    for path in (*layout.client_locks, *written, *projects):
+        refuse_link(path)
 
 
 def _refuse_foreign_file(path: Path) -> None:
@@ -99,8 +89,7 @@ def _refuse_read_only(directory: Path) -> None:
 def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
     """Everything is staged before anything is replaced, so there must be room for all of it:
     new contents beside the files, and in the backup the texts before and after."""
-    needed: dict[int, int] = {}
-    directories: dict[int, Path] = {}
+    needed: dict[int, tuple[Path, int]] = {}
     staged = [(write.path, len(write.after)) for write in plan.writes]
     staged += [(layout.own, len(write.after) + len(write.before or b"")) for write in plan.writes]
     if plan.history is not None:
@@ -108,19 +97,18 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
     for path, size in staged:
         parent = path.parent if path.parent.is_dir() else layout.config_dir
         device = os.stat(parent).st_dev
-        directories.setdefault(device, parent)
-        needed[device] = needed.get(device, ROOM_TO_SPARE) + size
-    for device, directory in directories.items():
-        free, files = free_room(directory)
-        what = None
-        if free < needed[device]:
-            amount = f"{readable_size(free)} free, {readable_size(needed[device])} needed"
-            what = f"{directory}: {amount}"
+        place, sum_so_far = needed.get(device, (parent, ROOM_TO_SPARE))
+        needed[device] = (place, sum_so_far + size)
+    for place, size in needed.values():
+        free, files = free_room(place)
+        if free < size:
+            what = f"{place}: {readable_size(free)} free, {readable_size(size)} needed"
         elif files is not None and files < FILES_TO_SPARE:
-            what = f"{directory}: no more files can be created there"
-        if what is not None:
-            free_space = run("df", "-h", directory, text="what is free")
-            raise RefusedError(what, free_space, again("free some space, then try again"))
+            what = f"{place}: no more files can be created there"
+        else:
+            continue
+        free_space = run("df", "-h", place, text="what is free")
+        raise RefusedError(what, free_space, again("free some space, then try again"))
 
 
 def _refuse_two_file_systems(plan: Plan) -> None:

@@ -33,9 +33,9 @@ from ccmove.run.journal import (
     sweep_up,
     was_interrupted,
 )
-from ccmove.run.locks import ClientLocks, Waiting, client_locks, own_lock, remove_stale
+from ccmove.run.locks import Waiting, client_locks, held, own_lock, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
-from ccmove.run.preflight import refuse_foreign_state, refuse_links_of_ours
+from ccmove.run.preflight import refuse_foreign_state
 from ccmove.run.recognise import has, has_grown, holds, is_directory, is_folder
 from ccmove.run.signals import termination_as_interrupt
 from ccmove.run.stage import StagedHistory
@@ -56,7 +56,6 @@ def recover(
     if not is_there(layout.own):
         return None
     refuse_foreign_state(layout)
-    refuse_links_of_ours(layout)
     if not was_interrupted(layout):  # known without a lock, so also where none can be made
         return None
     if dry_run:
@@ -105,7 +104,7 @@ class Rollback:
         for operation in begun:
             if isinstance(operation, WroteHistory):
                 self._stage_history(operation)
-        with ClientLocks(locks, waiting):
+        with held(locks, waiting):
             for name in ("aside", "parked"):  # what was there goes back the way it came
                 disk.ensure_directory(self.layout.run / name)
             for operation in reversed(begun):

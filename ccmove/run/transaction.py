@@ -33,9 +33,9 @@ from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, again, de
 from ccmove.plan.model import Mkdir, Plan, Rename, Undertaking, Write, WriteHistory
 from ccmove.run import backups, disk, verifier
 from ccmove.run.journal import PARTS, begin, read_run, staged_file, was_interrupted
-from ccmove.run.locks import ClientLocks, client_locks, own_lock
+from ccmove.run.locks import client_locks, held, own_lock
 from ccmove.run.manifest import Manifest, folder_id
-from ccmove.run.preflight import preflight, refuse_foreign_state, refuse_links_of_ours
+from ccmove.run.preflight import preflight, refuse_foreign_state
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
 from ccmove.run.stage import Staged, StagedDocument, StagedHistory
@@ -71,7 +71,6 @@ def run_plan(
         return plan
 
     refuse_foreign_state(layout)
-    refuse_links_of_ours(layout)
     plan = None if was_interrupted(layout) else planned()
     if plan is not None and not plan.operations:
         return Outcome(plan, None)
@@ -223,9 +222,9 @@ class Work:
         if read_run(layout) != self.manifest:
             raise CcmoveError(f"{layout.run} can't be read back as it was written")
 
-    def client_locks(self) -> ClientLocks:
+    def client_locks(self) -> contextlib.AbstractContextManager[None]:
         assert self.manifest is not None
-        return ClientLocks(client_locks(self.layout, self.manifest), self.progress)
+        return held(client_locks(self.layout, self.manifest), self.progress)
 
     def look_again(self) -> None:
         """Under the locks: is everything still what the plan was made from?"""

@@ -41,7 +41,6 @@ def dangle(target: Target, path: Path) -> None:
 
 # Everything in the state that a move reads, writes, renames or makes.
 MOVE_PATHS: dict[str, Where] = {
-    "projects": lambda t: t.state.projects,
     "the project directory": lambda t: t.handle.directory,
     "the target directory": lambda t: t.target,
     "the index": lambda t: t.handle.index,
@@ -102,7 +101,6 @@ BACKUP_PATHS: dict[str, Where] = {
     "its manifest": lambda t: next((t.own / "backups").glob("*/manifest.json")),
     "its files": lambda t: next((t.own / "backups").glob("*/files")),
     "a saved file": lambda t: next((t.own / "backups").glob("*/files/0.before")),
-    "projects": lambda t: t.state.projects,
     "the moved directory": lambda t: t.target,
     "the moved index": lambda t: t.target / "sessions-index.json",
     "the history": lambda t: t.state.history,

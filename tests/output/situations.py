@@ -346,15 +346,6 @@ def refused_full_disk(stage: Stage) -> Arguments:
 
 
 @situation
-def refused_projects_is_a_link(stage: Stage) -> Arguments:
-    stage.known()
-    elsewhere = stage.state.root / "elsewhere"
-    stage.state.projects.rename(elsewhere)
-    stage.state.projects.symlink_to(elsewhere)
-    return paths(stage)
-
-
-@situation
 def refused_projects_is_a_file(stage: Stage) -> Arguments:
     stage.new.mkdir()
     stage.state.projects.rmdir()

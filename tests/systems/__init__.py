@@ -1,0 +1,1 @@
+"""Homes as they are on other systems: links, mounts, spellings, bytes."""

@@ -1,0 +1,121 @@
+"""Homes that are not one plain directory: links of a dotfile manager, mounts; and bytes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.surroundings import needs_root, tmpfs
+from tests.shapes.bench import Bench, Expected
+from tests.support import tree
+from tests.support.state import StateBuilder
+
+LINKED = [".claude", ".claude/projects", ".claude/settings.json", ".claude.json"]
+
+
+@pytest.fixture
+def bench(state: StateBuilder) -> Bench:
+    state.project("old", sessions=2, index=True, memory={"MEMORY.md": "- a note\n"})
+    state.project("other", make_folder=True)
+    (state.config_dir / "settings.json").write_text("{}")
+    (state.code / "new").mkdir()
+    return Bench(state)
+
+
+def moved(bench: Bench, *options: str) -> int:
+    return bench.run(*options, bench.state.code / "old", bench.state.code / "new").exit
+
+
+def lead_away(bench: Bench, name: str) -> Path:
+    """What a dotfile manager does: the thing itself is elsewhere, a link is in its place."""
+    place, there = bench.state.home / name, bench.state.root / "synced"
+    there.mkdir()
+    place.rename(there / place.name)
+    place.symlink_to(there / place.name)
+    return place
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_what_is_the_users_own_may_be_a_link_and_stays_one(bench: Bench, name: str) -> None:
+    link = lead_away(bench, name)
+    before = tree.snapshot(bench.state.root)
+    assert moved(bench) == 0
+    assert link.is_symlink()
+    names = os.listdir(bench.state.projects)
+    assert any(name.endswith("-new") for name in names)
+    assert not any(name.endswith("-old") for name in names)
+    assert str(bench.state.code / "new") in bench.state.config()["projects"]
+    assert bench.run("verify").exit == 0
+    assert bench.run("restore").exit == 0
+    assert link.is_symlink()
+    own = bench.state.config_dir.resolve() / "ccmove"
+    ours = str(own.relative_to(bench.state.root.resolve()))
+    now = tree.snapshot(bench.state.root)
+    assert tree.diff(before, {n: e for n, e in now.items() if not n.startswith(ours)}) == []
+
+
+@pytest.mark.parametrize("name", ["history.jsonl", "projects/PROJECT", "projects/PROJECT/INDEX"])
+def test_any_other_link_is_refused_with_what_to_do(bench: Bench, name: str) -> None:
+    (project,) = (path for path in bench.state.projects.iterdir() if path.name.endswith("-old"))
+    name = name.replace("PROJECT", project.name).replace("INDEX", "sessions-index.json")
+    link = lead_away(bench, f".claude/{name}")
+    report = bench.refused(bench.state.code / "old", bench.state.code / "new")
+    assert report["error"].startswith(f"{link} is a symbolic link")
+    done = bench.run(bench.state.code / "old", bench.state.code / "new")
+    assert "put what it points to in its place" in done.err
+
+
+@needs_root
+def test_projects_on_a_disk_of_their_own_can_be_moved(bench: Bench) -> None:
+    state = bench.state
+    state.projects.rename(state.root / "before")
+    with tmpfs(state.projects, "size=16m"):
+        for project in (state.root / "before").iterdir():
+            os.system(f"cp -a '{project}' '{state.projects}'")
+        expected = Expected(bench)
+        assert moved(bench) == 0
+        assert bench.run("verify").exit == 0
+        assert bench.run("restore").exit == 0
+        assert tree.diff(expected, bench.tree()) == []
+
+
+@needs_root
+def test_parking_on_another_disk_is_refused_before_anything_changes(bench: Bench) -> None:
+    """A swap needs a place aside, which is on the disk of the state."""
+    state = bench.state
+    state.projects.rename(state.root / "before")
+    old, other = state.code / "old", state.code / "other"
+    with tmpfs(state.projects, "size=16m"):
+        for project in (state.root / "before").iterdir():
+            os.system(f"cp -a '{project}' '{state.projects}'")
+        swap = state.root / "swap"
+        swap.write_text(f"{old}\t{other}\n{other}\t{old}\n")
+        report = bench.refused("--skip-path-check", "--from-file", swap)
+        assert "different file system" in report["error"]
+
+
+BYTES = b"a lone \n, \r\n and \x1a stay\n"
+
+
+def test_bytes_are_bytes(bench: Bench) -> None:
+    """Where text is not told from bytes, line ends change and Ctrl-Z ends a file."""
+    state = bench.state
+    (project,) = (path for path in state.projects.iterdir() if path.name.endswith("-old"))
+    transcript = next(project.glob("*.jsonl"))
+    with transcript.open("ab") as file:
+        file.write(BYTES)
+    with state.history.open("ab") as file:
+        file.write(BYTES)
+    (project / ".session-aliases").write_bytes(f"{project}\r\n{project}\n\x1a".encode())
+    prompts, said = state.history.read_bytes(), transcript.read_bytes()
+    aliases = (project / ".session-aliases").read_bytes()
+    assert moved(bench) == 0
+    new = project.with_name(project.name.removesuffix("-old") + "-new")
+    assert (new / transcript.name).read_bytes() == said
+    assert state.history.read_bytes().endswith(BYTES)
+    assert state.history.read_bytes().count(b"\r") == prompts.count(b"\r")
+    assert bench.run("restore").exit == 0
+    assert state.history.read_bytes() == prompts
+    assert (project / ".session-aliases").read_bytes() == aliases
