@@ -69,7 +69,6 @@ def test_trust_and_prompts_come_along_once_the_client_has_ended(desk: WindowsDes
         screen.leave()
 
 
-@pytest.mark.xfail(reason="a move does not yet merge the spellings of one folder")
 def test_every_spelling_of_the_folder_comes_along(desk: WindowsDesk) -> None:
     """The client takes them for several folders in the config file, for one in `projects`."""
     old, new = desk.folder("spelled"), desk.code / "united"
