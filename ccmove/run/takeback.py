@@ -44,7 +44,14 @@ def document_back(
         _mapper(manifest, wrote),
         manifest.paths.map,
     )
-    return text.encode("utf-8", "surrogateescape"), named, None
+    return text.encode("utf-8", "surrogateescape"), [*map(_readable, named)], None
+
+
+def _readable(place: str) -> str:
+    """A JSON pointer as people read it: `projects > /code/app > lastCost`."""
+    if not place.startswith("/"):
+        return place
+    return " > ".join(part.replace("~1", "/").replace("~0", "~") for part in place[1:].split("/"))
 
 
 def _text(data: bytes) -> str:

@@ -94,7 +94,8 @@ def test_a_key_that_is_gone_is_named(bench: Bench, old: ProjectHandle, new: Path
     bench.ok(old.path, new)
     change_config(state, lambda config: config["projects"].pop(str(new)))
     report = bench.restore(warned=True)
-    assert any(str(state.config_file) in warning for warning in report["warnings"])
+    place = f"{state.config_file}: projects > {old.path} has changed since"
+    assert any(warning.startswith(place) for warning in report["warnings"])
     assert old.directory.is_dir()
     assert set(projects_of(state)) == {old.path}
 
