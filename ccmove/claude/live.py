@@ -120,7 +120,7 @@ def noted_start(text: str) -> float | None:
     with contextlib.suppress(ValueError):
         if not text.isdigit():
             return datetime.strptime(text, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp()
-        if int(text) < 3 * 10**17:  # more is counted from the year 1, as some versions do
+        if int(text) < 3 * 10**17:  # the client, too, takes more for another count
             return int(text) / 10**7 - 11_644_473_600
     return None
 

@@ -80,7 +80,7 @@ def test_a_reused_pid_with_another_start_time_is_not_that_session(
     [
         ("134394176667225710", 1_794_944_066),  # Windows, 2.1.326
         ("Tue Nov 17 19:34:26 2026", 1_794_944_066),  # macOS
-        ("639149924667225710", None),  # counted from the year 1
+        ("639149924667225710", None),  # as if counted from the year 1
         ("None", None),
     ],
 )
