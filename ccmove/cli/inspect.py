@@ -29,12 +29,8 @@ from ccmove.text import plural, printable
 Chosen = list[tuple[Finding, str]]  # with the new path of each
 LEAVE, SKIP_REST, QUIT = "n", "s", "q"
 OF_ALL = ("interrupted-run", "unreadable")  # findings that concern every project
-FAILURES = {  # findings of these kinds make data inconsistent; all others are harmless
-    *OF_ALL,
-    "moved-entries",
-    "split-session",
-    "index",
-}
+# Findings of these kinds make data inconsistent; all others are harmless.
+FAILURES = {*OF_ALL, "moved-entries", "split-session", "index"}
 SORTS: dict[str, Callable[[Project], Any]] = {
     "path": lambda project: (project.path is None, (project.path or "").split("/")),
     "used": lambda project: -(project.last_used or 0),
