@@ -48,7 +48,11 @@ def cases_of_moves(
                 refuse_link(state.layout.projects / name)
     evidence = Evidence(state.layout, ledger, paths, listed)
     names = filter(evidence.may_concern, state.directory_names)
-    return [Case(evidence, state.directory(name)) for name in names]
+    cases = [Case(evidence, directory) for directory in state.readable(names)]
+    for closed in state.closed:  # of another project, or else it is an error
+        if any(closed.name in possible_names(old) for old, _ in paths.moves):
+            state.directory(closed.name)
+    return cases
 
 
 def session_of(name: str) -> str:

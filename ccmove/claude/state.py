@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -174,6 +174,7 @@ class State:
         self.layout = layout
         self._tick = tick  # told how many bytes of the history were read, and how many there are
         self._directories: dict[str, ProjectDirectory] = {}
+        self.closed: list[Path] = []  # project directories that can't be read
 
     @cached_property
     def directory_names(self) -> tuple[str, ...]:
@@ -201,6 +202,14 @@ class State:
         looked_at = ProjectDirectory(name, path, items, _index_paths(index), index)
         return self._directories.setdefault(name, looked_at)
 
+    def readable(self, names: Iterable[str]) -> Iterator[ProjectDirectory]:
+        """Those of the project directories that are not closed to us; the others are noted."""
+        for name in names:
+            try:
+                yield self.directory(name)
+            except PermissionError:
+                self.closed.append(self.layout.projects / name)
+
     def alias_files(self) -> list[Path]:
         """The aliases of every project; a directory that is closed to us stops nobody's move."""
         files = [self.layout.projects / name / ALIASES for name in self.directory_names]
@@ -209,7 +218,7 @@ class State:
     def known_paths(self, *, history: bool = True) -> set[str]:
         """Every project path that the config file, the history or a project directory names."""
         known = {*self.config_paths, *(self.prompts if history else ())}
-        return known.union(*(self.directory(name).named_paths() for name in self.directory_names))
+        return known.union(*(d.named_paths() for d in self.readable(self.directory_names)))
 
     @cached_property
     def config(self) -> Document | None:

@@ -69,6 +69,8 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         what += "harmless, Claude Code goes by the directory"
         left.append(LeftAlone(str(layout.projects), what))
     left += [row for case in cases for row in left_behind(case)]
+    closed = "can't be read, so nobody knows whether it belongs to the move"
+    left += [LeftAlone(str(p), closed, ("ls", "-ld", str(p))) for p in dict.fromkeys(state.closed)]
     left += placer.left_alone
     merged = merges(state, request, paths, projects, ledger)
     folders = _folders(layout, request)

@@ -22,9 +22,8 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from ccmove.claude.reading import directory, is_there, open_file
@@ -104,12 +103,8 @@ def _write(path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes
 
 def _set_attributes(fd: int, wanted: Attributes) -> None:
     now = os.fstat(fd)
-    owner = (
-        wanted.uid if wanted.uid >= 0 else now.st_uid,
-        wanted.gid if wanted.gid >= 0 else now.st_gid,
-    )
-    if owner != (now.st_uid, now.st_gid):
-        os.fchown(fd, *owner)
+    if (wanted.uid, wanted.gid) not in ((-1, -1), (now.st_uid, now.st_gid)):
+        os.fchown(fd, wanted.uid, wanted.gid)
     if stat.S_IMODE(now.st_mode) != wanted.mode:
         os.fchmod(fd, wanted.mode)
     if wanted.mtime_ns is not None:
@@ -135,12 +130,21 @@ def save(source: Path, saved: Path) -> None:
 
 def replace(staged: Path, target: Path) -> None:
     """Put a staged file in the place of `target`, both in one directory."""
-    with directory(target.parent) as parent:
+    with directory(target.parent) as parent, _users_named(target):
         names = (parent.at(staged.name), parent.at(target.name))
-        _unless_in_use(
-            target, lambda: os.replace(*names, src_dir_fd=parent.fd, dst_dir_fd=parent.fd)
-        )
+        os.replace(*names, src_dir_fd=parent.fd, dst_dir_fd=parent.fd)
         _flush(parent)
+
+
+@contextlib.contextmanager
+def _users_named(path: Path) -> Iterator[None]:
+    """Windows refuses to rename what a program has open, or what holds such a file: say which."""
+    try:
+        yield
+    except PermissionError as error:
+        if WINDOWS:
+            error.strerror = f"in use by {', '.join(programs_in(path)) or 'some program'}"
+        raise
 
 
 def remove_file(path: Path, *, flushed: bool = True, may_be_gone: bool = True) -> None:
@@ -154,8 +158,8 @@ def remove_file(path: Path, *, flushed: bool = True, may_be_gone: bool = True) -
 
 def rename_new(source: Path, target: Path, *, flushed: bool = True) -> None:
     """Rename to a name that must be free: FileExistsError when it is not."""
-    with directory(source.parent) as old, directory(target.parent) as new:
-        _unless_in_use(source, lambda: _rename_no_replace(old, source.name, new, target.name))
+    with directory(source.parent) as old, directory(target.parent) as new, _users_named(source):
+        _rename_no_replace(old, source.name, new, target.name)
         if flushed:
             _flush(new)
         if flushed and source.parent != target.parent:
@@ -164,61 +168,32 @@ def rename_new(source: Path, target: Path, *, flushed: bool = True) -> None:
 
 def _rename_no_replace(old_parent: Folder, old: str, new_parent: Folder, new: str) -> None:
     """os.rename onto an empty directory silently succeeds, so the kernel must refuse it."""
-    plain = partial(
-        os.rename,
-        old_parent.at(old),
-        new_parent.at(new),
-        src_dir_fd=old_parent.fd,
-        dst_dir_fd=new_parent.fd,
-    )
-    if old_parent.fd is None or new_parent.fd is None:
-        return plain()  # Windows refuses it anyway
-    if _is_case_change(old_parent, old, new_parent, new):
-        return plain()
-    call = _renameat2()
-    if call is not None:
+    is_respelled = False
+    with contextlib.suppress(FileNotFoundError):
+        there = new_parent.lstat(new)
+        # Where names in another case, or composed in another way, are the same, it finds itself.
+        is_respelled = os.path.samestat(there, old_parent.lstat(old)) and stat.S_ISDIR(
+            there.st_mode
+        )
+        if not is_respelled:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
+    call = None if is_respelled else _renameat2()
+    if call is not None and old_parent.fd is not None and new_parent.fd is not None:
         code = call(old_parent.fd, os.fsencode(old), new_parent.fd, os.fsencode(new))
         if code == 0:
-            return None
+            return
         if code not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
             raise OSError(code, os.strerror(code), old, None, new)
-    with contextlib.suppress(FileNotFoundError):  # no such call here: look, under our lock
-        new_parent.lstat(new)
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
-    return plain()
-
-
-def _unless_in_use(path: Path, change: Callable[[], None]) -> None:
-    """Make a change that Windows refuses while a program has something open there."""
-    try:
-        change()
-    except PermissionError as error:
-        if WINDOWS:
-            users = (
-                ", ".join(programs_in(path)) or "perhaps by a program that has a file in it open"
-            )
-            error.strerror = f"in use: {users}"
-        raise
-
-
-def _is_case_change(old_parent: Folder, old: str, new_parent: Folder, new: str) -> bool:
-    """Where the file system ignores case, `Name` -> `name` finds itself at the target."""
-    if old.lower() != new.lower() or old == new:
-        return False
-    try:
-        one, other = old_parent.lstat(old), new_parent.lstat(new)
-    except FileNotFoundError:
-        return False
-    return stat.S_ISDIR(one.st_mode) and os.path.samestat(one, other)
+    names = (old_parent.at(old), new_parent.at(new))
+    os.rename(*names, src_dir_fd=old_parent.fd, dst_dir_fd=new_parent.fd)
 
 
 def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
     """The system's rename that refuses to replace, returning an errno; None where there is none."""
     try:
-        function = getattr(
-            ctypes.CDLL(None, use_errno=True), "renameatx_np" if MAC else "renameat2"
-        )
-    except (AttributeError, OSError):
+        library = ctypes.CDLL(None, use_errno=True)
+        function = library.renameatx_np if MAC else library.renameat2
+    except (AttributeError, OSError, TypeError):  # the last on Windows, where os.rename refuses
         return None
 
     def call(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:

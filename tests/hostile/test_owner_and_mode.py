@@ -206,6 +206,25 @@ def made(path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("options", [[], ["--only"]], ids=["all", "only"])
+def test_a_closed_directory_of_another_project_is_named_and_stops_nobody(
+    target: Target, options: list[str]
+) -> None:
+    """Left there by `sudo claude`, and of a name that may be of something in OLD."""
+    closed = target.handle.directory.with_name(f"{target.handle.directory.name}-docker")
+    closed.mkdir(exist_ok=True)
+    closed.chmod(0o000)
+    try:
+        done = ordinary(target, *options, target.old, target.new)
+        listed = ordinary(target, "list")
+    finally:
+        closed.chmod(0o700)
+    assert done.exit == 0, done
+    assert str(closed) in done.out
+    assert listed.exit == 0, listed
+    assert str(closed) in listed.out + listed.err
+
+
 @pytest.mark.parametrize("what", LOCKED)
 def test_an_ordinary_user_is_told_what_is_locked(target: Target, what: str) -> None:
     where, mode = LOCKED[what]
