@@ -198,9 +198,10 @@ def test_a_living_project_with_the_same_encoded_name_is_not_joined(bench: Bench)
 def test_a_folder_is_not_renamed_to_a_living_twins_name_either(bench: Bench) -> None:
     state = bench.state
     old = state.project("old", make_folder=True)
-    state.project("my-app", sessions=1, make_folder=True)
+    twin = state.project("my-app", sessions=1, make_folder=True)
     report = bench.refused("-m", old.path, state.code / "my_app")
-    go_on(bench, report, "my_app-2")
+    for part in (f"-m {twin.path}", f"{old.path} {state.code}/my_app"):
+        go_on(bench, report, part)
 
 
 def test_a_nested_living_twin_is_renamed_first(bench: Bench) -> None:
