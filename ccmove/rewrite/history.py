@@ -228,10 +228,10 @@ def to_record(scan: Scan) -> Iterator[bytes]:
         yield bytes(scan.rows[start : start + BLOCK])
 
 
-def from_record(data: bytes) -> Scan:
-    """What was kept of a history; ValueError for what is nothing of the kind."""
+def from_record(data: bytes, before: int, after: int) -> Scan:
+    """What was kept of a history that had these sizes; ValueError for what can't be that."""
     head, _, rows = data.partition(b"\n")
-    kept, end = Scan(), 0
+    kept, end = Scan(before), 0
     try:
         swaps = [Swap(old.encode(), new.encode()) for old, new in json.loads(head)]
         for start, number, line in Scan.ROW.iter_unpack(rows):
@@ -239,10 +239,11 @@ def from_record(data: bytes) -> Scan:
                 raise ValueError("values that overlap")
             kept.add(start, swaps[number], line)
             end = start + len(swaps[number].old)
-        if not all(isinstance(path, str) for swap in swaps for path in swap.move):
-            raise ValueError("a value that is not a string")
     except (AttributeError, IndexError, TypeError, struct.error):
         raise ValueError("not what is kept of a history") from None
+    are_strings = all(isinstance(path, str) for swap in swaps for path in swap.move)
+    if kept.new_size() != after or end > before or not are_strings:
+        raise ValueError("not what is kept of this history")
     return kept
 
 

@@ -22,7 +22,6 @@ Pointer = tuple[str | int, ...]
 
 DEEPEST = 100  # no file of the client comes near
 _BLANK = re.compile(r"[ \t\n\r]*")
-_BOM = "\ufeff"
 _BETWEEN = re.compile(r"[ \t\n\r,:]*")  # two tokens of a text that is known to be valid
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -89,7 +88,7 @@ class Node:
 
 def parse(text: str) -> Node:
     """The one value that `text` is; NotJsonError when it is none."""
-    start = _end(_BLANK, text, len(_BOM) if text.startswith(_BOM) else 0)
+    start = _end(_BLANK, text, int(text.startswith("\ufeff")))
     try:
         value, end = _scan(text, start)
     except RecursionError:

@@ -23,7 +23,6 @@ from ccmove.rewrite.splice import Mapper
 
 EVERYTHING = "it is no longer valid JSON: everything in it"
 ORDERED = "args"  # a list in which the order counts
-Members = dict[str, Node]
 
 
 def taken_out(
@@ -169,7 +168,7 @@ class _Taking:
         return None
 
     def _names_back(
-        self, became: dict[str, str | None], members: tuple[Members, ...], at: Pointer
+        self, became: dict[str, str | None], members: tuple[dict[str, Node], ...], at: Pointer
     ) -> dict[str, str]:
         """The names that go back, with what they become.
 

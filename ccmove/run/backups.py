@@ -215,10 +215,9 @@ def read_changed(directory: Path, wrote: WroteHistory) -> Scan:
     path = directory / "files" / f"{wrote.number}.changes"
     data = _saved(path, wrote.record)
     try:
-        kept = from_record(data)
-        end = max((start + len(swap.old) for start, swap, _ in kept), default=wrote.after.size)
-        if not kept.lines or end + kept.new_size() > wrote.after.size:  # by so much it grew
-            raise ValueError("a change past the end of the file, or none")
+        kept = from_record(data, wrote.before.size, wrote.after.size)
+        if not kept.lines:
+            raise ValueError("no change at all")
         return kept
     except (ValueError, RecursionError):
         raise RefusedError(f"{path} can't be used", look_at(path)) from None

@@ -27,7 +27,7 @@ BOTH = PathMap((("/a", "/c"), ("/b", "/c")))
 def moved(data: bytes, paths: PathMap = MOVE) -> tuple[bytes, Scan]:
     """The history after the move, and what was kept of it on disk."""
     found = history.scan(reader(data), len(data), paths)
-    return apply(data, found), from_record(b"".join(to_record(found)))
+    return apply(data, found), from_record(b"".join(to_record(found)), len(data), found.new_size())
 
 
 def line(path: str, display: str = "x") -> bytes:
@@ -140,10 +140,9 @@ def record(*swaps: Any, rows: bytes = ROWS) -> bytes:
     ],
 )
 def test_what_was_not_kept_like_this_is_refused(data: bytes) -> None:
-    from_record(GOOD)
-    from_record(record(PAIR, OTHER))
+    from_record(record(PAIR, OTHER), 1000, 1000)
     with pytest.raises(ValueError):
-        from_record(data)
+        from_record(data, 1000, 1000)
 
 
 def test_a_line_is_known_by_everything_but_its_value_and_its_end() -> None:
