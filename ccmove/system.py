@@ -111,8 +111,8 @@ def programs_in(folder: Path) -> Iterator[str]:
     """Programs that work in a folder or have a file open in it, as far as the system tells."""
     import psutil
 
-    for process in psutil.process_iter(["name"]):
+    for process in psutil.process_iter():
         with contextlib.suppress(OSError, psutil.Error):
             used = [process.cwd(), *(file.path for file in process.open_files())]
             if any(Path(place).is_relative_to(folder) for place in used):
-                yield f"{process.info['name']} (pid {process.pid})"
+                yield f"{process.name()} (pid {process.pid})"

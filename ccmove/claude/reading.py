@@ -31,8 +31,9 @@ Read = Callable[[int, int], bytes]  # (offset, length) -> bytes
 
 LARGEST_DOCUMENT = 1 << 30
 _BLOCK = 1 << 20
-_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
-_NO_SUCH_NAME = 123  # what Windows says of `a*b`
+_GONE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
+if WINDOWS:
+    _GONE.add(errno.EINVAL)  # which it says of `a*b`
 
 
 @contextlib.contextmanager
@@ -96,14 +97,10 @@ def is_there(path: Path) -> bool:
     try:
         os.lstat(path)
     except OSError as error:
-        if _is_gone(error):
+        if error.errno in _GONE:
             return False
         raise
     return True
-
-
-def _is_gone(error: OSError) -> bool:
-    return error.errno in _GONE or getattr(error, "winerror", 0) == _NO_SUCH_NAME
 
 
 def ignores_case(path: Path) -> bool:
@@ -139,7 +136,7 @@ def open_regular(path: Path) -> int | None:
         with links_refused():
             fd = open_file(path)
     except OSError as error:
-        if _is_gone(error):
+        if error.errno in _GONE:
             return None
         if error.errno == errno.ENXIO or os.path.isdir(path):  # a socket; a directory of Windows
             raise refusal from None
