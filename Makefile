@@ -16,13 +16,15 @@ BY_HAND ?=
 export PIP_NO_CACHE_DIR := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help venv demo test test-all check format test-client bench fuzz mutants man picture clean
+.PHONY: help venv demo test test-all test-windows test-apfs check format test-client bench fuzz mutants man picture clean
 
 help:
 	@echo "make demo         the whole cycle on sample data in a temporary directory"
 	@echo "make test         tests without the client, sweeps as a sample (PYTEST_ARGS=..., JOBS=0 for one process)"
 	@echo "make test-all     everything: every point and combination, and the client"
-	@echo "make check        ruff and mypy"
+	@echo "make test-windows the suite under Wine, with a Windows Python"
+	@echo "make test-apfs    shapes, end-to-end tests and crash samples where names are as on macOS"
+	@echo "make check        ruff and mypy, and the workflow's schema"
 	@echo "make format       let ruff fix what it can"
 	@echo "make test-client  tests against the real client (CLIENT=version for one version)"
 	@echo "make mutants      does some test notice each small fault? (MODULE=name for one module, BY_HAND=1 without mutmut)"
@@ -57,10 +59,17 @@ test-all: $(READY)
 	-PYTHON=$(BIN)/python scripts/install-windows-client
 	CCMOVE_EXHAUSTIVE=1 $(BIN)/python -m pytest -n $(JOBS) --maxschedchunk 1 $(PYTEST_ARGS)
 
+test-windows: $(READY)
+	scripts/test-windows $(PYTEST_ARGS)
+
+test-apfs: $(READY)
+	scripts/test-apfs $(PYTEST_ARGS)
+
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/ci.yml
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
@@ -94,4 +103,4 @@ picture: $(READY)
 	$(BIN)/python docs/picture.py docs
 
 clean:
-	rm -rf $(VENV) mutants dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-windows mutants dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-from tests.crash.figures import pytest_terminal_summary  # noqa: F401 - the points that were tried
+from tests.crash import figures, places
 from tests.crash.sample import EXHAUSTIVE, told
 from tests.support import home_guard
 from tests.support.state import StateBuilder
+from tests.systems import windows
 
 home_guard.install()
 pytest.register_assert_rewrite("tests.shapes.bench")
 
 # Flushing to a disk is most of the time that a run takes; who needs a disk asks for one.
-if os.access("/dev/shm", os.W_OK):
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
+if place := os.environ.get(places.HERE) or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else ""):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", place)
 
 hypothesis.settings.register_profile(
     "ccmove",
@@ -69,11 +71,40 @@ def state(tmp_path: Path) -> StateBuilder:
     return StateBuilder(tmp_path)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """On Windows, what can't even be imported there."""
+    if not windows.HERE:
+        return None
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    return windows.reason_for(name) is not None or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With CCMOVE_SHARE=8 every eighth test of each file, the first one among them."""
+    share = int(os.environ.get("CCMOVE_SHARE") or 1)
+    files: Counter[Path] = Counter()
+    kept = []
+    for item in items:
+        if files[item.path] % share == 0:
+            kept.append(item)
+        files[item.path] += 1
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+
+
 def pytest_report_header() -> str:
     return told()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    figures.pytest_terminal_summary(terminalreporter)
+    if windows.HERE:
+        windows.tell(terminalreporter)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if windows.HERE and (reason := windows.reason_for(item.nodeid)):
+        pytest.skip(reason)
     if item.get_closest_marker("crash") and shutil.which("strace") is None:
         pytest.skip("needs strace")
 

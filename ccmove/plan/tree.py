@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from unicodedata import normalize
 
 from ccmove.claude.reading import is_there
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
@@ -133,7 +134,7 @@ class Tree:
         return Node(node.now / name)
 
     def _key(self, name: str) -> str:
-        return name.lower() if self._ignores_case else name
+        return normalize("NFD", name).lower() if self._ignores_case else name
 
 
 def ends_of(path: Path, moved: dict[Path, Path]) -> Path:

@@ -6,6 +6,7 @@ back, what was made is set aside, and each document loses the run's change. Noth
 overwritten, and what can't go back is named. The plan is a run like any other.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -189,7 +190,8 @@ class Undoing:
                 f"{rename.target} is not the folder that was renamed from {rename.path}",
                 run("ccmove", "backups", text="it stays where it is; what else can be undone"),
             )
-        if self.tree.has(rename.path):
+        occupant = self.tree.now(rename.path)
+        if occupant is not None and not os.path.samefile(occupant, now):
             raise RefusedError(
                 f"{rename.path} exists, so {rename.target} can't be renamed to it",
                 run("ccmove", "restore", self.manifest.id, text="move one of the two away, then"),

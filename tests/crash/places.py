@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import tempfile
 
+HERE = "CCMOVE_TEST_PLACE"  # a directory: all of them are below it, whatever file system that is
 _MEMORY = "/dev/shm"
 
 
 def on_disk() -> tempfile.TemporaryDirectory[str]:
     """A directory near the root: each part of its path is opened again for every step."""
-    return tempfile.TemporaryDirectory(prefix="ccmove-")
+    return tempfile.TemporaryDirectory(prefix="ccmove-", dir=os.environ.get(HERE))
 
 
 def in_memory() -> tempfile.TemporaryDirectory[str]:
     """A directory where flushing costs nothing, if this machine has one."""
     memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
-    return tempfile.TemporaryDirectory(prefix="ccmove-", dir=memory)
+    return tempfile.TemporaryDirectory(prefix="ccmove-", dir=os.environ.get(HERE, memory))

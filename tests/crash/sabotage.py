@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import resource
 import signal
 import struct
 import sys
@@ -27,6 +26,7 @@ _CHANGING = {
     "open": "openat", "rename": "renameat", "replace": "renameat", "rmdir": "unlinkat",
     "unlink": "unlinkat", "utime": "utimensat", "write": "write",
 }  # fmt: skip
+_replaced: list[tuple[object, str, object]] = []
 record = os.devnull  # where it is noted at which call something happened
 
 
@@ -72,11 +72,15 @@ def short_writes() -> None:
 
 def file_size_limit(size: str) -> None:
     """No file can grow beyond this: the kernel shortens one write and refuses the next."""
+    import resource  # not on every system
+
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
 
 
 def open_files_limit(number: str) -> None:
     """No more files than this can be open at once, standard input and output among them."""
+    import resource
+
     resource.setrlimit(resource.RLIMIT_NOFILE, (int(number), int(number)))
 
 
@@ -106,7 +110,7 @@ def patience(seconds: str) -> None:
 
 def die_at(number: str) -> None:
     """The process is killed as its `number`-th call that changes something begins."""
-    _at(number, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    _at(number, lambda *_: os.kill(os.getpid(), 9))  # also where no signal has that name
 
 
 def interrupt_at(number: str, name: str) -> None:
@@ -135,7 +139,7 @@ def _at(
     """Before the `number`-th call of `run.disk` that changes something, note it and do this."""
     left = int(number)
 
-    def happens(call: str, names: Sequence[object], parents: Sequence[int]) -> None:
+    def happens(call: str, names: Sequence[object], parents: Sequence[int | None]) -> None:
         nonlocal left
         left -= 1
         if left == 0:
@@ -155,6 +159,8 @@ def _at(
 
     changing = {name: watched(call, getattr(os, name)) for name, call in _CHANGING.items()}
     replace(files, "os", SimpleNamespace(**{**vars(os), **changing}))
+    if sys.platform == "win32":  # where the plain rename refuses to replace
+        return
     rename = files._renameat2()
 
     def rename_new(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
@@ -167,12 +173,18 @@ def _at(
     replace(files, "_renameat2", lambda: rename_new)
 
 
-def _paths(names: Sequence[object], parents: Sequence[int]) -> list[str]:
+def _paths(names: Sequence[object], parents: Sequence[int | None]) -> list[str]:
     """The absolute paths of what a call names: by a descriptor, or below the given ones."""
     if isinstance(names[0], int):
-        return [os.readlink(f"/proc/self/fd/{names[0]}")]
-    bases = [os.readlink(f"/proc/self/fd/{fd}") for fd in parents]
+        return [_directory(names[0])]
+    bases = [_directory(fd) for fd in parents]
     return [os.path.join(base, str(name)) for base, name in zip(bases, names, strict=True)]
+
+
+def _directory(fd: int | None) -> str:
+    if fd is None:  # where all names are whole paths
+        return ""
+    return os.readlink(f"/proc/self/fd/{fd}") if sys.platform == "linux" else f"descriptor {fd}"
 
 
 def _nothing(*_: object) -> None:
@@ -183,7 +195,14 @@ def replace(holder: object, name: str, value: object) -> None:
     """Put `value` in a place that must exist: else the control would prove nothing."""
     if not hasattr(holder, name):
         raise AttributeError(f"{holder} has no {name} to replace")
+    _replaced.append((holder, name, getattr(holder, name)))
     setattr(holder, name, value)
+
+
+def mend() -> None:
+    """Undo every replacement, for a process that goes on."""
+    while _replaced:
+        setattr(*_replaced.pop())
 
 
 _KINDS: dict[str, Callable[..., None]] = {

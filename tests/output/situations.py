@@ -7,7 +7,6 @@ of the golden file.
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import subprocess
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import filelock
 import pytest
 
 from tests.support import seams
@@ -306,7 +306,7 @@ def refused_other_ccmove(stage: Stage) -> Arguments:
     stage.moved()
     fd = os.open(stage.state.config_dir / "ccmove" / "lock", os.O_RDWR)
     stage.open_files.append(fd)
-    fcntl.flock(fd, fcntl.LOCK_EX)
+    filelock.lock_descriptor(fd, blocking=False)
     return ["restore"]
 
 

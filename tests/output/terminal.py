@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import pty
 import re
 import signal
 import struct
 import subprocess
-import termios
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from tests.support.run import ccmove_command, clean_environment
 from tests.support.state import StateBuilder
+
+if sys.platform != "win32":
+    import fcntl
+    import pty
+    import termios
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -55,6 +60,8 @@ def run_on_terminal(
     With `program` the arguments begin with a program of their own. One of the answers is typed
     each time that a question stands there; `CTRL_C` interrupts instead.
     """
+    if sys.platform == "win32":
+        pytest.skip("needs a terminal of POSIX")
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {**clean_environment(state, {"TERM": "xterm-256color"}), **(env or {})}

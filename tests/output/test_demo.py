@@ -90,8 +90,8 @@ def trace(state: StateBuilder, env: Mapping[str, str], *arguments: str) -> str:
     return file.read_text(errors="replace")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: int) -> None:
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: str) -> None:
     script = (
         "import sys, time; from ccmove.cli import demo\n"
         "def wait(*_):\n    print('ready', flush=True); time.sleep(60)\n"
@@ -110,7 +110,7 @@ def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: int)
     assert child.stdout is not None
     assert "ready\n" in iter(child.stdout.readline, "")
     assert len(left_over(state)) == 1
-    child.send_signal(number)
+    child.send_signal(signal.Signals[number])
     _, err = child.communicate(timeout=100)
     assert child.returncode == 130
     assert left_over(state) == []

@@ -26,7 +26,7 @@ class Bench:
 
     def tree(self) -> tree.Tree:
         """All but our own directory, which is looked at separately."""
-        own = f"{self.state.config_dir.relative_to(self.state.root)}/ccmove"
+        own = f"{self.state.config_dir.relative_to(self.state.root).as_posix()}/ccmove"
         return {
             name: entry
             for name, entry in tree.snapshot(self.state.root).items()
@@ -39,7 +39,7 @@ class Bench:
     def on_path(self) -> dict[str, str]:
         """An environment in which `ccmove` can be typed."""
         programs = Path(sys.executable).parent
-        return {"PATH": f"{programs}:{os.environ['PATH']}"}
+        return {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
 
     def ok(self, *args: Paths, **options: Any) -> dict[str, Any]:
         """Run a command that must succeed; what it says as JSON."""
@@ -100,7 +100,7 @@ class Expected(dict[str, tree.Entry]):
         self.root = bench.state.root
 
     def _name(self, path: Paths) -> str:
-        return str(Path(path).relative_to(self.root))
+        return Path(path).relative_to(self.root).as_posix()
 
     def rename(self, path: Paths, target: Paths) -> None:
         """The same thing, with all below it, under another name; that must be free."""
@@ -129,6 +129,8 @@ class Expected(dict[str, tree.Entry]):
         """Every `before` becomes `after` in a file that is there; each must occur."""
         content = self[self._name(path)].content
         assert content is not None
+        if Path(path).suffix in (".json", ".jsonl"):  # where a backslash is written twice
+            pairs = tuple((in_json(before), in_json(after)) for before, after in pairs)
         for before, after in pairs:
             assert before.encode() in content, before
             content = content.replace(before.encode(), after.encode())
@@ -150,10 +152,11 @@ class Expected(dict[str, tree.Entry]):
 
     def rewrite_lists(self, state: StateBuilder, *moves: tuple[Paths, Paths]) -> None:
         """History and config name these paths by their new names."""
+        keys = [tuple(Path(path).as_posix() for path in move) for move in moves]
         for file, form in ((state.history, '"project":"{}"'), (state.config_file, '"{}"')):
-            pairs = [(form.format(old), form.format(new)) for old, new in moves]
+            pairs = [(form.format(old), form.format(new)) for old, new in (*moves, *keys)]
             content = self[self._name(file)].content or b""
-            known = [pair for pair in pairs if pair[0].encode() in content]
+            known = [pair for pair in dict.fromkeys(pairs) if in_json(pair[0]).encode() in content]
             if known:
                 self.replace(file, *known)
 
@@ -164,12 +167,23 @@ class Expected(dict[str, tree.Entry]):
         self.rename(source, target)
         index = target / "sessions-index.json"
         if self._name(index) in self:
-            self.replace(index, (f'"{old}"', f'"{new}"'), (f"/{source.name}/", f"/{target.name}/"))
+            below = inside(source.name), inside(target.name)
+            self.replace(index, (f'"{old}"', f'"{new}"'), below)
 
     def move(self, state: StateBuilder, old: Paths, new: Paths) -> None:
         """All that a plain move of one project does."""
         self.move_directory(state, old, new)
         self.rewrite_lists(state, (old, new))
+
+
+def in_json(text: str) -> str:
+    """This system's paths as JSON has them."""
+    return text if os.sep == "/" else text.replace("\\", "\\\\")
+
+
+def inside(name: str) -> str:
+    """A directory's name as it stands in the middle of a path."""
+    return f"{os.sep}{name}{os.sep}"
 
 
 def files_of(directory: Path) -> Iterable[Path]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.shapes.bench import Bench, Expected, directory_of, files_of
+from tests.shapes.bench import Bench, Expected, directory_of, files_of, inside
 from tests.support.oddlines import stringify
 from tests.support.state import ProjectHandle, StateBuilder
 
@@ -49,7 +49,7 @@ def merge_index(expected: Expected, old: ProjectHandle, new: ProjectHandle) -> N
     coming = json.loads(old.index.read_text())["entries"]
     for entry in coming:
         entry["projectPath"] = new.path
-        entry["fullPath"] = entry["fullPath"].replace(f"/{old.name}/", f"/{new.name}/")
+        entry["fullPath"] = entry["fullPath"].replace(inside(old.name), inside(new.name))
     document = json.loads(new.index.read_text())
     document["entries"] += coming
     expected.write(new.index, stringify(document, 2))
@@ -61,7 +61,7 @@ def merge_config(
     """Both entries are alike here, so that only the old one goes."""
     config = state.config()
     del config["projects"][old.path]
-    expected.write(state.config_file, stringify(config, 2))
+    expected.write(state.config_file, state.config_bytes(config))
 
 
 def merge_memory(expected: Expected, old: ProjectHandle, new: ProjectHandle) -> None:
@@ -101,7 +101,10 @@ def test_a_target_without_index_memory_or_config_gets_the_old_ones(bench: Bench)
     for path in old.directory.iterdir():
         expected.rename(path, new.directory / path.name)
     expected.remove(old.directory)
-    pairs = (f'"{old.path}"', f'"{new.path}"'), (f"/{old.name}/", f"/{new.name}/")
+    pairs = (
+        (f'"{old.path}"', f'"{new.path}"'),
+        (inside(old.name), inside(new.name)),
+    )
     expected.replace(new.index, *pairs)
     expected.rewrite_lists(state, (old.path, new.path))
     bench.cycle(expected, old.path, new.path)
@@ -138,14 +141,17 @@ def test_what_loses_a_conflict_stays_in_the_backup(bench: Bench, choice: str) ->
         expected.remove(new.directory / name)
         expected.rename(old.directory / name, new.directory / name)
     expected.rename(old.index, new.index)
-    pairs = (f'"{old.path}"', f'"{new.path}"'), (f"/{old.name}/", f"/{new.name}/")
+    pairs = (
+        (f'"{old.path}"', f'"{new.path}"'),
+        (inside(old.name), inside(new.name)),
+    )
     expected.replace(new.index, *pairs)
     expected.remove(old.directory)
     expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new.path}"'))
     config = state.config()
     last = config["projects"].pop(old.path)["lastSessionId"]
     config["projects"][new.path]["lastSessionId"] = last
-    expected.write(state.config_file, stringify(config, 2))
+    expected.write(state.config_file, state.config_bytes(config))
     moved = bench.ok("--on-conflict", choice, old.path, new.path)
     loser = (old if choice == "keep-new" else new).directory / name
     assert any(w.startswith(f"{loser}: the other file") for w in moved["warnings"])
@@ -251,7 +257,7 @@ def test_two_olds_can_merge_into_one_new(bench: Bench) -> None:
         for path in files_of(old.directory):
             expected.rename(path, new.directory / path.name)
         (entry,) = json.loads(old.index.read_text())["entries"]
-        entry["fullPath"] = entry["fullPath"].replace(f"/{old.name}/", f"/{new.name}/")
+        entry["fullPath"] = entry["fullPath"].replace(inside(old.name), inside(new.name))
         document["entries"].append({**entry, "projectPath": new.path})
         expected.remove(old.directory)
     expected.write(new.index, stringify(document, 2))
@@ -259,7 +265,7 @@ def test_two_olds_can_merge_into_one_new(bench: Bench) -> None:
     expected.rewrite_lists(state, (one.path, new.path), (two.path, new.path))
     config = state.config()
     del config["projects"][one.path], config["projects"][two.path]
-    expected.write(state.config_file, stringify(config, 2))
+    expected.write(state.config_file, state.config_bytes(config))
     lines = f"{one.path}\t{new.path}\n{two.path}\t{new.path}\n"
     bench.cycle(expected, "--from-file", "-", input=lines)
 

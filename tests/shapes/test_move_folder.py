@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def test_a_failure_later_puts_the_folder_back(bench: Bench, old: ProjectHandle) 
     state = bench.state
     other = state.project("locked/other", sessions=1, make_folder=True)
     locked = state.code / "locked"
-    if os.geteuid() == 0:
+    if sys.platform == "win32" or os.geteuid() == 0:
         immutable = subprocess.run(["chattr", "+i", locked], capture_output=True)
         if immutable.returncode:
             pytest.skip("root can rename everything here")

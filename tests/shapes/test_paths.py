@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shapes.bench import Bench, Expected, directory_of
+from tests.shapes.bench import Bench, Expected, directory_of, inside
 from tests.support import tree
 from tests.support.oddlines import stringify
 from tests.support.state import StateBuilder, encoded_name
@@ -43,7 +43,10 @@ def test_a_long_path_is_found_under_each_name_and_gets_the_current_one(
     expected = Expected(bench)
     target = directory_of(state, new)
     expected.rename(source, target)
-    pairs = (f'"{old}"', f'"{new}"'), (f"/{source.name}/", f"/{target.name}/")
+    pairs = (
+        (f'"{old}"', f'"{new}"'),
+        (inside(source.name), inside(target.name)),
+    )
     expected.replace(target / "sessions-index.json", *pairs)
     expected.rewrite_lists(state, (old, new))
     bench.cycle(expected, old, new)
@@ -175,7 +178,7 @@ def test_nested_names_that_exist_at_the_target_are_merged(bench: Bench) -> None:
         moves[1][1]: config["projects"][more.path],
         mine.path: config["projects"][mine.path],
     }
-    expected.write(state.config_file, stringify(config, 2))
+    expected.write(state.config_file, state.config_bytes(config))
     moved = bench.cycle(expected, state.code / "old", state.code / "new")
     assert sorted(p["kind"] for p in moved["projects"]) == ["merge", "rename"]
 
@@ -224,7 +227,7 @@ def test_new_below_old_the_contents_went_down(bench: Bench) -> None:
     expected = Expected(bench)
     entry = json.loads(old.index.read_text())["entries"][0]
     entry["projectPath"] = new.path
-    entry["fullPath"] = entry["fullPath"].replace(f"/{old.name}/", f"/{new.name}/")
+    entry["fullPath"] = entry["fullPath"].replace(inside(old.name), inside(new.name))
     document = json.loads(new.index.read_text())
     document["entries"].append(entry)
     for path in list(old.directory.iterdir()):
@@ -241,7 +244,7 @@ def test_new_below_old_the_contents_went_down(bench: Bench) -> None:
         expected.replace(state.history, (f'"project":"{one}"', f'"project":"{other}"'))
     config = state.config()
     del config["projects"][old.path], config["projects"][lib.path]
-    expected.write(state.config_file, stringify(config, 2))
+    expected.write(state.config_file, state.config_bytes(config))
     bench.cycle(expected, "--skip-path-check", old.path, new.path)
 
 

@@ -15,7 +15,6 @@ from ccmove.claude.reading import ignores_case
 from ccmove.plan.model import Plan, Rename, Request, Write, WriteHistory
 from ccmove.plan.planner import plan_move
 from tests.shapes.bench import Bench, Expected, directory_of
-from tests.support.oddlines import stringify
 from tests.support.state import StateBuilder, encoded_name
 
 
@@ -42,7 +41,7 @@ def test_new_sessions_in_the_same_directory_are_joined_by_the_old_ones(bench: Be
     expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new.path}"'))
     config = state.config()
     del config["projects"][old.path]
-    expected.write(state.config_file, stringify(config, 2))
+    expected.write(state.config_file, state.config_bytes(config))
     moved = bench.cycle(expected, old.path, new.path)
     assert not any(long_ago in row["file"] for row in moved["left_alone"])
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shapes.bench import Bench, Expected, directory_of
-from tests.support.oddlines import stringify
+from tests.shapes.bench import Bench, Expected, directory_of, inside
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 
@@ -32,7 +31,10 @@ def swapped(expected: Expected, state: StateBuilder, *cycle: str) -> None:
         target = directory_of(state, nexts[path])
         expected.rename(state.projects / marks[path], target)
         name = encoded_name(path)
-        pairs = (f'"{path}"', f'"{nexts[path]}"'), (f"/{name}/", f"/{target.name}/")
+        pairs = (
+            (f'"{path}"', f'"{nexts[path]}"'),
+            (inside(name), inside(target.name)),
+        )
         expected.replace(target / "sessions-index.json", *pairs)
     for file, form in ((state.history, '"project":"{}"'), (state.config_file, '"{}"')):
         away = [(form.format(path), form.format(marks[path])) for path in cycle]
@@ -89,7 +91,7 @@ def test_a_chain_whose_end_exists_is_merged_there(bench: Bench) -> None:
         two.path: config["projects"][one.path],
         three.path: config["projects"][three.path],
     }
-    expected.write(state.config_file, stringify(config, 2))
+    expected.write(state.config_file, state.config_bytes(config))
     moves = (one.path, two.path), (two.path, three.path)
     bench.cycle(expected, "--from-file", "-", input=listed(*moves))
 

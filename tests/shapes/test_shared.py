@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.shapes.bench import Bench, Expected, directory_of
+from tests.shapes.bench import Bench, Expected, directory_of, inside
 from tests.support.oddlines import stringify
 from tests.support.state import ProjectHandle, StateBuilder
 
@@ -40,7 +40,7 @@ def split(bench: Bench, two: ProjectHandle, target: Path, new: str) -> Expected:
     entries = entries_of(two.index, two.sessions)
     for entry in entries:
         entry["projectPath"] = new
-        entry["fullPath"] = entry["fullPath"].replace(f"/{two.name}/", f"/{target.name}/")
+        entry["fullPath"] = entry["fullPath"].replace(inside(two.name), inside(target.name))
     document = json.loads(two.index.read_text())
     rest = [e for e in document["entries"] if e["sessionId"] not in two.sessions]
     expected.write(two.index, stringify({**document, "entries": rest}, 2))
@@ -143,7 +143,7 @@ def test_part_of_a_shared_directory_merges_into_a_target_that_exists(
     entries = entries_of(two.index, two.sessions)
     for entry in entries:
         entry["projectPath"] = new.path
-        entry["fullPath"] = entry["fullPath"].replace(f"/{two.name}/", f"/{new.name}/")
+        entry["fullPath"] = entry["fullPath"].replace(inside(two.name), inside(new.name))
     document = json.loads(two.index.read_text())
     rest = [e for e in document["entries"] if e["sessionId"] not in two.sessions]
     expected.write(two.index, stringify({**document, "entries": rest}, 2))
@@ -156,7 +156,7 @@ def test_part_of_a_shared_directory_merges_into_a_target_that_exists(
     expected.replace(state.history, (f'"project":"{two.path}"', f'"project":"{new.path}"'))
     config = state.config()
     del config["projects"][two.path]
-    expected.write(state.config_file, stringify(config, 2))
+    expected.write(state.config_file, state.config_bytes(config))
     bench.cycle(expected, two.path, new.path)
 
 
@@ -206,7 +206,11 @@ def test_two_that_share_and_move_together_stay_together(bench: Bench) -> None:
     pairs = [
         (f'"{handle.path}"', f'"{path}"') for handle, path in zip((one, two), new, strict=True)
     ]
-    expected.replace(target / "sessions-index.json", *pairs, (f"/{one.name}/", f"/{target.name}/"))
+    expected.replace(
+        target / "sessions-index.json",
+        *pairs,
+        (inside(one.name), inside(target.name)),
+    )
     expected.rewrite_lists(state, (one.path, new[0]), (two.path, new[1]))
     moved = bench.cycle(expected, state.code / "old", state.code / "new")
     assert [(p["from"], p["to"], p["transcripts"]) for p in moved["projects"]] == [

@@ -27,7 +27,7 @@ from typing import Any
 import ccmove
 from tests.crash import sabotage
 from tests.hostile import hooks
-from tests.support import seams
+from tests.support.ending import exit_code_of
 
 _PR_SET_PTRACER = 0x59616D61
 _PR_SET_PTRACER_ANY = ctypes.c_ulong(-1)
@@ -108,10 +108,7 @@ def run_child(request: dict[str, Any], files: dict[str, Path], ready: int, gate:
         if hook := request.get("hook"):
             name, *words = hook
             hooks.install(hooks.HOOKS[name](*words))
-        ended = _main(request["args"])
-        sys.stdout.flush()
-        sys.stderr.flush()
-        code = ended
+        code = exit_code_of(request["args"])
     finally:
         os._exit(code)
 
@@ -133,17 +130,6 @@ def _become(request: dict[str, Any], files: dict[str, Path]) -> None:
     sabotage.record = os.fspath(files["trace"])
     for name in request.get("sabotage", ()):
         sabotage.commit(name)
-
-
-def _main(args: list[str]) -> int:
-    try:
-        seams.run_main(args)
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 0
-    except BaseException:
-        traceback.print_exc()
-        return 1
-    return 0
 
 
 def _text(file: Path) -> str:

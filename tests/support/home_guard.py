@@ -11,12 +11,16 @@ following symlinks; a child process is not covered, it gets a throw-away HOME in
 from __future__ import annotations
 
 import os
-import pwd
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-REAL_HOME = Path(pwd.getpwuid(os.getuid()).pw_dir)
+if sys.platform == "win32":
+    REAL_HOME = Path(os.environ["USERPROFILE"])  # as it is before any test points it elsewhere
+else:
+    import pwd
+
+    REAL_HOME = Path(pwd.getpwuid(os.getuid()).pw_dir)
 
 # Event -> the positions of the paths among its arguments.
 _GUARDED_EVENTS: dict[str, tuple[int, ...]] = {

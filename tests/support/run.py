@@ -42,14 +42,28 @@ def clean_environment(
     """An environment that knows only `state`'s home: nothing of ours or of Claude Code leaks in."""
     temporary = state.root / "tmp"
     temporary.mkdir(exist_ok=True)
+    user = os.getuid() if sys.platform != "win32" else 0
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(state.home),
         "TMPDIR": str(temporary),
         "LANG": "C.UTF-8",
         # Compiled once for all children of this machine's user, and never beside the sources.
-        "PYTHONPYCACHEPREFIX": os.path.join(tempfile.gettempdir(), f"ccmove-pyc-{os.getuid()}"),
+        "PYTHONPYCACHEPREFIX": os.path.join(tempfile.gettempdir(), f"ccmove-pyc-{user}"),
+        **(_of_windows(state) if sys.platform == "win32" else {}),
         **(extra or {}),
+    }
+
+
+def _of_windows(state: StateBuilder) -> dict[str, str]:
+    """The home under the names that Windows has for it, and what no program runs without."""
+    needed = ("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "PYTHONPATH", "PYTHONUTF8")
+    return {
+        **{name: os.environ[name] for name in needed if name in os.environ},
+        "USERPROFILE": str(state.home),
+        "APPDATA": str(state.home / "AppData" / "Roaming"),
+        "TEMP": str(state.root / "tmp"),
+        "TMP": str(state.root / "tmp"),
     }
 
 
@@ -108,7 +122,8 @@ def run_ccmove(
 
 
 def _text(output: bytes) -> str:
-    return output.decode("utf-8", "surrogateescape")
+    text = output.decode("utf-8", "surrogateescape")
+    return text if os.linesep == "\n" else text.replace("\r\n", "\n")
 
 
 # A child begins with the peak of the process that started it, so a small one stands in between.

@@ -98,7 +98,8 @@ def sha256(data: bytes) -> str:
 
 def reader_of_manifests(state: StateBuilder, backup: Path) -> Callable[[object], Any]:
     """What turns a record into a manifest, or refuses it with a ValueError."""
-    layout = module("layout").find_layout(str(state.config_dir), {"HOME": str(state.home)})
+    home = {"HOME": str(state.home), "USERPROFILE": str(state.home)}
+    layout = module("layout").find_layout(str(state.config_dir), home)
     return lambda record: module("manifest").from_json(record, layout, backup)
 
 

@@ -187,11 +187,15 @@ class StateBuilder:
         """The config file's content."""
         data = json.loads(self.config_file.read_bytes())
         assert isinstance(data, dict)
-        return data
+        return _with_keys(data, "/", os.sep)
 
     def write_config(self, data: Mapping[str, Any]) -> None:
-        """Write the config file in the client's form: 2-space indent, no final newline, 0600."""
-        _write_private(self.config_file, stringify(data, 2))
+        """Write the config file in the client's form, 0600."""
+        _write_private(self.config_file, self.config_bytes(data))
+
+    def config_bytes(self, data: Mapping[str, Any]) -> bytes:
+        """The config file in the client's form: 2-space indent, no final newline."""
+        return stringify(_with_keys(data, os.sep, "/"), 2)
 
     def session_file(self, pid: int, cwd: str, proc_start: str, session_id: str) -> Path:
         """Write `sessions/<pid>.json`, as a running client has one; returns its path."""
@@ -215,7 +219,8 @@ class StateBuilder:
 
     def _absolute(self, path: Path | str) -> str:
         # Path() would drop a trailing slash or "./", and tests may want exactly that spelling.
-        return str(path) if str(path).startswith("/") else str(self.code / path)
+        spelled = str(path)
+        return spelled if os.path.isabs(spelled) or spelled[:1] == "/" else str(self.code / path)
 
     def _uuid(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
@@ -313,7 +318,7 @@ class StateBuilder:
         below_home = file.relative_to(self.home)
         return {
             "sessionId": session,
-            "fullPath": f"{self._spelled_home}/{below_home}",
+            "fullPath": f"{self._spelled_home}{os.sep}{below_home}",
             "fileMtime": file.stat().st_mtime_ns // 10**6,
             "firstPrompt": records[0]["message"]["content"],
             "summary": "The café menu",
@@ -348,6 +353,15 @@ def _first_config() -> dict[str, Any]:
         "migrationVersion": 15,
         "githubRepoPaths": {},
     }
+
+
+def _with_keys(config: Mapping[str, Any], written: str, as_written: str) -> dict[str, Any]:
+    """The projects' keys with another separator: on Windows the client writes them with `/`."""
+    projects = config.get("projects")
+    if written == as_written or not isinstance(projects, dict):
+        return dict(config)
+    keyed = {key.replace(written, as_written): value for key, value in projects.items()}
+    return {**config, "projects": keyed}
 
 
 def _write_private(file: Path, data: bytes) -> None:

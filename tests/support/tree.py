@@ -7,9 +7,10 @@ import hashlib
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 Scope = Literal["none", "transcripts", "all"]
@@ -38,9 +39,12 @@ Tree = dict[str, Entry]
 
 
 def snapshot(root: Path, *, content: bool = True) -> Tree:
-    """Everything below `root` by relative name; names that are not UTF-8 are kept as surrogates."""
+    """Everything below `root` by relative name, with `/` everywhere.
+
+    Names that are not UTF-8 are kept as surrogates.
+    """
     return {
-        os.path.relpath(path, root): _entry(path, content=content)
+        os.path.relpath(path, root).replace(os.sep, "/"): _entry(path, content=content)
         for path in _walk(os.fspath(root))
     }
 
@@ -125,13 +129,13 @@ def _kept(data: bytes) -> bytes | None:
 
 
 def _is_ignored(name: str, patterns: tuple[str, ...]) -> bool:
-    parents = [name, *map(str, Path(name).parents)]
+    parents = [name, *map(str, PurePosixPath(name).parents)]
     return any(fnmatch.fnmatchcase(part, pattern) for part in parents for pattern in patterns)
 
 
 def _renamed(name: str, moves: Mapping[str, str]) -> str:
     for old, new in moves.items():
-        if name == old or name.startswith(old + os.sep):
+        if name == old or name.startswith(old + "/"):
             return new + name[len(old) :]
     return name
 
@@ -145,7 +149,7 @@ def _differences(
     if before.kind != after.kind:
         yield f"was a {before.kind}, is a {after.kind}"
         return
-    if before.mode != after.mode:
+    if before.mode != after.mode and sys.platform != "win32":  # where modes mean nothing
         yield f"mode {before.mode:o}, now {after.mode:o}"
     if before.target != after.target:
         yield f"points to {before.target!r}, now to {after.target!r}"

@@ -1,1 +1,1 @@
-"""Homes as they are on other systems: links, mounts, spellings, bytes."""
+"""Other systems: homes as they are there, and how the suite runs on them."""

@@ -1,0 +1,70 @@
+"""What of the suite can't run on Windows, each with its reason.
+
+A name is that of a directory, of a file, or of a test in it, as pytest spells it. The rest runs
+there; what it meets that Windows does not have (a terminal of POSIX, strace, root) skips it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+HERE = os.name == "nt"
+OF = "CCMOVE_TESTS_IN_ALL"  # how many tests there are on Linux; `make test-windows` sets it
+
+CLIENT = "drives the client on a terminal of POSIX; tests/client/test_windows.py has Windows' own"
+STRACE = "needs strace, or signals that kill and stop"
+MODES = "modes and owners, which mean nothing on Windows"
+MOUNTS = "needs mounts of Linux, or limits of POSIX"
+NAMES = "names that can't exist on Windows"
+PROC = "looks at what only POSIX has: /proc, descriptors of directories, signals, shells"
+MUTANTS = "about the tests themselves, and the same everywhere"
+
+# Not even collected: these files ask for things of POSIX as they are imported.
+FILES = {
+    "tests/client": CLIENT,
+    "tests/mutants": MUTANTS,
+    "tests/hostile/test_full_disks.py": MOUNTS,
+    "tests/hostile/test_limits.py": MOUNTS,
+    "tests/hostile/test_meddling.py": STRACE,
+    "tests/hostile/test_names.py": NAMES,
+    "tests/hostile/test_owner_and_mode.py": MODES,
+    "tests/claude/test_live.py": PROC,
+    "tests/claude/test_reading.py": PROC,
+}
+TESTS: dict[str, str] = {}
+
+
+def reason_for(name: str) -> str | None:
+    """Why a test of this name does not run on Windows; None when it does."""
+    name = name.replace("\\", "/")
+    for table in (FILES, TESTS):
+        for prefix, reason in table.items():
+            if name == prefix or name.startswith((prefix + "/", prefix + "::", prefix + "[")):
+                return reason
+    return None
+
+
+def tell(reporter: pytest.TerminalReporter) -> None:
+    """How many of how many tests ran, and why the others did not."""
+    counts = {kind: len(reporter.stats.get(kind, ())) for kind in ("passed", "failed", "error")}
+    ran = sum(counts.values())
+    of = os.environ.get(OF, "")
+    reporter.section("on Windows")
+    skipped = Counter(_reason(report) for report in reporter.stats.get("skipped", ()))
+    for reason, number in skipped.most_common():
+        reporter.write_line(f"{number:5} {reason}")
+    if of:
+        reporter.write_line(
+            f"{int(of) - ran - skipped.total():5} in files that are for POSIX alone:"
+        )
+        for name, reason in FILES.items():
+            reporter.write_line(f"        {name}: {reason}")
+    reporter.write_line(f"ran {ran}{f' of {of}' if of else ''} tests")
+
+
+def _reason(report: pytest.TestReport) -> str:
+    told = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return told.removeprefix("Skipped: ")
