@@ -57,8 +57,10 @@ class Bench:
     def reset(self) -> Tree:
         """Everything as at the start, in new files; the tree that this is."""
         shutil.rmtree(self.live, ignore_errors=True)
-        # cp -a keeps hard links, modes and times.
-        subprocess.run(["cp", "-a", self.template, self.live], check=True)
+        if os.name == "nt":
+            shutil.copytree(self.template, self.live, symlinks=True)
+        else:  # cp -a keeps hard links, modes and times
+            subprocess.run(["cp", "-a", self.template, self.live], check=True)
         return snapshot(self.live)
 
     @cached_property

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.forked import ask
+from tests.support.forked import ROOT, ask
 from tests.support.state import StateBuilder
 
 ALONE = "CCMOVE_REAL_PROCESSES"  # set to anything: every run is a process of its own
@@ -57,9 +57,11 @@ def clean_environment(
 
 def _of_windows(state: StateBuilder) -> dict[str, str]:
     """The home under the names that Windows has for it, and what no program runs without."""
-    needed = ("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "PYTHONPATH", "PYTHONUTF8")
+    needed = ("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "PYTHONUTF8")
+    modules = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         **{name: os.environ[name] for name in needed if name in os.environ},
+        "PYTHONPATH": os.pathsep.join(modules),
         "USERPROFILE": str(state.home),
         "APPDATA": str(state.home / "AppData" / "Roaming"),
         "TEMP": str(state.root / "tmp"),
