@@ -171,15 +171,15 @@ def _depth(path: str) -> int:
 
 
 def _is_windows(path: str) -> bool:
-    return path[:2] == "\\\\" or (path[1:2] == ":" and path[2:3] in ("\\", "/"))
+    is_share = path[:2] == "\\\\" or (path[:2] == "//" and path[2:3] not in ("", "/"))
+    return is_share or (path[1:2] == ":" and path[2:3] in ("\\", "/"))
 
 
 def _split(path: str, parent: str) -> Parts:
     """The components of `path`, read as the way `parent` is written says."""
     if not _is_windows(parent):
         return path.split("/")
-    first, *others = path.replace("\\", "/").split("/")
-    return [first.upper() if first.isascii() else first, *others]
+    return path.replace("\\", "/").lower().split("/")
 
 
 def _tail(path: str, parent: str) -> Parts | None:
@@ -202,8 +202,10 @@ def _compare_windows(paths: PathMap, path: str) -> None:
     tail = _tail(path, old) or []
     if _is_windows(new):  # a backslash in a name of the other world is one that parts names here
         tail = [piece for part in tail for piece in part.split("\\")]
-    assert _split(found, new) == _split(new, new) + tail
-    assert any(needle in path for needle in paths.needles())
+    expected = _split(new, new) + tail
+    assert "/".join(_split(found, new)).lower() == "/".join(expected).lower()
+    line = f'"project":"{path}"'.lower()  # what is looked for in any case
+    assert any(needle.lower() in line for needle in paths.needles())
     used = set("\\/") & set(path)
     if _is_windows(old) and _is_windows(new) and len(used) == 1:
         assert used == set("\\/") & set(found)
