@@ -157,7 +157,8 @@ def _at(
 
         return watch
 
-    changing = {name: watched(call, getattr(os, name)) for name, call in _CHANGING.items()}
+    there = {name: call for name, call in _CHANGING.items() if hasattr(os, name)}
+    changing = {name: watched(call, getattr(os, name)) for name, call in there.items()}
     replace(files, "os", SimpleNamespace(**{**vars(os), **changing}))
     if sys.platform == "win32":  # where the plain rename refuses to replace
         return
