@@ -17,6 +17,7 @@ from tests.inspect.conftest import (
     moved_repo,
     run_ccmove,
 )
+from tests.support import run as support
 from tests.support.run import Completed
 from tests.support.state import StateBuilder, encoded_name
 from tests.support.tree import diff, snapshot
@@ -267,7 +268,7 @@ def test_where_a_session_is_running_nothing_is_moved(state: StateBuilder) -> Non
     moved_repo(state, "other", "other-new")
     started = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
     state.session_file(os.getpid(), f"{state.code}/new", started, "some-session")
-    done = fix(state, "--yes")
+    done = support.run_ccmove("doctor", "--fix", "--yes", state=state, alone=True)  # sees others
     assert done.exit == 1
     assert f"(pid {os.getpid()}" in done.out
     assert (state.projects / encoded_name(f"{state.code}/old")).is_dir()
