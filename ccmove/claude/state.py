@@ -6,12 +6,13 @@ whoever meets one is refused. Each part is read when it is first asked for, and 
 
 import contextlib
 import errno
+import itertools
 import json
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -138,35 +139,6 @@ def _index_paths(index: Document | None) -> frozenset[str]:
     return frozenset(native(value) for value in found if type(value) is str)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that could not be read."""
-
-    file: str
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lists:
-    """Which paths the config file, the history, plugins and jobs name, and how often each."""
-
-    named: dict[str, Counter[str]] = field(default_factory=dict)
-    repositories: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-
-    def add(self, path: str, place: str, number: int = 1) -> None:
-        self.named.setdefault(native(path), Counter())[place] += number
-
-    @contextlib.contextmanager
-    def problems_of(self, file: Path) -> Iterator[None]:
-        """What can't be read is a problem, and must not hide the rest."""
-        try:
-            yield
-        except (CcmoveError, NotJsonError, OSError) as error:
-            what = describe(error) if isinstance(error, OSError) else str(error)
-            self.problems.append(Problem(str(file), what))
-
-
 class State:
     """What one look at a config directory found."""
 
@@ -175,6 +147,15 @@ class State:
         self._tick = tick  # told how many bytes of the history were read, and how many there are
         self._directories: dict[str, ProjectDirectory] = {}
         self.closed: list[Path] = []  # project directories that can't be read
+        self.problems: dict[str, str] = {}  # file -> why it could not be read
+
+    @contextlib.contextmanager
+    def problems_of(self, file: Path) -> Iterator[None]:
+        """What can't be read is a problem, and must not hide the rest."""
+        try:
+            yield
+        except (CcmoveError, NotJsonError, OSError) as error:
+            self.problems[str(file)] = describe(error) if isinstance(error, OSError) else str(error)
 
     @cached_property
     def directory_names(self) -> tuple[str, ...]:
@@ -252,31 +233,35 @@ class State:
         return {native(path): count for path, count in counted.items()}
 
     @cached_property
-    def lists(self) -> Lists:
-        """Which paths config file, history, plugins and jobs name."""
-        lists, layout = Lists(), self.layout
-        with lists.problems_of(layout.config_file):
+    def repositories(self) -> dict[str, list[str]]:
+        """The paths of each repository, as the config file links them."""
+        links = members(self.config_values, "githubRepoPaths")
+        return {name: list(_absolute_paths(listed)) for name, listed in links.items()}
+
+    @cached_property
+    def named(self) -> dict[str, Counter[str]]:
+        """Which paths config file, history, plugins and jobs name, and how often each."""
+        named: dict[str, Counter[str]] = defaultdict(Counter)
+        with self.problems_of(self.layout.config_file):
             for path in self.config_paths:
-                lists.add(path, "config entry")
-            for name, listed in members(self.config_values, "githubRepoPaths").items():
-                lists.repositories[name] = tuple(_absolute_paths(listed))
-                for path in lists.repositories[name]:
-                    lists.add(path, "repo link")
-        with lists.problems_of(layout.history):
+                named[path]["config entry"] += 1
+            for path in itertools.chain(*self.repositories.values()):
+                named[path]["repo link"] += 1
+        with self.problems_of(self.layout.history):
             for path, (number, _) in self.prompts.items():
-                lists.add(path, "prompt", number)
-        with lists.problems_of(layout.plugins):
-            for installs in members(_parsed(layout.plugins), "plugins").values():
-                for install in installs if isinstance(installs, list) else ():
-                    if isinstance(path := get(install, "projectPath"), str):
-                        lists.add(path, "plugin")
-        for file in sorted(layout.jobs.glob("*/state.json")):
-            with lists.problems_of(file):
+                named[path]["prompt"] += number
+        with self.problems_of(self.layout.plugins):
+            for installs in members(_parsed(self.layout.plugins), "plugins").values():
+                listed = installs if isinstance(installs, list) else ()
+                for path in _absolute_paths([get(install, "projectPath") for install in listed]):
+                    named[path]["plugin"] += 1
+        for file in sorted(self.layout.jobs.glob("*/state.json")):
+            with self.problems_of(file):
                 job = _parsed(file)
                 folders = [get(job, key) for key in ("cwd", "originCwd", "worktreePath")]
-                for folder in set(_absolute_paths(folders)):
-                    lists.add(folder, "background job")
-        return lists
+                for path in set(_absolute_paths(folders)):
+                    named[path]["background job"] += 1
+        return dict(named)
 
 
 def get(record: object, key: str) -> Any:

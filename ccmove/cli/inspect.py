@@ -60,7 +60,7 @@ def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing
         below = find_subject(path, survey.by_path, survey.by_path)
         chosen = [project for project in chosen if project.path in below]
     if missing:
-        chosen = [project for project in chosen if project.is_missing]
+        chosen = [project for project in chosen if project.exists is False]
     chosen = sorted(chosen, key=SORTS["path"])
     chosen.sort(key=SORTS[sort], reverse=reverse)
     return Listing(survey, tuple(chosen))

@@ -7,7 +7,6 @@ shell's own, and none of them overwrites or removes anything but empty directori
 import contextlib
 import os
 import re
-import time
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -32,8 +31,6 @@ from ccmove.run.journal import read_run
 from ccmove.text import command_line, plural
 from ccmove.text import readable_size as size
 
-PRUNE_KEEP = 5
-PRUNE_AFTER_DAYS = 30
 SAME = "both are the same"
 _MOMENT = re.compile(rb'"timestamp":\s*"([^"\\]*)"')
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
@@ -52,17 +49,13 @@ def examine(
     tick: Tick | None = None,
 ) -> Examination:
     """Every finding, the most pressing kinds first; with `roots=None` nothing lost is sought."""
-    finder = Finder(survey, roots, tick)
-    places = survey.places_of_sessions
-    twice = [
-        finding
-        for session, names in places.items()
-        if len(names) > 1 and SESSION_ID.fullmatch(session)
-        for finding in _twice(session, [survey.directories[name] for name in names])
-    ]
-    split = {f.subject: set(places[f.subject]) for f in twice if f.what != SAME}
-    found = [*_own(survey, command), *finder.findings(command, split), *twice]
-    found += _spellings(survey, command)
+    twice: list[Finding] = []
+    for session, places in survey.places_of_sessions.items():
+        if len(places) > 1 and SESSION_ID.fullmatch(session):
+            twice += _twice(session, [survey.directories[name] for name in places])
+    split = {f.subject: set(survey.places_of_sessions[f.subject]) for f in twice if f.what != SAME}
+    found = [*_own(survey, command), *Finder(survey, roots, tick).findings(command, split)]
+    found += [*_spellings(survey, command), *twice]
     for directory in survey.directories.values():
         names = (directory.name, str(directory.path), *directory.claims)
         about = _directory(survey, directory)
@@ -82,22 +75,14 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
             yield Finding("interrupted-run", journal, what, fix, names=(run.id,))
     except UnsettledError as error:
         yield Finding("interrupted-run", journal, error.message, command("recover", "--set-aside"))
-    for problem in survey.lists.problems:
-        look = command_line(["ls", "-ld", problem.file])
-        names = (os.path.basename(problem.file),)
-        yield Finding("unreadable", problem.file, problem.what, look, names=names)
+    for file, what in survey.problems.items():
+        look = command_line(["ls", "-ld", file])
+        yield Finding("unreadable", file, what, look, names=(os.path.basename(file),))
     yield from _worktrees(survey)
-    rows = list_backups(layout, survey.backups)  # the newest first
-    for row in (row for row in rows if row.error is not None):
-        look = command("backups", row.id)
-        yield Finding("damaged-backup", f"run {row.id}", str(row.error), look, names=(row.id,))
-    limit = time.strftime("%Y%m%d", time.gmtime(time.time() - PRUNE_AFTER_DAYS * 86400))
-    if old := [row for row in rows[PRUNE_KEEP:] if row.id[:8] < limit]:
-        what = f"{plural(len(old), 'backup')} older than {PRUNE_AFTER_DAYS} days"
-        what += f", {size(sum(row.bytes for row in old))}"
-        which = ("--keep", str(PRUNE_KEEP), "--older-than", f"{PRUNE_AFTER_DAYS}d")
-        prune = command("backups", "--prune", *which)
-        yield Finding("backups", str(layout.backups), what, prune, names=("backups",))
+    for row in list_backups(layout, survey.backups):
+        if row.error is not None:
+            look = command("backups", row.id)
+            yield Finding("damaged-backup", f"run {row.id}", row.error, look, names=(row.id,))
 
 
 def _worktrees(survey: Survey) -> Iterator[Finding]:
@@ -219,48 +204,31 @@ def _wrong(index: object, directory: Directory) -> Iterator[str]:
 
 
 def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
-    """Which turns are where, the file that has most first."""
-    name = f"{session}.jsonl"
-
-    def preference(directory: Directory) -> tuple[int, bool, int]:
-        """The largest; of equal ones that of the session's own path, then the older one."""
-        amount = directory.amounts[name]
-        return (-amount.size, not directory.case.owner_of.get(session), amount.newest)
-
-    best, *others = (directory.path / name for directory in sorted(directories, key=preference))
+    """Which turns are where, the file that has most first, and of equal ones the older."""
+    amounts = [(d.amounts[f"{session}.jsonl"], d.path / f"{session}.jsonl") for d in directories]
+    best, *others = (file for _, file in sorted(amounts, key=lambda a: (-a[0].size, a[0].newest)))
     for other in others:
         try:
-            (most, more), (least, less) = _read_turns(best), _read_turns(other)
-            shared = _shared_lines(best, other)
+            (more, about_more), (less, about_less) = _turns(best), _turns(other)
         except (CcmoveError, OSError):
             continue  # it went meanwhile, or is listed as unreadable
+        shared = sum(takewhile(bool, map(eq, more, less)))
         what = f"same beginning: {plural(shared, 'line')}; then they differ"
-        if shared == least:
-            what = SAME if most == least else "the first has all that the second has, and more"
-        lines = (f"{best}: {more}", f"{other}: {less}")
+        if shared == len(less):
+            what = SAME if more == less else "the first has all that the second has, and more"
+        lines = (f"{best}: {about_more}", f"{other}: {about_less}")
         names = (best.parent.name, other.parent.name, str(best), str(other))
         look = command_line(["ls", "-l", str(best), str(other)])
         yield Finding("split-session", session, what, look, lines, names)
 
 
-def _read_turns(file: Path) -> tuple[int, str]:
-    """How many lines a transcript has, and that in words with the first and the last moment."""
-    lines, moments = 0, ["?", "?"]
-    for line in _lines(file):
-        lines += 1
-        if found := _MOMENT.search(line):
-            moments[1] = found[1].decode("utf-8", "replace")
-            moments[0] = moments[1] if moments[0] == "?" else moments[0]
-    return lines, f"{plural(lines, 'line')}, {moments[0]} to {moments[1]}"
-
-
-def _shared_lines(one: Path, two: Path) -> int:
-    """With how many lines that are the same both begin."""
-    return sum(takewhile(bool, map(eq, _lines(one), _lines(two))))
-
-
-def _lines(file: Path) -> Iterator[bytes]:
-    fd = open_regular(file)
-    if fd is not None:
+def _turns(file: Path) -> tuple[list[int], str]:
+    """The hash of each line of a transcript; and how many there are, from when to when."""
+    hashes, moments = [], [b"?"]
+    if (fd := open_regular(file)) is not None:
         with open(fd, "rb") as transcript:
-            yield from transcript
+            for line in transcript:
+                hashes.append(hash(line))
+                moments += _MOMENT.findall(line)[:1]
+    first, last = (moment.decode("utf-8", "replace") for moment in (moments[:2][-1], moments[-1]))
+    return hashes, f"{plural(len(hashes), 'line')}, {first} to {last}"

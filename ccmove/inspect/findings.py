@@ -9,55 +9,18 @@ from ccmove.inspect.survey import Survey
 CommandLine = Callable[..., str]  # makes a command of ours of its words, for this very state
 
 
-KINDS = {  # the most pressing first: heading, and what it means for the user
-    "interrupted-run": (
-        "A run of ccmove was interrupted",
-        "The state is half moved until that run is rolled back; nothing is lost.",
-    ),
-    "unreadable": (
-        "Can't be read",
-        "They could not be looked into, so this list may be incomplete.",
-    ),
-    "orphan": (
-        "Projects whose folder is gone",
-        "It was renamed, moved or deleted; after a deletion `claude purge` removes the rest.",
-    ),
-    "moved-entries": (
-        "Entries that still name the old path of a moved project",
-        "Its conversations are at the new path already; these prompts and settings are not.",
-    ),
-    "stale-entries": (
-        "Entries of folders that are gone",
-        "There are no conversations. Harmless if the folder was deleted; else they can follow it.",
-    ),
-    "spelling": (
-        "One folder under several paths",
-        "Claude Code takes each spelling for a project of its own, so that none shows all.",
-    ),
-    "worktree": (
-        "Git worktrees that still look at the old path",
-        "git finds the repository or its worktree no more until they are repaired.",
-    ),
-    "misplaced-directory": (
-        "Conversations where Claude Code does not look",
-        "Only $CLAUDE_CODE_PROJECT_DIR_NAME makes other names; another tool may have left it.",
-    ),
-    "split-session": (
-        "One session in two files",
-        "`--resume` reads only one of the two. Keep both, unless one of them has all of it.",
-    ),
-    "index": (
-        "Outdated session indexes",
-        "They point nowhere or at another directory, so conversations are missing in lists.",
-    ),
-    "backups": (
-        "Backups worth pruning",
-        "Old backups only take up space, unless you still want to undo what they belong to.",
-    ),
-    "damaged-backup": (
-        "Runs that can't be undone any more",
-        "They could not be rolled back, or their backup was changed. What is left of them is kept.",
-    ),
+KINDS = {  # the most pressing first, and what each means for the user
+    "interrupted-run": "A run of ccmove was interrupted: half moved until it is rolled back",
+    "unreadable": "Can't be read, so this list may be incomplete",
+    "orphan": "Projects whose folder is gone: renamed, moved or deleted",
+    "moved-entries": "Prompts and settings that still name the old path of a moved project",
+    "stale-entries": "Entries of folders that are gone: harmless if they were deleted",
+    "spelling": "One folder under several paths: Claude Code shows each as a project of its own",
+    "worktree": "Git worktrees that still look at the old path: lost to git until repaired",
+    "misplaced-directory": "Conversations where Claude Code does not look",
+    "split-session": "One session in two files: keep both, `--resume` reads only one of them",
+    "index": "Outdated session indexes: conversations may be missing in lists",
+    "damaged-backup": "Runs that can't be undone any more; what is left of them is kept",
 }
 
 
@@ -79,7 +42,6 @@ class Candidate:
     against: list[str] = field(default_factory=list)
     is_proven: bool = False  # another clone of the repository would not show this
     command: str = ""  # the move; or, where it would be refused, what shows the reason
-    is_split: bool = False  # a session has different files at both, so that it is refused
 
     @property
     def confidence(self) -> str:
@@ -117,7 +79,7 @@ class Finding:
         levels = [candidate.confidence for candidate in self.candidates]
         if not levels or levels[0] == "possible" or levels.count(levels[0]) > 1:
             return None
-        return None if self.candidates[0].is_split else self.candidates[0]
+        return self.candidates[0]
 
     @property
     def sure(self) -> Candidate | None:

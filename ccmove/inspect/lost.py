@@ -52,7 +52,7 @@ class Finder:
         self.lost = {  # their folder is gone, and more is left of them than an empty directory
             path: project
             for path, project in survey.by_path.items()
-            if project.is_missing and (project.sessions or project.kept)
+            if project.exists is False and (project.sessions or project.kept)
         }
         self.looked_in: list[str] = []
         self._homes: dict[str, tuple[Candidate, ...]] = {}
@@ -113,7 +113,7 @@ class Finder:
 
     def _identity_of(self, path: str) -> Identity:
         """What the config file links with a path: its remotes; other clones have its commits."""
-        links = self.survey.lists.repositories
+        links = self.survey.repositories
         remotes = {name.lower() for name, paths in links.items() if path in paths}
         clones = {c for name in links if remotes and name.lower() in remotes for c in links[name]}
         roots = {commit for clone in clones for commit in self._identity(clone).roots}
@@ -196,7 +196,7 @@ class Finder:
             for candidate in candidates:
                 both = {encode(candidate.path), *project.directories}
                 met = [session for session, names in split.items() if len(both & names) > 1]
-                candidate.is_split = bool(met)
+                candidate.against += ["a session went on in both"] if met else []
                 candidate.command = command(*(("doctor", *met) if met else (path, candidate.path)))
             look = command("doctor", "--search", home, path)
             look = "" if candidates or along or home in (self._roots or ()) else look

@@ -9,7 +9,7 @@ import stat
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,10 +76,6 @@ class Project:
     kept: dict[str, int] = field(default_factory=dict)  # what else there is, and how much
 
     @property
-    def is_missing(self) -> bool:
-        return self.exists is False
-
-    @property
     def kept_in_words(self) -> list[str]:
         return [plural(number, place) for place, number in self.kept.items()]
 
@@ -96,11 +92,13 @@ class Survey:
         tick = progress or (lambda _what, _done, _total: None)
         self.layout = layout
         self._state = State(layout, partial(tick, "reading"))
-        self.lists = self._state.lists
+        self.problems, named = self._state.problems, self._state.named
+        self.repositories: dict[str, list[str]] = {}
+        with self._state.problems_of(layout.config_file):
+            self.repositories = self._state.repositories
         self.backups: list[Backup] = []  # oldest first
-        with self.lists.problems_of(layout.backups):
+        with self._state.problems_of(layout.backups):
             self.backups = all_backups(layout)
-        named = self.lists.named
         listed = [(path, "the config file") for path in named if "config entry" in named[path]]
         ledger = ledger_of(layout, self.backups)
         self._evidence = Evidence(layout, ledger, PathMap(()), listed, named)
@@ -117,20 +115,19 @@ class Survey:
 
     def _read_directories(self, tick: Tick) -> Iterator[Directory]:
         names: tuple[str, ...] = ()
-        with self.lists.problems_of(self.layout.projects):
+        with self._state.problems_of(self.layout.projects):
             names = self._state.directory_names
-        folders = cache(folders_in)
         for number, name in enumerate(names):
             tick(number, len(names))
             path = self.layout.projects / name
-            with self.lists.problems_of(path):
+            with self._state.problems_of(path):
                 if is_of_downloads(name):
                     continue
                 case = Case(self._evidence, self._state.directory(name))
                 amounts = {i.name: measured(path / i.name) for i in case.directory.items}
                 claims = case.ranked
                 if not claims:  # the one existing folder of this name would find it
-                    found = tuple(_folders_named(name, path.anchor, folders))
+                    found = tuple(_folders_named(name, path.anchor))
                     claims = found if len(found) == 1 else ()
                 yield Directory(name, path, case, amounts, claims)
 
@@ -167,7 +164,7 @@ class Survey:
         for directory in self.directories.values():
             for path in directory.claims:
                 holding[path].append(directory)
-        for path in sorted({*holding, *self.lists.named}):
+        for path in sorted({*holding, *self._state.named}):
             yield self._project(path, holding[path])
         for directory in self.directories.values():
             if not directory.claims and any(a.files for a in directory.amounts.values()):
@@ -183,7 +180,7 @@ class Survey:
                 size += amount.size
                 if item.name == MEMORY:
                     kept["memory file"] += amount.files
-        kept.update(self.lists.named.get(path or "", {}))
+        kept.update(self._state.named.get(path or "", {}))
         prompt = self._state.prompts[path][1] if path and "prompt" in kept else 0
         return Project(
             path,
@@ -213,14 +210,14 @@ def folders_in(base: str) -> list[str]:
         return []
 
 
-def _folders_named(name: str, base: str, folders: Callable[[str], list[str]]) -> Iterator[str]:
+def _folders_named(name: str, base: str) -> Iterator[str]:
     """Existing folders with this encoded name; only one whose own name fits is entered."""
-    for path in folders(base):
+    for path in folders_in(base):
         encoded = uncut(path)
         if encoded == name:
             yield path
         elif name.startswith(encoded + "-"):
-            yield from _folders_named(name, path, folders)
+            yield from _folders_named(name, path)
 
 
 def measured(path: Path) -> Amount:

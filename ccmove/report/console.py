@@ -20,7 +20,6 @@ from ccmove.text import printable
 
 if TYPE_CHECKING:
     import rich.console
-    import rich.measure
     import rich.status
     import rich.text
 
@@ -69,20 +68,19 @@ class Printer:
             self.lines(lines)
 
     def lines(self, lines: Iterable[Line]) -> None:
-        """Print these lines."""
-        if self.terminal:
-            console = self.rich_console()
-            for line in lines:
+        """Print these lines; a pipe gets them whole."""
+        for line in lines:
+            shown = [(style, self.shown(text)) for style, text in line]
+            if self.terminal:
+                console = self.rich_console()
                 # A command that is too long is broken by the terminal: it is there to be copied.
-                console.print(self.fitted(*line), soft_wrap=True)
-        else:
-            for line in lines:
-                print("".join(printable(text) for _, text in line).rstrip(), file=self.out)
+                console.print(*_rows(shown, console), sep="\n", soft_wrap=True)
+            else:
+                print("".join(text for _, text in shown).rstrip(), file=self.out)
 
-    def fitted(self, *line: Piece) -> Fitted:
-        """The line as it is shown; a pipe gets whole paths."""
-        shorten = at_home if self.terminal else str
-        return Fitted([(style, shorten(printable(text))) for style, text in line])
+    def shown(self, text: str) -> str:
+        """The text made printable; a pipe gets whole paths."""
+        return at_home(printable(text)) if self.terminal else printable(text)
 
     def rich_console(self) -> rich.console.Console:
         return self.console or _console(self.out, None if self.terminal else ENDLESS)
@@ -131,57 +129,42 @@ def at_home(text: str) -> str:
     return re.sub(rf"(?<!\S){re.escape(home)}(?=/|\s|$)", "~", text)
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+def _rows(line: Line, console: rich.console.Console) -> Iterator[rich.text.Text]:
     """A line in as many rows as it needs; a command at the end stays whole, in a row of its own.
 
     Rows after the first begin below what follows its indent, or its label: a first piece that ends
     with a blank.
     """
+    from rich.text import Text
 
-    line: Line
-
-    def __rich_console__(
-        self, console: rich.console.Console, options: rich.console.ConsoleOptions
-    ) -> Iterator[rich.text.Text]:
-        from rich.text import Text
-
-        width, plain = options.max_width, "".join(text for _, text in self.line)
-        hang = len(plain) - len(plain.lstrip(" "))
-        *sentence, (style, last) = self.line or [("", "")]
-        if style == "command" and self.__rich_measure__().maximum > width:
-            if re.search(r"\w", plain.removesuffix(last)):
-                yield from Fitted(sentence).__rich_console__(console, options)
-                hang += 2
-            yield Text(" " * hang + last, STYLES["command"])
-            return
-        label = self.line[0][1] if self.line else ""
-        if label.endswith(" ") and len(label) <= width // 2:
-            hang = max(hang, len(label))
-        pieces = [(_breakable(text, width - hang), STYLES.get(s, s)) for s, text in self.line]
-        text = Text.assemble(*pieces)
-        text.rstrip()
-        start = text[:hang]
-        for row in text[hang:].wrap(console, width - hang):
-            row.rstrip()
-            yield start + row
-            start = Text(" " * hang)
-
-    def __rich_measure__(self, *_: object) -> rich.measure.Measurement:
-        from rich.cells import cell_len
-        from rich.measure import Measurement
-
-        width = cell_len("".join(text for _, text in self.line))
-        return Measurement(min(width, 8), width)
+    width, plain = console.width, "".join(text for _, text in line)
+    hang = len(plain) - len(plain.lstrip(" "))
+    (_, label), *_, (style, last) = line * 2 or [("", "")] * 2
+    if style == "command" and Text(plain).cell_len > width:
+        if re.search(r"\w", plain.removesuffix(last)):
+            yield from _rows(line[:-1], console)
+            hang += 2
+        yield Text(" " * hang + last, STYLES["command"])
+        return
+    if label.endswith(" ") and len(label) <= width // 2:
+        hang = max(hang, len(label))
+    pieces = [(_breakable(text, width - hang), STYLES.get(s, s)) for s, text in line]
+    text = Text.assemble(*pieces)
+    text.rstrip()
+    start = text[:hang]
+    for row in text[hang:].wrap(console, width - hang):
+        row.rstrip()
+        yield start + row
+        start = Text(" " * hang)
 
 
 def _breakable(text: str, room: int) -> str:
-    """Words that are too long, as paths are, broken between their parts: rich cuts anywhere."""
+    """Paths that are too long, broken between their parts: rich cuts anywhere."""
     from rich.cells import cell_len
 
     def broken(word: re.Match[str]) -> str:
         rows = [""]
-        for part in re.split(r"(?<=/)" if "/" in word[0] else r"(?<=-)", word[0]):
+        for part in re.split(r"(?<=/)", word[0]):
             if rows[-1] and cell_len(rows[-1] + part) > room:
                 rows.append("")
             rows[-1] += part

@@ -9,7 +9,7 @@ from typing import Any
 
 from ccmove.inspect.findings import KINDS, Candidate, Examination, Finding
 from ccmove.inspect.survey import Project
-from ccmove.report.console import Line, Printer, more
+from ccmove.report.console import STYLES, Line, Printer, more
 from ccmove.report.move import nothing_changed, result_lines
 from ccmove.report.result import SCHEMA, Backups, Listing, Repair, pairs
 from ccmove.text import plural
@@ -26,16 +26,12 @@ def _record(status: str, **values: Any) -> dict[str, Any]:
     return {"schema": SCHEMA, "status": status, **values, "error": None}
 
 
-def _values(thing: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(thing, name) for name in names}
-
-
 def show_list(listing: Listing, printer: Printer) -> None:
     """A table; what is not part of the list goes to standard error."""
     survey, projects, remarks = listing.survey, listing.projects, printer.on_stderr()
     if printer.as_json:
-        rows = [_project(project) for project in projects]
-        warnings = [f"{problem.file}: {problem.what}" for problem in survey.lists.problems]
+        rows = [{**asdict(p), "bytes": p.size, "last_used": _iso(p.last_used)} for p in projects]
+        warnings = [f"{file}: {what}" for file, what in survey.problems.items()]
         config_dir = str(survey.layout.config_dir)
         printer.json(_record("listed", config_dir=config_dir, projects=rows, warnings=warnings))
         return
@@ -45,13 +41,14 @@ def show_list(listing: Listing, printer: Printer) -> None:
     else:
         among = f"No folder is missing: {plural(len(survey.projects), 'known project')}."
         remarks.say([("", among if survey.projects else "Claude Code knows no projects.")])
-    for problem in survey.lists.problems:
-        remarks.say([("note", "Note: "), ("", f"{problem.file}: {problem.what}")])
+    for file, what in survey.problems.items():
+        remarks.say([("note", "Note: "), ("", f"{file}: {what}")])
 
 
 def _print_table(projects: Iterable[Project], printer: Printer) -> None:
     """On a terminal a project inside the one above it is shown below that, by its last part."""
     from rich.table import Table
+    from rich.text import Text
 
     console = printer.rich_console()
     is_wide = console.width >= WIDE
@@ -61,8 +58,8 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
     if is_wide:
         table.add_column("SIZE", no_wrap=True, justify="right")
         table.add_column("LAST USED", no_wrap=True)
-    table.add_column("PATH")
-    states = {True: ("green", "ok"), False: ("bad", "GONE"), None: ("", "?")}
+    table.add_column("PATH", overflow="fold")
+    states = {True: Text("ok", "green"), False: Text("GONE", STYLES["bad"]), None: Text("?")}
     above: list[str] = []
     for project in projects:
         path = project.path or f"? {', '.join(project.directories)}"
@@ -72,31 +69,23 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
         if printer.terminal:
             above.append(path)
         amounts = [size(project.size), (_iso(project.last_used) or "-")[:10]] if is_wide else []
-        state, place = printer.fitted(states[project.exists]), printer.fitted(("", indent + rest))
-        table.add_row(state, str(project.sessions), *amounts, place)
+        place = indent + printer.shown(rest)
         if printer.verbose and project.kept:
-            kept = f"{indent}  also kept: {', '.join(project.kept_in_words)}"
-            cell = printer.fitted(("", kept))
-            table.add_row(*[""] * (len(table.columns) - 1), cell)
+            place += f"\n{indent}  also kept: {', '.join(project.kept_in_words)}"
+        table.add_row(states[project.exists], str(project.sessions), *amounts, Text(place))
     with console.capture() as shown:
         console.print(table)
-    for row in shown.get().splitlines():
-        print(row.rstrip(), file=console.file)
+    print(re.sub(r" +$", "", shown.get(), flags=re.MULTILINE), end="", file=console.file)
 
 
 def _totals(projects: Iterable[Project], printer: Printer) -> Line:
-    numbers = [(project.sessions, project.size, project.is_missing) for project in projects]
+    numbers = [(project.sessions, project.size, project.exists is False) for project in projects]
     sessions, total, gone = map(sum, zip(*numbers, strict=True))
     known = f"{plural(len(numbers), 'project')}, {plural(sessions, 'session')}, {size(total)}."
     if gone:
         what = "1 folder is gone" if gone == 1 else f"{gone} folders are gone"
         return [("", known), ("bad", f" {what}."), ("", " See: "), printer.command("doctor")]
     return [("", f"{known} What else is kept: "), printer.command("list", "-v")]
-
-
-def _project(project: Project) -> dict[str, Any]:
-    known = _values(project, "path", "exists", "sessions", "directories", "kept")
-    return {**known, "bytes": project.size, "last_used": _iso(project.last_used)}
 
 
 def _iso(moment: int | None) -> str | None:
@@ -185,9 +174,7 @@ def _verdict(examination: Examination) -> Line:
 def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
     for kind, group in groupby(findings, key=lambda finding: finding.kind):
         members = list(group)
-        title, means = KINDS[kind]
-        yield [("title", f"{title} ({len(members)})")]
-        yield [("", f"  {means}")]
+        yield [("title", f"{KINDS[kind]} ({len(members)})")]
         shown = printer.first(members, MOST_FINDINGS)
         for finding in shown:
             yield from _finding_lines(finding)
@@ -206,7 +193,6 @@ def _finding_lines(finding: Finding) -> Iterator[Line]:
     for candidate in finding.candidates:
         yield from candidate_lines(candidate)
         doubt = "if so: " if candidate.confidence == "possible" else ""
-        doubt = "first see: " if candidate.is_split else doubt
         yield [("title", "      -> "), ("", doubt), ("command", candidate.command)]
     if finding.command:
         yield [("title", "    -> "), ("command", finding.command)]
@@ -222,13 +208,9 @@ def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    known = ("path", "confidence", "evidence", "against", "command")
-    return {
-        **_values(finding, "kind", "subject", "what", "details", "command", "along"),
-        "means": KINDS[finding.kind][1],
-        "candidates": [_values(candidate, *known) for candidate in finding.candidates],
-        "unambiguous": finding.sure is not None,
-    }
+    candidates = [{**asdict(place), "confidence": place.confidence} for place in finding.candidates]
+    computed = {"means": KINDS[finding.kind], "unambiguous": finding.sure is not None}
+    return {**asdict(finding), **computed, "candidates": candidates}
 
 
 def show_repair(repair: Repair, printer: Printer) -> None:
@@ -246,7 +228,7 @@ def show_repair(repair: Repair, printer: Printer) -> None:
     record = _record(
         done.status if done else "nothing",
         config_dir=str(repair.config_dir),
-        backup=repair.backup,
+        backup=done.backup if done else None,
         recovered=recovered,
         left=[_finding(finding) for finding in repair.left],
         result=done.to_json(printer.config_dir) if done else None,

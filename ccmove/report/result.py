@@ -152,10 +152,6 @@ class Repair:
     notes: tuple[str, ...] = ()
 
     @property
-    def backup(self) -> str | None:
-        return self.result.backup if self.result else None
-
-    @property
     def exit_code(self) -> int:
         """As of `ccmove doctor`: 1 while something is left to be fixed."""
         return 1 if self.left else 0

@@ -38,6 +38,8 @@ def interrupted_move(state: StateBuilder, old: str, new: str) -> str:
 @dataclass(frozen=True)
 class Candidate:
     path: str
+    basis: int
+    is_proven: bool
     confidence: str
     evidence: list[str]
     against: list[str]
@@ -54,6 +56,7 @@ class Finding:
     means: str
     command: str
     details: list[str]
+    names: list[str]
     along: str | None
     candidates: list[Candidate]
     unambiguous: bool

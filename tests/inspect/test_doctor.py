@@ -43,7 +43,7 @@ def test_every_finding_says_what_it_means_and_what_to_type(state: StateBuilder) 
     healthy(state)
     state.project("gone")
     done = run_ccmove("doctor", state=state)
-    assert KINDS["orphan"][1] in done.out
+    assert KINDS["orphan"] in done.out
     assert f"-> ccmove doctor --search {state.home} {state.code}/gone\n" in done.out
     assert done.out.endswith(
         "1 finding. Looked at 4 projects, 8 sessions.\nFix them one by one: ccmove doctor --fix\n"
@@ -243,7 +243,7 @@ def test_a_move_that_a_split_conversation_would_stop_is_not_offered(
     assert lost.candidates[0].command == f"ccmove doctor {moved.stem}"
     assert not lost.unambiguous
     done = run_ccmove("doctor", state=state)
-    assert f"-> first see: ccmove doctor {moved.stem}" in done.out
+    assert f"-> if so: ccmove doctor {moved.stem}" in done.out
     done = run_ccmove(f"{state.code}/old", f"{state.code}/new", state=state)
     assert done.exit == 4
     assert f"ccmove doctor {moved.stem}" in done.err
@@ -371,21 +371,6 @@ def moves(state: StateBuilder, number: int) -> list[str]:
         (state.code / f"a{i + 1}").rmdir()
     (state.code / f"a{number}").mkdir()
     return sorted(os.listdir(state.config_dir / "ccmove" / "backups"))
-
-
-def test_old_backups_are_worth_pruning(state: StateBuilder) -> None:
-    identifiers = moves(state, 6)
-    assert run_ccmove("doctor", state=state).exit == 0
-    backup = (state.config_dir / "ccmove" / "backups") / identifiers[0]
-    old = f"20200101T000000Z-{identifiers[0][-4:]}"
-    backup.rename((state.config_dir / "ccmove" / "backups") / old)
-    done = run_ccmove("doctor", "--json", state=state)
-    kinds = {finding["kind"]: finding for finding in done.json()["findings"]}
-    assert kinds["backups"]["what"].startswith("1 backup older than 30 days")
-    command = kinds["backups"]["command"]
-    assert command == "ccmove backups --prune --keep 5 --older-than 30d"
-    assert run_ccmove(*command.split()[1:], state=state).exit == 0
-    assert run_ccmove("doctor", state=state).exit == 0
 
 
 def test_a_damaged_backup_is_found(state: StateBuilder, examine: Examine) -> None:
