@@ -18,7 +18,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Document, ignores_case, read_document
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
 from ccmove.errors import Hint, RefusedError, StaleLookError, again, run
-from ccmove.plan.model import PARKED, LeftAlone, Write
+from ccmove.plan.model import PARKED, LeftAlone, Operation, Write, WriteHistory
 from ccmove.plan.tree import Tree, ends_of, folder_holds
 from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -54,7 +54,6 @@ class Placer:
         self.losers: dict[Path, Path] = {}  # where each is kept, and where it was
         self._drafts: dict[Path, Draft] = {}  # by where each document is now
         self._made: dict[Path, Draft] = {}  # by where each will be
-        self._replaced: set[str] = set()  # sessions whose transcript was replaced
         self._set_aside = count()
 
     def leave(self, path: Path, what: str) -> None:
@@ -78,17 +77,20 @@ class Placer:
     def add(self, text: str, source: Path, final: Path, mode: int) -> None:
         """A text from `source` is made a file at `final`, or joins the one that will be there."""
         there = self.draft_at(final)
-        if self.tree.has(final):
-            if self._add_lacking(text, final) or (there is not None and there.text == text):
-                return
-            if self.on_conflict != "keep-old":
-                if self.on_conflict != "keep-new":
-                    self.conflicts.append((source, final))
-                return
-            if self.tree.now(final) is not None:  # else this run makes it
-                self._lose(final)
-        self.tree.add_file(final)
-        self._made[final] = Draft(text, mode=mode)
+        is_in = self._add_lacking(text, final) or (there is not None and there.text == text)
+        if not is_in and self._takes(source, final):
+            self.tree.add_file(final)
+            self._made[final] = Draft(text, mode=mode)
+
+    def operations(self, prompts: WriteHistory | None) -> tuple[Operation, ...]:
+        """All of it in order: files that are made come last, with their directories there."""
+        replaced: list[Write | WriteHistory] = [*self.writes()]
+        replaced += [prompts] if prompts and prompts.scan.lines else []
+        made = [
+            Write(path, path, self._place(path), None, draft.after, mode=draft.mode)
+            for path, draft in self._made.items()
+        ]
+        return (*replaced, *self.tree.operations, *made)
 
     def writes(self) -> Iterator[Write]:
         """What all this changes in documents that are on disk."""
@@ -98,11 +100,6 @@ class Placer:
             if document is not None and after != document.data:
                 place, before, seen = self._place(path, ends), document.data, document.seen
                 yield Write(path, ends, place, before, after, seen, mtime_ns=draft.mtime_ns)
-
-    def made(self) -> Iterator[Write]:
-        """The files that are made."""
-        for path, draft in self._made.items():
-            yield Write(path, path, self._place(path), None, draft.after, mode=draft.mode)
 
     def _place(self, *paths: Path) -> str:
         if self.layout.real_config_file in paths:
@@ -116,8 +113,7 @@ class Placer:
         if not tree.has(final) or tree.is_same(path, final):
             tree.rename(path, final)
         elif tree.is_directory(path) and tree.is_directory(final):
-            # The index comes last: which entries it gets depends on which transcripts won.
-            for name in sorted(tree.names(path), key=lambda name: (name == INDEX, name)):
+            for name in tree.names(path):
                 self.bring(path / name, final / name)
             self.set_aside(path)
         else:
@@ -153,7 +149,7 @@ class Placer:
             return False
         try:
             if final.name == INDEX:
-                there.text = index.with_entries(there.text, index.entries(text), self._replaced)
+                there.text = index.with_entries(there.text, index.entries(text))
             else:
                 there.text = other.appended(there.text, text)
         except NotJsonError:
@@ -167,12 +163,18 @@ class Placer:
             self.set_aside(path)
         elif self.on_conflict == "keep-new":
             self._lose(path)
-        elif self.on_conflict == "keep-old":
-            self._lose(final)
+        elif self._takes(source or path, final):
             self.tree.rename(path, final)
-            self._replaced.add(final.name.removesuffix(".jsonl"))
-        else:
-            self.conflicts.append((source or path, final))
+
+    def _takes(self, source: Path, final: Path) -> bool:
+        """Whether something can get this place; what is there loses it, or that is a conflict."""
+        if not self.tree.has(final):
+            return True
+        if self.on_conflict == "refuse":
+            self.conflicts.append((source, final))
+        elif self.on_conflict == "keep-old" and self.tree.now(final) is not None:
+            self._lose(final)
+        return self.on_conflict == "keep-old"
 
     def bring_all(self, moves: Iterable[Move]) -> None:
         """Bring everything to its place, as if at one moment."""
@@ -181,16 +183,19 @@ class Placer:
             self.bring(path, final)
 
     def rename_folders(self, moves: Iterable[Move]) -> None:
-        """Rename the projects' own folders, which are never merged with anything."""
-        written = [write.path for write in self.writes()]
+        """Rename the projects' own folders, in any order."""
         for path, target in in_order(moves, lambda p, number: p.with_name(f"{PARKED}{number}")):
-            now, occupant = self.tree.now(path) or path, self.tree.now(target)
-            if occupant is not None and not os.path.samefile(occupant, now):
-                raise RefusedError(
-                    f"{target} exists, so {path} can't be renamed to it",
-                    again("move one of the two away, then try again"),
-                )
-            self.tree.rename(path, target, folder_holds(now, written))
+            self.rename_folder(path, target)
+
+    def rename_folder(self, path: Path, target: Path) -> None:
+        """A project's own folder, which is never merged with anything."""
+        now, occupant = self.tree.now(path) or path, self.tree.now(target)
+        if occupant is not None and not os.path.samefile(occupant, now):
+            raise RefusedError(
+                f"{target} exists, so {path} can't be renamed to it",
+                again("move one of the two away, then try again"),
+            )
+        self.tree.rename(path, target, folder_holds(now, [write.path for write in self.writes()]))
 
 
 def refuse_conflicts(placer: Placer, *hints: Hint) -> None:

@@ -12,7 +12,7 @@ from ccmove.errors import RefusedError, again, run
 from ccmove.plan.documents import moved_folders, rewrite_others, rows
 from ccmove.plan.left_alone import Search
 from ccmove.plan.merges import merges
-from ccmove.plan.model import LeftAlone, Operation, Plan, ProjectMove, Request, Write, WriteHistory
+from ccmove.plan.model import LeftAlone, Plan, ProjectMove, Request, Write, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts
 from ccmove.plan.shares import (
     downloads_of,
@@ -76,8 +76,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     folders = _folders(layout, request)
     placer.rename_folders(folders)
 
-    operations: list[Operation] = [*placer.writes(), *([prompts] if prompts.scan.lines else [])]
-    operations += [*placer.tree.operations, *placer.made()]
+    operations = placer.operations(prompts)
     planned = {op.path: op.after for op in operations if isinstance(op, Write)}
     moved = placer.tree.moved()
     left += Search(state, spelled, request, here, planned, moved).everything()
@@ -88,7 +87,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         kind="move",
         moves=paths.moves,
         kept=tuple(sorted(paths.kept)),
-        operations=tuple(operations),
+        operations=operations,
         moved=tuple(moved.items()),
         merged=merged,
         projects=tuple(projects),

@@ -51,11 +51,11 @@ def entries(text: str) -> Entries:
     return [(key_of(entry), entry.raw) for entry in _listed(text).items]
 
 
-def with_entries(text: str, added: Entries, instead: Collection[str] = ()) -> str:
-    """The index with the entries that it lacks, and with those in `instead` replaced."""
+def with_entries(text: str, added: Entries) -> str:
+    """The index with the entries that it lacks."""
     have = {key for key, _ in entries(text)}
-    coming = {key: raw for key, raw in reversed(added) if key not in have or key in instead}
-    return without(text, coming, reversed(coming.items()))
+    lacking = {key: raw for key, raw in reversed(added) if key not in have}
+    return without(text, (), reversed(lacking.items()))
 
 
 def without(text: str, keys: Collection[str], added: Iterable[tuple[str, str]] = ()) -> str:

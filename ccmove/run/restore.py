@@ -6,7 +6,6 @@ back, what was made is set aside, and each document loses the run's change. Noth
 overwritten, and what can't go back is named. The plan is a run like any other.
 """
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +14,10 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import session_of
 from ccmove.claude.reading import is_there, open_history, read_document
 from ccmove.claude.state import SESSION_ID, State
-from ccmove.errors import RefusedError, run
-from ccmove.plan.model import FolderHolds, Holds, Mkdir, Operation, Plan, ProjectMove, Rename
+from ccmove.errors import RefusedError, again, run
+from ccmove.plan.model import FolderHolds, Holds, Mkdir, Plan, ProjectMove, Rename
 from ccmove.plan.place import Placer, refuse_conflicts
 from ccmove.plan.planner import fresh_pairs
-from ccmove.plan.tree import folder_holds
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap, are_nested, tail_below
 from ccmove.run.backups import Backup
@@ -35,21 +33,18 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
     refuse_strangers(layout, manifest)
     undoing = Undoing(layout, manifest)
     undoing.plan()
-    prompts = plan_history_back(undoing.directory, manifest, layout.history)
+    prompts = plan_history_back(layout, undoing.directory, manifest)
     if manifest.history is not None and not is_there(layout.history):
         undoing.warnings.append(f"{layout.history} is gone; its old content is in the backup")
-    operations: list[Operation] = [*undoing.placer.writes()]
-    operations += [prompts] if prompts is not None else []
-    operations += undoing.placer.tree.operations
+    operations = undoing.placer.operations(prompts)
     if undoing.warnings and not operations:
-        there_are = run("ccmove", "backups")
         what = f"nothing of {manifest.id} can be undone"
-        raise RefusedError(what, there_are, details=undoing.warnings)
+        raise RefusedError(what, run("ccmove", "backups"), details=undoing.warnings)
     projects = tuple(map(undoing.back, manifest.projects))
     return Plan(
         kind="restore",
         moves=manifest.paths.reversed().moves,
-        operations=tuple(operations),
+        operations=operations,
         moved=tuple(undoing.placer.tree.moved().items()),
         projects=projects,
         folders=tuple((new, old) for old, new in undoing.folders),
@@ -128,8 +123,7 @@ class Undoing:
                         self.warnings.append(f"{path} has something new in it, so it stays")
                     else:
                         self.placer.set_aside(path)
-        again = run("ccmove", "restore", self.manifest.id, text="move one of the two away, then")
-        refuse_conflicts(self.placer, again)
+        refuse_conflicts(self.placer, again("move one of the two away, then try again"))
 
     def back(self, move: ProjectMove) -> ProjectMove:
         """The opposite; where the old name was used again since, it is a merge."""
@@ -190,14 +184,7 @@ class Undoing:
                 f"{rename.target} is not the folder that was renamed from {rename.path}",
                 run("ccmove", "backups", text="it stays where it is; what else can be undone"),
             )
-        occupant = self.tree.now(rename.path)
-        if occupant is not None and not os.path.samefile(occupant, now):
-            raise RefusedError(
-                f"{rename.path} exists, so {rename.target} can't be renamed to it",
-                run("ccmove", "restore", self.manifest.id, text="move one of the two away, then"),
-            )
-        written = [wrote.ends for wrote in self.manifest.written if isinstance(wrote, Wrote)]
-        self.tree.rename(rename.target, rename.path, folder_holds(now, written))
+        self.placer.rename_folder(rename.target, rename.path)
         self.folders.append((rename.path, rename.target))
 
     def _take_out(self, wrote: Wrote) -> None:

@@ -293,9 +293,7 @@ class Rollback:
 
     def _stage_history(self, wrote: WroteHistory) -> None:
         """Before the locks, since a large history takes time; only its tail is left for later."""
-        self._history = stage_history_back(
-            self.layout.run, self.manifest, wrote, self._fresh(wrote)
-        )
+        self._history = stage_history_back(self.layout, self.manifest, wrote, self._fresh(wrote))
 
     def _write(
         self, wrote: Wrote | WroteHistory, pieces: Iterable[bytes], attributes: Attributes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -170,28 +169,6 @@ def test_a_conflict_that_was_decided_is_undone_as_well(bench: Bench) -> None:
         inner.ok("--on-conflict", choice, old.path, new.path)
         inner.ok("restore")
         inner.expect(before)
-
-
-def test_with_keep_old_the_index_describes_the_transcript_that_was_kept(bench: Bench) -> None:
-    state = bench.state
-    old = state.project("old", sessions=1, index=True, subagents=False)
-    session = old.sessions[0]
-    new = state.project("new", sessions=1, index=True, subagents=False, make_folder=True)
-    state.add_session("new", session_id=session, text="another conversation")
-    document = json.loads(new.index.read_text())
-    document["entries"].insert(0, {**document["entries"][0], "sessionId": session, "summary": "?"})
-    new.index.write_bytes(stringify(document, 2))
-    before = bench.tree()
-    summaries: dict[str, Any] = {}
-    for choice in ("keep-new", "keep-old"):
-        bench.ok("--on-conflict", choice, old.path, new.path)
-        entries = json.loads(new.index.read_text())["entries"]
-        summaries[choice] = {e["sessionId"]: e["summary"] for e in entries}
-        assert len(entries) == 2
-        bench.ok("restore")
-        bench.expect(before)
-    assert summaries["keep-new"][session] == "?"
-    assert summaries["keep-old"][session] == "The café menu"
 
 
 def test_identical_files_are_no_conflict(bench: Bench) -> None:
