@@ -96,8 +96,8 @@ def _spans(source: Source) -> None:
     text = blank(source) + document(source, NAMES) + blank(source)
     _same_verdict(text)
     expected = reference(text)
-    for pointer, value in jsonspan.all_values(jsonspan.parse(text).value):
-        assert _plain(value) == _deep(expected, pointer)
+    for pointer, node in jsonspan.walk(jsonspan.parse(text)):
+        assert _plain(node.value) == _deep(expected, pointer)
 
 
 def _deep(value: Any, pointer: Pointer) -> Any:

@@ -15,7 +15,6 @@ from ccmove.plan.documents import PLACES, Folder, desktop_files, is_state, proje
 from ccmove.plan.model import LeftAlone, Request
 from ccmove.plan.tree import ends_of
 from ccmove.plan.worktrees import repair_command
-from ccmove.rewrite.config import mentions
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.other import project_file
 from ccmove.rewrite.pathmap import NameMap, PathMap, is_named_in
@@ -65,7 +64,10 @@ class Search:
         self, texts: dict[Path, str], whose: str, command: tuple[str, ...]
     ) -> Iterator[LeftAlone]:
         """One row for all files of a place that name an old path; they can at least be seen."""
-        lines = {ends_of(path, self.moved): self._count(path, texts[path]) for path in texts}
+        lines = {
+            ends_of(path, self.moved): sum(map(self.paths.is_named_in, text.split("\n")))
+            for path, text in texts.items()
+        }
         run = self.state.layout.run  # what is set aside there is part of another file by then
         named = [path for path in lines if lines[path] and not path.is_relative_to(run)]
         if not named:
@@ -80,11 +82,6 @@ class Search:
             what += "; edit by hand"
         yield LeftAlone(where, what, command)
 
-    def _count(self, path: Path, text: str) -> int:
-        if path == self.state.layout.real_config_file and text.strip():
-            return len(mentions(text, self.paths))
-        return sum(self.paths.is_named_in(line) for line in text.split("\n"))
-
     def _places(self) -> Iterator[Row]:
         """Each file or directory to look into."""
         layout, root = self.state.layout, self.state.layout.config_dir
@@ -95,7 +92,10 @@ class Search:
                 yield path, "the background daemon's, stop it first", ("ccmove", *pair)
         plugins = [root / "plugins" / name for name in names_in(root / "plugins")]
         yours = [*(root / name for name in YOURS), *(p for p in plugins if p.suffix == ".json")]
-        for path in (layout.real_config_file, *yours):
+        if not any(self.paths.covers(new) for _, new in self.paths.moves):
+            # In a swap or a chain what was moved names an old path again, and rightly so.
+            yours.append(layout.real_config_file)
+        for path in yours:
             yield path, "yours", ()
         for name in self.state.directory_names:
             yield layout.projects / name / MEMORY, "Claude's notes", ()

@@ -1,7 +1,7 @@
 """The config file (`~/.claude.json`): what a move changes in it, and what it leaves alone."""
 
 from ccmove.rewrite import splice as make
-from ccmove.rewrite.jsonspan import Node, all_values, parse, quote, show
+from ccmove.rewrite.jsonspan import Node, parse, quote
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import Mapper, Splice
 
@@ -77,17 +77,3 @@ def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
                 have.add(repr(new))
         splices += [make.set_raw(listed, make.changed(listed, texts))] if texts else []
     return splices
-
-
-def mentions(after: str, paths: PathMap) -> list[tuple[str, str]]:
-    """(pointer, string) of what still names an old path in the file after the move."""
-    back, found = paths.reversed(), []
-    for at, value in all_values(parse(after).value):
-        # In a swap or a chain what was moved names an old path again.
-        is_project = at[:1] == (PROJECTS,) and len(at) > 1 and back.covers(str(at[1]))
-        follows = is_project or at[:1] == (REPOS,)
-        for string in (value, *at[-1:]):
-            is_named = isinstance(string, str) and paths.is_named_in(string)
-            if is_named and not (follows and back.covers(string)):
-                found.append((show(at), string))
-    return found

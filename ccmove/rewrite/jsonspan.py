@@ -105,17 +105,14 @@ def parse(text: str) -> Node:
 def _check_depth(value: Any) -> None:
     """How deep the scanner goes depends on the Python; what comes after it recurses, too."""
     level, depth = [value], 0
-    while level := [item for value in level for _, item in below(value)]:
+    while level := [item for value in level for item in _below(value)]:
         depth += 1
         if depth > DEEPEST:
             raise NotJsonError("nested too deeply")
 
 
-def below(value: Any) -> Iterable[tuple[str | int, Any]]:
-    """What is in a value, with its name or number."""
-    if isinstance(value, dict):
-        return value.items()
-    return enumerate(value) if isinstance(value, list) else ()
+def _below(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
@@ -130,19 +127,11 @@ _decoder = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant
 _scan = _decoder.scan_once  # type: ignore[attr-defined]  # not in typeshed
 
 
-def all_values(value: Any, at: Pointer = ()) -> Iterator[tuple[Pointer, Any]]:
-    """A value and every value in it, with the pointer to each."""
-    yield at, value
-    for token, item in below(value):
-        yield from all_values(item, (*at, token))
-
-
-def walk(node: Node, token: str | int = "") -> Iterator[tuple[str | int, Node]]:
-    """Every node that counts with its name or number, parents first."""
-    yield token, node
-    below = node.members().items() if node.kind == "{" else enumerate(node.items)
-    for name, item in below:
-        yield from walk(item, name)
+def walk(node: Node, at: Pointer = ()) -> Iterator[tuple[Pointer, Node]]:
+    """Every node that counts with the pointer to it, parents first."""
+    yield at, node
+    for token, item in node.members().items() if node.kind == "{" else enumerate(node.items):
+        yield from walk(item, (*at, token))
 
 
 def show(pointer: Pointer) -> str:

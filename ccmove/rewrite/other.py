@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ccmove.rewrite.compare import changed_lines
-from ccmove.rewrite.jsonspan import Node
+from ccmove.rewrite.jsonspan import Node, Pointer
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import at_places, with_strings
 
@@ -46,8 +46,8 @@ def _moved_flag(flag: str, paths: PathMap, names: NameMap) -> str | None:
 
 def folders(text: str, paths: PathMap, _: NameMap) -> str:
     """daemon.json or bridge-pointer.json with every `dir` and `directory` in it moved."""
-    names = ("dir", "directory")
-    return with_strings(text, paths.map, lambda token, _: token in names)
+    names = (("dir",), ("directory",))
+    return with_strings(text, paths.map, lambda at, _: at[-1:] in names)
 
 
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
@@ -55,16 +55,13 @@ def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     return with_strings(text, partial(map_inside, paths=paths), _is_no_command)
 
 
-def _is_no_command(token: str | int, node: Node) -> bool:
+def _is_no_command(at: Pointer, node: Node) -> bool:
     """A hook's command with arguments only looks like a path that has blanks in it."""
-    return not (token == "command" and isinstance(node.value, str) and " " in node.value)
+    return not (at[-1:] == ("command",) and " " in node.raw)
 
 
 _RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)
-# A word of a shell command that is quoted as a whole or not at all, between blanks or operators.
-_EDGE = r"\s;&|<>()"
-_PLAIN = rf"""(?:\$HOME|\$\{{HOME\}})?[^{_EDGE}"'\\`$]+"""
-_WORD = re.compile(rf"""(?<![^{_EDGE}])(?:"[^"\\]*"|'[^']*'|{_PLAIN})(?![^{_EDGE}])""")
+_NEEDS_NO_QUOTES = re.compile(r"(?:\$HOME|\$\{HOME\})?[\w@%+=:,./~-]*")
 
 
 def map_inside(value: str, paths: PathMap) -> str | None:
@@ -89,16 +86,12 @@ def _moved_pattern(pattern: str, paths: PathMap) -> str:
 
 
 def _moved_command(command: str, paths: PathMap) -> str:
-    """Each word of a command that is a path; `:*` at the end is the rule's own."""
+    """Each word of a command that begins with a path; `:*` at the end is the rule's own."""
+    if not all(_NEEDS_NO_QUOTES.fullmatch(new) for _, new in paths.moves):
+        return command
     words = command.removesuffix(":*")
-    return _WORD.sub(lambda word: _moved_word(word[0], paths), words) + command[len(words) :]
-
-
-def _moved_word(word: str, paths: PathMap) -> str:
-    quoted = word[0] if word[0] in "\"'" else ""
-    new = paths.map(word.strip(quoted))
-    again = f"{quoted}{new}{quoted}"
-    return again if new is not None and _WORD.fullmatch(again) else word
+    moved = [paths.map(word) or word for word in words.split(" ")]
+    return " ".join(moved) + command[len(words) :]
 
 
 def aliases(text: str, names: NameMap) -> str:

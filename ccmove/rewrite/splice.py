@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ccmove.rewrite.jsonspan import Node, parse, quote, walk
+from ccmove.rewrite.jsonspan import Node, Pointer, parse, quote, walk
 
 Mapper = Callable[[str], str | None]  # what a string becomes; None: it stays
 Splice = tuple[int, int, str]  # start, end, and what comes there
@@ -99,9 +99,13 @@ def place_splices(root: Node, places: Mapping[str, Mapper]) -> list[Splice]:
         nodes = [root]
         for step in place.split("/"):
             nodes = [below for node in nodes for below in _below(node, step)]
-        news = [(node, moved(node, mapper)) for node in nodes]
-        splices += [set_raw(node, quote(new)) for node, new in news if new is not None]
+        splices += _mapped(nodes, mapper)
     return splices
+
+
+def _mapped(nodes: Iterable[Node], mapper: Mapper) -> list[Splice]:
+    news = ((node, moved(node, mapper)) for node in nodes)
+    return [set_raw(node, quote(new)) for node, new in news if new is not None]
 
 
 def _below(node: Node, step: str) -> Iterable[Node]:
@@ -111,21 +115,7 @@ def _below(node: Node, step: str) -> Iterable[Node]:
 
 
 def with_strings(
-    text: str, mapper: Mapper, wanted: Callable[[str | int, Node], bool] = lambda *_: True
+    text: str, mapper: Mapper, wanted: Callable[[Pointer, Node], bool] = lambda *_: True
 ) -> str:
-    """`text` with every string in it that the mapper changes, and the names of members."""
-    splices: list[Splice] = []
-    for token, node in walk(parse(text)):
-        changes = [(node, moved(node, mapper)), *_new_names(node, mapper)]
-        strings = [set_raw(string, quote(new)) for string, new in changes if new is not None]
-        if strings and wanted(token, node):
-            splices += strings
-    return apply(text, splices)
-
-
-def _new_names(parent: Node, mapper: Mapper) -> list[tuple[Node, str]]:
-    """The keys that change; none at all where a member would hide another one then."""
-    names = {key.value: moved(key, mapper) or key.value for key in parent.keys}
-    if len(set(names.values())) < len(names):
-        return []
-    return [(key, names[key.value]) for key in parent.keys if names[key.value] != key.value]
+    """`text` with every string value in it that the mapper changes; the names of members stay."""
+    return apply(text, _mapped((n for at, n in walk(parse(text)) if wanted(at, n)), mapper))

@@ -13,11 +13,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from ccmove.rewrite import config, index
 from ccmove.rewrite import splice as make
-from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, all_values, parse, quote, show
+from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, quote, walk
 from ccmove.rewrite.other import without_lines
 from ccmove.rewrite.splice import Mapper
 
@@ -30,8 +29,8 @@ def taken_out(
 ) -> tuple[str, list[str]]:
     """`now` without the run's change, and the places where it could not be taken out.
 
-    `form` is "config", "index", "json" or "lines". `back` says where a string that came since
-    belongs again, `renamed` what the run made of a key.
+    `form` is "config", "index", "lines" or any other JSON. `back` says where a string that came
+    since belongs again, `renamed` what the run made of a key.
     """
     if now in (before, after):
         return before, []
@@ -41,29 +40,29 @@ def taken_out(
         base, ours, theirs = parse(after), parse(before), parse(now)
     except NotJsonError:
         return now, [EVERYTHING]
-    if _is_out(ours.value, base.value, theirs.value):
+    if _is_out(ours, base, theirs):
         return now, []
     taking = _Taking(form, before + after, back, renamed)
     text = make.apply(now, [make.set_raw(theirs, taking.merged(base, ours, theirs, ()))])
     return taking.followed(text), list(dict.fromkeys(taking.lost))
 
 
-def _is_out(before: Any, after: Any, now: Any) -> bool:
+def _is_out(before: Node, after: Node, now: Node) -> bool:
     """Whether that was done already, and a recovery killed: a swap would be swapped again.
 
     Nothing that only the run wrote is there, but what it took away is, every object at least.
     """
-    had, left, have = (set(_facts(value)) for value in (before, after, now))
+    had, left, have = (set(_facts(root)) for root in (before, after, now))
     gone = had - left
     objects = {fact for fact in gone if fact[1] is None}
     return not (left - had) & have and objects <= have and bool(gone & have)
 
 
-def _facts(value: Any) -> Iterator[tuple[Pointer, str | None]]:
+def _facts(root: Node) -> Iterator[tuple[Pointer, str | None]]:
     """Every value, with where it is; the place in a list does not count."""
-    for at, item in all_values(value):
+    for at, node in walk(root):
         place = tuple(token if isinstance(token, str) else 0 for token in at)
-        yield place, None if isinstance(item, dict | list) else repr(item)
+        yield place, None if node.kind in "{[" else repr(node.value)
 
 
 @dataclass
@@ -78,7 +77,7 @@ class _Taking:
 
     def lose(self, *at: str | int) -> None:
         """This stays, and is named."""
-        self.lost.append(show(at))
+        self.lost.append(" > ".join(map(str, at)))
 
     def merged(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
         """The text of `theirs` without what the run did to this value."""
@@ -205,11 +204,11 @@ class _Taking:
     def followed(self, text: str) -> str:
         """`text` in which strings that came since follow what has gone back."""
         members = parse(text).members()
-        if self.form == "json":
-            return make.with_strings(text, self.came_back)
         if self.form == "config":
             repos = members.get(config.REPOS)
             return make.apply(text, config.repo_splices(repos, self.came_back) if repos else ())
+        if self.form != "index":
+            return make.with_strings(text, self.came_back)
         splices = make.place_splices(parse(text), dict.fromkeys(index.OWNERS, self.came_back))
         for entry in members["entries"].items if "entries" in members else ():
             mapper = self.back if self.came(index.key_of(entry)) else self.came_back

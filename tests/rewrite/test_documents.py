@@ -44,11 +44,6 @@ class TestEntries:
         assert index.with_entries(self.TEXT, entries) == expected
         assert index.with_entries(expected, entries) == expected
 
-    def test_some_are_replaced(self) -> None:
-        other_a = self.A.replace(OLD, NEW)
-        after = index.with_entries(self.TEXT, [("a", other_a), ("b", "{}")], {"a"})
-        assert json.loads(after)["entries"] == [json.loads(self.B), [7], json.loads(other_a)]
-
     def test_some_leave(self) -> None:
         assert index.entries(index.without(self.TEXT, {"a", "[7]", "x"})) == [("b", self.B)]
         assert index.without(self.TEXT, {"a", "b", "[7]"}) == self.TEXT.replace(
@@ -71,46 +66,23 @@ class TestEntries:
 
 
 class TestAnyDocument:
-    def test_values_and_keys_that_are_paths_change(self) -> None:
+    def test_values_that_are_paths_change_and_names_stay(self) -> None:
         text = at('{"/OLD": 1, "a": ["/OLD/x", {"b": "/OLD"}], "c": "--x=/OLD"}')
         assert json.loads(strings(text)) == {
-            NEW: 1,
+            OLD: 1,
             "a": [NEW + "/x", {"b": NEW}],
             "c": "--x=" + OLD,
         }
 
-    def test_a_key_is_not_renamed_to_one_that_is_there(self) -> None:
-        text = at('{"/OLD": 1, "/NEW": 2}')
-        assert strings(text) == text
-        chain = PathMap((("/a", "/b"), ("/b", "/c")))
-        text = '{"/a": 1, "/b": 2, "/c": 3}'
-        assert strings(text, chain.map) == text
-
-    def test_keys_may_be_swapped(self) -> None:
-        swap = PathMap((("/a", "/b"), ("/b", "/a")))
-        text = '{"/a": 1, "/b": 2}'
-        assert strings(text, swap.map) == '{"/b": 1, "/a": 2}'
-
-    def test_two_keys_do_not_become_one(self) -> None:
-        both = PathMap((("/a", "/c"), ("/b", "/c")))
-        text = '{"/a": 1, "/b": 2}'
-        assert strings(text, both.map) == text
-
-    def test_of_repeated_keys_the_last_value_changes_and_all_names(self) -> None:
-        text = at('{"/OLD": "/OLD", "/OLD": "/OLD"}')
-        assert strings(text) == at('{"/NEW": "/OLD", "/NEW": "/NEW"}')
+    def test_of_repeated_keys_the_last_value_changes(self) -> None:
+        assert strings(at('{"k": "/OLD", "k": "/OLD"}')) == at('{"k": "/OLD", "k": "/NEW"}')
 
 
 class TestPermissionRules:
-    MORE = ("Bash(ls /OLD|wc)", "Bash(a|/OLD/x)", "Bash(ls\t/OLD/x\nmake)")
-
     def test_a_new_path_that_would_break_the_command_is_not_put_in(self) -> None:
         spaced = PathMap(((OLD, "/code/new app"),))
         assert map_inside(f"Bash({OLD}/x:*)", spaced) is None
-        assert map_inside(f'Bash("{OLD}/x":*)', spaced) == 'Bash("/code/new app/x":*)'
         assert map_inside(f"Read(/{OLD}/**)", spaced) == "Read(//code/new app/**)"
-        quoted = PathMap(((OLD, '/code/new"app'),))
-        assert map_inside(f'Bash("{OLD}/x":*)', quoted) is None
 
     def test_several_words_move_each_by_its_own_move(self) -> None:
         swap = PathMap((("/a", "/b"), ("/b", "/a")))

@@ -41,7 +41,7 @@ def projects(before: Any, life: Life, paths: PathMap = MOVE, native: bool = Fals
 class TestConfig:
     def test_a_value_that_was_changed_since_stays_and_is_named(self) -> None:
         found = projects({"/o": {"p": "/o", "q": "/o/q"}}, lambda p: p["/n"].update(p="else"))
-        assert found == ({"/o": {"p": "else", "q": "/o/q"}}, ["/projects/~1o/p"])
+        assert found == ({"/o": {"p": "else", "q": "/o/q"}}, ["projects > /o > p"])
 
     def test_a_path_that_came_in_its_place_follows(self) -> None:
         found = projects({"/o": {"p": "/o"}}, lambda p: p["/n"].update(p="/n/since"))
@@ -55,22 +55,22 @@ class TestConfig:
     def test_an_old_path_that_is_used_again_keeps_its_later_value(self) -> None:
         again = {"tools": ["z"], "p": 1}
         found = projects({"/o": {"tools": ["a"], "p": "/o"}}, lambda p: p.update({"/o": again}))
-        assert found == ({"/o": {"tools": ["z", "a"], "p": 1}}, ["/projects/~1o"])
+        assert found == ({"/o": {"tools": ["z", "a"], "p": 1}}, ["projects > /o"])
 
     def test_a_new_project_stays_where_its_old_name_is_used_again(self) -> None:
         life = {"/n/s": {"a": "/n/s", "b": 1}, "/o/s": {"b": 2}}
         found = projects({"/o": {}}, lambda p: p.update(life))
-        assert found == ({"/o": {}} | life, ["/projects/~1n~1s"])
+        assert found == ({"/o": {}} | life, ["projects > /n/s"])
 
     def test_a_key_that_vanished_is_named(self) -> None:
         assert projects({"/o": {}, "/z": {}}, lambda p: p.pop("/n")) == (
             {"/z": {}},
-            ["/projects/~1o"],
+            ["projects > /o"],
         )
 
     def test_a_value_that_vanished_is_named(self) -> None:
         found = projects({"/o": {"p": "/o", "q": 1}}, lambda p: p["/n"].pop("p"))
-        assert found == ({"/o": {"q": 1}}, ["/projects/~1o/p"])
+        assert found == ({"/o": {"q": 1}}, ["projects > /o > p"])
 
     def test_lists_are_sets_but_for_arguments(self) -> None:
         value = {"dirs": ["/o/a", "x"], "args": ["/o/a", "x"]}
@@ -78,18 +78,18 @@ class TestConfig:
         found = projects({"/o": value}, lambda p: p.update({"/n": longer}))
         assert found == (
             {"/o": {"dirs": ["y", "x", "/o/a"], "args": ["y", "/n/a", "x"]}},
-            ["/projects/~1o/args"],
+            ["projects > /o > args"],
         )
 
     def test_an_item_that_vanished_is_named_also_in_a_swap(self) -> None:
         """What another item goes back to is not the one that is missing."""
         found = projects({"/a": {"l": ["/a", "/b"]}}, lambda p: p["/b"]["l"].remove("/a"), SWAP)
-        assert found == ({"/a": {"l": ["/a"]}}, ["/projects/~1a/l"])
+        assert found == ({"/a": {"l": ["/a"]}}, ["projects > /a > l"])
 
     def test_an_item_goes_back_although_it_took_the_place_of_another(self) -> None:
         before = {"/o": {"l": [{"p": "/o"}, {"p": "/o/x"}]}}
         found = projects(before, lambda p: p["/n"]["l"].pop(0))
-        assert found == ({"/o": {"l": [{"p": "/o/x"}]}}, ["/projects/~1o/l"])
+        assert found == ({"/o": {"l": [{"p": "/o/x"}]}}, ["projects > /o > l"])
 
     def test_a_project_that_came_since_follows_although_the_run_changed_none(self) -> None:
         before = {"projects": {"/z": {}}, "githubRepoPaths": {"a/b": ["/o"]}}
@@ -116,7 +116,7 @@ class TestConfig:
         found, named = projects(before, lambda p: p["/c"].update(since=1), BOTH)
         assert {name: found[name] for name in before} == before
         assert found["/c"]["since"] == 1
-        assert named == ["/projects/~1c"]
+        assert named == ["projects > /c"]
 
     @pytest.mark.parametrize("values", [({"v": 1}, {"v": 2}), ({"p": "/a"}, {})])
     def test_a_swap_with_paths_that_came_since(self, values: tuple[Any, Any]) -> None:

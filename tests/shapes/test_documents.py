@@ -192,20 +192,18 @@ def test_notes_that_the_new_one_lacks_are_appended_once(
 
 FOLLOW = r"""
 Read(//OLD/**)|Read(//OLD)|Edit(/OLD/src/*)|Write(/OLD)|Bash(/OLD/x:*)|Bash(/OLD:*)
-Bash(/OLD/bin/run)|Bash(cd /OLD && make:*)|Bash(git -C /OLD status:*)|Bash(cd "/OLD/x" && make)
-Bash(cat '/OLD/x y'; ls /OLD)|Bash(make -C /OLD/*)|Bash(ls;/OLD/x)|Bash(a&/OLD/x)|Bash(cat </OLD/x)
-Bash(ls >/OLD/x)|Bash((cd /OLD))|Bash((/OLD/x))|Bash(ls	/OLD/x)|Bash(cp "/srv/a" "/OLD/b")
-Bash(cp '/srv/a' '/OLD/b')|Bash(cat '/OLD/a\x')|Read(/OLD/a(b)c)|mcp__x(/OLD/y)|/OLD|/OLD/x y
+Bash(/OLD/bin/run)|Bash(cd /OLD && make:*)|Bash(git -C /OLD status:*)|Bash(make -C /OLD/*)
+Bash(cat /OLD/$X)|Bash(cat /OLD/a\ x)|Bash(cat /OLD/a"x y")|Bash(cat /OLD/a'x y')
+Read(/OLD/a(b)c)|mcp__x(/OLD/y)|/OLD|/OLD/x y
 """
 STAY = r"""
 Read(//OLD-docker/**)|Read(//OLD*)|Read(//OLD x/**)|Read(///OLD/**)|Read(~/OLD/**)|Read(!//OLD)
 Edit(/OLD2/src/*)|Bash(/OLD-docker/x:*)|Bash(cat /OLD*)|Bash(X=/OLD/x make)|Bash(x --root=/OLD/x)
-Bash(cd "/srv/OLD")|Bash(echo "see /OLD here")|Bash(cat /OLD\ x)|Bash(cat /OLD"x")
-Bash(cat $HOME/OLD)|Bash(cat X/OLD)|Bash(cat /OLD$X)|Bash(cat /OLD`x`)|Bash(cat /OLD/$X)
-Bash(cat /OLD/a\ x)|Bash(cat /OLD/a"x y")|Bash(cat /OLD/a'x y')|Bash(cat "/OLD/a\x")
+Bash(cd "/srv/OLD")|Bash(cat /OLD\ x)|Bash(cat /OLD"x")|Bash(cat "/OLD/a\x")|Bash(ls;/OLD/x)
+Bash(cat $HOME/OLD)|Bash(cat X/OLD)|Bash(cat /OLD$X)|Bash(cat /OLD`x`)|Bash(cp '/srv/a' '/OLD/b')
 Bash(X="/OLD/x" make)|(/OLD)|a b(/OLD)|Bash(/srv:/OLD)|WebFetch(domain:x/OLD)|bash /OLD/x|see /OLD
 """
-SPACED = {"Bash(/OLD/x:*)": False, 'Bash("/OLD/x":*)': True, "Read(//OLD/**)": True}
+SPACED = {"Bash(/OLD/x:*)": False, "Bash(ls /OLD)": False, "Read(//OLD/**)": True}
 
 
 def rules(text: str) -> list[str]:
@@ -220,7 +218,7 @@ def test_the_path_of_a_rule_follows_and_what_is_not_surely_it_stays(
     state: StateBuilder = bench.state
     old, new = state.project("old", sessions=1).path, state.code / name
     cases = dict.fromkeys(rules(FOLLOW), True) | dict.fromkeys(rules(STAY), False)
-    cases |= {"Bash(ls /OLD|wc)": True, "Bash(a|/OLD/x)": True}
+    cases |= {"Bash(ls /OLD | wc)": True, "Bash(a|/OLD/x)": False}
     if " " in name:
         cases = SPACED
     hook = {"command": "/OLD/hook.sh --all /OLD"}  # a line for a shell, not a path
