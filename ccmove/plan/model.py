@@ -165,6 +165,11 @@ class Undertaking:
     def paths(self) -> PathMap:
         return PathMap(self.moves, frozenset(self.kept))
 
+    @property
+    def way_back(self) -> PathMap:
+        """Where paths belong that were added since, if the run came to where nothing was known."""
+        return PathMap(self.fresh).reversed()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Undertaking):

@@ -9,8 +9,7 @@ from ccmove.claude.ownership import Ledger, cases_of_moves
 from ccmove.claude.reading import open_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError, again, run
-from ccmove.plan.documents import moved_folders, rewrite_others, rows
-from ccmove.plan.left_alone import Search
+from ccmove.plan.documents import Search, moved_folders, rewrite_others, rows
 from ccmove.plan.merges import merges
 from ccmove.plan.model import LeftAlone, Plan, ProjectMove, Request, Write, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts

@@ -12,18 +12,18 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import session_of
-from ccmove.claude.reading import is_there, open_history, read_document
+from ccmove.claude.reading import is_there, open_history, read_document, sha256_of
 from ccmove.claude.state import SESSION_ID, State
 from ccmove.errors import RefusedError, again, run
-from ccmove.plan.model import FolderHolds, Holds, Mkdir, Plan, ProjectMove, Rename
+from ccmove.plan.model import FolderHolds, Holds, Mkdir, Plan, ProjectMove, Rename, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts
 from ccmove.plan.planner import fresh_pairs
 from ccmove.rewrite import history
-from ccmove.rewrite.pathmap import PathMap, are_nested, tail_below
-from ccmove.run.backups import Backup
+from ccmove.rewrite.pathmap import NameMap, PathMap, are_nested, tail_below
+from ccmove.rewrite.threeway import taken_out
+from ccmove.run.backups import Backup, read_changed, read_saved
 from ccmove.run.manifest import Manifest, Wrote, sha256
 from ccmove.run.recognise import holds, is_folder
-from ccmove.run.takeback import document_back, plan_history_back
 
 Moves = tuple[tuple[str, str], ...]
 
@@ -92,6 +92,59 @@ def _fresh(layout: Layout, manifest: Manifest, projects: tuple[ProjectMove, ...]
         prompts = [path for path, _ in history.scan(read, seen.size, olds).counts]
     pairs = [(new, old) for old, new in manifest.fresh]
     return fresh_pairs(State(layout), pairs, prompts, projects)
+
+
+def document_back(
+    directory: Path, manifest: Manifest, wrote: Wrote, now: bytes
+) -> tuple[bytes, list[str], int | None]:
+    """The document without the run's change, what can't be taken out, and the date to give back.
+
+    One that is as the run left it gets its original bytes; in any other the three-way rules of
+    `rewrite.threeway` hold, and what came later stays. Recovery does the same.
+    """
+    assert wrote.before is not None
+    digest = sha256(now)
+    if digest == wrote.before.sha256:
+        return now, [], None
+    before = read_saved(directory, wrote, "before")
+    if digest == wrote.after.sha256:
+        return before, [], wrote.before.mtime_ns
+    renamed = [(move.target, move.source) for move in manifest.projects if move.kind == "rename"]
+    text, named = taken_out(
+        "lines" if wrote.place == "other" and wrote.path.suffix != ".json" else wrote.place,
+        _text(before),
+        _text(read_saved(directory, wrote, "after")),
+        _text(now),
+        NameMap(tuple(renamed), manifest.way_back).map,  # what came since
+        manifest.paths.map,
+    )
+    return text.encode("utf-8", "surrogateescape"), named, None
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def plan_history_back(layout: Layout, directory: Path, manifest: Manifest) -> WriteHistory | None:
+    """The history without the run's change; None when there is nothing to take out.
+
+    Prompts that came since follow, even where the run itself has found none.
+    """
+    path, wrote, back, mtime = layout.history, manifest.history, manifest.way_back, None
+    with open_history(layout) as (read, seen):
+        if wrote is None:
+            scan = history.scan(read, seen.size, back)
+        elif not is_there(path) or sha256_of(path, wrote.before.size) == wrote.before.sha256:
+            return None
+        else:
+            kept, size = read_changed(directory, wrote), wrote.after.size
+            if sha256_of(path, size) == wrote.after.sha256:
+                scan = history.spans_back(kept, size)
+                scan.extend(history.scan(read, seen.size, back, start=size))
+                mtime = wrote.before.mtime_ns if seen.size == size else None
+            else:
+                scan = history.lines_back(kept, read, seen.size, back)
+    return WriteHistory(path, scan, seen, mtime) if scan.lines else None
 
 
 class Undoing:

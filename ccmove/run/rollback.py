@@ -37,9 +37,9 @@ from ccmove.run.locks import Waiting, client_locks, held, own_lock, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
 from ccmove.run.preflight import refuse_foreign_state
 from ccmove.run.recognise import has, has_grown, holds, is_directory, is_folder
+from ccmove.run.restore import document_back, plan_history_back
 from ccmove.run.signals import termination_as_interrupt
 from ccmove.run.stage import StagedHistory
-from ccmove.run.takeback import document_back, stage_history_back
 
 
 def recover(
@@ -293,7 +293,11 @@ class Rollback:
 
     def _stage_history(self, wrote: WroteHistory) -> None:
         """Before the locks, since a large history takes time; only its tail is left for later."""
-        self._history = stage_history_back(self.layout, self.manifest, wrote, self._fresh(wrote))
+        write = plan_history_back(self.layout, self.layout.run, self.manifest)
+        if write is not None:
+            back = self.manifest.way_back
+            self._history = StagedHistory(wrote.number, write, self._fresh(wrote), back)
+            self._history.stage()
 
     def _write(
         self, wrote: Wrote | WroteHistory, pieces: Iterable[bytes], attributes: Attributes
