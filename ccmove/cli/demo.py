@@ -3,7 +3,7 @@
 import contextlib
 import json
 import os
-import shutil
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,8 +18,7 @@ from ccmove.cli.boundary import Call, answer, show
 from ccmove.errors import CcmoveError
 from ccmove.report.console import Printer
 from ccmove.report.result import Result
-from ccmove.rewrite.pathmap import is_named_in
-from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
+from ccmove.run.signals import termination_as_interrupt
 
 OLD = "code/cafe-menu"
 PROMPTS = (
@@ -29,26 +28,17 @@ PROMPTS = (
     (f"{OLD}-docker", "prices should show the euro sign"),
 )
 TURNS = 100  # of each session
-# Title, meaning and command of each, with a blank line between them.
+# What each step shows, and its command.
 STEPS = """\
-Rename the folder
-In the renamed folder Claude Code has no session to resume, no prompts, no memory, and no trust.
+Rename the folder: now Claude Code has no session to resume there, no prompts, no memory, no trust.
 mv ~/code/cafe-menu ~/code/bistro-menu
-
-Preview
-Shows what would change. Transcripts are never rewritten: only their directory is renamed.
+Preview: what would change. Transcripts are never rewritten, only their directory is renamed.
 ccmove --dry-run ~/code/cafe-menu ~/code/bistro-menu
-
-Move
-All or nothing: files are backed up, the change is journaled, applied, then verified.
+Move, all or nothing: files are backed up, the change is journaled, applied, then verified.
 ccmove ~/code/cafe-menu ~/code/bistro-menu
-
-Verify
-The move has verified itself. This checks all data again, and the demo the files on disk.
+Verify: the move has verified itself; this checks all data again.
 ccmove verify ~/code/bistro-menu
-
-Restore
-Every move can be undone. If you kept working in between, restoring keeps the new sessions.
+Restore: every move can be undone. If you kept working in between, it keeps the new sessions.
 ccmove restore"""
 Traces = dict[str, tuple[int, int, bytes]]  # file -> inode, mtime, content
 
@@ -71,14 +61,14 @@ def play(app: Any, printer: Printer) -> Any:
     printer.say([("title", "ccmove demo")], [("", where)])
     with sample_home() as home:
         before = traces(home)
-        for number, step in enumerate(STEPS.split("\n\n"), 1):
-            title, meaning, command = step.split("\n")
-            printer.say([], [("reverse", f" {number} {title} ")], [("", meaning)], [])
+        for number, step in enumerate(re.findall("(.+)\n(.+)", STEPS), 1):
+            meaning, command = step
+            printer.say([], [("reverse", f" {number} "), ("", f" {meaning}")], [])
             result = type_command(app, command, printer)
-            for fact, holds in _facts(title, home, before, traces(home)):
-                if not holds:
-                    raise CcmoveError(f"the demo failed in “{title}”, this is not so: {fact}")
-                printer.say([("good", "checked: "), ("", fact)])
+            fact, holds = _fact(command, before, traces(home))
+            if not holds:
+                raise CcmoveError(f"the demo failed at: {command}; this is not so: {fact}")
+            printer.say([("good", "checked: "), ("", fact)])
     turn = [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
     printer.say([], [("good", "The temporary directory has been removed.")], turn)
     return result
@@ -91,8 +81,6 @@ def type_command(app: Any, command: str, printer: Printer) -> Any:
     if program == "mv":
         return Path(words[0]).rename(words[1])
     result = answer(app, Call(words, printer))
-    if result.exit_code:
-        raise CcmoveError(f"the demo failed at: {command}")
     show(result, printer)
     return result
 
@@ -101,27 +89,24 @@ def type_command(app: Any, command: str, printer: Printer) -> Any:
 def sample_home() -> Iterator[Path]:
     """A home with sample data, which every command finds in the place of the user's own."""
     environment = dict(os.environ)
-    with termination_as_interrupt():
-        home = Path(os.path.realpath(tempfile.mkdtemp(prefix="ccmove-demo-")))
+    with termination_as_interrupt(), tempfile.TemporaryDirectory(prefix="ccmove-demo-") as place:
+        home = Path(os.path.realpath(place))
+        os.environ.pop("CLAUDE_CONFIG_DIR", None)
+        os.environ.update(HOME=str(home), USERPROFILE=str(home))
         try:
-            os.environ.pop("CLAUDE_CONFIG_DIR", None)
-            os.environ.update(HOME=str(home), USERPROFILE=str(home))
             for path, text in _sample(home).items():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(text.encode())
             yield home
         finally:
-            with interrupts_ignored():
-                os.environ.clear()
-                os.environ.update(environment)
-                shutil.rmtree(home)
+            os.environ.clear()
+            os.environ.update(environment)
 
 
 def _sample(home: Path) -> dict[Path, str]:
     """What the client would have written by now."""
-    old, projects = str(home / OLD), home / ".claude" / "projects"
-    history, files = "", {projects / encode(old) / "memory" / "MEMORY.md": "- prices are in euro\n"}
-    config: dict[str, Any] = {"projects": {}, "githubRepoPaths": {"cafe/menu": [old]}}
+    projects, config, history = home / ".claude" / "projects", {}, ""
+    files = {projects / encode(str(home / OLD)) / "memory" / "MEMORY.md": "- prices are in euro\n"}
     for number, (name, prompt) in enumerate(PROMPTS):
         folder, session = str(home / name), f"00000000-0000-4000-8000-{number:012}"
         line = {"type": "user", "cwd": folder, "sessionId": session, "message": prompt}
@@ -129,11 +114,9 @@ def _sample(home: Path) -> dict[Path, str]:
         files[home / name / "menu.txt"] = "soup\nfish\ncake\n"
         record = {"display": prompt, "timestamp": 1_780_000_000_000 + number, "project": folder}
         history += json.dumps(record) + "\n"
-        config["projects"][folder] = {"allowedTools": [], "hasTrustDialogAccepted": True}
-    server = {"command": "menu-server", "args": ["--root", old]}
-    config["projects"][old]["mcpServers"] = {"menu": server}
+        config[folder] = {"allowedTools": [], "hasTrustDialogAccepted": True}
     files[home / ".claude" / "history.jsonl"] = history
-    files[home / ".claude.json"] = json.dumps(config, indent=2)
+    files[home / ".claude.json"] = json.dumps({"projects": config}, indent=2)
     return files
 
 
@@ -148,20 +131,13 @@ def traces(home: Path) -> Traces:
     return found
 
 
-def _facts(title: str, home: Path, before: Traces, now: Traces) -> Iterator[tuple[str, bool]]:
-    """What has to be so on disk after a step, whatever its command said."""
-    if title == "Preview":
-        yield "nothing on disk has changed", now == before
-    elif title == "Restore":  # what was rewritten is another file now
+def _fact(command: str, before: Traces, now: Traces) -> tuple[str, bool]:
+    """What has to be so on disk after a command, whatever it said."""
+    if command.startswith(("mv", "ccmove --dry-run")):
+        return "no file has changed", now == before
+    if command == "ccmove restore":  # what was rewritten is another file now
         same = {n: trace[1:] for n, trace in before.items()} == {n: t[1:] for n, t in now.items()}
-        yield "every file has its original bytes and date", same
-    elif title == "Verify":
-        untouched = {name for name, trace in before.items() if now.get(name) == trace}
-        transcripts = {n for n in before if n.endswith(".jsonl") and "/projects/" in n}
-        number = len(transcripts) - 1
-        yield f"{number} transcripts: same file, same bytes, same date", transcripts <= untouched
-        neighbours = {name for name in before if "cafe-menu-docker" in name}
-        yield "the neighbour cafe-menu-docker: untouched", neighbours <= untouched
-        texts = [trace[2].decode() for name, trace in now.items() if name not in transcripts]
-        named = any(is_named_in(text, str(home / OLD)) for text in texts)
-        yield "only transcripts still mention the old path", not named
+        return "every file has its original bytes and date", same
+    moved = {n: t for n, t in before.items() if n.endswith(".jsonl") and "/projects/" in n}
+    same = moved.items() <= now.items()
+    return f"{len(moved)} transcripts: same file, same bytes, same date", same
