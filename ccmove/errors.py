@@ -29,13 +29,9 @@ def again(
     text: str = "",
     options: Sequence[str] = (),
     instead: Mapping[str, str] | None = None,
-    before: Sequence[str] = (),
 ) -> Hint:
-    """The same command again, with more options, other words, or with `sudo` in front.
-
-    An option that has "" instead is left out.
-    """
-    return Hint(text, (*before, "ccmove", *options), True, instead or {})
+    """The same command again, with more options or other words; "" leaves a word out."""
+    return Hint(text, ("ccmove", *options), True, instead or {})
 
 
 def look_at(path: object) -> Hint:
@@ -147,20 +143,15 @@ def describe(error: OSError) -> str:
 
 def system_error(error: OSError) -> CcmoveError:
     """What the system refused, on which file, and how to look into it."""
-    path, number = _path_of(error), error.errno
-    if not path and number == errno.ENOENT:  # only a relative path is looked for without a name
-        where = os.environ.get("PWD", "")
-        named = f", {where}," if where and not os.path.exists(where) else ""
+    path = _path_of(error)
+    if not path and error.errno == errno.ENOENT:  # only a relative path is looked for without one
         return CcmoveError(
-            f"the current folder{named} does not exist any more",
+            f"the current folder, {os.environ.get('PWD', '.')}, does not exist any more",
             run("cd", text="type whole paths, or change to a folder that exists"),
         )
-    hint = again("nothing was changed; fix that and try again")
-    if path and number in (errno.ENOSPC, errno.EDQUOT):
+    hint = look_at(path) if path else None
+    if path and error.errno in (errno.ENOSPC, errno.EDQUOT):
         hint = run("df", "-h", path, text="free some space, then try again; what is free")
-    elif path and number in (errno.EACCES, errno.EPERM, errno.ENOENT):
-        what = "check the spelling" if number == errno.ENOENT else "look at the permissions"
-        hint = run("ls", "-ld", path, text=what)
     return CcmoveError(describe(error), hint)
 
 

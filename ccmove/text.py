@@ -13,15 +13,9 @@ _SPECIAL = re.compile(r"[^\w.:\\/=~+-]")  # for one of the two
 
 def printable(text: object) -> str:
     """`text` with every character that a terminal would act on, or hide, written as an escape."""
-    return "".join(char if char.isprintable() else _escape(ord(char)) for char in str(text))
-
-
-def _escape(code: int) -> str:
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8
-        code -= 0xDC00
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in str(text)
+    )
 
 
 def readable_size(number: int) -> str:

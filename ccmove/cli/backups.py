@@ -1,5 +1,6 @@
 """`ccmove restore`, `show`, `recover` and `backups`: past runs, told again, undone, removed."""
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -28,10 +29,7 @@ from ccmove.run.transaction import Progress
 
 PAST = run("ccmove", "backups", text="past moves")
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
-KEEP_TEN = run("ccmove", "backups", "--prune", "--keep", "10", text="all but the newest 10")
-OLDER_THAN = run(
-    "ccmove", "backups", "--prune", "--older-than", "30d", text="what is older than 30 days"
-)
+OLD_ONES = run("ccmove", "backups", "--prune", "--older-than", "30d", text="for example")
 
 
 @options.command("restore")
@@ -91,26 +89,17 @@ def _folders_to_rename(layout: Layout, manifest: Manifest, plan: Plan) -> Iterat
 def _to_undo(layout: Layout, identifier: str | None) -> Manifest:
     """What the run did that is to be undone; without an ID the newest move that stands."""
     found = all_backups(layout)
-    if identifier is None:
-        manifest = _newest(found)
-    else:
-        backup, manifest = _named(layout, found, identifier)
-        if not backup.stands:
-            still = run("ccmove", "backups", text="what can still be undone")
-            raise RefusedError(f"{identifier} was already undone", still)
+    if identifier is None:  # one that can't be read may be the newest: never undo another
+        moves = {b.id for b in found if b.manifest is not None and b.manifest.kind == "move"}
+        standing = [b.id for b in found if b.problem or (b.stands and b.id in moves)]
+        if not standing:
+            raise NothingKnownError("nothing to undo", PAST)
+        identifier = standing[-1]
+    backup, manifest = _named(layout, found, identifier)
+    if not backup.stands:
+        raise RefusedError(f"{identifier} was already undone", PAST)
     refuse_built_on(manifest, found)
     return manifest
-
-
-def _newest(found: list[Backup]) -> Manifest:
-    """One that can't be read may be the newest: never undo another."""
-    for backup in reversed(found):
-        if backup.problem is not None:
-            by_id = run("ccmove", "backups", text="undo another one by its ID")
-            raise RefusedError(backup.problem.message, *backup.problem.hints, by_id)
-        if backup.stands and backup.manifest is not None and backup.manifest.kind == "move":
-            return backup.manifest
-    raise NothingKnownError("nothing to undo", PAST)
 
 
 def _named(layout: Layout, found: list[Backup], identifier: str) -> tuple[Backup, Manifest]:
@@ -168,21 +157,18 @@ def backups_command(
 ) -> Backups:
     """List the moves that can be undone; --prune removes old backups."""
     if not prune and (keep is not None or older_than or dry_run):
-        raise UsageError("--keep, --older-than and --dry-run need --prune", KEEP_TEN)
+        raise UsageError("--keep, --older-than and --dry-run need --prune", OLD_ONES)
     age = seconds(older_than) if older_than else None
     if prune and keep is None and age is None and not identifiers:
-        raise UsageError("--prune needs to know what to remove", KEEP_TEN, OLDER_THAN)
+        raise UsageError("--prune needs to know what to remove", OLD_ONES)
     layout = call.recover(dry_run=dry_run) if prune else call.find_layout()
     rows = tuple(list_backups(layout))
     if unknown := sorted(set(identifiers).difference(row.id for row in rows)):
         raise NothingKnownError(f"there is no backup {unknown[0]}", PAST)
     if not prune:
         return Backups(tuple(row for row in rows if not identifiers or row.id in identifiers))
-    if dry_run or not rows:
-        why = prune_backups(layout, keep, age, identifiers, dry_run=True)
-    else:
-        with own_lock(layout):
-            why = prune_backups(layout, keep, age, identifiers)
+    with own_lock(layout) if rows and not dry_run else contextlib.nullcontext():
+        why = prune_backups(layout, keep, age, identifiers, dry_run=dry_run)
     return Backups(rows, {row.id: why.get(row.id, SET_ASIDE) for row in rows}, dry_run)
 
 
@@ -190,4 +176,4 @@ def seconds(text: str) -> float:
     """`30d`, `12h`, `45m` -> seconds."""
     if re.fullmatch("[0-9]{1,9}[mhdw]", text):
         return int(text[:-1]) * UNITS[text[-1]]
-    raise UsageError(f"{text!r} is not a duration: a number and m, h, d or w", OLDER_THAN)
+    raise UsageError(f"{text!r} is not a duration: a number and m, h, d or w", OLD_ONES)

@@ -32,7 +32,8 @@ from ccmove.text import printable
 
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
 
-SHOWN_BY: dict[type, Callable[[Any, Printer], None]] = {
+SHOWN_BY: dict[type, Callable[[Any, Printer], object]] = {
+    str: lambda text, printer: printer.out.write(text),  # such as help
     Result: move.show_result,
     Listing: inspect.show_list,
     Backups: inspect.show_backups,
@@ -138,7 +139,7 @@ def _reason(call: Call, error: BaseException) -> CcmoveError:
         return system_error(error)
     return CcmoveError(
         f"this is a bug in ccmove: {what}; everything is as it was",
-        again("please report it, with the output of", before=[f"{DEBUG}=1"]),
+        again(f"please report it, with what this prints when {DEBUG}=1 is set"),
     )
 
 
@@ -150,11 +151,8 @@ def _is_unsettled(layout: Layout | None) -> bool:
 
 
 def show(result: Any, printer: Printer) -> None:
-    """Print a result in the way of its kind; a text, such as help, as it is."""
-    if isinstance(result, str):
-        printer.out.write(result)
-    else:
-        SHOWN_BY[type(result)](result, printer)
+    """Print a result in the way of its kind."""
+    SHOWN_BY[type(result)](result, printer)
 
 
 def _print(call: Call, result: Any) -> int:

@@ -40,7 +40,7 @@ Verify: the move has verified itself; this checks all data again.
 ccmove verify ~/code/bistro-menu
 Restore: every move can be undone. If you kept working in between, it keeps the new sessions.
 ccmove restore"""
-Traces = dict[str, tuple[int, int, bytes]]  # file -> inode, mtime, content
+Files = dict[str, tuple[int, int, bytes]]  # name -> inode, mtime, content
 
 
 @options.command("demo")
@@ -60,15 +60,20 @@ def play(app: Any, printer: Printer) -> Any:
     where = "On sample data in a temporary directory; your own home is not looked at."
     printer.say([("title", "ccmove demo")], [("", where)])
     with sample_home() as home:
-        before = traces(home)
+        before = transcripts(home)
+        documents = [home / ".claude.json", home / ".claude" / "history.jsonl"]
+        texts = [path.read_bytes() for path in documents]
         for number, step in enumerate(re.findall("(.+)\n(.+)", STEPS), 1):
             meaning, command = step
             printer.say([], [("reverse", f" {number} "), ("", f" {meaning}")], [])
             result = type_command(app, command, printer)
-            fact, holds = _fact(command, before, traces(home))
-            if not holds:
-                raise CcmoveError(f"the demo failed at: {command}; this is not so: {fact}")
+            if transcripts(home) != before:
+                raise CcmoveError(f"the demo failed at: {command}; a transcript has changed")
+            fact = f"{len(before)} transcripts: same file, same bytes, same date"
             printer.say([("good", "checked: "), ("", fact)])
+        if [path.read_bytes() for path in documents] != texts:
+            raise CcmoveError("the demo failed: the original bytes are not back")
+        printer.say([("good", "checked: "), ("", "config file and history: the original bytes")])
     turn = [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
     printer.say([], [("good", "The temporary directory has been removed.")], turn)
     return result
@@ -120,24 +125,9 @@ def _sample(home: Path) -> dict[Path, str]:
     return files
 
 
-def traces(home: Path) -> Traces:
-    """Every file of the home but ccmove's own; the project under its old name."""
-    found: Traces = {}
-    for path in home.rglob("*"):
-        name = path.relative_to(home).as_posix().replace("bistro-menu", "cafe-menu")
-        if path.is_file() and not name.startswith(".claude/ccmove/"):
-            status = path.stat()
-            found[name] = (status.st_ino, status.st_mtime_ns, path.read_bytes())
+def transcripts(home: Path) -> Files:
+    """What makes each of them the file it is."""
+    found: Files = {}
+    for path in home.glob(".claude/projects/*/*.jsonl"):
+        found[path.name] = (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes())
     return found
-
-
-def _fact(command: str, before: Traces, now: Traces) -> tuple[str, bool]:
-    """What has to be so on disk after a command, whatever it said."""
-    if command.startswith(("mv", "ccmove --dry-run")):
-        return "no file has changed", now == before
-    if command == "ccmove restore":  # what was rewritten is another file now
-        same = {n: trace[1:] for n, trace in before.items()} == {n: t[1:] for n, t in now.items()}
-        return "every file has its original bytes and date", same
-    moved = {n: t for n, t in before.items() if n.endswith(".jsonl") and "/projects/" in n}
-    same = moved.items() <= now.items()
-    return f"{len(moved)} transcripts: same file, same bytes, same date", same

@@ -37,6 +37,12 @@ class Match(NamedTuple):
         against = "".join(f", but {reason}" for reason in self.candidate.against)
         return f"{doubt}{self.candidate.evidence[0]}{against}"
 
+    @property
+    def level(self) -> tuple[int, bool, tuple[int, bool]]:
+        """To compare by, the lower the better: what it is counts for more than what it was."""
+        place = self.candidate
+        return place.basis, place.evidence == [SAME_PLACE], place.rank
+
 
 def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pair:
     """OLD and NEW, of which one was typed; what is in doubt is asked about, or refused."""
@@ -44,13 +50,15 @@ def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pa
         raise UsageError("PATH is empty (an unset variable?)", resolve.USUAL)
     bar, is_new = call.progress(), os.path.isdir(typed)
     survey = Survey(call.find_layout(), bar)
-    matches = _of_new(survey, os.path.realpath(typed)) if is_new else _of_old(survey, typed)
+    found = _of_new(survey, os.path.realpath(typed)) if is_new else _of_old(survey, typed)
     bar.close()
-    chosen = matches[0]
+    found.sort(key=lambda match: (match.level, match.old, match.candidate.path))
+    chosen = found[0]
+    matches = [match for match in found if match.level == chosen.level][:MOST_OFFERED]
     is_taken = dry_run or (yes and chosen.candidate.basis is not Basis.NAME)
     if len(matches) == 1 and is_taken:
-        found = chosen.old if is_new else chosen.candidate.path
-        call.printer.on_stderr().say([("", f"Found {found} ({chosen.why})")])
+        other = chosen.old if is_new else chosen.candidate.path
+        call.printer.on_stderr().say([("", f"Found {other} ({chosen.why})")])
     elif call.printer.as_json or not all(s and s.isatty() for s in (sys.stdin, sys.stderr)):
         what = f"which path goes with {typed} has to be confirmed, and without a terminal it can't"
         hints = [Hint(match.why, ("ccmove", *_words(call, typed, match))) for match in matches]
@@ -97,14 +105,12 @@ def answered(ask: Callable[..., Any], question: str, **how: object) -> Any:
 
 def _words(call: Call, typed: str, match: Match) -> list[str]:
     """What was typed, with both paths."""
-    words = call.argv[::-1]
-    at = words.index(typed)
-    words[at : at + 1] = [match.candidate.path, match.old]
-    return words[::-1]
+    at = len(call.argv) - 1 - call.argv[::-1].index(typed)
+    return [*call.argv[:at], match.old, match.candidate.path, *call.argv[at + 1 :]]
 
 
 def _of_new(survey: Survey, new: str) -> list[Match]:
-    """The projects that may have been at `new` before, as far as nothing is better than these."""
+    """The projects that may have been at `new` before and are at no better place now."""
     finder, known = Finder(survey, named=new), survey.by_path.get(new)
     sessions = known.sessions if known is not None else 0
     found = []
@@ -116,29 +122,22 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
             if place.path == new and is_best and not is_weak:
                 found.append(Match(old, place, _kept(finder, old)))
     if found:
-        # The folder was named by somebody, so what it is counts for more than what it was.
-        best = min(match.candidate.basis for match in found)
-        found = [match for match in found if match.candidate.basis == best]
-        found = [match for match in found if match.candidate.evidence != [SAME_PLACE]] or found
-        return sorted(found, key=lambda m: (m.candidate.rank, m.old))[:MOST_OFFERED]
+        return found
     if sessions:
         what = f"{new} is in place: Claude Code has {plural(sessions, 'session')} for it"
-        why = "nothing says that it had another path before"
-        raise NothingKnownError(f"{what}, and {why}", MISSING)
+        raise NothingKnownError(
+            f"{what}, and nothing says that it had another path before", MISSING
+        )
     gone = plural(len(finder.lost), "project")
     raise NothingKnownError(
         f"found no project that may have been {new} before; looked at {gone} whose folder is gone",
-        "if you know the old path: ccmove OLD NEW",
-        *(
-            (MISSING, run("ccmove", "doctor", "--search", new, text=ELSEWHERE))
-            if finder.lost
-            else ()
-        ),
+        MISSING,
+        run("ccmove", "doctor", "--search", new, text=ELSEWHERE),
     )
 
 
 def _of_old(survey: Survey, typed: str) -> list[Match]:
-    """Where the project that was at a path may be now, as far as nothing is better than these."""
+    """Where the project that was at a path may be now."""
     finder = Finder(survey)
     known = resolve.find_subject(typed, [*finder.lost, *survey.former], survey.by_path)
     spelled = (os.path.realpath(typed), os.path.abspath(typed))
@@ -150,10 +149,7 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
             raise NothingKnownError(f"{old} was moved to {new}: its data is in place", MISSING)
         found += [Match(old, place, _kept(finder, old)) for place in finder.candidates(old)]
     if found:
-        found.sort(key=lambda match: (match.candidate.rank, match.candidate.path))
-        best = found[0].candidate
-        equal = (best.basis, best.confidence)
-        return [m for m in found if (m.candidate.basis, m.candidate.confidence) == equal]
+        return found
     raise NothingKnownError(
         f"{olds[0]} is gone, and no folder that may be it was found",
         run("ccmove", "doctor", "--search", survey.layout.home, olds[0], text=ELSEWHERE),

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from ccmove.claude.layout import Layout
 from ccmove.claude.naming import possible_names
 from ccmove.cli import options, values
 from ccmove.cli.boundary import Call
@@ -18,8 +17,8 @@ from ccmove.cli.options import flag
 from ccmove.cli.resolve import Pair, at_or_below, find_subject
 from ccmove.errors import RefusedError, UsageError
 from ccmove.inspect.checks import examine
-from ccmove.inspect.findings import CommandLine, Examination, Finding
-from ccmove.inspect.survey import Progress, Project, Survey
+from ccmove.inspect.findings import Examination, Finding
+from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import Printer
 from ccmove.report.inspect import candidate_lines
 from ccmove.report.result import Listing, Repair
@@ -47,9 +46,8 @@ SORTS: dict[str, Callable[[Project], Any]] = {
     default="path",
     help="By path; or the last used, the most sessions, the largest first.",
 )
-@flag("--reverse", help="Reverse the order.")
 @flag("--missing", help="Only projects whose folder is gone.")
-def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing: bool) -> Listing:
+def list_command(call: Call, path: str | None, sort: str, missing: bool) -> Listing:
     """List all projects Claude Code knows, or those in PATH.
 
     The exit code is 3 if Claude Code has no data for PATH, or none at all.
@@ -61,9 +59,7 @@ def list_command(call: Call, path: str | None, sort: str, reverse: bool, missing
         chosen = [project for project in chosen if project.path in below]
     if missing:
         chosen = [project for project in chosen if project.exists is False]
-    chosen = sorted(chosen, key=SORTS["path"])
-    chosen.sort(key=SORTS[sort], reverse=reverse)
-    return Listing(survey, tuple(chosen))
+    return Listing(survey, tuple(sorted(chosen, key=SORTS[sort])))
 
 
 @options.command("doctor")
@@ -92,10 +88,8 @@ def doctor_command(
         raise UsageError("--plan goes with neither --fix nor --json")
     layout, bar, command = call.find_layout(), call.progress(), call.printer.typed
     survey = Survey(layout, bar)
-    found = examine(survey, command, search, partial(bar, "lost"))
+    found, _ = _about(examine(survey, command, search, partial(bar, "lost")), subject)
     bar.close()
-    if subject:
-        found = _about(found, subject)
     if plan:
         return "".join(f"{line}\n" for line in _plan(found))
     if not fix:
@@ -128,30 +122,35 @@ def repair(call: Call, found: Examination, chosen: Chosen) -> Repair:
     return Repair(layout.config_dir, left, result, notes=tuple(notes))
 
 
-def _about(found: Examination, subjects: Iterable[str]) -> Examination:
-    """What is wrong with these: a path and all below it, a name, a session; each must be known."""
+def _about(found: Examination, subjects: Iterable[str]) -> tuple[Examination, set[str]]:
+    """What is wrong with these, each of which must be known, and all names they have.
+
+    A path with all below it, a name, a session. What concerns every project is always there.
+    """
     survey = found.survey
     names = {*survey.by_path, *survey.directories, *survey.places_of_sessions}
-    names |= {str(directory.path) for directory in survey.directories.values()}
     for finding in found.findings:
         names |= {finding.subject, *finding.names}
-    wanted: set[str] = set()
+    wanted = names if not subjects else set()
     for typed in subjects:
         wanted |= find_subject(typed, names, survey.by_path)
-    wanted |= {f.subject for f in found.findings if f.kind == "interrupted-run"}  # of all
-    kept = [f for f in found.findings if wanted.intersection((f.subject, *f.names))]
-    return replace(found, findings=tuple(kept))
+    for path in wanted.intersection(survey.by_path):
+        wanted |= {*survey.by_path[path].directories, *possible_names(path)}
+    kept = [f for f in found.findings if f.kind in OF_ALL or _is_about(f, wanted)]
+    return replace(found, findings=tuple(kept)), wanted
+
+
+def _is_about(finding: Finding, names: set[str]) -> bool:
+    return not names.isdisjoint((finding.subject, *finding.names))
 
 
 def _plan(found: Examination) -> Iterator[str]:
-    """The moves that are certain or likely; what is in doubt, or fits in no line, is a comment."""
+    """The moves that are certain or likely; not what fits in no line."""
     for finding in found.findings:
-        for candidate in finding.candidates if finding.can_be_asked else ():
-            line = f"{finding.subject}\t{candidate.path}"
-            if candidate is not finding.best or not line.replace("\t", "", 1).isprintable():
-                why = f"{candidate.confidence}: {'; '.join(candidate.evidence)}"
-                line = f"# {printable(finding.subject)} -> {printable(candidate.path)} ({why})"
-            yield line
+        if finding.can_be_asked and finding.best is not None:
+            paths = (finding.subject, finding.best.path)
+            if all(path.isprintable() for path in paths):
+                yield "\t".join(paths)
 
 
 def ask(lost: list[Finding], printer: Printer) -> Chosen:
@@ -201,25 +200,14 @@ def verify_command(call: Call, path: str | None) -> Examination:
 
     The exit code is 0 or 1, or 3 if Claude Code has no data for PATH.
     """
-    return verify(call.find_layout(), path, call.printer.typed, call.progress())
-
-
-def verify(
-    layout: Layout, path: str | None, command: CommandLine, progress: Progress | None = None
-) -> Examination:
-    """Check one project with all that is nested in it, or everything."""
-    survey = Survey(layout, progress)
-    paths = sorted(survey.by_path)
-    if path is not None:
-        paths = sorted(find_subject(path, paths, paths))
-    names = {*paths, *(name for known in paths for name in survey.by_path[known].directories)}
-    names |= {name for known in paths for name in possible_names(known)}
+    layout = call.find_layout()
+    everything = examine(Survey(layout, call.progress()), call.printer.typed, None)
+    found, names = _about(everything, [] if path is None else [path])
     failures: list[Finding] = []
     notes: list[Finding] = []
-    for finding in examine(survey, command, None).findings:
-        is_own = path is None or bool(names.intersection((finding.subject, *finding.names)))
-        is_others = not is_own and os.path.dirname(finding.subject) == str(layout.projects)
-        if is_own or finding.kind in OF_ALL:
-            is_failure = finding.kind in FAILURES and not is_others
-            (failures if is_failure else notes).append(finding)
-    return Examination(survey, tuple(failures), tuple(notes), tuple(paths))
+    for finding in found.findings:
+        is_others = os.path.dirname(finding.subject) == str(layout.projects)
+        is_failure = finding.kind in FAILURES and (_is_about(finding, names) or not is_others)
+        (failures if is_failure else notes).append(finding)
+    paths = sorted(names.intersection(found.survey.by_path))
+    return Examination(found.survey, tuple(failures), tuple(notes), tuple(paths))

@@ -21,10 +21,10 @@ from ccmove.errors import (
     run,
 )
 from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
-from ccmove.run.backups import all_backups
 
 USUAL = run("ccmove", "OLD", "NEW")
 WHAT_IS_KNOWN = run("ccmove", "list", text="all projects")
+ALIKE = 0.6  # of 1; less is another name
 
 
 class Pair(NamedTuple):
@@ -87,14 +87,11 @@ def check_pairs(pairs: list[Pair], *, move_folder: bool, skip: bool) -> None:
 
 
 def _in_list(pair: Pair, error: CcmoveError) -> CcmoveError:
-    """An error about one pair; in a list it names the line, where other paths have to stand."""
+    """An error about one pair; in a list it names the line."""
     if not pair.where:
         return error
-    hints = list(error.hints)
-    for number, hint in enumerate(hints):
-        if right := ", ".join(filter(None, hint.instead.values())):
-            hints[number] = Hint(f"correct that line; {hint.text}: {right}")
-    return type(error)(f"{pair.where}: {error.message}", *hints, details=error.details)
+    message, hint = f"{pair.where}: {error.message}", "correct that line"
+    return type(error)(message, hint, details=error.details)
 
 
 def _check_shape(pair: Pair, move_folder: bool) -> None:
@@ -102,8 +99,7 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
         raise RefusedError(f"OLD and NEW are the same path for Claude Code: {pair.new}", USUAL)
     for path in (pair.old, pair.new):
         if is_root(path):
-            spelled = path or "\\\\"  # of which nothing is left without its separators
-            raise RefusedError(f"{spelled} is not a project", USUAL)
+            raise RefusedError(f"{path or 'the root'} is not a project", USUAL)
     if move_folder and tail_below(pair.new, pair.old):
         raise RefusedError(
             f"{pair.new} is inside {pair.old}, which can't be moved into itself",
@@ -139,21 +135,17 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
     # OLD may be there as a link to NEW, as NEW in another case, or as the end of another move.
     is_left_behind = pair.old in targets or _same_folder(pair)
     there = (os.path.lexists(pair.old) and not is_left_behind, os.path.isdir(pair.new))
+    if there == (False, True):
+        return
+    is_old, is_new = ("exists" if is_there else "does not exist" for is_there in there)
+    what = f"OLD should be gone and NEW should exist: {pair.old} {is_old}, {pair.new} {is_new}"
+    hints = [again("check the spelling; if that is right", ["--skip-path-check"])]
     if there == (True, False):
-        swapped = {pair.typed_old: pair.new, pair.new: pair.old}
-        raise RefusedError(
-            f"{pair.old} still exists and {pair.new} does not",
+        hints = [
             again("to rename the folder too", ["--move-folder"]),
-            again("if the two are swapped", instead=swapped),
-        )
-    what, then = f"{pair.old} and {pair.new} both exist", "if the project is in the new one"
-    if there == (False, False):
-        what, then = (
-            f"neither {pair.old} nor {pair.new} exists",
-            "check the spelling; if that is right",
-        )
-    if there != (False, True):
-        raise RefusedError(what, again(then, ["--skip-path-check"]))
+            again("if the two are swapped", instead={pair.typed_old: pair.new, pair.new: pair.old}),
+        ]
+    raise RefusedError(what, *hints)
 
 
 def _check_habit(pair: Pair) -> None:
@@ -208,8 +200,7 @@ def _who_runs(session: LiveSession) -> str:
 
 def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:
     """The real paths; for an OLD for which there is no data there, the path as typed."""
-    is_one_linked = any(pair.typed_old != pair.old for pair in pairs)
-    known = State(layout).known_paths() if is_one_linked else set()
+    known = State(layout).known_paths() if any(p.typed != p.real for p in pairs) else set()
     moves = []
     for pair in pairs:
         as_typed, as_real = (at_or_below(move[:1], known) for move in (pair.typed, pair.real))
@@ -221,10 +212,8 @@ def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
     """There is nothing to move: another OLD was meant, or NEW has it already."""
     known, (old, new) = State(layout).known_paths(), pair.real
     unknown = _unknown(old, known, only_lost=True)
-    past = [b.manifest.moves for b in all_backups(layout) if b.stands and b.manifest is not None]
-    was_moved = any(pair.real in moves for moves in past)
-    if was_moved or (new in known and unknown.hints == (WHAT_IS_KNOWN,)):
-        what = f"Claude Code has no data for {old}, and {new} already has it"
+    if new in known and unknown.hints == (WHAT_IS_KNOWN,):
+        what = f"{unknown.message}, and {new} already has it"
         unknown = NothingKnownError(what, WHAT_IS_KNOWN)
     return _in_list(pair, unknown)
 
@@ -248,14 +237,14 @@ def at_or_below(bases: Iterable[str], paths: Iterable[str]) -> set[str]:
 
 def _unknown(path: str, known: Iterable[str], *, only_lost: bool = False) -> NothingKnownError:
     """Names the known paths whose last component is most like this one's, lost ones first."""
-    by_name = {other: os.path.basename(other).lower() for other in sorted(known)}
-    wanted = os.path.basename(path).lower()
-    names = difflib.get_close_matches(wanted, dict.fromkeys(by_name.values()), n=3)
-    alike = sorted(
-        (o for o in by_name if by_name[o] in names), key=lambda o: names.index(by_name[o])
-    )
-    near = sorted(alike, key=lambda other: folder_exists(other) is not False)[:3]
-    what, hint = f"Claude Code has no data for {path}", WHAT_IS_KNOWN
+    alike = {}
+    for other in known:
+        one, two = (os.path.basename(name).lower() for name in (path, other))
+        alike[other] = difflib.SequenceMatcher(None, one, two).ratio()
+    near = [other for other in alike if alike[other] >= ALIKE]
+    near.sort(key=lambda other: (folder_exists(other) is not False, -alike[other], other))
+    hint = WHAT_IS_KNOWN
     if near and not (only_lost and folder_exists(near[0])):
-        hint = again("did you mean", instead={path: near.pop(0)})
-    return NothingKnownError(what, hint, details=[f"also known: {other}" for other in near])
+        hint = again("did you mean", instead={path: near[0]})
+    nearest = [f"known: {other}" for other in near[:3]]
+    return NothingKnownError(f"Claude Code has no data for {path}", hint, details=nearest)

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-from typing import ClassVar
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
@@ -77,12 +76,4 @@ class Bash(BashComplete):
         return f"{item.type},{quoted}"
 
 
-class Fish(FishComplete):
-    """click's script, but a value may have commas in it, and what is gone stays first."""
-
-    source_template: ClassVar[str] = FishComplete.source_template.replace(
-        'string split ","', 'string split -m 1 ","'
-    ).replace("--no-files", "--no-files --keep-order")
-
-
-SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": Fish}
+SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}

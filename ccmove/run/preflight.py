@@ -37,7 +37,7 @@ def refuse_foreign_state(layout: Layout) -> None:
         if is_there(place) and is_foreign(found := os.lstat(place)):
             raise RefusedError(
                 f"{place} belongs to another user (uid {found.st_uid})",
-                again("run it as that user", before=["sudo", "-u", f"#{found.st_uid}"]),
+                again("as that user"),
             )
     ours = (layout.own, layout.lock, layout.journal, layout.backups, layout.run, layout.unfinished)
     for place in ours:

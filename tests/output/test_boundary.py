@@ -157,7 +157,7 @@ def test_names_from_disk_can_not_act_on_the_terminal(state: StateBuilder) -> Non
     assert done.exit == 0
     assert not set(done.out) & {"\x1b", "\x07", "\u202e"}
     assert "\nfake line" not in done.out
-    assert r"app\x1b]0;owned\x07[bold]\u202e\x0afake line" in done.out
+    assert r"app\x1b]0;owned\x07[bold]\u202e\nfake line" in done.out
 
 
 def test_the_program_can_be_run_as_a_module_and_by_its_name(state: StateBuilder) -> None:

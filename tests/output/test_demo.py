@@ -95,7 +95,7 @@ def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: str)
     script = (
         "import sys, time; from ccmove.cli import demo\n"
         "def wait(*_):\n    print('ready', flush=True); time.sleep(60)\n"
-        "demo.traces = wait\n"
+        "demo.transcripts = wait\n"
         "from ccmove.cli.main import main; main(['demo'])"
     )
     temporary = state.root / "tmp"
@@ -133,10 +133,12 @@ def test_a_quiet_demo_says_nothing(state: StateBuilder) -> None:
 
 def test_a_demo_that_finds_something_wrong_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     different = iter(range(100))
-    monkeypatch.setattr("ccmove.cli.demo.traces", lambda _: {"file": (next(different), 0, b"")})
+    monkeypatch.setattr(
+        "ccmove.cli.demo.transcripts", lambda _: {"file": (next(different), 0, b"")}
+    )
     done = run("demo")
     assert done.exit == 1
-    assert "this is not so: no file has changed" in done.err
+    assert "a transcript has changed" in done.err
 
 
 def test_who_reads_the_demo_may_stop_at_any_time(state: StateBuilder) -> None:
