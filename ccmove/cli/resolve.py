@@ -90,8 +90,8 @@ def _in_list(pair: Pair, error: CcmoveError) -> CcmoveError:
     """An error about one pair; in a list it names the line."""
     if not pair.where:
         return error
-    message, hint = f"{pair.where}: {error.message}", "correct that line"
-    return type(error)(message, hint, details=error.details)
+    message, hints = f"{pair.where}: {error.message}", [h for h in error.hints if not h.instead]
+    return type(error)(message, "correct that line", *hints, details=error.details)
 
 
 def _check_shape(pair: Pair, move_folder: bool) -> None:

@@ -84,7 +84,7 @@ def test_did_you_mean_names_no_living_project_as_old(known: StateBuilder) -> Non
     done = run_ccmove(known.code / "website", new, state=known)
     assert done.exit == 3
     assert f"did you mean: ccmove {lost} {new}" in done.err
-    assert f"also known: {known.code / 'websites'}" in done.err
+    assert f"known: {known.code / 'websites'}" in done.err
     assert "billing" not in done.err
     done = run_ccmove(known.code / "billin", new, state=known)
     assert "did you mean" not in done.err
@@ -99,7 +99,7 @@ def test_one_unknown_old_in_a_list_refuses_all_and_names_the_line(known: StateBu
     done = run_ccmove("--from-file", "-", state=known, input=text + typo)
     assert done.exit == 3
     assert "-, line 4" in done.err
-    assert f"did you mean: {old}" in done.err
+    assert f"known: {old}" in done.err
     assert diff(before, snapshot(known.home)) == []
     assert run_ccmove("--from-file", "-", state=known, input=text).exit == 0
 
@@ -108,7 +108,7 @@ def test_a_refused_line_of_a_list_is_named(known: StateBuilder) -> None:
     old, new = folders(known, "my-app")
     done = run_ccmove("--from-file", "-", state=known, input=f"\n{old}\t{new}\n")
     assert done.exit == 4
-    assert f"-, line 2: {old} still exists" in done.err
+    assert f"-, line 2: OLD should be gone and NEW should exist: {old} exists" in done.err
     assert "ccmove --move-folder --from-file -" in done.err
 
 
