@@ -162,7 +162,8 @@ def reading_points(trace: str) -> list[Point]:
         point
         for point, call in numbered[locked:]
         if point is not None and call.paths and not call.changes_something
-        if call.name != "getrandom"  # whose bytes may look like a path
+        # The bytes of the one may look like a path; the other has one only when it succeeds.
+        if call.name not in ("getrandom", "getcwd")
     ]
 
 

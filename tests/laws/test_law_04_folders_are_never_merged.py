@@ -53,8 +53,8 @@ def test_another_repository_in_the_old_place_stops_the_recovery(
 
     tally = sweep(lasting(bench.points), try_one)
     proven(f"killed, another repository in the old place: {command} (folder)", tally)
-    assert tally.ends["exit 5"] > 3
-    assert tally.ends["exit 0"] > 3
+    assert tally.ends["exit 5"] >= 3  # the renames of the folder and of the state, and between
+    assert tally.ends["exit 0"] >= 3
 
 
 @pytest.mark.crash

@@ -164,7 +164,7 @@ def forged(record: dict[str, Any]) -> bytes:
 
 
 def escaping(record: dict[str, Any]) -> bytes:
-    record["runs"][0]["projects"][0]["target"] = "../../../etc"
+    record["runs"][0][1][0]["target"] = "../../../etc"
     return forged(record)
 
 
@@ -177,7 +177,7 @@ def without_runs(record: dict[str, Any]) -> bytes:
 
 
 def changed(record: dict[str, Any]) -> bytes:
-    record["runs"][0]["projects"][0]["new_path"] = "/somebody/else"
+    record["runs"][0][1][0]["new_path"] = "/somebody/else"
     return json.dumps(record).encode()
 
 
