@@ -9,7 +9,7 @@ of whose sessions are.
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,10 +44,8 @@ def new_id(layout: Layout) -> str:
         return identifier
     suffix = int(newest[-4:], 16) + 1
     if suffix > 0xFFFF:
-        raise RefusedError(
-            f"no later backup than {layout.backups / newest} can be made",
-            run("ccmove", "backups", text="its date can't be right"),
-        )
+        past = run("ccmove", "backups", text="its date can't be right")
+        raise RefusedError(f"no later backup than {layout.backups / newest} can be made", past)
     return f"{newest[:17]}{suffix:04x}"
 
 
@@ -58,38 +56,34 @@ def _stamp(seconds: float) -> str:
 
 def write_manifest(manifest: Manifest, layout: Layout) -> None:
     """Into the directory of the run under way; only what passes the checks of a reader."""
-    record = to_json(manifest, layout, layout.run)
+    path = layout.run / "manifest.json"
+    fresh = _write_beside(path, to_json(manifest, layout, layout.run))
     try:
-        if from_json(json.loads(json.dumps(record)), layout, layout.run) != manifest:
-            raise ValueError("it does not read back as it was written")
-    except ValueError as error:
-        what = f"this run could not be undone later, so nothing was done: {error}"
+        if read_manifest(fresh, layout) != manifest:
+            raise RefusedError(f"{fresh} does not read back as it was written")
+    except RefusedError as error:
+        what = f"this run could not be undone later, so nothing was done: {error.message}"
         raise CcmoveError(what) from None
-    _write(layout.run / "manifest.json", record)
-
-
-def _write(path: Path, record: object) -> None:
-    fresh = path.with_name(f"{path.name}.new")
-    disk.remove_file(fresh, flushed=False)
-    disk.write_new(fresh, [json.dumps(record).encode()])
     disk.replace(fresh, path)
 
 
-def read_manifest(identifier: str, layout: Layout) -> Manifest:
-    """The manifest of one backup; RefusedError when it can't be trusted."""
-    directory = layout.backups / identifier
-    path = directory / "manifest.json"
+def _write_beside(path: Path, record: object) -> Path:
+    fresh = path.with_name(f"{path.name}.new")
+    disk.remove_file(fresh, flushed=False)
+    disk.write_new(fresh, [json.dumps(record).encode()])
+    return fresh
+
+
+def read_manifest(path: Path, layout: Layout) -> Manifest:
+    """The manifest in the directory of a run; RefusedError when it can't be trusted."""
     document = read_document(path, LARGEST_MANIFEST)
-    if document is None:
-        raise RefusedError(f"{path} is missing", look_at(directory))
     try:
-        manifest = from_json(json.loads(document.data), layout, directory)
-        if manifest.id != identifier:
-            raise ValueError(f"it belongs to {manifest.id}")
+        if document is None:
+            raise ValueError("it is missing")
+        return from_json(json.loads(document.data), layout, path.parent)
     except (ValueError, RecursionError) as error:
-        files = run("ls", "-l", directory / "files", text="what it saved is untouched")
+        files = run("ls", "-l", path.parent / "files", text="what it saved is untouched")
         raise RefusedError(f"{path} can't be used: {error}", files) from None
-    return manifest
 
 
 def no_backup(identifier: str, layout: Layout) -> CcmoveError:
@@ -126,26 +120,16 @@ def all_backups(layout: Layout) -> list[Backup]:
     found = []
     for identifier in backup_ids(layout):
         try:
-            found.append(Backup(identifier, read_manifest(identifier, layout)))
+            manifest = read_manifest(layout.backups / identifier / "manifest.json", layout)
+            found.append(Backup(identifier, manifest))
         except (RefusedError, NothingKnownError) as error:
             found.append(Backup(identifier, None, error))
-    standing = _standing(backup.manifest for backup in found if backup.manifest)
-    return [replace(backup, stands=standing.get(backup.id, False)) for backup in found]
-
-
-def _standing(manifests: Iterable[Manifest]) -> dict[str, bool]:
-    """For each run whether it still stands: not undone, or undone and done again."""
-    standing: dict[str, bool] = {}
-    undoes: dict[str, str] = {}
-    for manifest in manifests:
-        standing[manifest.id] = True
-        undone, state = manifest.undoes, False
-        if undone is not None:
-            undoes[manifest.id] = undone
-        while undone is not None:  # an undone undoing makes what it had undone stand again
-            standing[undone] = state
-            undone, state = undoes.get(undone), not state
-    return standing
+    undone: set[str] = set()
+    for number, backup in reversed([*enumerate(found)]):
+        if backup.manifest is not None and backup.id not in undone:
+            found[number] = replace(backup, stands=True)
+            undone.add(backup.manifest.undoes or "")  # by one that stands: else it stands again
+    return found
 
 
 # What each run brought where. Names and paths in it are compared, and never opened.
@@ -187,20 +171,10 @@ def _kept(layout: Layout) -> tuple[Moved, str]:
 
 
 def _keep(layout: Layout, backups: Iterable[Backup]) -> None:
-    """Write down what backups tell that are to be pruned, as far as it is of use by now."""
+    """Write down what backups tell that are to be pruned."""
     known = _kept(layout)[0] | _moved(backups)
-    found = {identifier: tuple(_of_use(layout, moves)) for identifier, moves in known.items()}
-    rows = tuple((identifier, moves) for identifier, moves in found.items() if moves)
-    if rows or is_there(layout.ledger):
-        _write(layout.ledger, sealed({"runs": encode(rows, str)}))
-
-
-def _of_use(layout: Layout, moves: Iterable[ProjectMove]) -> Iterator[ProjectMove]:
-    """What is still where it was brought; nobody will ask about directories that are gone."""
-    for move in moves:
-        source, target = layout.projects / move.source, layout.projects / move.target
-        if is_there(source) or is_there(target):
-            yield replace(move, entries=tuple(e for e in move.entries if is_there(target / e)))
+    record = sealed({"runs": encode(tuple(known.items()), str)})
+    disk.replace(_write_beside(layout.ledger, record), layout.ledger)
 
 
 def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:

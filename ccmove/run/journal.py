@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import is_there, names_in, read_document
-from ccmove.errors import CcmoveError, UnsettledError, look_at, run
+from ccmove.claude.reading import is_there, names_in
+from ccmove.errors import CcmoveError, RefusedError, UnsettledError, look_at, run
 from ccmove.plan.model import Write, WriteHistory
 from ccmove.run import disk
-from ccmove.run.backups import new_id, write_manifest
-from ccmove.run.manifest import LARGEST_MANIFEST, SCHEMA, Manifest, Wrote, WroteHistory, from_json
+from ccmove.run.backups import new_id, read_manifest, write_manifest
+from ccmove.run.manifest import SCHEMA, Manifest, Wrote, WroteHistory
 
 RECOVER = run("ccmove", "recover", text="fix that, then")
 SET_ASIDE = run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it")
@@ -70,15 +70,10 @@ def read_run(layout: Layout) -> Manifest | None:
     """The unfinished run, None when there is none; UnsettledError when it can't be read."""
     if _has_not_begun(layout):
         return None
-    path = layout.run / "manifest.json"
     try:
-        document = read_document(path, LARGEST_MANIFEST)
-        if document is not None:
-            return from_json(json.loads(document.data), layout, layout.run)
-        problem = f"{path} is missing"
-    except (ValueError, RecursionError) as error:
-        problem = f"{path} can't be trusted: {error}"
-    raise UnsettledError(problem, look_at(layout.own), SET_ASIDE)
+        return read_manifest(layout.run / "manifest.json", layout)
+    except RefusedError as error:
+        raise UnsettledError(error.message, look_at(layout.own), SET_ASIDE) from error
 
 
 def sweep_up(layout: Layout, manifest: Manifest | None) -> None:

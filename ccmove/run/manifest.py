@@ -238,5 +238,7 @@ def from_json(record: object, layout: Layout, run: Path) -> Manifest:
     body.pop("config_dir", None)
     spelling = Spelling(layout, run)
     manifest: Manifest = decode(Manifest, body, spelling.read)
+    if run not in (layout.run, layout.backups / manifest.id):
+        raise ValueError(f"it belongs to {manifest.id}")
     _check(manifest, layout, spelling.write)
     return manifest

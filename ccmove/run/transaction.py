@@ -5,8 +5,8 @@ A run goes through these, in this order; `attempt` reads as the list:
     plan        a read-only look
     preflight   is there room, is everything ours, on one file system, no link in the way
     begin       the run's directory: names what will be staged, so that it can be swept up
-    save        what changes is kept in the run's directory, before and after
-    stage       new content is written beside each file, flushed, read back and checked
+    stage       what changes is saved, before and after, in the run's directory; new content is
+                written beside each file, flushed, read back and checked
     commit      the manifest on disk: from here on all can be rolled back from it alone
     lock        the client's locks, only now and for a moment
     look again  is everything still as it was planned? (the history may have grown: carry over)
@@ -25,14 +25,13 @@ import itertools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, again, describe, run
 from ccmove.plan.model import Mkdir, Plan, Rename, Undertaking, Write, WriteHistory
 from ccmove.run import backups, disk, verifier
-from ccmove.run.journal import PARTS, begin, read_run, staged_file, was_interrupted
+from ccmove.run.journal import PARTS, begin, staged_file, was_interrupted
 from ccmove.run.locks import client_locks, held, own_lock
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.preflight import preflight, refuse_foreign_state
@@ -85,7 +84,7 @@ def run_plan(
             work = Work(layout, plan, full, progress)
             try:
                 attempt(work, ending)
-                return Outcome(plan, work.identifier, rolled_back)
+                return Outcome(plan, work.manifest.id, rolled_back)
             except StaleLookError:
                 if not tries_left:
                     raise
@@ -98,12 +97,10 @@ def attempt(work: Work, ending: contextlib.ExitStack) -> None:
     """One try; StaleLookError when the state changed under it and nothing was done."""
     try:
         work.begin()
-        work.save()
         work.stage()
-        work.check_staged()
         traces = work.snapshot()
         work.commit()
-        with work.client_locks():
+        with held(client_locks(work.layout, work.manifest), work.progress):
             work.look_again()
             work.change()
             work.check_places()
@@ -118,7 +115,7 @@ def attempt(work: Work, ending: contextlib.ExitStack) -> None:
 def _roll_back(work: Work, error: BaseException) -> None:
     """After a failure: everything as it was, or an error that says what to do."""
     with interrupts_ignored():
-        if roll_back(work.layout, work.progress) is None and work.manifest is not None:
+        if roll_back(work.layout, work.progress) is None and work.has_begun:
             raise UnsettledError(
                 f"{work.layout.run} is gone, so the run could not be rolled back",
                 run("ccmove", "recover", text=f"put {work.layout.own} back where it was, then"),
@@ -146,55 +143,41 @@ class Work:
         self.plan = plan
         self.full = full  # hash everything
         self.progress = progress or (lambda _what, _done, _total: None)
-        self.identifier = backups.new_id(layout)
         self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
-        self.manifest: Manifest | None = None  # from the beginning of the run on
+        identifier = backups.new_id(layout)
+        for number, op in enumerate(plan.operations):
+            if isinstance(op, Write):
+                path = staged_file(layout, identifier, number, op)
+                self.staged[number] = StagedDocument(number, op, path)
+            elif isinstance(op, WriteHistory):
+                path = staged_file(layout, identifier, number, op)
+                self.staged[number] = StagedHistory(number, op, path, plan.paths)
+        about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
+        about["created"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
+        paths = tuple(staged.path for staged in self.staged.values())
+        self.manifest = Manifest(**about, id=identifier, staged=paths)
+        self.has_begun = False
         self._hashed = 0  # bytes
 
     def begin(self) -> None:
         """Write down what will be staged, before any of it is there."""
-        layout, plan = self.layout, self.plan
-        for place, op in enumerate(plan.operations):
-            if isinstance(op, (Write, WriteHistory)):
-                number = len(self.staged)
-                path = staged_file(layout, self.identifier, number, op)
-                self.staged[place] = (
-                    StagedDocument(number, op, path)
-                    if isinstance(op, Write)
-                    else StagedHistory(number, op, path, plan.paths)
-                )
-        about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
-        about["id"] = self.identifier
-        about["created"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
-        manifest = Manifest(**about, staged=self._staged_paths())
-        disk.ensure_directory(layout.backups)
-        begin(layout, manifest)
-        self.manifest = manifest
-
-    def _staged_paths(self) -> tuple[Path, ...]:
-        return tuple(staged.path for staged in self.staged.values())
-
-    def save(self) -> None:
-        """Keep every file that changes, before and after."""
-        for staged in self.staged.values():
-            staged.save(self.layout.run / "files")
+        disk.ensure_directory(self.layout.backups)
+        begin(self.layout, self.manifest)
+        self.has_begun = True
 
     def stage(self) -> None:
-        """Write the new content beside each file and flush it."""
+        """Save each file that changes; write its new content beside it, and read that back."""
         for staged in self.staged.values():
+            staged.save(self.layout.run / "files")
             staged.stage(lambda done, total: self.progress("history", done, total))
-
-    def check_staged(self) -> None:
-        """What was written is read back: to the byte what was planned."""
-        for staged in self.staged.values():
             if isinstance(staged, StagedDocument):
                 _refuse(verifier.check_write(staged.write, staged.path, full=self.full))
 
     def snapshot(self) -> verifier.Traces:
         """What must survive the renames."""
         tick = self._hashing if self.full else None
-        return verifier.snapshot(self.plan, self._staged_paths(), tick)
+        return verifier.snapshot(self.plan, self.manifest.staged, tick)
 
     def _hashing(self, size: int) -> None:
         """Once before the renames and once after them."""
@@ -208,23 +191,16 @@ class Work:
         The names of staged files must be on disk by then: one that is gone means that its write
         was done.
         """
-        assert self.manifest is not None
         layout = self.layout
         operations = tuple(
             self.staged[place].record() if isinstance(op, (Write, WriteHistory)) else op
             for place, op in enumerate(self.plan.operations)
         )
-        parents = [path.parent for path in self._staged_paths()]
+        parents = [staged.path.parent for staged in self.staged.values()]
         for directory in dict.fromkeys((*parents, layout.run / "files")):
             disk.flush(directory)
         self.manifest = replace(self.manifest, staged=(), operations=operations)
         backups.write_manifest(self.manifest, layout)
-        if read_run(layout) != self.manifest:
-            raise CcmoveError(f"{layout.run} can't be read back as it was written")
-
-    def client_locks(self) -> contextlib.AbstractContextManager[None]:
-        assert self.manifest is not None
-        return held(client_locks(self.layout, self.manifest), self.progress)
 
     def look_again(self) -> None:
         """Under the locks: is everything still what the plan was made from?"""
@@ -272,6 +248,6 @@ class Work:
         disk.remove_file(layout.journal)
         # With this the run is done: a flush that fails afterwards may not say otherwise.
         with contextlib.suppress(OSError):
-            disk.rename_new(layout.run, layout.backups / self.identifier)
+            disk.rename_new(layout.run, layout.backups / self.manifest.id)
         if is_there(layout.run):
             raise CcmoveError(f"{layout.run} could not be renamed to a backup")

@@ -1,9 +1,8 @@
 """Is what is on disk exactly what was planned? Everything unexpected is named.
 
 Compared are: every staged file byte by byte with the plan; every moved file by inode, size and
-mtime before and after, or with `full` by hash; and that every rename has happened. What is not as
-planned, and with `full` every change of a JSON document, is looked at with deepdiff, value by
-value.
+mtime before and after, or with `full` by hash. What is not as planned, and with `full` every
+change of a JSON document, is looked at with deepdiff, value by value.
 """
 
 import os
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ccmove.claude.reading import read_document, sha256_of
-from ccmove.plan.model import Mkdir, Plan, Rename, Write
+from ccmove.plan.model import Plan, Write
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 
@@ -63,30 +62,11 @@ def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
 
 def check(plan: Plan, traces: Traces, tick: Tick | None = None) -> Iterator[str]:
     """What did not move as planned, in words."""
-    yield from _check_places(plan)
+    yield from (f"{final} is missing" for _, final in plan.moved if not os.path.lexists(final))
     for path, before in traces.items():
         now = _trace(path, tick) if os.path.lexists(path) else None
         if now != before:
             yield f"{path} is not the file it was: {before} became {now}"
-
-
-def _check_places(plan: Plan) -> Iterator[str]:
-    ends = {final for _, final in plan.moved}
-    yield from (f"{final} is missing" for final in ends if not os.path.lexists(final))
-    made = {op.path for op in plan.operations if isinstance(op, Mkdir)}
-    made |= {write.path for write in plan.writes if write.before is None}
-    for operation in plan.operations:
-        if isinstance(operation, Rename):
-            path = operation.path
-            taken = ends.intersection((path, *path.parents))  # by something else
-            if not taken and path not in made and _is_listed(path):
-                yield f"{path} is still there"
-
-
-def _is_listed(path: Path) -> bool:
-    """By its very spelling: where case is ignored, the new name answers for the old one too."""
-    # As a rule it is gone, and there is no need to list its neighbours.
-    return os.path.lexists(path) and path.name in os.listdir(path.parent)
 
 
 def check_write(write: Write, path: Path, *, full: bool = False) -> list[str]:

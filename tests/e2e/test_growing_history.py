@@ -30,7 +30,7 @@ if os.environ.get("NO_LINKS"):
     os.link = link
 main(sys.argv[1:])
 """
-STEPS = ("begin", "save", "stage", "commit")
+STEPS = ("begin", "stage", "commit")
 
 
 @pytest.fixture

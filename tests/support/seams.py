@@ -127,7 +127,7 @@ MODULES = {
     "cli": "ccmove.cli.main",
 }
 # The steps of a run, in their order; each is a method of `transaction.Work`.
-BEFORE_THE_LOCKS = ("begin", "save", "stage", "check_staged", "snapshot")
+BEFORE_THE_LOCKS = ("begin", "stage", "snapshot")
 STEPS = (*BEFORE_THE_LOCKS, "commit", "look_again", "change", "check_places", "verify")
 LAST_STEP = "finish"
 
