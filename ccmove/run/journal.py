@@ -61,15 +61,10 @@ def was_interrupted(layout: Layout) -> bool:
     return is_there(layout.run) or is_there(layout.journal)
 
 
-def _has_not_begun(layout: Layout) -> bool:
-    """Whether there is only the beginning of a directory, or the end of one."""
-    return not is_there(layout.journal) and set(names_in(layout.run)) <= set(RECORDS[:1])
-
-
 def read_run(layout: Layout) -> Manifest | None:
     """The unfinished run, None when there is none; UnsettledError when it can't be read."""
-    if _has_not_begun(layout):
-        return None
+    if not is_there(layout.journal) and set(names_in(layout.run)) <= set(RECORDS[:1]):
+        return None  # there is only the beginning of a directory, or the end of one
     try:
         return read_manifest(layout.run / "manifest.json", layout)
     except RefusedError as error:
@@ -83,16 +78,8 @@ def sweep_up(layout: Layout, manifest: Manifest | None) -> None:
     """
     if manifest is not None:
         if manifest.operations:
-            files = ((op.number, op) for op in manifest.written)
-            staged = tuple(staged_file(layout, manifest.id, *file) for file in files)
-            manifest = replace(manifest, operations=(), staged=staged)
-            write_manifest(manifest, layout)
-        for path in manifest.staged:
-            if not is_there(path.parent) and path.parent != layout.run / "staged":
-                raise missing(f"{path.parent} is gone")  # it may come back, with our file in it
-            disk.remove_file(path)
-            disk.remove_file(path.with_name(f"{path.name}-back"))
-        _empty(layout.run)
+            write_manifest(replace(manifest, operations=()), layout)
+        _remove_files(layout, manifest)
         disk.remove_file(layout.journal)
     if not set(names_in(layout.run)) <= set(RECORDS):
         set_aside(layout)
@@ -102,16 +89,20 @@ def sweep_up(layout: Layout, manifest: Manifest | None) -> None:
         disk.remove_directory(layout.run)
 
 
-def _empty(directory: Path) -> None:
-    """Remove the saved and staged files of a run, and what is empty then."""
-    for part, ours in (("files", r"[0-9]+\.(before|after|changes)"), ("staged", r"\.ccmove-.*")):
-        for name in names_in(directory / part):
-            if re.fullmatch(ours, name, re.DOTALL):
-                disk.remove_file(directory / part / name, flushed=False)
-    for part in PARTS:
-        if is_there(directory / part) and not names_in(directory / part):
-            disk.remove_directory(directory / part, flushed=False)
-    disk.flush(directory)
+def _remove_files(layout: Layout, manifest: Manifest) -> None:
+    """Remove the staged and saved files of a run, and its directories that are empty then."""
+    for path in manifest.staged:
+        if not is_there(path.parent) and path.parent != layout.run / "staged":
+            raise missing(f"{path.parent} is gone")  # it may come back, with our file in it
+        disk.remove_file(path)
+        disk.remove_file(path.with_name(f"{path.name}-back"))
+    for name in names_in(layout.run / "files"):
+        if re.fullmatch(r"[0-9]+\.(before|after|changes)", name):
+            disk.remove_file(layout.run / "files" / name, flushed=False)
+    for part in (layout.run / name for name in PARTS):
+        if is_there(part) and not names_in(part):
+            disk.remove_directory(part, flushed=False)
+    disk.flush(layout.run)
 
 
 def set_aside(layout: Layout) -> str:

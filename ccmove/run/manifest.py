@@ -79,7 +79,7 @@ class Manifest(Undertaking):
     created: str
     homes: tuple[tuple[str, int, int], ...]  # folders at a NEW: device and inode
     undoes: Id | None
-    staged: tuple[Path, ...] = ()  # until there are operations: the files that will be staged
+    staged: tuple[Path, ...] = ()  # the files that will be, or were, staged
     operations: tuple[Recorded, ...] = ()  # from the commit point on
 
     def still_has(self, path: str) -> bool:

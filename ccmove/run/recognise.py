@@ -9,9 +9,13 @@ from ccmove.plan.model import FolderHolds, Holds
 from ccmove.plan.tree import folder_holds
 
 
-def holds(path: Path, noted: Holds) -> bool:
+def is_noted(path: Path, noted: Holds | FolderHolds) -> bool:
     """Whether something of what was noted is there; names of transcripts are unique, and one may
-    have grown since. Of an empty directory this can't be said."""
+    have grown since. Any directory may be the one that was empty."""
+    if isinstance(noted, FolderHolds):
+        return is_directory(path) and _is_folder(path, noted)
+    if not noted.entries:
+        return is_directory(path)
     return any(has(path, entry) for entry in noted.entries)
 
 
@@ -29,20 +33,24 @@ def has_grown(path: Path, noted: Holds) -> bool:
     return os.lstat(path).st_size != noted.entries[0][1]
 
 
-def is_folder(path: Path, noted: FolderHolds) -> bool:
+def _is_folder(path: Path, noted: FolderHolds) -> bool:
     """Whether this is the project folder that was noted.
 
     The very one, with something left of what was in it; or, in a copied home, one with most of
     the noted entries, each of the same kind, size and date.
     """
-    if not is_directory(path):
-        return False
     found = folder_holds(path)
     names = {entry[0] for entry in found.entries}
     if (found.device, found.inode) == (noted.device, noted.inode):
         return not noted.entries or any(entry[0] in names for entry in noted.entries)
     same = len(set(found.entries) & set(noted.entries))
     return 2 * same > len(noted.entries)
+
+
+def is_respelled(path: Path, other: Path) -> bool:
+    """Whether both are one directory: where names in another case, or with another form of an
+    accent, mean the same."""
+    return is_directory(path) and is_directory(other) and os.path.samefile(path, other)
 
 
 def is_directory(path: Path) -> bool:

@@ -23,7 +23,7 @@ from ccmove.rewrite.pathmap import NameMap, PathMap, are_nested, tail_below
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.backups import Backup, read_changed, read_saved
 from ccmove.run.manifest import Manifest, Wrote, sha256
-from ccmove.run.recognise import holds, is_folder
+from ccmove.run.recognise import is_noted
 
 Moves = tuple[tuple[str, str], ...]
 
@@ -77,8 +77,8 @@ def refuse_strangers(layout: Layout, manifest: Manifest) -> None:
     """A directory at NEW with nothing of what the run brought there: somebody started over."""
     brought = [op for op in manifest.operations if isinstance(op, Rename)]
     for path, noted in ((op.target, op.holds) for op in brought):
-        is_noted = path.parent == layout.projects and noted.entries and is_there(path)
-        if is_noted and isinstance(noted, Holds) and not holds(path, noted):
+        is_known = path.parent == layout.projects and noted.entries and is_there(path)
+        if is_known and isinstance(noted, Holds) and not is_noted(path, noted):
             raise RefusedError(
                 f"nothing that {manifest.id} moved is in {path} any more",
                 run("ccmove", "list", text="what is where now"),
@@ -232,7 +232,7 @@ class Undoing:
         if now is None:
             self.warnings.append(f"{rename.target} is gone; it can't go back to {rename.path}")
             return
-        if not is_folder(now, rename.holds):
+        if not is_noted(now, rename.holds):
             raise RefusedError(
                 f"{rename.target} is not the folder that was renamed from {rename.path}",
                 run("ccmove", "backups", text="it stays where it is; what else can be undone"),

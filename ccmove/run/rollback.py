@@ -15,6 +15,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Set
+from itertools import takewhile
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -25,18 +26,11 @@ from ccmove.rewrite import history
 from ccmove.run import disk, journal
 from ccmove.run.backups import read_saved
 from ccmove.run.disk import Attributes
-from ccmove.run.journal import (
-    RECOVER,
-    missing,
-    read_run,
-    staged_file,
-    sweep_up,
-    was_interrupted,
-)
+from ccmove.run.journal import RECOVER, missing, read_run, staged_file, sweep_up, was_interrupted
 from ccmove.run.locks import Waiting, client_locks, held, own_lock, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
 from ccmove.run.preflight import refuse_foreign_state
-from ccmove.run.recognise import has, has_grown, holds, is_directory, is_folder
+from ccmove.run.recognise import has, has_grown, is_directory, is_noted, is_respelled
 from ccmove.run.restore import document_back, plan_history_back
 from ccmove.run.signals import termination_as_interrupt
 from ccmove.run.stage import StagedHistory
@@ -76,9 +70,8 @@ def roll_back(layout: Layout, waiting: Waiting | None = None) -> str | None:
         sweep_up(layout, manifest)
     except (OSError, RefusedError, StaleLookError) as error:  # nothing says "nothing was done" here
         why = describe(error) if isinstance(error, OSError) else error.message
-        raise UnsettledError(
-            f"an interrupted run could not be rolled back: {why}", RECOVER
-        ) from error
+        what = f"an interrupted run could not be rolled back: {why}"
+        raise UnsettledError(what, RECOVER) from error
     if manifest is None:
         return None
     rest = "; ".join(stayed) or "Everything is as it was before"
@@ -95,15 +88,16 @@ class Rollback:
         self._history: StagedHistory | None = None  # without the run's change
 
     def run(self, waiting: Waiting | None) -> list[str]:
-        begun = self._begun()
         self._refuse_missing()
+        # None after the first that certainly was not done was done, either.
+        begun = list(takewhile(lambda op: not self._is_to_come(op), self.manifest.operations))
         locks = client_locks(self.layout, self.manifest)
         if not begun:
             remove_stale(locks)  # and nothing of the client's is touched
             return []
-        for operation in begun:
-            if isinstance(operation, WroteHistory):
-                self._stage_history(operation)
+        wrote = self.manifest.history
+        if wrote is not None and wrote in begun:
+            self._stage_history(wrote)
         with held(locks, waiting):
             for name in ("aside", "parked"):  # what was there goes back the way it came
                 disk.ensure_directory(self.layout.run / name)
@@ -111,31 +105,17 @@ class Rollback:
                 self._undo(operation)
         return self.stayed
 
-    def _begun(self) -> list[Recorded]:
-        """The operations up to the first that certainly was not done: none after it was, either.
-
-        That is one whose staged file is there, or a rename of something that is still in its old
-        place and not in the new one. What goes to our own directories can be nowhere else.
-        """
-        operations = self.manifest.operations
-        passing = {op.path for op in operations if isinstance(op, Rename)}
-        for number, op in enumerate(operations):
-            is_to_come = False
-            if isinstance(op, (Wrote, WroteHistory)):
-                is_to_come = self._is_staged(op)
-            elif isinstance(op, Rename) and op.target not in passing and not is_there(op.target):
-                is_to_come = op.target.is_relative_to(self.layout.own) or (
-                    holds(op.path, op.holds)
-                    if isinstance(op.holds, Holds) and op.holds.entries
-                    else is_there(op.path)
-                )
-            if is_to_come:
-                return list(operations[:number])
-        return list(operations)
-
-    def _is_staged(self, wrote: Wrote | WroteHistory) -> bool:
-        """Whether the write is still to be done."""
-        return is_there(staged_file(self.layout, self.manifest.id, wrote.number, wrote))
+    def _is_to_come(self, op: Recorded) -> bool:
+        """Whether it certainly was not done: its staged file is there, or what it renames is still
+        in its old place and in no later one."""
+        if isinstance(op, (Wrote, WroteHistory)):
+            return is_there(staged_file(self.layout, self.manifest.id, op.number, op))
+        if not isinstance(op, Rename) or is_there(op.target):
+            return False
+        passed_on = any(
+            isinstance(o, Rename) and o.path == op.target for o in self.manifest.operations
+        )
+        return not passed_on and is_noted(op.path, op.holds)
 
     def _refuse_missing(self) -> None:
         """Before anything is touched: saved texts, and all that was renamed, are there."""
@@ -143,26 +123,25 @@ class Rollback:
         for op in self.manifest.operations:
             if isinstance(op, Rename):
                 ways.setdefault(op.holds, []).extend((op.path, op.target))
-            elif isinstance(op, Wrote) and op.before is not None and not self._is_staged(op):
+            elif isinstance(op, Wrote) and op.before is not None and not self._is_to_come(op):
                 try:
                     read_saved(self.layout.run, op, "before")
                 except RefusedError as error:
                     raise missing(error.message) from error
         for noted, way in ways.items():
-            if (
-                isinstance(noted, Holds)
-                and noted.is_directory
-                and noted.entries
-                and not any(holds(place, noted) for place in way)
-            ):
+            is_known = isinstance(noted, Holds) and noted.is_directory and noted.entries
+            if is_known and not any(is_noted(place, noted) for place in way):
                 raise missing(f"{way[0]} is gone, and is not at {way[-1]} either")
         self._refuse_other_folders({k: v for k, v in ways.items() if isinstance(k, FolderHolds)})
 
     def _refuse_other_folders(self, ways: dict[FolderHolds, list[Path]]) -> None:
         """A folder of the user's is renamed back only if it is the one that was renamed, to a place
         that is free or holds only what goes away from it before."""
-        places = dict.fromkeys(place for way in ways.values() for place in way)
-        found = [[place for place in places if is_folder(place, noted)] for noted in ways]
+        places: list[Path] = []
+        for place in (place for way in ways.values() for place in way):
+            if place not in places and not any(is_respelled(place, other) for other in places):
+                places.append(place)
+        found = [[place for place in places if is_noted(place, noted)] for noted in ways]
         for where, way in zip(found, ways.values(), strict=True):
             if len(where) != 1:
                 both = "both look like" if where else "neither is"
@@ -173,10 +152,7 @@ class Rollback:
 
     def _undo(self, operation: Recorded) -> None:
         match operation:
-            case Rename(path, target, FolderHolds() as noted):
-                if is_folder(target, noted) and not is_there(path):
-                    disk.rename_new(target, path)
-            case Rename(path, target, Holds() as noted):
+            case Rename(path, target, noted) if is_there(target):
                 self._rename_back(path, target, noted)
             case Mkdir(path):
                 self._remove_if_empty(path)
@@ -187,34 +163,40 @@ class Rollback:
             case Wrote():
                 self._put_back(operation)
 
-    def _is_done(self, path: Path, target: Path, noted: Holds) -> bool:
-        """Of a rename whose target is there. In our own directories nobody else makes anything."""
-        if target.is_relative_to(self.layout.own):
-            return True
-        if is_there(path) and path.is_relative_to(self.layout.own):
-            return False
-        if noted.is_directory and noted.entries:  # some may be back already: that was killed, too
-            return any(has(target, entry) and not has(path, entry) for entry in noted.entries)
-        return not noted.is_directory or not is_there(path)
-
-    def _rename_back(self, path: Path, target: Path, noted: Holds) -> None:
-        if not is_there(target):
+    def _rename_back(self, path: Path, target: Path, noted: Holds | FolderHolds) -> None:
+        if is_respelled(path, target):
+            disk.rename_new(target, path)
             return
         if not self._is_done(path, target, noted):
-            if is_directory(target) and not names_in(target) and holds(path, noted):
-                disk.remove_directory(target)  # all of it is back, and the recovery was killed then
             return
+        is_ours = path.is_relative_to(self.layout.own)
         for parent in reversed(path.parents):
             if parent.is_relative_to(self.layout.own):  # of a backup that is gone by now
                 disk.ensure_directory(parent)
         if is_there(path):
-            self._merge_back(target, path, {name.partition("/")[0] for name, _ in noted.entries})
-        elif path.is_relative_to(self.layout.own) and has_grown(target, noted):
+            self._merge_back(target, path, {entry[0].partition("/")[0] for entry in noted.entries})
+        elif is_ours and isinstance(noted, Holds) and has_grown(target, noted):
             self.stayed.append(f"{target} has something new in it and stays")
             if noted.is_directory:
                 disk.make_directory(path)  # an empty one, as it was
         else:
             disk.rename_new(target, path)
+
+    def _is_done(self, path: Path, target: Path, noted: Holds | FolderHolds) -> bool:
+        """Of a rename whose target is there. In our own directories nobody else makes anything."""
+        if isinstance(noted, FolderHolds):
+            return is_noted(target, noted) and not is_there(path)
+        if target.is_relative_to(self.layout.own):
+            return True
+        if is_there(path) and path.is_relative_to(self.layout.own):
+            return False
+        if not noted.is_directory or not noted.entries:
+            return not noted.is_directory or not is_there(path)
+        # Some may be back already, or all of them: that was killed, too.
+        left = (has(target, entry) and not has(path, entry) for entry in noted.entries)
+        return any(left) or (
+            is_noted(path, noted) and is_directory(target) and not names_in(target)
+        )
 
     def _merge_back(self, target: Path, path: Path, last: Set[str] = frozenset()) -> None:
         """The old name was used again since: everything goes back beside what is there.
@@ -254,12 +236,10 @@ class Rollback:
 
     def _remove_made(self, wrote: Wrote) -> None:
         """A file that we made goes while it still holds exactly what we wrote."""
-        document = read_document(wrote.path) if is_there(wrote.path) else None
-        if document is None:
-            return
-        if sha256(document.data) == wrote.after.sha256:
+        document = read_document(wrote.path)
+        if document is not None and sha256(document.data) == wrote.after.sha256:
             disk.remove_file(wrote.path)
-        else:
+        elif document is not None:
             self.stayed.append(f"{wrote.path} has changed since, so it stays")
 
     def _put_back(self, wrote: Wrote) -> None:

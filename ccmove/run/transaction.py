@@ -199,7 +199,7 @@ class Work:
         parents = [staged.path.parent for staged in self.staged.values()]
         for directory in dict.fromkeys((*parents, layout.run / "files")):
             disk.flush(directory)
-        self.manifest = replace(self.manifest, staged=(), operations=operations)
+        self.manifest = replace(self.manifest, operations=operations)
         backups.write_manifest(self.manifest, layout)
 
     def look_again(self) -> None:

@@ -37,10 +37,8 @@ def without_fsync() -> None:
 
 def without_journal() -> None:
     """A run never writes down what it is going to do, and does not miss it."""
-    known: list[Any] = []
     for name in ("backups", "journal"):
-        replace(seams.module(name), "write_manifest", lambda manifest, _: known.append(manifest))
-    replace(seams.module("transaction"), "read_run", lambda _: known[-1])
+        replace(seams.module(name), "write_manifest", _nothing)
 
 
 def without_client_locks() -> None:
