@@ -17,7 +17,8 @@ from ccmove.cli.resolve import refuse_live
 from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, run
 from ccmove.inspect.backups import SET_ASIDE, list_backups, past_plan
 from ccmove.plan.model import Plan
-from ccmove.report.result import DONE, Backups, Result
+from ccmove.report.inspect import Backups
+from ccmove.report.result import DONE, Result
 from ccmove.rewrite.pathmap import are_nested
 from ccmove.run.backups import Backup, all_backups, no_backup
 from ccmove.run.backups import prune as prune_backups

@@ -24,7 +24,7 @@ from ccmove.errors import (
 from ccmove.inspect.findings import Examination
 from ccmove.report import inspect, move
 from ccmove.report.console import Printer, Progress
-from ccmove.report.result import Backups, Listing, Moves, Repair, Result
+from ccmove.report.result import Moves, Result
 from ccmove.run.journal import was_interrupted
 from ccmove.run.rollback import recover
 from ccmove.run.signals import interrupts_ignored
@@ -35,10 +35,10 @@ DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
 SHOWN_BY: dict[type, Callable[[Any, Printer], object]] = {
     str: lambda text, printer: printer.out.write(text),  # such as help
     Result: move.show_result,
-    Listing: inspect.show_list,
-    Backups: inspect.show_backups,
+    inspect.Listing: inspect.show_list,
+    inspect.Backups: inspect.show_backups,
     Examination: inspect.show_examination,
-    Repair: inspect.show_repair,
+    inspect.Repair: inspect.show_repair,
 }
 
 
@@ -116,7 +116,7 @@ def answer(app: click.Group, call: Call) -> Any:
         words = at.command_path.split() if at else ["ccmove"]
         message = " ".join(error.format_message().split()).rstrip(".")
         raise UsageError(message[:1].lower() + message[1:], run(*words, "--help")) from None
-    if isinstance(result, Result | Backups):
+    if isinstance(result, Result | inspect.Backups):
         apply = again(instead={"-n": "", "--dry-run": ""})
         apply_command = in_words(apply, call.argv, call.printer.config_dir)[1]
         return replace(result, apply=apply_command, settled=call.settled or result.settled)

@@ -20,8 +20,7 @@ from ccmove.inspect.checks import examine
 from ccmove.inspect.findings import Examination, Finding
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import Printer
-from ccmove.report.inspect import candidate_lines
-from ccmove.report.result import Listing, Repair
+from ccmove.report.inspect import Listing, Repair, candidate_lines
 from ccmove.run.rollback import recover
 from ccmove.text import plural, printable
 

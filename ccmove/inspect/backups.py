@@ -25,19 +25,13 @@ class Row:
     """One backup, as `--json` tells it."""
 
     id: str
+    state: str  # done, undone, unreadable or unfinished
+    bytes: int
+    error: str | None = None
     moves: tuple[tuple[str, str], ...] = ()
     kind: str = "?"
     undoes: str | None = None
-    stands: bool = False
     only_copy: bool = False  # of something that lost a conflict
-    bytes: int = 0
-    error: str | None = None
-
-    @property
-    def state(self) -> str:
-        if self.error:
-            return "unfinished" if self.kind == "unfinished" else "unreadable"
-        return "done" if self.stands else "undone"
 
 
 def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[Row]:
@@ -46,13 +40,14 @@ def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[
     for backup in all_backups(layout) if known is None else known:
         size, m = measured(layout.backups / backup.id).size, backup.manifest
         if m is not None:
-            only = holds_only_copy(layout, backup)
-            rows.append(Row(backup.id, m.moves, m.kind, m.undoes, backup.stands, only, size))
+            about = (m.moves, m.kind, m.undoes, holds_only_copy(layout, backup))
+            state = "done" if backup.stands else "undone"
+            rows.append(Row(backup.id, state, size, None, *about))
         elif backup.problem is not None:
-            rows.append(Row(backup.id, bytes=size, error=backup.problem.message))
+            rows.append(Row(backup.id, "unreadable", size, backup.problem.message))
     for identifier in unfinished_ids(layout):
         size = measured(layout.unfinished / identifier).size
-        rows.append(Row(identifier, kind="unfinished", bytes=size, error=SET_ASIDE))
+        rows.append(Row(identifier, "unfinished", size, SET_ASIDE))
     return rows[::-1]
 
 

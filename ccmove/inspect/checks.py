@@ -17,7 +17,7 @@ from pathlib import Path, PureWindowsPath
 
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.ownership import folder_exists
-from ccmove.claude.reading import open_regular, read_document
+from ccmove.claude.reading import open_regular
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnsettledError
 from ccmove.inspect.backups import list_backups
@@ -174,14 +174,13 @@ def _brought(source: Path, target: Path) -> str:
 
 def _index(directory: Directory) -> Iterator[Finding]:
     """Values that are outdated; the client makes another index when there is none."""
-    file = str(directory.path / INDEX)
+    document = directory.case.directory.index_file
     try:
-        document = read_document(Path(file))
         wrong = tuple(_wrong(parse(document.text).value, directory)) if document is not None else ()
-    except (CcmoveError, NotJsonError, OSError) as error:
-        yield Finding("index", file, f"can't be read: {error}", command_line(["ls", "-l", file]))
-        return
+    except (CcmoveError, NotJsonError) as error:
+        wrong = (f"can't be read: {error}",)
     if wrong:
+        file = str(directory.path / INDEX)
         aside = command_line(["mv", "-n", file, f"{file}.old"])
         yield Finding("index", file, plural(len(wrong), "outdated value"), aside, wrong)
 

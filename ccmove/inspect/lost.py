@@ -131,8 +131,6 @@ class Finder:
             elif there.roots & ours.roots:
                 yield folder, Basis.SAME_REPOSITORY, "same root commit"
         yield from ((folder, Basis.NAME, sign) for folder, sign in self._same_name(path))
-        if living := self._living_around(path):
-            yield living, Basis.NAME, "it was a part of it"
 
     def _same_name(self, path: str) -> Iterator[tuple[str, str]]:
         """The same name anywhere; and new folders where the project, or one above it, was."""
@@ -203,16 +201,6 @@ class Finder:
             names = (*project.directories, *(c.path for c in candidates))
             candidates = candidates if along is None else ()
             yield Finding(kind, path, described(project), look, (), names, candidates, along)
-
-    def _living_around(self, path: str) -> str | None:
-        """The checkout or project in use in which the path was; the home folder is neither."""
-        for folder in ancestors(os.path.dirname(path)):
-            if tail_below(str(self.survey.layout.home), folder) is not None:
-                return None
-            known = self.survey.by_path.get(folder)
-            if (known and known.exists and known.sessions) or os.path.lexists(f"{folder}/.git"):
-                return folder
-        return None
 
 
 def described(project: Project) -> str:

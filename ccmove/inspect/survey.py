@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
@@ -18,7 +18,7 @@ from ccmove.claude.naming import is_of_downloads, may_be_name_of, uncut
 from ccmove.claude.ownership import Case, Evidence
 from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
-from ccmove.rewrite.pathmap import PathMap, is_root, tail_below
+from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.run.backups import Backup, all_backups, ledger_of
 from ccmove.text import plural
 
@@ -194,11 +194,9 @@ class Survey:
         )
 
 
-def ancestors(path: str) -> Iterator[str]:
+def ancestors(path: str) -> list[str]:
     """`path` itself, then every folder above it but the root."""
-    while not is_root(path) and path != os.path.dirname(path):
-        yield path
-        path = os.path.dirname(path)
+    return [str(folder) for folder in (PurePath(path), *PurePath(path).parents)][:-1]
 
 
 def folders_in(base: str) -> list[str]:

@@ -69,10 +69,10 @@ class Printer:
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Print these lines; a pipe gets them whole."""
+        console = self.rich_console() if self.terminal else None
         for line in lines:
             shown = [(style, self.shown(text)) for style, text in line]
-            if self.terminal:
-                console = self.rich_console()
+            if console is not None:
                 # A command that is too long is broken by the terminal: it is there to be copied.
                 console.print(*_rows(shown, console), sep="\n", soft_wrap=True)
             else:

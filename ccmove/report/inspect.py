@@ -1,25 +1,61 @@
-"""What is said by `ccmove list`, `backups`, `doctor` and `verify`."""
+"""What `ccmove list`, `backups`, `doctor` and `verify` found or did, and what is said about it."""
 
 import re
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
+from ccmove.inspect.backups import Row
 from ccmove.inspect.findings import KINDS, Candidate, Examination, Finding
-from ccmove.inspect.survey import Project
-from ccmove.report.console import STYLES, Line, Printer, more
+from ccmove.inspect.survey import Project, Survey
+from ccmove.report.console import STYLES, Line, Printer
 from ccmove.report.move import nothing_changed, result_lines
-from ccmove.report.result import SCHEMA, Backups, Listing, Repair, pairs
+from ccmove.report.result import SCHEMA, Result, pairs
 from ccmove.text import plural
 from ccmove.text import readable_size as size
 
-MOST_FINDINGS = 8  # of one kind on a terminal, before -v
 MOST_DETAILS = 5
 NS = 1_000_000_000
 WIDE = 80  # columns of a terminal
 STATES = {"done": "green", "unfinished": "note", "unreadable": "bad"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The projects that were asked for, in the order that was asked for."""
+
+    survey: Survey
+    projects: tuple[Project, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Backups:
+    """The backups there are, newest first; after a pruning each with why it is kept, if it is."""
+
+    rows: tuple[Row, ...]
+    why: dict[str, str] | None = None
+    dry_run: bool = False
+    apply: str | None = None
+    settled: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What was done, and what is left."""
+
+    config_dir: Path
+    left: tuple[Finding, ...] = ()
+    result: Result | None = None  # of the one transaction
+    recovered: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """As of `ccmove doctor`: 1 while something is left to be fixed."""
+        return 1 if self.left else 0
 
 
 def _record(status: str, **values: Any) -> dict[str, Any]:
@@ -89,9 +125,7 @@ def _totals(projects: Iterable[Project], printer: Printer) -> Line:
 
 
 def _iso(moment: int | None) -> str | None:
-    if moment is None:
-        return None
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // NS))
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // NS)) if moment else None
 
 
 def show_backups(backups: Backups, printer: Printer) -> None:
@@ -120,7 +154,7 @@ def show_backups(backups: Backups, printer: Printer) -> None:
     record = _record(
         "listed" if why is None else "planned" if backups.dry_run else "pruned",
         backups=[
-            {**asdict(row), "moves": pairs(row.moves), "state": row.state}
+            {**asdict(row), "moves": pairs(row.moves)}
             for row in rows
             if backups.dry_run or row not in gone
         ],
@@ -134,15 +168,14 @@ def show_backups(backups: Backups, printer: Printer) -> None:
 def show_examination(examination: Examination, printer: Printer) -> None:
     """Every finding with what it means and what to type; last, the verdict and what to do."""
     findings, harmless = examination.findings, examination.harmless
-    lines = list(_by_kind(findings, printer))
+    lines = list(_by_kind(findings))
     if printer.verbose:
-        lines += _by_kind(harmless, printer)
+        lines += _by_kind(harmless)
     elif harmless:
         lines.append([("", f"{plural(len(harmless), 'harmless note')} (-v to show)")])
-    status, last = "examined", _looked(examination)
-    if examination.verified is not None:
-        status, last = "failed" if findings else "verified", _verdict(examination)
-    lines.append(last)
+    status = "failed" if findings else "verified"
+    status = "examined" if examination.verified is None else status
+    lines.append(_verdict(examination))
     if status == "examined" and any(finding.can_be_asked for finding in findings):
         lines.append([("", "Fix them one by one: "), printer.command("doctor", "--fix")])
     record = _record(
@@ -155,30 +188,24 @@ def show_examination(examination: Examination, printer: Printer) -> None:
     printer.answer(lines, record)
 
 
-def _looked(examination: Examination) -> Line:
-    projects, number = examination.survey.projects, len(examination.findings)
-    sessions = plural(sum(project.sessions for project in projects), "session")
-    verdict = (
-        ("title", f"{plural(number, 'finding')}.") if number else ("good", "Nothing is wrong.")
-    )
-    return [verdict, ("", f" Looked at {plural(len(projects), 'project')}, {sessions}.")]
-
-
 def _verdict(examination: Examination) -> Line:
-    projects = plural(len(examination.verified or ()), "project")
-    if wrong := len(examination.findings):
-        return [("bad", plural(wrong, "inconsistency")), ("", f" in {projects}.")]
-    return [("good", "Consistent: "), ("", f"{projects} checked.")]
+    """What doctor or verify found, and in how many projects."""
+    verified, number = examination.verified, len(examination.findings)
+    is_doctor = verified is None
+    good, bad = ("Nothing is wrong", "finding") if is_doctor else ("Consistent", "inconsistency")
+    projects = plural(len(examination.survey.projects if verified is None else verified), "project")
+    if number:
+        return [("bad", plural(number, bad)), ("", f" in {projects}.")]
+    return [("good", f"{good}: "), ("", f"{projects} checked.")]
 
 
-def _by_kind(findings: Iterable[Finding], printer: Printer) -> Iterator[Line]:
+def _by_kind(findings: Iterable[Finding]) -> Iterator[Line]:
     for kind, group in groupby(findings, key=lambda finding: finding.kind):
         members = list(group)
         yield [("title", f"{KINDS[kind]} ({len(members)})")]
-        shown = printer.first(members, MOST_FINDINGS)
-        for finding in shown:
+        for finding in members:
             yield from _finding_lines(finding)
-        yield from [*more(len(members) - len(shown)), []]
+        yield []
 
 
 def _finding_lines(finding: Finding) -> Iterator[Line]:

@@ -1,15 +1,11 @@
-"""What a command found or did, as frozen data; one shape for people and for `--json`."""
+"""What a run did, as frozen data; one shape for people and for `--json`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ccmove.claude.layout import Layout
 from ccmove.errors import Hint, in_one_line, in_words
-from ccmove.inspect.backups import Row
-from ccmove.inspect.findings import Finding
-from ccmove.inspect.survey import Project, Survey
 from ccmove.plan.model import Operation, Plan, Write, WriteHistory
 from ccmove.rewrite.compare import compare
 
@@ -79,8 +75,6 @@ class Result:
                     "kind": move.kind,
                     "transcripts": move.transcripts,
                     "bytes": move.size,
-                    "from_directory": move.source,
-                    "to_directory": move.target,
                 }
                 for move in plan.projects
             ],
@@ -120,38 +114,3 @@ def _changes(operation: Operation) -> Iterator[dict[str, Any]]:
         first = paths[0] if paths else {"before": None, "after": None}
         place = {"file": str(operation.path), "pointer": "/project"}
         yield {**place, **first, "count": operation.scan.lines, "paths": paths}
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The projects that were asked for, in the order that was asked for."""
-
-    survey: Survey
-    projects: tuple[Project, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Backups:
-    """The backups there are, newest first; after a pruning each with why it is kept, if it is."""
-
-    rows: tuple[Row, ...]
-    why: dict[str, str] | None = None
-    dry_run: bool = False
-    apply: str | None = None
-    settled: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """What was done, and what is left."""
-
-    config_dir: Path
-    left: tuple[Finding, ...] = ()
-    result: Result | None = None  # of the one transaction
-    recovered: str | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def exit_code(self) -> int:
-        """As of `ccmove doctor`: 1 while something is left to be fixed."""
-        return 1 if self.left else 0

@@ -257,11 +257,11 @@ def test_what_stands_after_undoing_the_undoing_and_so_on(ready: StateBuilder) ->
         done = run_ccmove("--json", "restore", identifiers[-1], state=ready)
         identifiers.append(done.json()["backup"])
         rows = run_ccmove("backups", "--json", state=ready).json()["backups"]
-        assert [row["stands"] for row in rows[::-1]] == standing
+        assert [row["state"] == "done" for row in rows[::-1]] == standing
         assert [row["id"] for row in rows[::-1]] == identifiers
     shutil.rmtree(ready.config_dir / "ccmove" / "backups" / identifiers[2])
     rows = run_ccmove("backups", "--json", state=ready).json()["backups"]
-    assert rows[0]["stands"]  # what undoes a run that is not there any more
+    assert rows[0]["state"] == "done"  # what undoes a run that is not there any more
 
 
 # -- git is asked, and runs nothing ---------------------------------------------------------------

@@ -202,7 +202,7 @@ def test_the_newest_move_that_stands_is_undone_first(busy: StateBuilder) -> None
     run_ccmove(busy.code / "new-app", busy.code / "third", state=busy)
     assert run_ccmove("restore", state=busy).exit == 0
     listed = run_ccmove("backups", "--json", state=busy).json()["backups"]
-    assert {row["id"]: row["stands"] for row in listed}[first] is True
+    assert {row["id"]: row["state"] for row in listed}[first] == "done"
     assert run_ccmove("restore", state=busy).exit == 0
     assert run_ccmove("restore", state=busy).exit == 3
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.inspect.conftest import (
-    Examine,
     clone,
     interrupted_move,
     make_repo,
@@ -276,17 +275,3 @@ def test_nothing_to_fix_is_exit_0(state: StateBuilder, option: str) -> None:
     state.project("here", make_folder=True)
     done = fix(state, option)
     assert (done.exit, done.out) == (0, "Nothing was changed.\n")
-
-
-def test_what_a_removed_worktree_had_can_be_given_to_its_project(
-    state: StateBuilder, examine: Examine
-) -> None:
-    app = state.project("app", make_folder=True)
-    tree = state.project("app/.claude/worktrees/try")
-    before = snapshot(state.home)
-    assert fix(state, answers="1\ny\n").exit == 0
-    for transcript in tree.transcripts:
-        assert (app.directory / transcript.name).exists()
-    assert examine() == []
-    undone(state)
-    assert diff(before, snapshot(state.home), ignore=OURS) == []
