@@ -176,6 +176,8 @@ def _paths(names: Sequence[object], parents: Sequence[int | None]) -> list[str]:
     """The absolute paths of what a call names: by a descriptor, or below the given ones."""
     if isinstance(names[0], int):
         return [_directory(names[0])]
+    if not parents:  # on Windows nothing is named relative to a descriptor
+        return [str(name) for name in names]
     bases = [_directory(fd) for fd in parents]
     return [os.path.join(base, str(name)) for base, name in zip(bases, names, strict=True)]
 
