@@ -20,6 +20,8 @@ MODES = "modes and owners, which mean nothing on Windows"
 MOUNTS = "needs mounts of Linux, or limits of POSIX"
 NAMES = "names that can't exist on Windows"
 PROC = "looks at what only POSIX has: /proc, descriptors of directories, signals, shells"
+LINKS = "needs symbolic links, which Wine does not show as such"
+APFS = "about names on macOS"
 MUTANTS = "about the tests themselves, and the same everywhere"
 
 # Not even collected: these files ask for things of POSIX as they are imported.
@@ -37,6 +39,10 @@ FILES = {
 GIT = "needs git, which the test bed does not have"
 SPELLING = "spells paths as POSIX does in its own expectations"
 TESTS = {
+    "tests/systems/test_apfs.py": APFS,
+    "tests/systems/test_homes.py::test_what_is_the_users_own_may_be_a_link_and_stays_one": LINKS,
+    "tests/systems/test_homes.py::test_any_other_link_is_refused_with_what_to_do": LINKS,
+    "tests/hostile/test_symlinks.py": LINKS,
     "tests/e2e/test_interrupts.py": PROC,
     "tests/e2e/test_who_is_at_new.py": GIT,
     "tests/shapes/test_config_values.py": SPELLING,
