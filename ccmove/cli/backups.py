@@ -9,7 +9,7 @@ from dataclasses import replace
 import click
 
 from ccmove.claude.layout import Layout
-from ccmove.cli import options, values
+from ccmove.cli import options
 from ccmove.cli.boundary import Call
 from ccmove.cli.move import carry_out
 from ccmove.cli.options import flag
@@ -34,7 +34,7 @@ OLD_ONES = run("ccmove", "backups", "--prune", "--older-than", "30d", text="for 
 
 
 @options.command("restore")
-@click.argument("identifier", metavar="[ID]", required=False, shell_complete=values.backups)
+@click.argument("identifier", metavar="[ID]", required=False, shell_complete=options.backups)
 @options.dry_run
 @options.full
 @options.allow_live
@@ -114,7 +114,7 @@ def _named(layout: Layout, found: list[Backup], identifier: str) -> tuple[Backup
 
 
 @options.command("show")
-@click.argument("identifier", metavar="[ID]", required=False, shell_complete=values.backups)
+@click.argument("identifier", metavar="[ID]", required=False, shell_complete=options.backups)
 def show_command(call: Call, identifier: str | None) -> Result:
     """Print the full report of the last run, or of the one with this ID.
 
@@ -139,7 +139,7 @@ def recover_command(call: Call, set_aside: bool) -> Result:
 
 
 @options.command("backups")
-@click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=values.backups)
+@click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=options.backups)
 @flag("--prune", help="Remove backups: those with these IDs, or as below.")
 @click.option(
     "--keep", type=click.IntRange(min=0), metavar="N", help="With --prune: keep the newest N."

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ccmove.claude.naming import possible_names
-from ccmove.cli import options, values
+from ccmove.cli import options
 from ccmove.cli.boundary import Call
 from ccmove.cli.find import answered
 from ccmove.cli.move import move
@@ -38,7 +38,7 @@ SORTS: dict[str, Callable[[Project], Any]] = {
 
 
 @options.command("list")
-@click.argument("path", required=False, shell_complete=values.known_projects)
+@click.argument("path", required=False, shell_complete=options.known_projects)
 @click.option(
     "--sort",
     type=click.Choice(list(SORTS)),
@@ -62,7 +62,7 @@ def list_command(call: Call, path: str | None, sort: str, missing: bool) -> List
 
 
 @options.command("doctor")
-@click.argument("subject", nargs=-1, shell_complete=values.known_projects)
+@click.argument("subject", nargs=-1, shell_complete=options.known_projects)
 @flag("--fix", help="Ask where each lost project is now, then move them.")
 @flag("-y", "--yes", help="Don't ask; fix only what is certain.")
 @flag("--plan", help="Print the moves as OLD<TAB>NEW, for --from-file.")
@@ -193,7 +193,7 @@ def _where(finding: Finding, number: str, printer: Printer) -> str:
 
 
 @options.command("verify")
-@click.argument("path", required=False, shell_complete=values.known_projects)
+@click.argument("path", required=False, shell_complete=options.known_projects)
 def verify_command(call: Call, path: str | None) -> Examination:
     """Check that Claude Code's data for PATH (default: all projects) is consistent.
 

@@ -14,8 +14,8 @@ from ccmove.claude.state import State
 from ccmove.cli import backups, demo, inspect, move, options
 from ccmove.cli.boundary import Call, TextWanted, end_to_end
 from ccmove.cli.help import EXIT_CODES, MOVES, SCREEN, SUMMARY
+from ccmove.cli.options import ASKING, SHELLS, known_projects
 from ccmove.cli.resolve import USUAL, WHAT_IS_KNOWN
-from ccmove.cli.values import ASKING, SHELLS, known_projects
 from ccmove.errors import Hint, UsageError, run
 
 ALIASES = {"undo": "restore"}
@@ -62,14 +62,12 @@ class Commands(click.Group):
         known = [param for command in self.commands.values() for param in command.params]
         flags = {name for o in known if getattr(o, "is_flag", False) for name in o.opts}
         with_value = {name for option in known for name in option.opts} - flags
-        places, is_value = [], False
-        for place, word in enumerate(args):
-            if word == "--":
-                break
-            if not is_value and (not word.startswith("-") or word == "-"):
-                places.append(place)
-            is_value = not is_value and word in with_value
-        return places
+        words = args[: args.index("--")] if "--" in args else args
+        return [
+            place
+            for place, (before, word) in enumerate(zip(["", *words], words, strict=False))
+            if before not in with_value and (word == "-" or not word.startswith("-"))
+        ]
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """The first word may be a command, or OLD or an option of a move."""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ccmove.claude.layout import Layout, size_of
-from ccmove.cli import options, resolve, values
+from ccmove.cli import options, resolve
 from ccmove.cli.boundary import Call
 from ccmove.cli.find import find_pair
 from ccmove.cli.options import flag
@@ -25,8 +25,8 @@ from ccmove.run.transaction import Progress, run_plan
 
 
 @options.command("move")
-@click.argument("old", required=False, shell_complete=values.known_projects)
-@click.argument("new", required=False, shell_complete=values.folders)
+@click.argument("old", required=False, shell_complete=options.known_projects)
+@click.argument("new", required=False, shell_complete=options.folders)
 @options.dry_run
 @flag("-m", "--move-folder", help="Rename the folder too, in the same step.")
 @flag("--only", help="Move only OLD itself, not projects nested inside it.")
