@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ccmove.system import WINDOWS
 
 # What cmd and PowerShell both know.
-_FOR_WINDOWS = {"ls": "dir", "df": "dir", "mv": "move", "mkdir": "mkdir", "head": "type"}
+_FOR_WINDOWS = {"ls": "dir", "df": "dir", "mv": "move", "mkdir": "mkdir"}
 _SPECIAL = re.compile(r"[^\w.:\\/=~+-]")  # for one of the two
 
 

@@ -69,12 +69,10 @@ def _refuse_another(state: State, move: ProjectMove, number: int) -> None:
 
 
 def _identity(state: State, path: str) -> Identity:
-    """By git; of a folder that is gone by the config file, and by other clones of the same."""
+    """By git; of a folder that is gone by the config file."""
     found = identity(path)
     if found.remotes or found.roots:
         return found
     listed = members(state.config_values, "githubRepoPaths").items()
-    own = {name: paths for name, paths in listed if isinstance(paths, list) and path in paths}
-    clones = {clone for paths in own.values() for clone in paths if isinstance(clone, str)}
-    roots = [identity(clone).roots for clone in sorted(clones)]
-    return Identity(frozenset(name.lower() for name in own), frozenset().union(*roots))
+    own = {name.lower() for name, paths in listed if isinstance(paths, list) and path in paths}
+    return Identity(frozenset(own))

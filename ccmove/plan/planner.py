@@ -9,20 +9,11 @@ from ccmove.claude.ownership import Ledger, cases_of_moves
 from ccmove.claude.reading import open_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError, again, run
+from ccmove.plan import shares
 from ccmove.plan.documents import Search, moved_folders, rewrite_others, rows
 from ccmove.plan.merges import merges
 from ccmove.plan.model import LeftAlone, Plan, ProjectMove, Request, Write, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts
-from ccmove.plan.shares import (
-    downloads_of,
-    left_behind,
-    new_names,
-    portions_of,
-    reasons,
-    relocate,
-    rewrite_aliases,
-    rewrite_indexes,
-)
 from ccmove.rewrite import config, history
 from ccmove.rewrite.pathmap import Move, PathMap, tail_below
 from ccmove.text import plural
@@ -43,18 +34,19 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     prompt_paths = [before for before, _ in prompts.scan.counts]
     cases = cases_of_moves(state, paths, prompt_paths, ledger)
 
-    portions = [portion for case in cases for portion in portions_of(case)]
+    portions = [portion for case in cases for portion in shares.portions_of(case)]
     here = moved_folders(request, [move for portion in portions for move in portion.moves()])
     placer = Placer(layout, request.on_conflict)
-    names, spelled = new_names(portions, paths), paths.as_people_write(str(layout.home))
-    rewrite_indexes(placer, portions, paths, names)
-    rewrite_aliases(placer, state.alias_files(), portions, names)
+    names, spelled = shares.new_names(portions, paths), paths.as_people_write(str(layout.home))
+    shares.rewrite_indexes(placer, portions, paths, names)
+    shares.rewrite_aliases(placer, state.alias_files(), names)
     rewrite_others(placer, rows(layout, request, here), spelled, names)
     if state.config is not None:
         draft = placer.draft(state.config.path, state.config)
         draft.text = config.rewritten(draft.text, paths)
-    downloads = list(downloads_of(state, paths, portions))
-    relocate(placer, portions, downloads)
+    downloads = list(shares.downloads_of(state, paths, portions))
+    saved = [f"{path.name}: connector downloads of a folder that is moved" for path, _ in downloads]
+    shares.relocate(placer, portions, downloads)
     refuse_conflicts(
         placer,
         again("to keep those of the new path, the others in the backup", [CONFLICT, "keep-new"]),
@@ -67,7 +59,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         what = f"{plural(number, 'transcript')} still mention{'s' * (number == 1)} the old path: "
         what += "harmless, Claude Code goes by the directory"
         left.append(LeftAlone(str(layout.projects), what))
-    left += [row for case in cases for row in left_behind(case)]
+    left += [row for case in cases for row in shares.left_behind(case)]
     closed = "can't be read, so nobody knows whether it belongs to the move"
     left += [LeftAlone(str(p), closed, ("ls", "-ld", str(p))) for p in dict.fromkeys(state.closed)]
     left += placer.left_alone
@@ -97,21 +89,15 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         left_alone=tuple(left),
         remembering=sum(item.remembers for portion in portions for item in portion.items),
         warnings=(*_warnings(prompts, placer), *filter(None, [ledger.problem])),
-        notes=(
-            *(reason for case in cases for reason in reasons(case)),
-            *(
-                f"{path.name}: connector downloads of a folder that is moved"
-                for path, _ in downloads
-            ),
-        ),
+        notes=(*(reason for case in cases for reason in shares.reasons(case)), *saved),
     )
 
 
 def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     """What changes in the history; its scan also knows which prompts NEW has already."""
     with open_history(layout) as (read, seen):
-        at_new = PathMap(tuple((new, new) for _, new in paths.moves)).needles()
-        scan = history.scan(read, seen.size, paths, tick=tick, also=at_new)
+        at_new = tuple((new, new) for _, new in paths.moves)
+        scan = history.scan(read, seen.size, PathMap(paths.moves + at_new, paths.kept), tick=tick)
     return WriteHistory(layout.history, scan, seen)
 
 

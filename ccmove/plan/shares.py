@@ -78,14 +78,14 @@ def left_behind(case: Case) -> Iterator[LeftAlone]:
         for item in case.directory.transcripts:
             if item.path is None and (item.size or 0) > HEAD:
                 what = "a session, perhaps of a folder in the old path: its first 8 MB name none"
-                yield LeftAlone(str(directory / item.name), what, _look_at(directory, item))
+                yield _to_look_at(directory / item.name, what)
     if not case.moving or case.stays_together:
         return
     others = ", ".join(case.staying) or "several paths of this move"
     for item in case.directory.items:
         if item.name not in (INDEX, MEMORY) and not case.owner(item):
             what = f"in a directory shared with {others}; nothing shows whose it is"
-            yield LeftAlone(str(directory / item.name), what, _look_at(directory, item))
+            yield _to_look_at(directory / item.name, what)
     new_paths = {case.paths.map(path) or path for path in case.moving}
     for path in case.staying:
         if case.claims[path] == BY_TRANSCRIPTS and not os.path.lexists(path):
@@ -95,9 +95,8 @@ def left_behind(case: Case) -> Iterator[LeftAlone]:
             yield LeftAlone(str(directory), what, bring)
 
 
-def _look_at(directory: Path, item: Item) -> tuple[str, ...]:
-    """How its beginning is seen, which tells people more than it tells us."""
-    return (*(("ls", "-l") if item.is_dir else ("head", "-c", "2000")), str(directory / item.name))
+def _to_look_at(path: Path, what: str) -> LeftAlone:
+    return LeftAlone(str(path), what, ("ls", "-l", str(path)))
 
 
 def reasons(case: Case) -> Iterator[str]:
@@ -178,17 +177,11 @@ def _copy(placer: Placer, source: Path, target: Path) -> None:
         placer.add(needed(source).text, source, target, mode_of(source))
 
 
-def rewrite_aliases(
-    placer: Placer, files: Iterable[Path], portions: list[Portion], names: NameMap
-) -> None:
+def rewrite_aliases(placer: Placer, files: Iterable[Path], names: NameMap) -> None:
     """Lines of any project's aliases that name a directory which gets another name."""
     for file in files:
         aliases = placer.draft(file)
-        had = aliases.text.split("\n")
         aliases.text = other.aliases(aliases.text, names)
-        for portion in portions:  # where its sessions are in two places then: name both
-            if portion.kind == "split" and str(portion.source) in had:
-                aliases.text = other.appended(aliases.text, f"{portion.target}\n")
 
 
 def rewrite_indexes(

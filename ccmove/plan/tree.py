@@ -11,14 +11,11 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from unicodedata import normalize
 
 from ccmove.claude.reading import is_there
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
-
-MOST_NOTED = 10_000  # names by which a directory is recognised
 
 
 @dataclass(slots=True)
@@ -88,7 +85,7 @@ class Tree:
         if not self.is_directory(path):
             return Holds(False, (("", self._size(path)),))
         transcripts = [name for name in self.names(path) if name.endswith(".jsonl")]
-        noted = islice(transcripts or self._files_below(path), MOST_NOTED)
+        noted = transcripts or self._files_below(path)
         return Holds(True, tuple((name, self._size(path / name)) for name in noted))
 
     def _files_below(self, path: Path, prefix: str = "") -> Iterator[str]:

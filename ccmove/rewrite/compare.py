@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ccmove.rewrite.index import key_of
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, show
-from ccmove.text import plural, readable_size
+from ccmove.text import readable_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,12 @@ def compare(before: bytes | None, after: bytes) -> list[Difference]:
         return []
     one, other = (data.decode("utf-8", "surrogateescape") for data in (before, after))
     try:
-        rows = list(_differences(parse(one), parse(other), ()))
+        return list(_differences(parse(one), parse(other), ()))
     except NotJsonError:
-        rows = list(_lines(one, other))
-    spacing = plural(len(before), "byte"), f"{plural(len(after), 'byte')}, the same values"
-    return rows or [Difference((), *spacing, line="whole file")]
+        return [
+            Difference((), old, new, line=f"line {(k if old is None else i) + 1}")
+            for i, k, old, new in changed_lines(one.split("\n"), other.split("\n"))
+        ]
 
 
 def _differences(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
@@ -89,11 +90,6 @@ def _segments(one: list[str], other: list[str]) -> list[tuple[int, int, int, int
     """one[i:j] and other[k:m] that belong together: what both have, or what is between."""
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     return [(i, j, k, m) for _, i, j, k, m in matcher.get_opcodes()]
-
-
-def _lines(one: str, other: str) -> Iterator[Difference]:
-    for i, k, old, new in changed_lines(one.split("\n"), other.split("\n")):
-        yield Difference((), old, new, line=f"line {(k if old is None else i) + 1}")
 
 
 def changed_lines(

@@ -109,21 +109,19 @@ def decoded(raw: bytes) -> str:
     return path
 
 
-def scan(
-    read: Read, size: int, paths: PathMap, start: int = 0, tick: Tick = None, also: Needles = ()
-) -> Scan:
+def scan(read: Read, size: int, paths: PathMap, start: int = 0, tick: Tick = None) -> Scan:
     """Look at the bytes from `start` to `size`; the last line may lack its newline.
 
-    `tick` is told how many bytes were looked at. Lines with the needles in `also` are read, too.
+    `tick` is told how many bytes were looked at.
     """
     found = Scan(start)
     swaps: dict[bytes, Swap | None] = {}  # by the spelling
-    for at, raw, line in project_values(read, size, (*paths.needles(), *also), found, tick):
+    for at, raw, line in project_values(read, size, paths.needles(), found, tick):
         if raw not in swaps:
             path = decoded(raw)
-            after = paths.map(path)
-            swaps[raw] = None if after is None else Swap(raw, encoded(after))
-            if after is None:
+            after = paths.map(path) or path
+            swaps[raw] = Swap(raw, encoded(after)) if after != path else None
+            if after == path:
                 found.staying.add(path)
         if (swap := swaps[raw]) is not None:
             found.add(at, swap, line)

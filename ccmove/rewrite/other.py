@@ -30,18 +30,10 @@ def job(text: str, paths: PathMap, names: NameMap) -> str:
         {
             **places,
             "linkScanPath": names.map,
-            "respawnFlags/[]": partial(_moved_flag, paths=paths, names=names),
+            "respawnFlags/[]": lambda flag: names.map(flag) or map_inside(flag, paths),
             "sessionPermissionRules/*/[]": partial(map_inside, paths=paths),
         },
     )
-
-
-def _moved_flag(flag: str, paths: PathMap, names: NameMap) -> str | None:
-    """An argument that is a path or a rule, or `--option=` followed by one."""
-    option = flag[: flag.find("=") + 1] if flag.startswith("--") else ""
-    value = flag.removeprefix(option)
-    new = names.map(value) or map_inside(value, paths)
-    return option + new if new is not None else None
 
 
 def folders(text: str, paths: PathMap, _: NameMap) -> str:

@@ -89,7 +89,7 @@ def _fresh(layout: Layout, manifest: Manifest, projects: tuple[ProjectMove, ...]
     """Of what was fresh the part that goes back to where nothing has been begun since."""
     olds = PathMap(tuple((old, old) for old, _ in manifest.moves))
     with open_history(layout) as (read, seen):
-        prompts = [path for path, _ in history.scan(read, seen.size, olds).counts]
+        prompts = history.scan(read, seen.size, olds).staying
     pairs = [(new, old) for old, new in manifest.fresh]
     return fresh_pairs(State(layout), pairs, prompts, projects)
 
