@@ -123,21 +123,6 @@ def test_a_project_without_a_common_root_commit_is_another_one(bench: Bench) -> 
     assert bench.ok("--skip-path-check", "--merge", old.path, new.path)["status"] == "moved"
 
 
-def test_the_root_commit_of_a_folder_that_is_gone_is_that_of_its_other_clones(
-    bench: Bench,
-) -> None:
-    state = bench.state
-    old = state.project("app", repo="me/app")
-    state.project("clone", sessions=0, prompts=0, repo="me/app")
-    new = state.project("site", sessions=1)
-    clone = repository(bench, "clone", "me/app", commit="one")
-    repository(bench, "site", commit="two")
-    assert "root commit" in bench.refused(old.path, new.path)["error"]
-    git(bench, Path(new.path), "fetch", "-q", str(clone), "HEAD")
-    git(bench, Path(new.path), "reset", "-q", "--hard", "FETCH_HEAD")
-    assert bench.ok(old.path, new.path)["status"] == "moved"
-
-
 def test_nested_projects_are_not_merged_into_others_either(bench: Bench) -> None:
     state = bench.state
     old = state.project("old/app", repo="me/app")

@@ -47,13 +47,6 @@ def test_a_file_that_is_no_json_is_compared_line_by_line() -> None:
     assert rows("a\nb\nc", "a\nx\nc\nd") == [("line 2", "b", "x"), ("line 4", None, "d")]
 
 
-def test_the_same_values_in_another_spelling_are_said_to_be_that() -> None:
-    [(place, before, after)] = rows('{"a":1}', '{ "a": 1 }')
-    assert place == "whole file"
-    assert before == "7 bytes"
-    assert after == "10 bytes, the same values"
-
-
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),

@@ -132,7 +132,7 @@ def test_a_session_that_does_not_say_whose_it_is_in_8_mb_is_named(
     file = written(bench.state.projects / encoded_name(cwd) / name, text)
     rows = left(bench, old.path, new)
     assert "8 MB" in rows[str(file)]["what"]
-    assert rows[str(file)]["hint"] == f"head -c 2000 {file}"
+    assert rows[str(file)]["hint"] == f"ls -l {file}"
 
 
 def test_values_of_other_projects_in_the_config_file(
@@ -233,7 +233,7 @@ def test_every_hint_is_a_command_that_works_as_it_stands(
         ("ccmove", "--project-files"),
         ("ccmove", "--desktop"),
         ("ccmove", str(state.code / "o_ld")),
-        ("head", "-c"),
+        ("ls", "-l"),
     }
     for program, *args in commands:
         if program == "ccmove":
