@@ -69,14 +69,6 @@ def full_fsync(fd: int) -> bool:
     return False
 
 
-def read_at(fd: int, length: int, offset: int) -> bytes:
-    """Some bytes of an open file; on Windows that moves its position."""
-    if not WINDOWS:
-        return os.pread(fd, length, offset)
-    os.lseek(fd, offset, os.SEEK_SET)
-    return os.read(fd, length)
-
-
 def is_link(found: os.stat_result) -> bool:
     """Whether it stands for something elsewhere: a symbolic link, or a junction of Windows."""
     tag: int = getattr(found, "st_reparse_tag", 0)
@@ -88,16 +80,13 @@ def is_foreign(found: os.stat_result) -> bool:
     return not WINDOWS and found.st_uid != os.geteuid()
 
 
-def free_room(directory: Path) -> tuple[int, int | None]:
-    """Free bytes, and how many files can still be made; None where they are not counted."""
+def has_room(directory: Path, size: int, files: int) -> bool:
+    """Whether so many bytes in so many new files find room; not every file system counts files."""
     if WINDOWS:
-        return shutil.disk_usage(directory).free, None
+        return shutil.disk_usage(directory).free >= size
     space = os.statvfs(directory)
-    return space.f_bavail * space.f_frsize, space.f_favail if space.f_files else None
-
-
-def is_read_only(directory: Path) -> bool:
-    return not WINDOWS and bool(os.statvfs(directory).f_flag & os.ST_RDONLY)
+    fits = space.f_bavail * space.f_frsize >= size
+    return fits and (space.f_files == 0 or space.f_favail >= files)
 
 
 def desktop_data(home: Path, environ: Mapping[str, str]) -> Path:

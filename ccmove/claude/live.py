@@ -23,16 +23,7 @@ if not HAS_PROC:
 _CLOSED: tuple[type[Exception], ...] = (OSError,) if HAS_PROC else (OSError, psutil.Error)
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
-    """One that runs."""
-
-    pid: int
-    name: str
-    started: str | float  # as /proc tells it; elsewhere in seconds
-
-
-Processes = Mapping[int, Process]
+Processes = Mapping[int, tuple[str, str | float]]  # name and start: as /proc says, or in seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +60,8 @@ def daemon_is_running(layout: Layout) -> bool:
 
 def desktop_app_is_running() -> bool:
     """Whether the desktop app runs: it rewrites its files from memory."""
-    return any(p.name in ("claude-desktop", "Claude", "Claude.exe") for p in _processes().values())
+    names = {name for name, _ in _processes().values()}
+    return not names.isdisjoint(("claude-desktop", "Claude", "Claude.exe"))
 
 
 def _registered(layout: Layout, processes: Processes) -> Iterator[LiveSession]:
@@ -106,13 +98,13 @@ def _record(path: Path) -> dict[str, object]:
 def _is_alive(record: dict[str, object], processes: Processes) -> bool:
     """A process with that id runs and, where it is known, started at that very time."""
     pid, noted = record.get("pid"), str(record.get("procStart") or "")
-    process = processes.get(pid) if type(pid) is int else None
-    if process is None or not noted:
-        return process is not None
-    if isinstance(process.started, str):
-        return process.started == noted
+    if type(pid) is not int or pid not in processes:
+        return False
+    _, started = processes[pid]
+    if isinstance(started, str):
+        return noted in ("", started)
     when = noted_start(noted)
-    return when is None or abs(process.started - when) < 2
+    return when is None or abs(started - when) < 2
 
 
 def noted_start(text: str) -> float | None:
@@ -127,11 +119,12 @@ def noted_start(text: str) -> float | None:
 
 def _unregistered(processes: Processes) -> Iterator[LiveSession]:
     """Processes named claude with their folders: older clients register nowhere."""
-    for process in processes.values():
-        if process.name.removesuffix(".exe") in ("claude", "node"):
+    for pid, (name, _) in processes.items():
+        if name.removesuffix(".exe") in ("claude", "node"):
             with contextlib.suppress(*_CLOSED):
-                if _is_claude(_command(process.pid)):
-                    yield LiveSession(process.pid, client_spelling(_folder(process.pid)))
+                command, folder = _command_and_folder(pid)
+                if _is_claude(command):
+                    yield LiveSession(pid, client_spelling(folder))
 
 
 def _is_claude(command: list[str]) -> bool:
@@ -159,43 +152,37 @@ def _pid_domain() -> str:
 
 def _processes() -> Processes:
     """Every process that is seen from here; a zombie has ended."""
-    return {process.pid: process for process in (_of_proc() if HAS_PROC else _of_psutil())}
+    return dict(_of_proc() if HAS_PROC else _of_psutil())
 
 
-def _of_proc() -> Iterator[Process]:
+def _of_proc() -> Iterator[tuple[int, tuple[str, str]]]:
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             start, _, told = _told(pid, "stat").rpartition(")")  # a name may hold anything
             state, *more = told.split()
             if state not in "ZX":
-                yield Process(int(pid), start.partition("(")[2], more[18])
+                yield int(pid), (start.partition("(")[2], more[18])
 
 
-def _of_psutil() -> Iterator[Process]:
+def _of_psutil() -> Iterator[tuple[int, tuple[str, float]]]:
     for process in psutil.process_iter():
         with contextlib.suppress(*_CLOSED):
-            words = _command(process.pid)
-            name = os.path.basename(words[0]) if words else ""
+            program = ""
+            with contextlib.suppress(psutil.AccessDenied):  # of another user, or with more rights
+                program = (process.cmdline() or [""])[0]
             if process.status() != psutil.STATUS_ZOMBIE:
-                yield Process(process.pid, name, process.create_time())
+                yield process.pid, (os.path.basename(program), process.create_time())
 
 
-def _command(pid: int) -> list[str]:
-    """How it was started; nothing when that is not ours to know."""
-    if HAS_PROC:
-        return _told(pid, "cmdline").split("\0")
-    try:
-        return psutil.Process(pid).cmdline()
-    except psutil.AccessDenied:
-        return []
-
-
-def _folder(pid: int) -> str:
-    """Where a process works; the kernel marks a folder that was removed under it."""
+def _command_and_folder(pid: int) -> tuple[list[str], str]:
+    """How a process was started and where it works, which the kernel marks when it was removed."""
     if not HAS_PROC:
-        return psutil.Process(pid).cwd()
+        process = psutil.Process(pid)
+        return process.cmdline(), process.cwd()
     folder = os.readlink(f"/proc/{pid}/cwd")
-    return folder if os.path.isdir(folder) else folder.removesuffix(" (deleted)")
+    is_there = os.path.isdir(folder)
+    command = _told(pid, "cmdline").split("\0")
+    return command, folder if is_there else folder.removesuffix(" (deleted)")
 
 
 def _told(pid: object, name: str) -> str:

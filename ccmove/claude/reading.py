@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ccmove.errors import LinkError, RefusedError, StaleLookError, again, look_at, run
-from ccmove.system import INSIDE, ON_THE_WAY, WINDOWS, Folder, is_link, read_at
+from ccmove.system import INSIDE, ON_THE_WAY, WINDOWS, Folder, is_link
 from ccmove.text import readable_size
 
 if TYPE_CHECKING:
@@ -216,8 +216,9 @@ def reader(fd: int) -> Read:
     """Read by offset from an open file; a short answer only at its end."""
 
     def read(offset: int, length: int) -> bytes:
+        os.lseek(fd, offset, os.SEEK_SET)
         block = b""
-        while more := read_at(fd, length - len(block), offset + len(block)):
+        while more := os.read(fd, length - len(block)):
             block += more
         return block
 

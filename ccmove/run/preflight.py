@@ -9,7 +9,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import directory, is_there, links_refused, refuse_link
 from ccmove.errors import RefusedError, again, look_at, run
 from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename
-from ccmove.system import free_room, is_foreign, is_read_only
+from ccmove.system import has_room, is_foreign
 from ccmove.text import readable_size
 
 ROOM_TO_SPARE = 1 << 20
@@ -75,15 +75,9 @@ def _refuse_foreign_file(path: Path) -> None:
 
 
 def _refuse_read_only(directory: Path) -> None:
-    if os.access(directory, os.W_OK):
-        return
-    if is_read_only(directory):
-        raise RefusedError(
-            f"{directory} is on a read-only file system",
-            run("df", directory, text="see which"),
-            again("make it writable, then try again"),
-        )
-    raise RefusedError(f"{directory} can't be written to", look_at(directory))
+    if not os.access(directory, os.W_OK):
+        why = "no permission, or a read-only file system"
+        raise RefusedError(f"{directory} can't be written to: {why}", look_at(directory))
 
 
 def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
@@ -100,15 +94,12 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
         place, sum_so_far = needed.get(device, (parent, ROOM_TO_SPARE))
         needed[device] = (place, sum_so_far + size)
     for place, size in needed.values():
-        free, files = free_room(place)
-        if free < size:
-            what = f"{place}: {readable_size(free)} free, {readable_size(size)} needed"
-        elif files is not None and files < FILES_TO_SPARE:
-            what = f"{place}: no more files can be created there"
-        else:
-            continue
-        free_space = run("df", "-h", place, text="what is free")
-        raise RefusedError(what, free_space, again("free some space, then try again"))
+        if not has_room(place, size, FILES_TO_SPARE):
+            raise RefusedError(
+                f"{place}: not enough room for {readable_size(size)} in new files",
+                run("df", "-h", place, text="what is free"),
+                again("free some space, then try again"),
+            )
 
 
 def _refuse_two_file_systems(plan: Plan) -> None:
