@@ -20,10 +20,12 @@ def preflight(layout: Layout, plan: Plan) -> None:
     """Every check that needs no writing."""
     refuse_foreign_state(layout)
     _refuse_links(layout, plan)
-    for path in (write.path for write in plan.writes if write.before is not None):
-        _refuse_foreign_file(path)
-    if plan.history is not None:
-        _refuse_foreign_file(plan.history.path)
+    files = [write.path for write in plan.writes if write.before is not None]
+    for path in files if plan.history is None else [*files, plan.history.path]:
+        _refuse_foreign(path)
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            raise RefusedError(f"{path} is not a regular file", look_at(path))
+        _refuse_read_only(path.parent)
     _refuse_full_disks(layout, plan)
     _refuse_two_file_systems(plan)
 
@@ -34,14 +36,16 @@ def refuse_foreign_state(layout: Layout) -> None:
     What is ours is never a link: someone else made it.
     """
     for place in (layout.config_dir, layout.projects, layout.own):
-        if is_there(place) and is_foreign(found := os.lstat(place)):
-            raise RefusedError(
-                f"{place} belongs to another user (uid {found.st_uid})",
-                again("as that user"),
-            )
+        _refuse_foreign(place)
     ours = (layout.own, layout.lock, layout.journal, layout.backups, layout.run, layout.unfinished)
     for place in ours:
         refuse_link(place)
+
+
+def _refuse_foreign(path: Path) -> None:
+    if is_there(path) and is_foreign(found := os.lstat(path)):
+        owner = f"{path} belongs to another user (uid {found.st_uid})"
+        raise RefusedError(owner, look_at(path), again("as that user"))
 
 
 def _refuse_links(layout: Layout, plan: Plan) -> None:
@@ -63,15 +67,6 @@ def _refuse_links(layout: Layout, plan: Plan) -> None:
     projects = (path for path in moved if path.parent == layout.projects)
     for path in (*layout.client_locks, *written, *projects):
         refuse_link(path)
-
-
-def _refuse_foreign_file(path: Path) -> None:
-    found = os.lstat(path)
-    if is_foreign(found):
-        raise RefusedError(f"{path} belongs to another user (uid {found.st_uid})", look_at(path))
-    if not stat.S_ISREG(found.st_mode):
-        raise RefusedError(f"{path} is not a regular file", look_at(path))
-    _refuse_read_only(path.parent)
 
 
 def _refuse_read_only(directory: Path) -> None:
