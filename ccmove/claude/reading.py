@@ -2,8 +2,7 @@
 
 A directory is reached step by step, each relative to the one before, so that there is no gap
 between looking at a path and using it (on Windows, which can't do that, each step is looked at).
-A link in the way is an OSError with ELOOP and its full path; `links_refused` makes a refusal of
-it that names the link.
+A link in the way is refused by its full path.
 """
 
 from __future__ import annotations
@@ -50,6 +49,8 @@ def directory(path: Path) -> Iterator[Folder]:
         yield Folder(path, fd)
     except OSError as error:
         _complete(error, path)
+        if error.errno in (errno.ELOOP, errno.EMLINK):
+            raise LinkError(error.filename) from None
         raise
     finally:
         # Nothing was written through it; failing here would hide that the work was done.
@@ -112,17 +113,6 @@ def ignores_case(path: Path) -> bool:
         return False
 
 
-@contextlib.contextmanager
-def links_refused() -> Iterator[None]:
-    """Meeting a link is a refusal that names it."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.EMLINK):
-            raise LinkError(error.filename) from None
-        raise
-
-
 def refuse_link(path: Path) -> None:
     """A link where a directory of the state should be leads out of it."""
     if is_there(path) and is_link(os.lstat(path)):
@@ -133,8 +123,7 @@ def open_regular(path: Path) -> int | None:
     """A descriptor for reading, None when there is no such file; links and pipes are refused."""
     refusal = RefusedError(f"{path} is not a regular file", look_at(path))
     try:
-        with links_refused():
-            fd = open_file(path)
+        fd = open_file(path)
     except OSError as error:
         if error.errno in _GONE:
             return None
@@ -150,7 +139,7 @@ def open_regular(path: Path) -> int | None:
 def names_in(path: Path) -> list[str]:
     """The names in a directory of the state; none when there is no such directory."""
     try:
-        with links_refused(), directory(path) as folder, folder.scan() as entries:
+        with directory(path) as folder, folder.scan() as entries:
             return sorted(entry.name for entry in entries)
     except (FileNotFoundError, NotADirectoryError):
         return []

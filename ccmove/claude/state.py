@@ -22,7 +22,6 @@ from ccmove.claude.naming import may_be_name_of
 from ccmove.claude.reading import (
     Document,
     directory,
-    links_refused,
     open_history,
     read_document,
 )
@@ -162,7 +161,7 @@ class State:
         """Names of the project directories; links are not among them."""
         projects = self.layout.projects
         try:
-            with links_refused(), directory(projects) as found, found.scan() as entries:
+            with directory(projects) as found, found.scan() as entries:
                 return tuple(sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)))
         except FileNotFoundError:
             return ()
@@ -174,7 +173,7 @@ class State:
         if name in self._directories:
             return self._directories[name]
         path = self.layout.projects / name
-        with links_refused(), directory(path) as found, found.scan() as entries:
+        with directory(path) as found, found.scan() as entries:
             items = tuple(sorted((_item(found, entry) for entry in entries), key=lambda i: i.name))
         try:
             index = read_document(path / INDEX)

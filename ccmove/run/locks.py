@@ -17,8 +17,7 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import links_refused
-from ccmove.errors import RefusedError, again
+from ccmove.errors import LinkError, RefusedError, again
 from ccmove.run import disk
 from ccmove.run.manifest import Manifest, Wrote
 
@@ -31,9 +30,8 @@ Waiting = Callable[[str, int, int], None]  # told once what is waited for
 @contextlib.contextmanager
 def own_lock(layout: Layout) -> Iterator[None]:
     """One ccmove at a time; RefusedError when another one is running."""
-    with links_refused():
-        disk.ensure_directory(layout.own)
-        fd = disk.open_lock(layout.lock)
+    disk.ensure_directory(layout.own)
+    fd = disk.open_lock(layout.lock)
     try:
         if not lock_descriptor(fd, blocking=False):
             raise RefusedError(
@@ -104,7 +102,7 @@ def _acquire(path: Path, waiting: Waiting | None) -> int:
 def _keep_fresh(ours: dict[Path, int], done: threading.Event) -> None:
     while not done.wait(REFRESH_EVERY):
         for path in list(ours):
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, LinkError):
                 if os.lstat(path).st_mtime_ns == ours[path]:
                     disk.stamp(path)
                     ours[path] = os.lstat(path).st_mtime_ns

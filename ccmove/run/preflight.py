@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import directory, is_there, links_refused, refuse_link
+from ccmove.claude.reading import directory, is_there, refuse_link
 from ccmove.errors import RefusedError, again, look_at, run
 from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename
 from ccmove.system import has_room, is_foreign
@@ -58,7 +58,7 @@ def _refuse_links(layout: Layout, plan: Plan) -> None:
     moved = [path for op in touched for path in (op.path, getattr(op, "target", op.path))]
     for parent in dict.fromkeys(path.parent for path in (*written, *moved)):
         try:
-            with contextlib.suppress(FileNotFoundError), links_refused(), directory(parent):
+            with contextlib.suppress(FileNotFoundError), directory(parent):
                 pass
         except NotADirectoryError as error:
             what = f"{error.filename} is not a directory"

@@ -13,22 +13,18 @@ class TerminatedError(KeyboardInterrupt):
     """The system asks us to end: like Ctrl-C, with everything as it was."""
 
 
-@contextlib.contextmanager
-def termination_as_interrupt() -> Iterator[None]:
+def termination_as_interrupt() -> contextlib.AbstractContextManager[None]:
     """Give a run that is asked to stop the chance to roll everything back."""
-
-    def end(number: int, _: object) -> None:
-        raise TerminatedError(number)
-
-    with _handled(end, ENDING):
-        yield
+    return _handled(_end, ENDING)
 
 
-@contextlib.contextmanager
-def interrupts_ignored() -> Iterator[None]:
+def _end(number: int, _: object) -> None:
+    raise TerminatedError(number)
+
+
+def interrupts_ignored() -> contextlib.AbstractContextManager[None]:
     """Rolling back must not be interrupted half way."""
-    with _handled(signal.SIG_IGN, [signal.SIGINT, *ENDING]):
-        yield
+    return _handled(signal.SIG_IGN, [signal.SIGINT, *ENDING])
 
 
 @contextlib.contextmanager
