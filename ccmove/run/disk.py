@@ -22,11 +22,11 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ccmove.claude.reading import directory, is_there, open_file
+from ccmove.claude.reading import directory, open_file
 from ccmove.system import AS_IT_IS, AT_ONCE, MAC, WINDOWS, Folder, full_fsync, programs_in
 
 BLOCK = 1 << 20
@@ -130,77 +130,71 @@ def save(source: Path, saved: Path) -> None:
 
 def replace(staged: Path, target: Path) -> None:
     """Put a staged file in the place of `target`, both in one directory."""
-    with directory(target.parent) as parent, _users_named(target):
+    with directory(target.parent) as parent, _explained(target):
         names = (parent.at(staged.name), parent.at(target.name))
         os.replace(*names, src_dir_fd=parent.fd, dst_dir_fd=parent.fd)
         _flush(parent)
 
 
 @contextlib.contextmanager
-def _users_named(path: Path) -> Iterator[None]:
+def _explained(path: Path) -> Iterator[None]:
     """Windows refuses to rename what a program has open, or what holds such a file: say which."""
     try:
         yield
-    except PermissionError as error:
-        if WINDOWS:
+    except OSError as error:
+        if WINDOWS and isinstance(error, PermissionError):
             error.strerror = f"in use by {', '.join(programs_in(path)) or 'some program'}"
+        if error.errno == errno.EXDEV:  # preflight has seen that both are on one file system
+            error.strerror = "can't be renamed here: on an overlay (a container?) or across a mount"
         raise
 
 
-def remove_file(path: Path, *, flushed: bool = True, may_be_gone: bool = True) -> None:
-    """Remove a file of ours; as a rule it may be gone already."""
-    accepted = (FileNotFoundError, NotADirectoryError) if may_be_gone else ()
-    with contextlib.suppress(*accepted), directory(path.parent) as parent:
+def remove_file(path: Path, *, flushed: bool = True) -> None:
+    """Remove a file of ours; it may be gone already."""
+    accepted = contextlib.suppress(FileNotFoundError, NotADirectoryError)
+    with accepted, directory(path.parent) as parent:
         os.unlink(parent.at(path.name), dir_fd=parent.fd)
         if flushed:
             _flush(parent)
 
 
-def rename_new(source: Path, target: Path, *, flushed: bool = True) -> None:
+def rename_new(source: Path, target: Path) -> None:
     """Rename to a name that must be free: FileExistsError when it is not."""
-    with directory(source.parent) as old, directory(target.parent) as new, _users_named(source):
+    with directory(source.parent) as old, directory(target.parent) as new, _explained(source):
         _rename_no_replace(old, source.name, new, target.name)
-        if flushed:
-            _flush(new)
-        if flushed and source.parent != target.parent:
+        _flush(new)
+        if source.parent != target.parent:
             _flush(old)
 
 
 def _rename_no_replace(old_parent: Folder, old: str, new_parent: Folder, new: str) -> None:
     """os.rename onto an empty directory silently succeeds, so the kernel must refuse it."""
-    is_respelled = False
-    with contextlib.suppress(FileNotFoundError):
+    code = errno.ENOSYS
+    try:
         there = new_parent.lstat(new)
         # Where names in another case, or composed in another way, are the same, it finds itself.
-        is_respelled = os.path.samestat(there, old_parent.lstat(old)) and stat.S_ISDIR(
-            there.st_mode
-        )
-        if not is_respelled:
+        if not (os.path.samestat(there, old_parent.lstat(old)) and stat.S_ISDIR(there.st_mode)):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
-    call = None if is_respelled else _renameat2()
-    if call is not None and old_parent.fd is not None and new_parent.fd is not None:
-        code = call(old_parent.fd, os.fsencode(old), new_parent.fd, os.fsencode(new))
-        if code == 0:
-            return
-        if code not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
-            raise OSError(code, os.strerror(code), old, None, new)
-    names = (old_parent.at(old), new_parent.at(new))
-    os.rename(*names, src_dir_fd=old_parent.fd, dst_dir_fd=new_parent.fd)
+    except FileNotFoundError:
+        if old_parent.fd is not None and new_parent.fd is not None:
+            code = _renameat2(old_parent.fd, os.fsencode(old), new_parent.fd, os.fsencode(new))
+    if code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        names = (old_parent.at(old), new_parent.at(new))
+        os.rename(*names, src_dir_fd=old_parent.fd, dst_dir_fd=new_parent.fd)
+    elif code != 0:
+        raise OSError(code, os.strerror(code), old, None, new)
 
 
-def _renameat2() -> Callable[[int, bytes, int, bytes], int] | None:
-    """The system's rename that refuses to replace, returning an errno; None where there is none."""
+def _renameat2(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
+    """The system's rename that refuses to replace, returning an errno; ENOSYS where there is none
+    (Windows needs none: its own rename refuses)."""
     try:
         library = ctypes.CDLL(None, use_errno=True)
         function = library.renameatx_np if MAC else library.renameat2
-    except (AttributeError, OSError, TypeError):  # the last on Windows, where os.rename refuses
-        return None
-
-    def call(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
-        failed = function(old_parent, old, new_parent, new, 4 if MAC else 1)
-        return ctypes.get_errno() if failed else 0
-
-    return call
+    except (AttributeError, OSError):
+        return errno.ENOSYS
+    failed = function(old_parent, old, new_parent, new, 4 if MAC else 1)
+    return ctypes.get_errno() if failed else 0
 
 
 def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> None:
@@ -244,13 +238,10 @@ def remove_directory(path: Path, *, flushed: bool = True) -> None:
 def remove_backup(path: Path) -> None:
     """Remove a pruned backup with all that is in it; links are removed, not followed."""
     with directory(path.parent) as parent:
-        name = parent.at(path.name)
-        while is_there(path):
-            with contextlib.suppress(FileNotFoundError):  # somebody else removes it, too
-                if path.is_symlink():
-                    os.unlink(name, dir_fd=parent.fd)
-                else:
-                    shutil.rmtree(name, dir_fd=parent.fd)
+        if path.is_symlink():
+            os.unlink(parent.at(path.name), dir_fd=parent.fd)
+        else:
+            shutil.rmtree(parent.at(path.name), dir_fd=parent.fd)
         _flush(parent)
 
 

@@ -160,7 +160,7 @@ def _at(
     replace(files, "os", SimpleNamespace(**{**vars(os), **changing}))
     if sys.platform == "win32":  # where the plain rename refuses to replace
         return
-    rename = files._renameat2()
+    rename = files._renameat2
 
     def rename_new(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
         try:
@@ -169,7 +169,7 @@ def _at(
             return error.errno or 0
         return int(rename(old_parent, old, new_parent, new))
 
-    replace(files, "_renameat2", lambda: rename_new)
+    replace(files, "_renameat2", rename_new)
 
 
 def _paths(names: Sequence[object], parents: Sequence[int | None]) -> list[str]:
