@@ -15,7 +15,6 @@ from ccmove.errors import CcmoveError, LinkError
 from ccmove.rewrite.pathmap import client_spelling, tail_below
 from ccmove.system import WINDOWS
 
-LARGEST_RECORD = 1 << 20
 HAS_PROC = not WINDOWS and os.path.exists("/proc/self/stat")
 if not HAS_PROC:
     import psutil
@@ -86,7 +85,7 @@ def _registered(layout: Layout, processes: Processes) -> Iterator[LiveSession]:
 def _record(path: Path) -> dict[str, object]:
     """What the client wrote there; nothing for anything that it can't have written."""
     try:
-        document = read_document(path, LARGEST_RECORD)
+        document = read_document(path)
         record = json.loads(document.data) if document is not None else None
     except LinkError:
         raise  # whoever planted it could hide a running session behind it

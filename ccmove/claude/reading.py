@@ -17,14 +17,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import BinaryIO
 
 from ccmove.errors import LinkError, RefusedError, StaleLookError, again, look_at, run
 from ccmove.system import INSIDE, ON_THE_WAY, WINDOWS, Folder, is_link
 from ccmove.text import readable_size
-
-if TYPE_CHECKING:
-    from ccmove.claude.layout import Layout
 
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes
 
@@ -119,8 +116,8 @@ def refuse_link(path: Path) -> None:
         raise LinkError(path)
 
 
-def open_regular(path: Path) -> int | None:
-    """A descriptor for reading, None when there is no such file; links and pipes are refused."""
+def open_regular(path: Path) -> BinaryIO | None:
+    """A file to read, None when there is no such file; links and pipes are refused."""
     refusal = RefusedError(f"{path} is not a regular file", look_at(path))
     try:
         fd = open_file(path)
@@ -133,7 +130,7 @@ def open_regular(path: Path) -> int | None:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise refusal
-    return fd
+    return open(fd, "rb")
 
 
 def names_in(path: Path) -> list[str]:
@@ -174,16 +171,14 @@ class Document:
 
 def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | None:
     """The whole of a small file, or None when there is none."""
-    fd = open_regular(path)
-    if fd is None:
+    opened = open_regular(path)
+    if opened is None:
         return None
-    with open(fd, "rb") as file:
-        seen = Fingerprint.of(os.fstat(fd))
+    with opened as file:
+        seen = Fingerprint.of(os.fstat(file.fileno()))
         if seen.size > largest:
-            raise RefusedError(
-                f"{path} is larger than {readable_size(largest)}, which can't be right",
-                run("ls", "-l", path, text="look at it"),
-            )
+            what = f"{path} is larger than {readable_size(largest)}, which can't be right"
+            raise RefusedError(what, run("ls", "-l", path, text="look at it"))
         data = file.read(seen.size + 1)
     if len(data) != seen.size:
         raise StaleLookError(f"{path} changed while it was read", again("try again"))
@@ -191,37 +186,31 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
 
 
 @contextlib.contextmanager
-def open_history(layout: Layout) -> Iterator[tuple[Read, Fingerprint]]:
+def open_history(path: Path) -> Iterator[tuple[Read, Fingerprint]]:
     """How to read the history, and what it is now; without one it is as if it were empty."""
-    fd = open_regular(layout.history)
-    if fd is None:
+    opened = open_regular(path)
+    if opened is None:
         yield lambda _offset, _length: b"", Fingerprint(0, 0, 0)
         return
-    with open(fd, "rb", buffering=0):
-        yield reader(fd), Fingerprint.of(os.fstat(fd))
+    with opened as file:
+        yield reader(file), Fingerprint.of(os.fstat(file.fileno()))
 
 
-def reader(fd: int) -> Read:
+def reader(file: BinaryIO) -> Read:
     """Read by offset from an open file; a short answer only at its end."""
 
     def read(offset: int, length: int) -> bytes:
-        os.lseek(fd, offset, os.SEEK_SET)
-        block = b""
-        while more := os.read(fd, length - len(block)):
-            block += more
-        return block
+        file.seek(offset)
+        return file.read(length)
 
     return read
 
 
-def sha256_of(path: Path, size: int | None = None) -> str:
+def sha256_of(path: Path, size: int = sys.maxsize) -> str:
     """The hash of a file, or of its first `size` bytes as far as it goes; a link is refused."""
-    fd = open_regular(path)
-    if fd is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     digest = hashlib.sha256()
-    with open(fd, "rb", buffering=0):
-        add_to_hash(digest, reader(fd), 0, sys.maxsize if size is None else size)
+    with open(open_file(path), "rb") as file:
+        add_to_hash(digest, reader(file), 0, size)
     return digest.hexdigest()
 
 

@@ -227,7 +227,7 @@ class State:
     @cached_property
     def prompts(self) -> dict[str, tuple[int, int]]:
         """Of every `project` in the history: how many lines, and the newest in ns or 0."""
-        with open_history(self.layout) as (read, seen):
+        with open_history(self.layout.history) as (read, seen):
             counted = count_prompts(read, seen.size, self._tick)
         return {native(path): count for path, count in counted.items()}
 

@@ -224,8 +224,8 @@ def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
 def _turns(file: Path) -> tuple[list[int], str]:
     """The hash of each line of a transcript; and how many there are, from when to when."""
     hashes, moments = [], [b"?"]
-    if (fd := open_regular(file)) is not None:
-        with open(fd, "rb") as transcript:
+    if (opened := open_regular(file)) is not None:
+        with opened as transcript:
             for line in transcript:
                 hashes.append(hash(line))
                 moments += _MOMENT.findall(line)[:1]

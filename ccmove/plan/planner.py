@@ -95,7 +95,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
 
 def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     """What changes in the history; its scan also knows which prompts NEW has already."""
-    with open_history(layout) as (read, seen):
+    with open_history(layout.history) as (read, seen):
         at_new = tuple((new, new) for _, new in paths.moves)
         scan = history.scan(read, seen.size, PathMap(paths.moves + at_new, paths.kept), tick=tick)
     return WriteHistory(layout.history, scan, seen)

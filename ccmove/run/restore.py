@@ -88,7 +88,7 @@ def refuse_strangers(layout: Layout, manifest: Manifest) -> None:
 def _fresh(layout: Layout, manifest: Manifest, projects: tuple[ProjectMove, ...]) -> Moves:
     """Of what was fresh the part that goes back to where nothing has been begun since."""
     olds = PathMap(tuple((old, old) for old, _ in manifest.moves))
-    with open_history(layout) as (read, seen):
+    with open_history(layout.history) as (read, seen):
         prompts = history.scan(read, seen.size, olds).staying
     pairs = [(new, old) for old, new in manifest.fresh]
     return fresh_pairs(State(layout), pairs, prompts, projects)
@@ -131,7 +131,7 @@ def plan_history_back(layout: Layout, directory: Path, manifest: Manifest) -> Wr
     Prompts that came since follow, even where the run itself has found none.
     """
     path, wrote, back, mtime = layout.history, manifest.history, manifest.way_back, None
-    with open_history(layout) as (read, seen):
+    with open_history(layout.history) as (read, seen):
         if wrote is None:
             scan = history.scan(read, seen.size, back)
         elif not is_there(path) or sha256_of(path, wrote.before.size) == wrote.before.sha256:

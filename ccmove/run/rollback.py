@@ -261,10 +261,10 @@ class Rollback:
     def _put_history_back(self, wrote: WroteHistory) -> None:
         before = wrote.before
         if not is_there(wrote.path):  # taken away since: from its second name, as it was before
-            fd = open_regular(self.layout.run / "files" / f"{wrote.number}.before")
-            if fd is not None:
-                with open(fd, "rb"):
-                    pieces = history.rewritten(reader(fd), history.Scan(before.size))
+            saved = open_regular(self.layout.run / "files" / f"{wrote.number}.before")
+            if saved is not None:
+                with saved as file:
+                    pieces = history.rewritten(reader(file), history.Scan(before.size))
                     self._write(wrote, pieces, Attributes(before.mode, mtime_ns=before.mtime_ns))
             return
         if self._history is not None:

@@ -85,8 +85,8 @@ class StagedHistory:
         """Write the new history; it is read back, and has the size that was planned."""
         planned = self.scan.new_size()
         with _opened(self.write.path) as file, ThreadPoolExecutor(1) as beside:
-            fd = file.fileno()
-            read, attributes = reader(fd), Attributes.of(os.fstat(fd), self.write.mtime_ns)
+            attributes = Attributes.of(os.fstat(file.fileno()), self.write.mtime_ns)
+            read = reader(file)
             hashing: list[Future[None]] = []
 
             def pieces() -> Iterator[bytes]:
@@ -115,7 +115,7 @@ class StagedHistory:
             seen, now = self._seen, Fingerprint.of(found)
             if now == seen:
                 return False
-            read = reader(file.fileno())
+            read = reader(file)
             is_same = (now.inode, now.device) == (seen.inode, seen.device)
             ends_a_line = seen.size == 0 or read(seen.size - 1, 1) == b"\n"
             if not is_same or now.size <= seen.size or not ends_a_line:
@@ -148,7 +148,7 @@ def _keeps_changing(path: Path) -> StaleLookError:
 
 
 def _opened(path: Path) -> BinaryIO:
-    fd = open_regular(path)
-    if fd is None:
+    file = open_regular(path)
+    if file is None:
         raise StaleLookError(f"{path} is gone", again("try again"))
-    return open(fd, "rb")
+    return file
