@@ -63,13 +63,9 @@ def may_be_name_of(name: str, path: str) -> bool:
 
 def sieve(*paths: str) -> Callable[[str], bool]:
     """A test whether a name could be of one of `paths`, or of something below. Never a proof."""
-    exact = {name for path in paths for name in possible_names(path)}
     spellings = {spelling for path in paths for spelling in _spellings(path)}
-    starts = tuple(
-        full[:LONGEST_NAME] if len(full) > LONGEST_NAME else f"{full}-"
-        for full in map(uncut, spellings)
-    )
-    return lambda name: name.startswith(starts) or name in exact
+    starts = tuple(uncut(spelling)[:LONGEST_NAME] for spelling in spellings)
+    return lambda name: name.startswith(starts)
 
 
 def _spellings(path: str) -> tuple[str, str]:
@@ -91,9 +87,4 @@ def _hash(path: str) -> int:
 
 
 def _base36(number: int) -> str:
-    digits = ""
-    while True:
-        number, digit = divmod(number, 36)
-        digits = _DIGITS[digit] + digits
-        if not number:
-            return digits
+    return (_base36(number // 36) if number >= 36 else "") + _DIGITS[number % 36]

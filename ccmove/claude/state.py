@@ -87,11 +87,6 @@ class Item:
     def is_transcript(self) -> bool:
         return not self.is_dir and self.name.endswith(".jsonl")
 
-    @property
-    def session(self) -> str:
-        """The session an entry belongs to: `<id>.jsonl` and the folder `<id>`."""
-        return self.name.removesuffix(".jsonl")
-
 
 @dataclass(frozen=True, slots=True)
 class ProjectDirectory:

@@ -16,7 +16,7 @@ from operator import eq
 from pathlib import Path, PureWindowsPath
 
 from ccmove.claude.naming import encode, may_be_name_of
-from ccmove.claude.ownership import folder_exists
+from ccmove.claude.ownership import folder_exists, session_of
 from ccmove.claude.reading import open_regular
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnsettledError
@@ -187,7 +187,7 @@ def _index(directory: Directory) -> Iterator[Finding]:
 
 def _wrong(index: object, directory: Directory) -> Iterator[str]:
     """Entries without a transcript, and paths of another directory or a folder that is gone."""
-    sessions = {item.session for item in directory.case.directory.transcripts}
+    sessions = {session_of(item.name) for item in directory.case.directory.transcripts}
     entries = get(index, "entries")
     for record in (index, *(entries if isinstance(entries, list) else ())):
         session, full = get(record, "sessionId"), get(record, "fullPath")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import is_of_downloads, may_be_name_of, uncut
-from ccmove.claude.ownership import Case, Evidence
+from ccmove.claude.ownership import Case, Evidence, session_of
 from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
 from ccmove.rewrite.pathmap import PathMap, tail_below
@@ -111,7 +111,7 @@ class Survey:
         self.places_of_sessions: dict[str, list[str]] = defaultdict(list)
         for name, directory in self.directories.items():
             for item in directory.sessions_of(None):
-                self.places_of_sessions[item.session].append(name)
+                self.places_of_sessions[session_of(item.name)].append(name)
 
     def _read_directories(self, tick: Tick) -> Iterator[Directory]:
         names: tuple[str, ...] = ()

@@ -156,17 +156,12 @@ def _needle(old: str) -> str:
 
 
 def _join(path: str, old: str, new: str) -> str:
-    """`path` below `new`, in the separators that it is written with."""
-    tail = path[len(old) :]
-    if not is_windows(new):
-        return new + (tail.replace("\\", "/") if is_windows(old) else tail)
-    if not is_windows(old):
-        return new + tail.replace("/", "\\")
-    if "\\" not in path:
-        new = new.replace("\\", "/")
-    elif "/" not in path:
-        new = new.replace("/", "\\")
-    return new + tail
+    """`path` below `new`; on Windows in the separators that it is written with."""
+    mapped = new + path[len(old) :]
+    if not is_windows(old) and not is_windows(new):
+        return mapped
+    has_slashes = not is_windows(new) or (is_windows(old) and "\\" not in path)
+    return mapped.replace("\\", "/") if has_slashes else mapped.replace("/", "\\")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import stat
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -23,8 +22,6 @@ def preflight(layout: Layout, plan: Plan) -> None:
     files = [write.path for write in plan.writes if write.before is not None]
     for path in files if plan.history is None else [*files, plan.history.path]:
         _refuse_foreign(path)
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            raise RefusedError(f"{path} is not a regular file", look_at(path))
         _refuse_read_only(path.parent)
     _refuse_full_disks(layout, plan)
     _refuse_two_file_systems(plan)
@@ -57,12 +54,8 @@ def _refuse_links(layout: Layout, plan: Plan) -> None:
             _refuse_read_only(parent)
     moved = [path for op in touched for path in (op.path, getattr(op, "target", op.path))]
     for parent in dict.fromkeys(path.parent for path in (*written, *moved)):
-        try:
-            with contextlib.suppress(FileNotFoundError), directory(parent):
-                pass
-        except NotADirectoryError as error:
-            what = f"{error.filename} is not a directory"
-            raise RefusedError(what, look_at(error.filename)) from None
+        with contextlib.suppress(FileNotFoundError), directory(parent):
+            pass
     # Deeper down a link may be moved as what it is.
     projects = (path for path in moved if path.parent == layout.projects)
     for path in (*layout.client_locks, *written, *projects):
