@@ -47,18 +47,15 @@ def is_of_downloads(name: str) -> bool:
     return re.fullmatch(r".*\.[0-9a-f]{16}", name, re.DOTALL) is not None
 
 
-def is_cut_name_of(name: str, path: str) -> bool:
-    """Whether `name` is the first 200 units of a long `path` with some client's unknown suffix."""
-    start, suffix = name[:LONGEST_NAME], name[LONGEST_NAME:]
-    if not _SUFFIX.fullmatch(suffix):
-        return False
-    full_names = [uncut(spelling) for spelling in _spellings(path)]
-    return any(len(full) > LONGEST_NAME and full.startswith(start) for full in full_names)
-
-
 def may_be_name_of(name: str, path: str) -> bool:
-    """Whether some client may have kept `path` under `name`; the unknown suffix included."""
-    return name in possible_names(path) or is_cut_name_of(name, path)
+    """Whether some client may have kept `path` under `name`.
+
+    After the first 200 units of a long path some clients wrote a suffix that we can't compute.
+    """
+    start, has_suffix = name[:LONGEST_NAME], _SUFFIX.fullmatch(name[LONGEST_NAME:]) is not None
+    long = (full for full in map(uncut, _spellings(path)) if len(full) > LONGEST_NAME)
+    is_cut = has_suffix and any(full.startswith(start) for full in long)
+    return is_cut or name in possible_names(path)
 
 
 def sieve(*paths: str) -> Callable[[str], bool]:

@@ -68,8 +68,8 @@ def _enter(parent: int | None, path: Path, flags: int) -> int | None:
         error.filename = str(path)
         # Asked for a directory, Linux says of a link that it is not one.
         if error.errno == errno.ENOTDIR and is_link(os.lstat(name, dir_fd=parent)):
-            error = OSError(errno.ELOOP, os.strerror(errno.ELOOP), error.filename)
-        raise error from None
+            raise LinkError(path) from None
+        raise
     return None
 
 

@@ -9,17 +9,9 @@ from typing import Any
 from ccmove.system import ENDING
 
 
-class TerminatedError(KeyboardInterrupt):
-    """The system asks us to end: like Ctrl-C, with everything as it was."""
-
-
 def termination_as_interrupt() -> contextlib.AbstractContextManager[None]:
-    """Give a run that is asked to stop the chance to roll everything back."""
-    return _handled(_end, ENDING)
-
-
-def _end(number: int, _: object) -> None:
-    raise TerminatedError(number)
+    """The system asks us to end: that is like Ctrl-C, and everything is rolled back."""
+    return _handled(signal.default_int_handler, ENDING)
 
 
 def interrupts_ignored() -> contextlib.AbstractContextManager[None]:
