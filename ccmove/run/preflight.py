@@ -18,11 +18,11 @@ FILES_TO_SPARE = 24  # journal, manifest, saved texts, locks and the directories
 def preflight(layout: Layout, plan: Plan) -> None:
     """Every check that needs no writing."""
     refuse_foreign_state(layout)
-    _refuse_links(layout, plan)
-    files = [write.path for write in plan.writes if write.before is not None]
-    for path in files if plan.history is None else [*files, plan.history.path]:
+    written = [write.path for write in plan.writes]
+    written += [plan.history.path] if plan.history is not None else []
+    for path in written:
         _refuse_foreign(path)
-        _refuse_read_only(path.parent)
+    _refuse_links(layout, plan, written)
     _refuse_full_disks(layout, plan)
     _refuse_two_file_systems(plan)
 
@@ -45,27 +45,19 @@ def _refuse_foreign(path: Path) -> None:
         raise RefusedError(owner, look_at(path), again("as that user"))
 
 
-def _refuse_links(layout: Layout, plan: Plan) -> None:
+def _refuse_links(layout: Layout, plan: Plan, written: list[Path]) -> None:
     """No link at anything that the run makes, replaces or removes, nor on the way there."""
-    written = [write.path for write in plan.writes]
     touched = [op for op in plan.operations if isinstance(op, (Rename, Mkdir))]
-    for parent in dict.fromkeys(op.path.parent for op in touched):
-        if parent.is_dir():
-            _refuse_read_only(parent)
     moved = [path for op in touched for path in (op.path, getattr(op, "target", op.path))]
     for parent in dict.fromkeys(path.parent for path in (*written, *moved)):
         with contextlib.suppress(FileNotFoundError), directory(parent):
-            pass
+            if not os.access(parent, os.W_OK):
+                why = "no permission, or a read-only file system"
+                raise RefusedError(f"{parent} can't be written to: {why}", look_at(parent))
     # Deeper down a link may be moved as what it is.
     projects = (path for path in moved if path.parent == layout.projects)
     for path in (*layout.client_locks, *written, *projects):
         refuse_link(path)
-
-
-def _refuse_read_only(directory: Path) -> None:
-    if not os.access(directory, os.W_OK):
-        why = "no permission, or a read-only file system"
-        raise RefusedError(f"{directory} can't be written to: {why}", look_at(directory))
 
 
 def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
