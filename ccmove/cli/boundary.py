@@ -21,7 +21,7 @@ from ccmove.errors import (
     run,
     system_error,
 )
-from ccmove.inspect.findings import Examination
+from ccmove.inspect.checks import Examination
 from ccmove.report import inspect, move
 from ccmove.report.console import Printer, Progress
 from ccmove.report.result import Moves, Result

@@ -12,8 +12,7 @@ import click
 from ccmove.cli import resolve
 from ccmove.cli.boundary import Call
 from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, run
-from ccmove.inspect.findings import Basis, Candidate
-from ccmove.inspect.lost import SAME_PLACE, Finder, described, nearest_folder
+from ccmove.inspect.lost import SAME_PLACE, Basis, Candidate, Finder, described, nearest_folder
 from ccmove.inspect.survey import Survey
 from ccmove.report.console import Printer, at_home
 from ccmove.text import plural, printable

@@ -16,8 +16,7 @@ from ccmove.cli.move import move
 from ccmove.cli.options import flag
 from ccmove.cli.resolve import Pair, at_or_below, find_subject
 from ccmove.errors import RefusedError, UsageError
-from ccmove.inspect.checks import examine
-from ccmove.inspect.findings import Examination, Finding
+from ccmove.inspect.checks import Examination, Finding, examine
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import Printer
 from ccmove.report.inspect import Listing, Repair, candidate_lines
@@ -33,7 +32,7 @@ SORTS: dict[str, Callable[[Project], Any]] = {
     "path": lambda project: (project.path is None, (project.path or "").split("/")),
     "used": lambda project: -(project.last_used or 0),
     "sessions": lambda project: -project.sessions,
-    "size": lambda project: -project.size,
+    "size": lambda project: -project.bytes,
 }
 
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from operator import eq
 from pathlib import Path, PureWindowsPath
@@ -21,9 +21,8 @@ from ccmove.claude.reading import open_regular
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnsettledError
 from ccmove.inspect.backups import list_backups
-from ccmove.inspect.findings import KINDS, CommandLine, Examination, Finding
-from ccmove.inspect.lost import Finder
-from ccmove.inspect.survey import Directory, Project, Survey, Tick
+from ccmove.inspect.lost import Candidate, Finder, described
+from ccmove.inspect.survey import Directory, Project, Survey, Tick, ancestors
 from ccmove.plan.worktrees import repair_command
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.pathmap import PathMap, is_windows
@@ -31,6 +30,20 @@ from ccmove.run.journal import read_run
 from ccmove.text import command_line, plural
 from ccmove.text import readable_size as size
 
+CommandLine = Callable[..., str]  # makes a command of ours of its words, for this very state
+KINDS = {  # the most pressing first, and what each means for the user
+    "interrupted-run": "A run of ccmove was interrupted: half moved until it is rolled back",
+    "unreadable": "Can't be read, so this list may be incomplete",
+    "orphan": "Projects whose folder is gone: renamed, moved or deleted",
+    "moved-entries": "Prompts and settings that still name the old path of a moved project",
+    "stale-entries": "Entries of folders that are gone: harmless if they were deleted",
+    "spelling": "One folder under several paths: Claude Code shows each as a project of its own",
+    "worktree": "Git worktrees that still look at the old path: lost to git until repaired",
+    "misplaced-directory": "Conversations where Claude Code does not look",
+    "split-session": "One session in two files: keep both, `--resume` reads only one of them",
+    "index": "Outdated session indexes: conversations may be missing in lists",
+    "damaged-backup": "Runs that can't be undone any more; what is left of them is kept",
+}
 SAME = "both are the same"
 _MOMENT = re.compile(rb'"timestamp":\s*"([^"\\]*)"')
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
@@ -40,6 +53,52 @@ FOLDS: dict[str, Callable[[str], str]] = {  # in what spellings of one path can 
     "the Unicode form (NFC, NFD)": lambda path: unicodedata.normalize("NFC", path),
     "upper and lower case": lambda path: path[:1] + path[1:].casefold(),
 }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong."""
+
+    kind: str
+    subject: str  # the path, directory or file it is about
+    what: str
+    command: str = ""  # fixes it, or helps on; a lost project has one for each candidate
+    details: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # other names it can be asked for by
+    candidates: tuple[Candidate, ...] = ()  # of a lost project, the best first
+    along: str | None = None  # the lost project whose move fixes this one as well
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether somebody may know where it is now: there are signs, or sessions to be lost."""
+        return self.along is None and (bool(self.candidates) or self.kind == "orphan")
+
+    @property
+    def best(self) -> Candidate | None:
+        """The candidate with more for it than any other, and with more than a name."""
+        levels = [candidate.confidence for candidate in self.candidates]
+        if not levels or levels[0] == "possible" or levels.count(levels[0]) > 1:
+            return None
+        return self.candidates[0]
+
+    @property
+    def sure(self) -> Candidate | None:
+        """The one answer that needs no question."""
+        return self.best if self.best and self.best.confidence == "certain" else None
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What a look at everything found to be wrong; of a verification also what it was about."""
+
+    survey: Survey
+    findings: tuple[Finding, ...]
+    harmless: tuple[Finding, ...] = ()
+    verified: tuple[str, ...] | None = None  # paths
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.findings else 0
 
 
 def examine(
@@ -54,7 +113,7 @@ def examine(
         if len(places) > 1 and SESSION_ID.fullmatch(session):
             twice += _twice(session, [survey.directories[name] for name in places])
     split = {f.subject: set(survey.places_of_sessions[f.subject]) for f in twice if f.what != SAME}
-    found = [*_own(survey, command), *Finder(survey, roots, tick).findings(command, split)]
+    found = [*_own(survey, command), *_lost(Finder(survey, roots, tick), command, split)]
     found += [*_spellings(survey, command), *twice]
     for directory in survey.directories.values():
         names = (directory.name, str(directory.path), *directory.claims)
@@ -63,6 +122,28 @@ def examine(
     order = list(KINDS)
     found.sort(key=lambda finding: order.index(finding.kind))
     return Examination(survey, tuple(found))
+
+
+def _lost(finder: Finder, command: CommandLine, split: dict[str, set[str]]) -> Iterator[Finding]:
+    """One for each lost project; `split` are sessions with different files, and where."""
+    home = str(finder.survey.layout.home)
+    for path, project in finder.lost.items():
+        candidates, along = finder.homes[path], None
+        kind = "stale-entries" if path not in finder.survey.former else "moved-entries"
+        kind = "orphan" if project.sessions or "memory file" in project.kept else kind
+        if all(candidate.confidence == "possible" for candidate in candidates):
+            above = ancestors(os.path.dirname(path))
+            along = next((lost for lost in above if finder.homes.get(lost)), None)
+        for candidate in candidates:
+            both = {encode(candidate.path), *project.directories}
+            met = [session for session, names in split.items() if len(both & names) > 1]
+            candidate.against += ["a session went on in both"] if met else []
+            candidate.command = command(*(("doctor", *met) if met else (path, candidate.path)))
+        look = command("doctor", "--search", home, path)
+        look = "" if candidates or along or home in (finder.roots or ()) else look
+        names = (*project.directories, *(c.path for c in candidates))
+        candidates = candidates if along is None else ()
+        yield Finding(kind, path, described(project), look, (), names, candidates, along)
 
 
 def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:

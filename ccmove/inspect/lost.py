@@ -13,12 +13,12 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cache
 from pathlib import PurePath
 
 from ccmove.claude.git import Identity, identity, reflog
-from ccmove.claude.naming import encode
-from ccmove.inspect.findings import Basis, Candidate, CommandLine, Finding
 from ccmove.inspect.survey import Project, Survey, Tick, ancestors, folders_in
 from ccmove.rewrite.pathmap import is_root, tail_below
 from ccmove.text import plural, readable_size
@@ -31,6 +31,38 @@ COMMON = 20  # a name that so many folders have says nothing
 SIMILAR = 0.5  # two names, by difflib
 SAME_PLACE = "in the same place"
 SKIPPED = {"node_modules", "venv", "site-packages", "target", "dist", "build", "vendor"}
+
+
+class Basis(IntEnum):
+    """What says where a lost project is now: the state itself, git, or the name."""
+
+    STATED = 0
+    SAME_REPOSITORY = 1
+    NAME = 2
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A folder that a lost project may be now, with the evidence for and against it."""
+
+    path: str
+    basis: Basis = Basis.NAME  # the best of its evidence
+    evidence: list[str] = field(default_factory=list)
+    against: list[str] = field(default_factory=list)
+    is_proven: bool = False  # another clone of the repository would not show this
+    command: str = ""  # the move; or, where it would be refused, what shows the reason
+
+    @property
+    def confidence(self) -> str:
+        if self.against or self.basis is Basis.NAME:
+            return "possible"
+        return "certain" if self.is_proven or self.basis is Basis.STATED else "likely"
+
+    @property
+    def rank(self) -> tuple[int, bool]:
+        """To sort by: the lower the better."""
+        return ("certain", "likely", "possible").index(self.confidence), bool(self.against)
+
 
 Sign = tuple[str, Basis, str]  # a folder, how much that says, and what
 
@@ -55,8 +87,8 @@ class Finder:
             if project.exists is False and (project.sessions or project.kept)
         }
         self.looked_in: list[str] = []
-        self._homes: dict[str, tuple[Candidate, ...]] = {}
-        self._roots = roots and [os.path.realpath(root) for root in roots]
+        self.homes: dict[str, tuple[Candidate, ...]] = {}
+        self.roots = roots and [os.path.realpath(root) for root in roots]
         self._named = named
         self._identity = cache(identity)
         self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
@@ -72,14 +104,14 @@ class Finder:
         for number, path in enumerate(self.lost):  # sorted: those around come before
             if tick:
                 tick(number, len(self.lost))
-            self._homes[path] = self.candidates(path)
+            self.homes[path] = self.candidates(path)
         self._doubt_rivals()
 
     def _look_around(self) -> dict[str, bool]:
         """Folders where we were told to look or a lost project was, each: is it a checkout?"""
         walks = [(self._named, 0)] if self._named is not None else []
-        walks += [(root, SEARCH_DEPTH) for root in self._roots or ()]
-        for path in self.lost if self._roots is not None else ():
+        walks += [(root, SEARCH_DEPTH) for root in self.roots or ()]
+        for path in self.lost if self.roots is not None else ():
             near, gone = nearest_folder(path)
             self._gone_from[near].add(gone)
             above = os.path.dirname(near) if len(PurePath(near).parts) > 3 else near
@@ -92,8 +124,8 @@ class Finder:
 
     def candidates(self, path: str) -> tuple[Candidate, ...]:
         """Where the project at a path that is gone may be now, the best first."""
-        if path in self._homes:
-            return self._homes[path]
+        if path in self.homes:
+            return self.homes[path]
         home, ours = str(self.survey.layout.home), self._identity_of(path)
         places: dict[str, Candidate] = {}
         for new, basis, sign in self._signs(path, ours):
@@ -122,7 +154,7 @@ class Finder:
     def _signs(self, path: str, ours: Identity) -> Iterator[Sign]:
         for new, how in self.survey.former.get(path, {}).items():
             yield new, Basis.STATED, how
-        if self._roots is None:
+        if self.roots is None:
             return
         for folder in self._checkouts if ours.remotes else ():
             there = self._identity(folder)
@@ -170,7 +202,7 @@ class Finder:
 
     def _doubt_rivals(self) -> None:
         """One checkout is not two projects at once: between them the repository can't decide."""
-        used = [self._homes[path] for path, project in self.lost.items() if project.sessions]
+        used = [self.homes[path] for path, project in self.lost.items() if project.sessions]
         by_git = [c for places in used for c in places if c.basis is Basis.SAME_REPOSITORY]
         wanted = Counter(candidate.path for candidate in by_git)
         for candidate in by_git:
@@ -181,32 +213,11 @@ class Finder:
         """The lost projects at a path and below it."""
         return [p for lost, p in self.lost.items() if tail_below(lost, path) is not None]
 
-    def findings(self, command: CommandLine, split: dict[str, set[str]]) -> Iterator[Finding]:
-        """One for each lost project; `split` are sessions with different files, and where."""
-        home = str(self.survey.layout.home)
-        for path, project in self.lost.items():
-            candidates, along = self._homes[path], None
-            kind = "stale-entries" if path not in self.survey.former else "moved-entries"
-            kind = "orphan" if project.sessions or "memory file" in project.kept else kind
-            if all(candidate.confidence == "possible" for candidate in candidates):
-                above = ancestors(os.path.dirname(path))
-                along = next((lost for lost in above if self._homes.get(lost)), None)
-            for candidate in candidates:
-                both = {encode(candidate.path), *project.directories}
-                met = [session for session, names in split.items() if len(both & names) > 1]
-                candidate.against += ["a session went on in both"] if met else []
-                candidate.command = command(*(("doctor", *met) if met else (path, candidate.path)))
-            look = command("doctor", "--search", home, path)
-            look = "" if candidates or along or home in (self._roots or ()) else look
-            names = (*project.directories, *(c.path for c in candidates))
-            candidates = candidates if along is None else ()
-            yield Finding(kind, path, described(project), look, (), names, candidates, along)
-
 
 def described(project: Project) -> str:
     """What is kept of a project, in words."""
     parts = [plural(project.sessions, "session")] if project.sessions else []
-    parts += [readable_size(project.size)] if project.size else []
+    parts += [readable_size(project.bytes)] if project.bytes else []
     return ", ".join([*parts, *project.kept_in_words]) or "nothing but its name"
 
 

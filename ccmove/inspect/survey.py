@@ -70,7 +70,7 @@ class Project:
     exists: bool | None  # None: that can't be told from here
     directories: tuple[str, ...] = ()
     sessions: int = 0
-    size: int = 0
+    bytes: int = 0
     first_used: int | None = None  # ns, of the oldest transcript
     last_used: int | None = None  # ns, of the newest transcript or prompt
     kept: dict[str, int] = field(default_factory=dict)  # what else there is, and how much

@@ -11,9 +11,9 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from ccmove.errors import in_words, run
 from ccmove.text import printable
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import rich.status
     import rich.text
 
-T = TypeVar("T")
 Piece = tuple[str, str]  # style, text
 Line = list[Piece]
 ENDLESS = 1_000_000  # columns of a pipe
@@ -95,18 +94,9 @@ class Printer:
     def command(self, *words: str) -> Piece:
         return ("command", self.typed(*words))
 
-    def first(self, items: Sequence[T], most: int) -> Sequence[T]:
-        """As many as a person wants to see at once; a pipe and -v get all."""
-        return items if self.verbose or not self.terminal else items[:most]
-
     def on_stderr(self) -> Printer:
         """The same for messages that are not the result."""
         return replace(self, as_json=False, out=self.err)
-
-
-def more(hidden: int, indent: str = "  ") -> list[Line]:
-    """Says that there is more, if there is."""
-    return [[("dim", f"{indent}… and {hidden} more (-v shows all)")]] if hidden else []
 
 
 def _nowhere() -> IO[str]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ccmove.inspect.backups import Row
-from ccmove.inspect.findings import KINDS, Candidate, Examination, Finding
+from ccmove.inspect.checks import KINDS, Examination, Finding
+from ccmove.inspect.lost import Candidate
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import STYLES, Line, Printer
 from ccmove.report.move import nothing_changed, result_lines
@@ -66,7 +67,9 @@ def show_list(listing: Listing, printer: Printer) -> None:
     """A table; what is not part of the list goes to standard error."""
     survey, projects, remarks = listing.survey, listing.projects, printer.on_stderr()
     if printer.as_json:
-        rows = [{**asdict(p), "bytes": p.size, "last_used": _iso(p.last_used)} for p in projects]
+        rows = [asdict(project) for project in projects]
+        for row in rows:
+            row["first_used"], row["last_used"] = _iso(row["first_used"]), _iso(row["last_used"])
         warnings = [f"{file}: {what}" for file, what in survey.problems.items()]
         config_dir = str(survey.layout.config_dir)
         printer.json(_record("listed", config_dir=config_dir, projects=rows, warnings=warnings))
@@ -104,7 +107,7 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
         indent, rest = "  " * len(above), path[len(above[-1]) + 1 :] if above else path
         if printer.terminal:
             above.append(path)
-        amounts = [size(project.size), (_iso(project.last_used) or "-")[:10]] if is_wide else []
+        amounts = [size(project.bytes), (_iso(project.last_used) or "-")[:10]] if is_wide else []
         place = indent + printer.shown(rest)
         if printer.verbose and project.kept:
             place += f"\n{indent}  also kept: {', '.join(project.kept_in_words)}"
@@ -115,7 +118,7 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
 
 
 def _totals(projects: Iterable[Project], printer: Printer) -> Line:
-    numbers = [(project.sessions, project.size, project.exists is False) for project in projects]
+    numbers = [(project.sessions, project.bytes, project.exists is False) for project in projects]
     sessions, total, gone = map(sum, zip(*numbers, strict=True))
     known = f"{plural(len(numbers), 'project')}, {plural(sessions, 'session')}, {size(total)}."
     if gone:

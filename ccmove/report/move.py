@@ -6,15 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from ccmove.plan.model import Plan, Write
-from ccmove.report.console import Line, Printer, more
+from ccmove.report.console import Line, Printer
 from ccmove.report.result import Result
 from ccmove.rewrite.compare import Difference, compare
 from ccmove.text import plural
 from ccmove.text import readable_size as size
 
-# How many of each are shown on a terminal before -v; a pipe gets all of them.
-MOST_MOVES = 8
-MOST_FILES = 3
+MOST_FILES = 3  # on a terminal, before -v
 MOST_OF_A_DIRECTORY = 10  # things left alone, also with -v
 LONGEST_EXAMPLE = 100
 PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
@@ -54,7 +52,7 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
         yield [("good", "Nothing to roll back:"), ("", " no run was interrupted.")]
     if plan is None:
         return
-    yield from _heading(result, plan, printer)
+    yield from _heading(result, plan)
     yield from _summary(result, plan, printer)
     if printer.verbose:
         yield from _details(result, plan)
@@ -93,14 +91,13 @@ def _about(path: str, *remarks: str) -> list[Line]:
     return [[("", f"  {path}")], *([("", f"    {remark}")] for remark in remarks)]
 
 
-def _heading(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
+def _heading(result: Result, plan: Plan) -> Iterator[Line]:
     verb = "Would move" if result.status == "planned" else "Moved"
     verb += " back" if plan.kind == "restore" else ""
-    moves = printer.first(result.moves, MOST_MOVES)
-    for old, new in moves:
+    for old, new in result.moves:
         yield [("title", f"{verb}  "), ("", old)]
         yield [("dim", f"{'to':>{len(verb)}}  "), ("bold", new)]
-    yield from [*more(len(result.moves) - len(moves), ""), []]
+    yield []
 
 
 def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
@@ -116,7 +113,7 @@ def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
         where = "in history.jsonl" + _example(paths) * is_planned
         rows.append((plural(plan.history.scan.lines, "prompt"), where))
     writes = [write for write in _in_order(plan)[::-1] if write.before != write.after]
-    shown = printer.first(writes, MOST_FILES)
+    shown = writes if printer.verbose or not printer.terminal else writes[:MOST_FILES]
     for write in shown:
         values = [row.after for row in compare(write.before, write.after)]
         where = f"in {write.path}{_example(values)}" if is_planned else f"in {write.ends}"

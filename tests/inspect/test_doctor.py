@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ccmove import text as shell_words
-from ccmove.inspect.findings import KINDS
+from ccmove.inspect.checks import KINDS
 from ccmove.report.console import Printer
 from ccmove.text import plural
 from tests.inspect.conftest import Examine, interrupted_move, make_repo, moved_repo, run_ccmove
