@@ -20,8 +20,6 @@ if not HAS_PROC:
     import psutil
 # What a look at a process raises that ended meanwhile, or is another user's.
 _CLOSED: tuple[type[Exception], ...] = (OSError,) if HAS_PROC else (OSError, psutil.Error)
-
-
 Processes = Mapping[int, tuple[str, str | float]]  # name and start: as /proc says, or in seconds
 
 

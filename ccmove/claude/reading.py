@@ -77,10 +77,9 @@ def _complete(error: OSError, directory: Path) -> None:
     """Calls relative to a descriptor know the last name only; the second of two is the inner."""
     if isinstance(error.filename2, str) and not os.path.isabs(error.filename2):
         error.filename2 = str(directory / error.filename2)
-    elif error.filename is None or isinstance(error.filename, int):
-        error.filename = str(directory)
-    elif isinstance(error.filename, str):
-        error.filename = str(directory / error.filename)  # an absolute one stays as it is
+    else:  # an absolute one stays as it is
+        name = error.filename if isinstance(error.filename, str) else ""
+        error.filename = str(directory / name)
 
 
 def open_file(path: Path) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
+from ccmove.run import disk
 from tests.hostile.surroundings import needs_root, tmpfs
 from tests.shapes.bench import Bench, Expected
 from tests.support import tree
@@ -119,3 +121,14 @@ def test_bytes_are_bytes(bench: Bench) -> None:
     assert bench.run("restore").exit == 0
     assert state.history.read_bytes() == prompts
     assert (project / ".session-aliases").read_bytes() == aliases
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such call")
+def test_a_directory_that_an_overlay_can_not_rename_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All file systems look like one there; the run itself is rolled back like any that fails."""
+    (tmp_path / "a").mkdir()
+    monkeypatch.setattr(disk, "_renameat2", lambda *_: errno.EXDEV)
+    with pytest.raises(OSError, match="on an overlay"):
+        disk.rename_new(tmp_path / "a", tmp_path / "b")
