@@ -14,7 +14,7 @@ def rewritten(text: str, paths: PathMap) -> str:
     members = parse(text).members()
     splices = repo_splices(members[REPOS], paths.map) if REPOS in members else []
     if PROJECTS in members:
-        splices.append(make.set_raw(members[PROJECTS], _projects(members[PROJECTS], paths)))
+        splices.append((members[PROJECTS], _projects(members[PROJECTS], paths)))
     return make.apply(text, splices)
 
 
@@ -75,5 +75,5 @@ def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
             if (new := make.moved(item, mapper)) is not None:
                 texts[number] = None if repr(new) in have else quote(new)
                 have.add(repr(new))
-        splices += [make.set_raw(listed, make.changed(listed, texts))] if texts else []
+        splices += [(listed, make.changed(listed, texts))] if texts else []
     return splices

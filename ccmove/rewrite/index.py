@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import apply, at_places, changed, set_raw
+from ccmove.rewrite.splice import apply, at_places, changed
 
 Entries = list[tuple[str, str]]  # what an entry is known by, and its JSON text
 OWNERS = ("originalPath", "projectPath")  # at the top of an index
@@ -62,7 +62,7 @@ def without(text: str, keys: Collection[str], added: Iterable[tuple[str, str]] =
     """The index without these entries, and with new ones."""
     listed = _listed(text)
     texts = {number: None for number, item in enumerate(listed.items) if key_of(item) in keys}
-    return apply(text, [set_raw(listed, changed(listed, texts, added))])
+    return apply(text, [(listed, changed(listed, texts, added))])
 
 
 def made(entries: Entries, path: str) -> str:

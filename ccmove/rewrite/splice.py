@@ -11,7 +11,7 @@ from typing import Any
 from ccmove.rewrite.jsonspan import Node, Pointer, parse, quote, walk
 
 Mapper = Callable[[str], str | None]  # what a string becomes; None: it stays
-Splice = tuple[int, int, str]  # start, end, and what comes there
+Splice = tuple[Node, str]  # a value or key, and the JSON text that comes in its place
 
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
 
@@ -20,16 +20,11 @@ def apply(text: str, splices: Iterable[Splice]) -> str:
     """`text` with every splice made; all else is untouched."""
     pieces: list[str] = []
     position = 0
-    for start, end, new in sorted(splices):
-        assert start >= position, f"splices overlap at character {start}"
-        pieces += (text[position:start], new)
-        position = end
+    for node, new in sorted(splices, key=lambda splice: splice[0].start):
+        assert node.start >= position, f"splices overlap at character {node.start}"
+        pieces += (text[position : node.start], new)
+        position = node.end
     return "".join((*pieces, text[position:]))
-
-
-def set_raw(node: Node, raw: str) -> Splice:
-    """The JSON text `raw` in the place of a value or key."""
-    return node.start, node.end, raw
 
 
 def changed(
@@ -105,7 +100,7 @@ def place_splices(root: Node, places: Mapping[str, Mapper]) -> list[Splice]:
 
 def _mapped(nodes: Iterable[Node], mapper: Mapper) -> list[Splice]:
     news = ((node, moved(node, mapper)) for node in nodes)
-    return [set_raw(node, quote(new)) for node, new in news if new is not None]
+    return [(node, quote(new)) for node, new in news if new is not None]
 
 
 def _below(node: Node, step: str) -> Iterable[Node]:

@@ -43,7 +43,7 @@ def taken_out(
     if _is_out(ours, base, theirs):
         return now, []
     taking = _Taking(form, before + after, back, renamed)
-    text = make.apply(now, [make.set_raw(theirs, taking.merged(base, ours, theirs, ()))])
+    text = make.apply(now, [(theirs, taking.merged(base, ours, theirs, ()))])
     return taking.followed(text), list(dict.fromkeys(taking.lost))
 
 
@@ -76,21 +76,17 @@ class _Taking:
     lost: list[str] = field(default_factory=list)
 
     def lose(self, *at: str | int) -> None:
-        """This stays, and is named."""
-        self.lost.append(" > ".join(map(str, at)))
+        """This stays, and is named; what the client made of an entry of an index is no loss."""
+        if not self._are_entries(at[:1]):
+            self.lost.append(" > ".join(map(str, at)))
 
     def merged(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
         """The text of `theirs` without what the run did to this value."""
         if base.raw == ours.raw and at not in ((), (config.PROJECTS,)):
             return theirs.raw
         kinds = base.kind + ours.kind + theirs.kind
-        if kinds == "{{{":
+        if kinds == "{{{" or (kinds == "[[[" and self._are_entries(at)):
             return self._inside(base, ours, theirs, at)
-        if kinds == "[[[" and self._are_entries(at):
-            named = len(self.lost)
-            text = self._inside(base, ours, theirs, at)
-            del self.lost[named:]  # what the client made of an entry is no loss
-            return text
         if base.value == ours.value or theirs.value == ours.value:
             return theirs.raw
         if theirs.value == base.value:

@@ -19,13 +19,11 @@ from ccmove.plan.model import FolderHolds, Holds, Mkdir, Plan, ProjectMove, Rena
 from ccmove.plan.place import Placer, refuse_conflicts
 from ccmove.plan.planner import fresh_pairs
 from ccmove.rewrite import history
-from ccmove.rewrite.pathmap import NameMap, PathMap, are_nested, tail_below
+from ccmove.rewrite.pathmap import Move, NameMap, PathMap, are_nested, tail_below
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.backups import Backup, read_changed, read_saved
 from ccmove.run.manifest import Manifest, Wrote, sha256
 from ccmove.run.recognise import is_noted
-
-Moves = tuple[tuple[str, str], ...]
 
 
 def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
@@ -85,7 +83,7 @@ def refuse_strangers(layout: Layout, manifest: Manifest) -> None:
             )
 
 
-def _fresh(layout: Layout, manifest: Manifest, projects: tuple[ProjectMove, ...]) -> Moves:
+def _fresh(layout: Layout, manifest: Manifest, projects: Iterable[ProjectMove]) -> tuple[Move, ...]:
     """Of what was fresh the part that goes back to where nothing has been begun since."""
     olds = PathMap(tuple((old, old) for old, _ in manifest.moves))
     with open_history(layout.history) as (read, seen):

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from ccmove.rewrite.jsonspan import parse
-from ccmove.rewrite.splice import apply, changed, set_raw
+from ccmove.rewrite.splice import apply, changed
 from tests.rewrite.strategies import node_at
 
 
 def test_everything_between_the_splices_stays() -> None:
     text = '{ "p" :"\\/old", "n": 1.10 ,"q":"/old"  }'
-    splices = [set_raw(node_at(parse(text), name), '"/new"') for name in "qp"]
+    splices = [(node_at(parse(text), name), '"/new"') for name in "qp"]
     assert apply(text, splices) == '{ "p" :"/new", "n": 1.10 ,"q":"/new"  }'
 
 
 def test_splices_that_overlap_are_a_bug_and_noticed() -> None:
     root = parse('{"a": {"b": "x"}}')
     with pytest.raises(AssertionError, match="overlap"):
-        apply(root.text, [set_raw(node_at(root, "a"), "1"), set_raw(node_at(root, "a", "b"), "2")])
+        apply(root.text, [(node_at(root, "a"), "1"), (node_at(root, "a", "b"), "2")])
 
 
 @pytest.mark.parametrize(
