@@ -141,8 +141,7 @@ class Search:
             looked_at |= texts.keys()
             yield from self._named(texts, whose, command)
         for _, _, folder in [] if self.request.move_folder else self.folders:
-            repair = repair_command(folder, self.paths)
-            if repair is not None:
+            if repair := repair_command(folder, self.paths):
                 what = "git still looks for a worktree at the old path"
                 yield LeftAlone(str(folder / ".git"), what, tuple(repair))
         # What is kept by session, copies, logs and caches: a path in it does no harm.

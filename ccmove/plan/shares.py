@@ -158,8 +158,7 @@ def _split_off(placer: Placer, portion: Portion) -> bool:
         placer.bring(source / name, target / name)
     _copy(placer, source / MEMORY, target / MEMORY)
     if portion.listed:
-        new_path = next(portion.moves()).new_path
-        made = index.made(portion.listed, new_path)
+        made = index.made(portion.listed, next(portion.moves()).new_path)
         placer.add(made, source / INDEX, target / INDEX, 0o600)
     return True
 

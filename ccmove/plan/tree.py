@@ -107,17 +107,14 @@ class Tree:
         """A file that the run writes, which is an operation of its own."""
         self._put(path, Node(None, "file"))
 
-    def _root(self, path: Path) -> Node:
-        return self._roots.setdefault(path.anchor, Node(Path(path.anchor)))
-
     def _find(self, path: Path) -> Node:
-        node = self._root(path)
+        node = self._roots.setdefault(path.anchor, Node(Path(path.anchor)))
         for part in path.parts[1:]:
             node = self._child(node, part)
         return node
 
     def _put(self, path: Path, new: Node) -> None:
-        node = self._root(path)
+        node = self._find(Path(path.anchor))
         for part in path.parts[1:-1]:
             child = (part, self._child(node, part))
             _, node = node.below.setdefault(self._key(part), child)

@@ -22,7 +22,6 @@ LATEST = 1e14  # milliseconds; no real moment is beyond
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more: its parts are no JSON
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 Tick = Callable[[int], None] | None
-Needles = Iterable[str]
 Value = tuple[int, bytes, bytes]  # where it begins, its JSON text, a digest of its line
 
 _ESCAPE = re.compile(rb"\\[/u]")
@@ -129,7 +128,7 @@ def scan(read: Read, size: int, paths: PathMap, start: int = 0, tick: Tick = Non
 
 
 def project_values(
-    read: Read, size: int, needles: Needles, found: Scan, tick: Tick = None
+    read: Read, size: int, needles: Iterable[str], found: Scan, tick: Tick = None
 ) -> Iterator[Value]:
     """Of every line that may hold a needle: where its `project` begins, its bytes, the digest.
 

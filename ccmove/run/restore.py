@@ -218,9 +218,8 @@ class Undoing:
 
     def _make_parents(self, path: Path) -> None:
         """A directory that the client or its owner has removed since."""
-        missing = [place for place in path.parents if not self.tree.has(place)]
-        for parent in reversed(missing):
-            if not parent.is_relative_to(self.layout.run):
+        for parent in reversed(path.parents):
+            if not self.tree.has(parent) and not parent.is_relative_to(self.layout.run):
                 self.tree.make_directory(parent, 0o700)
 
     def _rename_folder_back(self, rename: Rename) -> None:
