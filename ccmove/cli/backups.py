@@ -23,7 +23,7 @@ from ccmove.rewrite.pathmap import are_nested
 from ccmove.run.backups import Backup, all_backups, no_backup
 from ccmove.run.backups import prune as prune_backups
 from ccmove.run.locks import own_lock
-from ccmove.run.manifest import Manifest
+from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.restore import plan_restore, refuse_built_on
 from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
@@ -83,7 +83,7 @@ def _folders_to_rename(layout: Layout, manifest: Manifest, plan: Plan) -> Iterat
         is_one = (then, now) in manifest.fresh
         is_home = any(place.is_relative_to(now) for place in (layout.home, layout.config_dir))
         is_free = not os.path.lexists(then) and os.path.isdir(os.path.dirname(then))
-        if came_back and is_one and is_free and not is_home and manifest.still_has(now):
+        if came_back and is_one and is_free and not is_home and folder_id(now) in manifest.homes:
             yield run("mv", now, then, text=f"the folder is still {now}; to rename it too")
 
 

@@ -19,7 +19,7 @@ from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import plan_move
 from ccmove.report.result import DONE, Result
 from ccmove.rewrite.compare import compare
-from ccmove.run.backups import read_ledger
+from ccmove.run.backups import all_backups, ledger_of
 from ccmove.run.preflight import preflight
 from ccmove.run.transaction import Progress, run_plan
 
@@ -127,7 +127,7 @@ def move(
             progress("reading", done, size_of(layout.history))
 
     def make_plan() -> Plan:
-        plan = plan_move(layout, request, read_ledger(layout), tick)
+        plan = plan_move(layout, request, ledger_of(layout, all_backups(layout)), tick)
         for pair, (old, _) in zip(pairs, request.moves, strict=True):
             if not _moves_something(plan, old if len(pairs) > 1 else None):
                 raise resolve.nothing_known(layout, pair)

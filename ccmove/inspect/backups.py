@@ -10,10 +10,10 @@ from ccmove.plan.model import Operation, Plan, Undertaking, Write, WriteHistory
 from ccmove.run.backups import (
     Backup,
     all_backups,
+    backup_ids,
     holds_only_copy,
     read_changed,
     read_saved,
-    unfinished_ids,
 )
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory
 
@@ -45,7 +45,7 @@ def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[
             rows.append(Row(backup.id, state, size, None, *about))
         elif backup.problem is not None:
             rows.append(Row(backup.id, "unreadable", size, backup.problem.message))
-    for identifier in unfinished_ids(layout):
+    for identifier in backup_ids(layout.unfinished):
         size = measured(layout.unfinished / identifier).size
         rows.append(Row(identifier, "unfinished", size, SET_ASIDE))
     return rows[::-1]

@@ -9,7 +9,7 @@ of whose sessions are.
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,18 +20,19 @@ from ccmove.errors import CcmoveError, NothingKnownError, RefusedError, describe
 from ccmove.plan.model import ProjectMove
 from ccmove.rewrite.history import Scan, from_record
 from ccmove.run import disk
-from ccmove.run.decode import decode, encode
 from ccmove.run.manifest import (
     ID_PATTERN,
     LARGEST_MANIFEST,
     Id,
     Manifest,
+    Spelling,
     Wrote,
     WroteHistory,
+    decode,
+    encode,
     from_json,
     sealed,
     sha256,
-    to_json,
     unsealed,
 )
 
@@ -39,7 +40,7 @@ from ccmove.run.manifest import (
 def new_id(layout: Layout) -> str:
     """An ID that sorts after every other one, even when the clock was set back."""
     identifier = f"{_stamp(time.time())}-{os.urandom(2).hex()}"
-    newest = max((*backup_ids(layout), *unfinished_ids(layout)), default="")
+    newest = max((*backup_ids(layout.backups), *backup_ids(layout.unfinished)), default="")
     if identifier > newest:
         return identifier
     suffix = int(newest[-4:], 16) + 1
@@ -57,7 +58,7 @@ def _stamp(seconds: float) -> str:
 def write_manifest(manifest: Manifest, layout: Layout) -> None:
     """Into the directory of the run under way; only what passes the checks of a reader."""
     path = layout.run / "manifest.json"
-    fresh = _write_beside(path, to_json(manifest, layout, layout.run))
+    fresh = _write_beside(path, sealed(encode(manifest, Spelling(layout, layout.run).write)))
     try:
         if read_manifest(fresh, layout) != manifest:
             raise RefusedError(f"{fresh} does not read back as it was written")
@@ -88,21 +89,16 @@ def read_manifest(path: Path, layout: Layout) -> Manifest:
 
 def no_backup(identifier: str, layout: Layout) -> CcmoveError:
     """Why there is no backup with this ID."""
-    if identifier in unfinished_ids(layout):
+    if identifier in backup_ids(layout.unfinished):
         kept = layout.unfinished / identifier
         return RefusedError(f"run {identifier} was set aside; it is kept in {kept}", look_at(kept))
     past = run("ccmove", "backups", text="past moves")
     return NothingKnownError(f"there is no backup {identifier}", past)
 
 
-def backup_ids(layout: Layout) -> list[str]:
-    """IDs of the backups there are, oldest first."""
-    return [name for name in names_in(layout.backups) if ID_PATTERN.fullmatch(name)]
-
-
-def unfinished_ids(layout: Layout) -> list[str]:
-    """IDs of runs that were set aside."""
-    return [name for name in names_in(layout.unfinished) if ID_PATTERN.fullmatch(name)]
+def backup_ids(directory: Path) -> list[str]:
+    """IDs of the backups in `backups`, or of what was set aside in `unfinished`, oldest first."""
+    return [name for name in names_in(directory) if ID_PATTERN.fullmatch(name)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +114,7 @@ class Backup:
 def all_backups(layout: Layout) -> list[Backup]:
     """Every backup, oldest first; each manifest is read once."""
     found = []
-    for identifier in backup_ids(layout):
+    for identifier in backup_ids(layout.backups):
         try:
             manifest = read_manifest(layout.backups / identifier / "manifest.json", layout)
             found.append(Backup(identifier, manifest))
@@ -136,14 +132,9 @@ def all_backups(layout: Layout) -> list[Backup]:
 Moved = dict[str, tuple[ProjectMove, ...]]
 
 
-def read_ledger(layout: Layout) -> Ledger:
-    return ledger_of(layout, all_backups(layout))
-
-
 def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
     """What our own moves say about whose the entries of each directory are."""
-    kept, problem = _kept(layout)
-    known = kept | _moved(backups)
+    known, problem = _known(layout, backups)
     ledger = Ledger(problem=problem)
     for move in (move for _, moves in sorted(known.items()) for move in moves):
         for entry in move.entries:
@@ -154,27 +145,19 @@ def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
     return ledger
 
 
-def _moved(backups: Iterable[Backup]) -> Moved:
-    return {backup.id: backup.manifest.projects for backup in backups if backup.manifest}
-
-
-def _kept(layout: Layout) -> tuple[Moved, str]:
-    """What is known of pruned runs, and why that can't be used: it is never worth a refusal."""
+def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Moved, str]:
+    """What pruned runs and these moved; why the ledger can't be used, never worth a refusal."""
+    kept: Moved = {}
+    problem = ""
     try:
         document = read_document(layout.ledger, LARGEST_MANIFEST)
         body = unsealed(json.loads(document.data)) if document is not None else {"runs": []}
         kind = tuple[tuple[Id, tuple[ProjectMove, ...]], ...]
-        return dict(decode(kind, body.get("runs"), Path)), ""
+        kept = dict(decode(kind, body.get("runs"), Path))
     except (CcmoveError, OSError, ValueError, RecursionError) as error:
         what = describe(error) if isinstance(error, OSError) else str(error)
-        return {}, f"{layout.ledger} can't be used, and is ignored: {what}"
-
-
-def _keep(layout: Layout, backups: Iterable[Backup]) -> None:
-    """Write down what backups tell that are to be pruned."""
-    known = _kept(layout)[0] | _moved(backups)
-    record = sealed({"runs": encode(tuple(known.items()), str)})
-    disk.replace(_write_beside(layout.ledger, record), layout.ledger)
+        problem = f"{layout.ledger} can't be used, and is ignored: {what}"
+    return kept | {b.id: b.manifest.projects for b in backups if b.manifest}, problem
 
 
 def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
@@ -209,7 +192,7 @@ def prune(
     layout: Layout,
     keep: int | None,
     older_than: float | None,
-    named: Iterable[str] = (),
+    named: Collection[str],
     *,
     dry_run: bool = False,
 ) -> dict[str, str]:
@@ -218,29 +201,27 @@ def prune(
     Of every backup why it stays, and nothing for those that go. One that holds the only copy of
     something stays unless it is named.
     """
-    backups = all_backups(layout)
-    newest = {backup.id for backup in backups[max(0, len(backups) - (keep or 0)) :]}
+    backups, why = all_backups(layout), {}
     limit = _stamp(time.time() - older_than) if older_than is not None else "~"
-    named = set(named)
-
-    def why_kept(backup: Backup) -> str:
+    for age, backup in enumerate(reversed(backups)):
         if backup.id in named:
-            return ""
-        if keep is None and older_than is None:
-            return "not named"
-        if backup.id in newest:
-            return f"among the newest {keep}"
-        if backup.id[:16] >= limit:
-            return "not old enough"
-        only = holds_only_copy(layout, backup)
-        return "holds the only copy of something; to remove it, name its ID" if only else ""
-
-    why = {backup.id: why_kept(backup) for backup in backups}
+            why[backup.id] = ""
+        elif keep is None and older_than is None:
+            why[backup.id] = "not named"
+        elif age < (keep or 0):
+            why[backup.id] = f"among the newest {keep}"
+        elif backup.id[:16] >= limit:
+            why[backup.id] = "not old enough"
+        else:
+            only = "holds the only copy of something; to remove it, name its ID"
+            why[backup.id] = only if holds_only_copy(layout, backup) else ""
     going = [] if dry_run else [backup for backup in backups if not why[backup.id]]
     if going:
-        _keep(layout, going)
-    for identifier in (backup.id for backup in going):
-        disk.remove_backup(layout.backups / identifier)
+        known, _ = _known(layout, going)
+        record = sealed({"runs": encode(tuple(known.items()), str)})
+        disk.replace(_write_beside(layout.ledger, record), layout.ledger)
+    for backup in going:
+        disk.remove_backup(layout.backups / backup.id)
     return why
 
 

@@ -11,15 +11,13 @@ import contextlib
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
-from ccmove.errors import CcmoveError, RefusedError, UnsettledError, look_at, run
-from ccmove.plan.model import Write, WriteHistory
+from ccmove.errors import RefusedError, UnsettledError, look_at, run
 from ccmove.run import disk
 from ccmove.run.backups import new_id, read_manifest, write_manifest
-from ccmove.run.manifest import SCHEMA, Manifest, Wrote, WroteHistory
+from ccmove.run.manifest import SCHEMA, Manifest
 
 RECOVER = run("ccmove", "recover", text="fix that, then")
 SET_ASIDE = run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it")
@@ -29,25 +27,13 @@ RECORDS = ("manifest.json.new", "manifest.json")  # files beside them
 
 def missing(what: str) -> UnsettledError:
     """Something that a rollback needs is gone, or used for something else."""
-    return UnsettledError(
-        f"an interrupted run could not be rolled back: {what}", RECOVER, SET_ASIDE
-    )
-
-
-def staged_file(
-    layout: Layout, identifier: str, number: int, op: Write | WriteHistory | Wrote | WroteHistory
-) -> Path:
-    """Where a run stages a file that it writes: beside it, or for one that it makes, in `run`.
-
-    The name carries the ID: only this run can have made it.
-    """
-    is_made = isinstance(op, (Write, Wrote)) and op.before is None
-    parent = layout.run / "staged" if is_made else op.path.parent
-    return parent / f".ccmove-{identifier}-{number}"
+    what = f"an interrupted run could not be rolled back: {what}"
+    return UnsettledError(what, RECOVER, SET_ASIDE)
 
 
 def begin(layout: Layout, manifest: Manifest) -> None:
     """Make the directory of a run, with what names all that it will stage."""
+    disk.ensure_directory(layout.backups)
     disk.make_directory(layout.run)
     write_manifest(manifest, layout)
     disk.write_new(layout.journal, [json.dumps({"schema": SCHEMA, "id": manifest.id}).encode()])
@@ -99,21 +85,26 @@ def _remove_files(layout: Layout, manifest: Manifest) -> None:
     for name in names_in(layout.run / "files"):
         if re.fullmatch(r"[0-9]+\.(before|after|changes)", name):
             disk.remove_file(layout.run / "files" / name, flushed=False)
+    flush_parts(layout)
+
+
+def flush_parts(layout: Layout) -> None:
+    """Flush the directories of a run, and remove those that are empty."""
     for part in (layout.run / name for name in PARTS):
-        if is_there(part) and not names_in(part):
+        if names_in(part):
+            disk.flush(part)
+        elif is_there(part):
             disk.remove_directory(part, flushed=False)
     disk.flush(layout.run)
 
 
 def set_aside(layout: Layout) -> str:
     """Keep all that there is of an unfinished run together; the ID it has."""
-    manifest = None
-    with contextlib.suppress(CcmoveError):
-        manifest = read_run(layout)
-    identifier = manifest.id if manifest is not None else new_id(layout)
+    identifier = new_id(layout)
+    with contextlib.suppress(RefusedError):
+        identifier = read_manifest(layout.run / "manifest.json", layout).id
     disk.ensure_directory(layout.unfinished)
-    if not is_there(layout.run):
-        disk.make_directory(layout.run)
+    disk.ensure_directory(layout.run)
     if is_there(layout.journal) and not is_there(layout.run / "journal.json"):
         disk.rename_new(layout.journal, layout.run / "journal.json")
     disk.rename_new(layout.run, layout.unfinished / identifier)

@@ -2,13 +2,18 @@
 
 It is the plan's list of operations, with hashes instead of contents. A manifest is data, not an
 order: version, checksum, the type of every value and every path in it are checked before anything
-is done with it.
+is done with it. What can be said of a value alone its type says: `Annotated[str, is_name]` has a
+function that it satisfies.
 """
 
+import contextlib
+import dataclasses
 import hashlib
 import json
 import os
 import re
+import types
+import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -19,9 +24,11 @@ from ccmove.claude.state import ALIASES, INDEX, MEMORY, POINTER
 from ccmove.plan.documents import PLACES
 from ccmove.plan.model import PARKED, FolderHolds, Mkdir, Mode, Rename, Undertaking
 from ccmove.rewrite.pathmap import is_root
-from ccmove.run.decode import decode, encode
 
 SCHEMA = 2
+LARGEST_NUMBER = 1 << 63
+NAME = "kind_of"  # the member of an object that says which record it is
+ReadPath = Callable[[str], Path]
 LARGEST_MANIFEST = 64 << 20
 ID_PATTERN = re.compile(
     r"[0-9]{4}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
@@ -50,6 +57,7 @@ class Wrote:
     """
 
     number: Count
+    staged: Path
     path: Path  # where it was replaced or made
     ends: Path  # where it was when the run was done
     place: Annotated[str, ("index", "config", "other").__contains__]
@@ -62,6 +70,7 @@ class WroteHistory:
     """The history got new values; those and the old ones are kept in `files/<number>.changes`."""
 
     number: Count
+    staged: Path
     path: Path
     before: Content
     after: Content
@@ -76,15 +85,10 @@ class Manifest(Undertaking):
     """Everything that one run did."""
 
     id: Id
-    created: str
     homes: tuple[tuple[str, int, int], ...]  # folders at a NEW: device and inode
     undoes: Id | None
     staged: tuple[Path, ...] = ()  # the files that will be, or were, staged
     operations: tuple[Recorded, ...] = ()  # from the commit point on
-
-    def still_has(self, path: str) -> bool:
-        """Whether the folder at a NEW is the one that was there when the run was made."""
-        return folder_id(path) in self.homes
 
     @property
     def written(self) -> tuple[Wrote | WroteHistory, ...]:
@@ -189,9 +193,9 @@ def _named(manifest: Manifest) -> Iterator[tuple[str, Path]]:
             case Mkdir(path):
                 yield "state", path
             case WroteHistory():
-                yield "history", op.path
+                yield from (("history", op.path), ("staged", op.staged))
             case Wrote():
-                yield from ((op.place, op.path), (op.place, op.ends))
+                yield from ((op.place, op.path), (op.place, op.ends), ("staged", op.staged))
 
 
 def _check(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -> None:
@@ -200,19 +204,12 @@ def _check(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -> 
         of_state = {layout.own, layout.projects} & {folder, *folder.parents}
         if is_root(str(folder)) or of_state:
             raise ValueError(f"{str(folder)!r} is not a project folder")
-    numbers = [op.number for op in manifest.written]
-    if len(set(numbers)) < len(numbers):
-        raise ValueError(f"{numbers} repeat")
+    if len({op.number for op in manifest.written}) < len(manifest.written):
+        raise ValueError("two files have one number")
     allowed = _allowed(manifest, layout, spell)
     for kind, path in _named(manifest):
         if not re.fullmatch(allowed[kind], spell(path), re.DOTALL):
             raise ValueError(f"{str(path)!r} is not something that a run has to do with ({kind})")
-
-
-def to_json(manifest: Manifest, layout: Layout, run: Path) -> dict[str, Any]:
-    """The manifest as it is written, with a checksum over all of it."""
-    body = encode(manifest, Spelling(layout, run).write)
-    return sealed({"config_dir": str(layout.config_dir), **body})
 
 
 def sealed(body: dict[str, Any]) -> dict[str, Any]:
@@ -223,8 +220,8 @@ def sealed(body: dict[str, Any]) -> dict[str, Any]:
 
 def unsealed(record: object) -> dict[str, Any]:
     """The body of a record; ValueError when it is not one that this version wrote."""
-    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        found = record.get("schema") if isinstance(record, dict) else None
+    found = record.get("schema") if isinstance(record, dict) else None
+    if not isinstance(record, dict) or found != SCHEMA:
         raise ValueError(f"unknown version {found!r}")
     body = {k: v for k, v in record.items() if k not in ("schema", "checksum")}
     if record != sealed(body):
@@ -234,11 +231,56 @@ def unsealed(record: object) -> dict[str, Any]:
 
 def from_json(record: object, layout: Layout, run: Path) -> Manifest:
     """The manifest that `record` is; ValueError when it is not one that this version wrote."""
-    body = unsealed(record)
-    body.pop("config_dir", None)
     spelling = Spelling(layout, run)
-    manifest: Manifest = decode(Manifest, body, spelling.read)
+    manifest: Manifest = decode(Manifest, unsealed(record), spelling.read)
     if run not in (layout.run, layout.backups / manifest.id):
         raise ValueError(f"it belongs to {manifest.id}")
     _check(manifest, layout, spelling.write)
     return manifest
+
+
+def decode(kind: Any, value: Any, read_path: ReadPath) -> Any:
+    """The `kind` that `value` spells; ValueError when it spells none."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        for one in arguments:
+            with contextlib.suppress(ValueError):
+                return decode(one, value, read_path)
+        raise ValueError(f"{value!r:.200} is none of {kind}")
+    if origin is tuple and type(value) is list:
+        kinds = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
+        pairs = zip(kinds, value, strict=True)  # other lengths are a ValueError
+        return tuple(decode(one, item, read_path) for one, item in pairs)
+    if dataclasses.is_dataclass(kind) and type(value) is dict:
+        return _record(kind, value, read_path)
+    if kind is Path and type(value) is str:
+        return read_path(value)
+    if not _fits(kind, value):
+        raise ValueError(f"{value!r} is not {getattr(kind, '__name__', kind)}")
+    return value
+
+
+def _fits(kind: Any, value: Any) -> bool:
+    if typing.get_origin(kind) is typing.Annotated:
+        plain, check = typing.get_args(kind)
+        return _fits(plain, value) and bool(check(value))
+    return type(value) is kind and (kind is not int or abs(value) < LARGEST_NUMBER)
+
+
+def _record(kind: Any, value: dict[str, Any], read_path: ReadPath) -> Any:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    given = {name: item for name, item in value.items() if name != NAME}
+    if value.get(NAME) != kind.__name__ or given.keys() != hints.keys():
+        raise ValueError(f"{value!r:.200} is not a {kind.__name__}")
+    return kind(**{name: decode(hints[name], item, read_path) for name, item in given.items()})
+
+
+def encode(value: Any, write_path: Callable[[Path], str]) -> Any:
+    """The JSON values that `decode` reads again."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        rows = {f.name: encode(getattr(value, f.name), write_path) for f in fields}
+        return {NAME: type(value).__name__, **rows}
+    if isinstance(value, tuple):
+        return [encode(item, write_path) for item in value]
+    return write_path(value) if isinstance(value, Path) else value

@@ -23,7 +23,7 @@ from ccmove.rewrite.pathmap import Move, NameMap, PathMap, are_nested, tail_belo
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.backups import Backup, read_changed, read_saved
 from ccmove.run.manifest import Manifest, Wrote, sha256
-from ccmove.run.recognise import is_noted
+from ccmove.run.verifier import is_noted
 
 
 def plan_restore(layout: Layout, manifest: Manifest) -> Plan:

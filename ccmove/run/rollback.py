@@ -11,7 +11,6 @@ is there, not in inode numbers, which change with a copied home and are soon use
 Nothing is deleted but what we made. What can't be rolled back is kept, and blocks: exit 5.
 """
 
-import errno
 import os
 import stat
 from collections.abc import Iterable, Set
@@ -26,14 +25,14 @@ from ccmove.rewrite import history
 from ccmove.run import disk, journal
 from ccmove.run.backups import read_saved
 from ccmove.run.disk import Attributes
-from ccmove.run.journal import RECOVER, missing, read_run, staged_file, sweep_up, was_interrupted
+from ccmove.run.journal import RECOVER, missing, read_run, sweep_up, was_interrupted
 from ccmove.run.locks import Waiting, client_locks, held, own_lock, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
 from ccmove.run.preflight import refuse_foreign_state
-from ccmove.run.recognise import has, has_grown, is_directory, is_noted, is_respelled
 from ccmove.run.restore import document_back, plan_history_back
 from ccmove.run.signals import termination_as_interrupt
 from ccmove.run.stage import StagedHistory
+from ccmove.run.verifier import has, has_grown, is_directory, is_noted, is_respelled
 
 
 def recover(
@@ -109,7 +108,7 @@ class Rollback:
         """Whether it certainly was not done: its staged file is there, or what it renames is still
         in its old place and in no later one."""
         if isinstance(op, (Wrote, WroteHistory)):
-            return is_there(staged_file(self.layout, self.manifest.id, op.number, op))
+            return is_there(op.staged)
         if not isinstance(op, Rename) or is_there(op.target):
             return False
         passed_on = any(
@@ -227,12 +226,11 @@ class Rollback:
     def _remove_if_empty(self, path: Path) -> None:
         try:
             disk.remove_directory(path)
-        except (FileNotFoundError, NotADirectoryError):
-            pass
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+        except OSError:
+            if names_in(path):
+                self.stayed.append(f"{path} has something new in it, so it stays")
+            elif is_directory(path):
                 raise
-            self.stayed.append(f"{path} has something new in it, so it stays")
 
     def _remove_made(self, wrote: Wrote) -> None:
         """A file that we made goes while it still holds exactly what we wrote."""
@@ -248,9 +246,7 @@ class Rollback:
         if document is not None:
             found = document.data
             content, named, mtime = document_back(self.layout.run, self.manifest, wrote, found)
-            self.stayed += [
-                f"{wrote.path}: {what} has changed since, so it stays" for what in named
-            ]
+            self.stayed += [f"{wrote.path}: {n} has changed since, so it stays" for n in named]
             if content != found:
                 self._write(wrote, [content], Attributes.of(os.lstat(wrote.path), mtime))
         elif is_there(wrote.path.parent):  # taken away since, with our change in it
@@ -288,7 +284,6 @@ class Rollback:
 
     def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
         """Never the name of the staged file: its being gone says that the write was done."""
-        staged = staged_file(self.layout, self.manifest.id, wrote.number, wrote)
-        fresh = wrote.path.with_name(f"{staged.name}-back")
+        fresh = wrote.path.with_name(f"{wrote.staged.name}-back")
         disk.remove_file(fresh, flushed=False)
         return fresh

@@ -22,16 +22,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import itertools
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import is_there, names_in
+from ccmove.claude.reading import is_there
 from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, again, describe, run
 from ccmove.plan.model import Mkdir, Plan, Rename, Undertaking, Write, WriteHistory
 from ccmove.run import backups, disk, verifier
-from ccmove.run.journal import PARTS, begin, staged_file, was_interrupted
+from ccmove.run.journal import begin, flush_parts, was_interrupted
 from ccmove.run.locks import client_locks, held, own_lock
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.preflight import preflight, refuse_foreign_state
@@ -76,9 +75,9 @@ def run_plan(
     # `ending` outlives our lock: once the run is done nothing may claim that it was interrupted.
     with termination_as_interrupt(), contextlib.ExitStack() as ending, own_lock(layout):
         rolled_back = roll_back(layout, progress)
+        if plan is None or rolled_back:
+            plan = planned()
         for tries_left in reversed(range(TRIES)):
-            if plan is None or rolled_back:
-                plan = planned()
             if not plan.operations:
                 break
             work = Work(layout, plan, full, progress)
@@ -88,8 +87,7 @@ def run_plan(
             except StaleLookError:
                 if not tries_left:
                     raise
-                plan = None
-        assert plan is not None
+                plan = planned()
         return Outcome(plan, None, rolled_back)
 
 
@@ -103,7 +101,6 @@ def attempt(work: Work, ending: contextlib.ExitStack) -> None:
         with held(client_locks(work.layout, work.manifest), work.progress):
             work.look_again()
             work.change()
-            work.check_places()
         work.verify(traces)
         ending.enter_context(interrupts_ignored())
         work.finish()
@@ -146,14 +143,14 @@ class Work:
         self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
         identifier = backups.new_id(layout)
         for number, op in enumerate(plan.operations):
+            name = f".ccmove-{identifier}-{number}"  # which only this run can have made
             if isinstance(op, Write):
-                path = staged_file(layout, identifier, number, op)
-                self.staged[number] = StagedDocument(number, op, path)
+                directory = layout.run / "staged" if op.before is None else op.path.parent
+                self.staged[number] = StagedDocument(number, op, directory / name)
             elif isinstance(op, WriteHistory):
-                path = staged_file(layout, identifier, number, op)
+                path = op.path.with_name(name)
                 self.staged[number] = StagedHistory(number, op, path, plan.paths)
         about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
-        about["created"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
         paths = tuple(staged.path for staged in self.staged.values())
         self.manifest = Manifest(**about, id=identifier, staged=paths)
@@ -162,7 +159,6 @@ class Work:
 
     def begin(self) -> None:
         """Write down what will be staged, before any of it is there."""
-        disk.ensure_directory(self.layout.backups)
         begin(self.layout, self.manifest)
         self.has_begun = True
 
@@ -209,7 +205,7 @@ class Work:
             self.commit()  # the manifest tells the size and the hash of the history
 
     def change(self) -> None:
-        """The only part that changes what is the user's."""
+        """The only part that changes what is the user's; what is there then is what was staged."""
         for place, operation in enumerate(self.plan.operations):
             match operation:
                 case Write(before=None):
@@ -223,9 +219,6 @@ class Work:
                     disk.rename_new(operation.path, operation.target)
                 case Mkdir():
                     disk.make_directory(operation.path, operation.mode)
-
-    def check_places(self) -> None:
-        """Under the locks: what is in its place is what was staged and checked."""
         for write in self.plan.writes:
             _refuse(verifier.check_write(write, write.ends))
 
@@ -239,12 +232,7 @@ class Work:
         for staged in self.staged.values():
             if isinstance(staged, StagedHistory):  # of which what changed is kept, and no more
                 disk.remove_file(layout.run / "files" / f"{staged.number}.before", flushed=False)
-        for part in (layout.run / name for name in PARTS):
-            if not names_in(part):
-                disk.remove_directory(part, flushed=False)
-            else:
-                disk.flush(part)
-        disk.flush(layout.run)
+        flush_parts(layout)
         disk.remove_file(layout.journal)
         # With this the run is done: a flush that fails afterwards may not say otherwise.
         with contextlib.suppress(OSError):

@@ -89,7 +89,7 @@ def believed_nowhere(target: Target, record: dict[str, Any]) -> None:
 
 def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(moved: Target) -> None:
     """The control: forging as such is not what the others are refused for."""
-    put_manifest(moved, forged(moved, lambda record: record.update(created="\x1b[31m another day")))
+    put_manifest(moved, forged(moved, lambda record: record.update(warnings=["\x1b[31m another"])))
     assert moved.run("backups").exit == 0
     assert moved.run("restore").exit == 0
 
@@ -99,7 +99,7 @@ def test_so_it_is_in_the_directory_of_a_run_whatever_its_journal_says(
     moved: Target, journal: str | None
 ) -> None:
     """The control: this is a run that was interrupted when everything was changed."""
-    put_manifest(moved, forged(moved, lambda record: record.update(created="another day")))
+    put_manifest(moved, forged(moved, lambda record: record.update(warnings=["another"])))
     backup_of(moved).rename(moved.own / "run")
     if journal is not None:
         (moved.own / "journal.json").write_text(journal)
@@ -110,7 +110,7 @@ def test_so_it_is_in_the_directory_of_a_run_whatever_its_journal_says(
 
 
 def test_a_manifest_that_is_not_signed_is_refused(moved: Target) -> None:
-    put_manifest(moved, manifest_of(moved) | {"created": "another day"})
+    put_manifest(moved, manifest_of(moved) | {"warnings": ["another"]})
     assert "changed" in refused(moved)
 
 

@@ -72,7 +72,10 @@ class TestIds:
         )
         (layout.backups / "20260101T000000Z-0000").mkdir()
         (layout.backups / "20250101T000000Z-0000").mkdir()
-        assert backup.backup_ids(layout) == ["20250101T000000Z-0000", "20260101T000000Z-0000"]
+        assert backup.backup_ids(layout.backups) == [
+            "20250101T000000Z-0000",
+            "20260101T000000Z-0000",
+        ]
 
     def test_a_run_that_was_set_aside_counts_as_well(self, layout: Layout) -> None:
         (layout.unfinished / "20300708T091011Z-000a").mkdir(parents=True)

@@ -128,7 +128,7 @@ MODULES = {
 }
 # The steps of a run, in their order; each is a method of `transaction.Work`.
 BEFORE_THE_LOCKS = ("begin", "stage", "snapshot")
-STEPS = (*BEFORE_THE_LOCKS, "commit", "look_again", "change", "check_places", "verify")
+STEPS = (*BEFORE_THE_LOCKS, "commit", "look_again", "change", "verify")
 LAST_STEP = "finish"
 
 # How a program begins that changes a run from the inside and then calls `main(ARGUMENTS)`.
