@@ -32,7 +32,7 @@ SAMPLE = (Path(__file__).parent / "samples" / "manifest.json").read_text()
 ID: str = json.loads(SAMPLE)["id"]
 OTHER_ID = "20200101T000000Z-0000"
 
-READERS: tuple[Any, ...] = (backup, under_way)
+reader: Any = backup
 journal: Any = under_way
 RUN = Path(f"{STATE}/ccmove/run")
 
@@ -83,22 +83,20 @@ def _on_disk(data: bytes) -> Iterator[None]:
     def read(path: Path, _largest: int = 0) -> Document | None:
         return Document(path, data, Fingerprint(0, 0, 0, 0))
 
-    before, is_there = [module.read_document for module in READERS], journal.is_there
-    for module in READERS:  # by hand, since `mock` takes longer than all the rest
-        module.read_document = read
+    before, is_there = reader.read_document, journal.is_there
+    reader.read_document = read  # by hand, since `mock` takes longer than all the rest
     journal.is_there = os.path.isabs
     try:
         yield
     finally:
         journal.is_there = is_there
-        for module, function in zip(READERS, before, strict=True):
-            module.read_document = function
+        reader.read_document = before
 
 
 def _read_manifest(data: bytes, identifier: str) -> None:
     with _on_disk(data):
         try:
-            found = backup.read_manifest(identifier, LAYOUT)
+            found = backup.read_manifest(LAYOUT.backups / identifier / "manifest.json", LAYOUT)
         except RefusedError as error:
             _check_words(error)
             return

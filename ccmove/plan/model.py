@@ -25,10 +25,6 @@ def is_inside(text: str) -> bool:
     return ".." not in PurePath(text).parts and not PurePath(text).is_absolute()
 
 
-def is_mode(number: int) -> bool:
-    return 0 <= number <= 0o7777
-
-
 def is_movable(path: str) -> bool:
     return not is_root(path) and "\0" not in path
 
@@ -36,7 +32,7 @@ def is_movable(path: str) -> bool:
 # What is read back from a backup must satisfy these.
 Movable = Annotated[str, is_movable]
 Name = Annotated[str, is_name]
-Mode = Annotated[int, is_mode]
+Mode = Annotated[int, range(0o10000).__contains__]
 Inside = Annotated[str, is_inside]
 
 
