@@ -6,6 +6,7 @@ Windows can't open a directory, so nothing there works relative to one: `Folder`
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import shutil
@@ -52,7 +53,9 @@ class Folder:
         return os.scandir(str(self.path) if self.fd is None else self.fd)
 
     def open(self, name: str) -> int:
-        """For reading."""
+        """For reading; Windows would follow a link."""
+        if self.fd is None and is_link(self.lstat(name)):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
         return os.open(self.at(name), os.O_RDONLY | AT_ONCE | AS_IT_IS, dir_fd=self.fd)
 
     def lstat(self, name: str) -> os.stat_result:

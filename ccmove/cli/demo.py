@@ -87,6 +87,8 @@ def type_command(app: Any, command: str, printer: Printer) -> Any:
         return Path(words[0]).rename(words[1])
     result = answer(app, Call(words, printer))
     show(result, printer)
+    if result.exit_code:
+        raise CcmoveError(f"the demo failed at: {command}")
     return result
 
 

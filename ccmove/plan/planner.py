@@ -40,7 +40,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     placer = Placer(layout, request.on_conflict)
     names, spelled = shares.new_names(portions, paths), paths.as_people_write(str(layout.home))
     shares.rewrite_indexes(placer, portions, paths, names)
-    shares.rewrite_aliases(placer, state.alias_files(), names)
+    shares.rewrite_aliases(placer, state.alias_files(), portions, names)
     rewrite_others(placer, rows(layout, request, here), spelled, names)
     if state.config is not None:
         draft = placer.draft(state.config.path, state.config)

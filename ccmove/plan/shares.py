@@ -176,11 +176,17 @@ def _copy(placer: Placer, source: Path, target: Path) -> None:
         placer.add(needed(source).text, source, target, mode_of(source))
 
 
-def rewrite_aliases(placer: Placer, files: Iterable[Path], names: NameMap) -> None:
+def rewrite_aliases(
+    placer: Placer, files: Iterable[Path], portions: list[Portion], names: NameMap
+) -> None:
     """Lines of any project's aliases that name a directory which gets another name."""
     for file in files:
         aliases = placer.draft(file)
+        had = aliases.text.split("\n")
         aliases.text = other.aliases(aliases.text, names)
+        for portion in portions:  # the sessions of one that is split are in two places then
+            if portion.kind == "split" and str(portion.source) in had:
+                aliases.text = other.appended(aliases.text, f"{portion.target}\n")
 
 
 def rewrite_indexes(

@@ -252,6 +252,19 @@ def test_a_path_known_only_to_the_config_file_takes_no_sessions_from_others(benc
     assert one.directory.is_dir()
 
 
+def test_aliases_of_others_name_both_places_after_a_split(bench: Bench, sharing: Three) -> None:
+    one, two, _ = sharing
+    state = bench.state
+    other = state.project("other", sessions=1)
+    aliases = other.directory / ".session-aliases"
+    aliases.write_text(f"{one.directory}\n")
+    aliases.chmod(0o600)
+    new = str(state.code / "new")
+    expected = split(bench, two, directory_of(state, new), new)
+    expected.write(aliases, f"{one.directory}\n{directory_of(state, new)}\n".encode())
+    bench.cycle(expected, two.path, new)
+
+
 def test_a_job_of_a_session_that_leaves_follows_it(bench: Bench, sharing: Three) -> None:
     one, two, _ = sharing
     state = bench.state
