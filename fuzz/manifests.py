@@ -255,7 +255,8 @@ def _check_manifest(found: Manifest, run: Path) -> None:
         for name in (project.source, project.target, *project.entries):
             assert name not in ("", ".", "..")
             assert "/" not in name
-    again = json.loads(json.dumps(manifest.to_json(found, LAYOUT, run)))
+    written = manifest.encode(found, manifest.Spelling(LAYOUT, run).write)
+    again = json.loads(json.dumps(manifest.sealed(written)))
     assert manifest.from_json(again, LAYOUT, run) == found
     found.paths.map(STATE)
 
