@@ -150,7 +150,9 @@ def system_error(error: OSError) -> CcmoveError:
             run("cd", text="type whole paths, or change to a folder that exists"),
         )
     hint = look_at(path) if path else None
-    if path and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if path and error.errno == errno.ENOENT:
+        hint = run("ls", "-l", os.path.dirname(path) or ".", text="what is there")
+    elif path and error.errno in (errno.ENOSPC, errno.EDQUOT):
         hint = run("df", "-h", path, text="free some space, then try again; what is free")
     return CcmoveError(describe(error), hint)
 

@@ -70,7 +70,7 @@ def test_without_a_command_line_the_usual_one_is_named() -> None:
     ("number", "hint"),
     [
         (errno.EACCES, "look at it: ls -ld /x"),
-        (errno.ENOENT, "look at it: ls -ld /x"),
+        (errno.ENOENT, "what is there: ls -l /"),
         (errno.ENOSPC, "free some space, then try again; what is free: df -h /x"),
         (errno.EIO, "look at it: ls -ld /x"),
     ],

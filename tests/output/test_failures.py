@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import subprocess
 
 import pytest
 
@@ -29,6 +32,26 @@ def test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing(
     assert changed(before, snapshot(stage.state.root)) == []
     ends_with_something_to_do(name, told.err.splitlines())
     says_the_same_as_json(told, run("--json", *arguments), stage)
+
+
+COMMAND = re.compile(r"(?:  -> |: )((?:ccmove|ls|df|mkdir|mv|cd|git|grep|env)\b.*)$")
+
+
+@pytest.mark.parametrize("name", [name for name in SITUATIONS if name != "failed_bug"])
+def test_every_command_that_a_failure_prints_can_be_typed_as_it_stands(
+    name: str, stage: Stage, run: Run
+) -> None:
+    """It may be refused again, as long as nothing was done about the reason."""
+    told = run(*SITUATIONS[name](stage))
+    for command in (found[1] for line in told.err.splitlines() if (found := COMMAND.search(line))):
+        program, *words = shlex.split(command)
+        if program == "ccmove":
+            done = run(*words)
+            assert done.exit != 2, done
+            assert "bug" not in done.err
+        else:
+            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+            assert done.returncode in (0, 1), done
 
 
 def ends_with_something_to_do(name: str, lines: list[str]) -> None:
