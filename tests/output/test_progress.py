@@ -20,10 +20,23 @@ from tests.support.state import StateBuilder
 
 WAITING = "Waiting for Claude Code to release history.jsonl, Ctrl-C to stop\n"
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
-AT_ONCE = (
-    "import sys; from ccmove.report.console import Progress; Progress.DELAY = 0.0; "
-    "from ccmove.cli.main import main; main(sys.argv[1:])"
-)
+# Everything is drawn at once: what is done in less than a tenth of a second would not be seen.
+AT_ONCE = """
+import sys
+import rich.status
+from ccmove.cli.main import main
+from ccmove.report.console import Progress
+
+Progress.DELAY = 0.0
+update = rich.status.Status.update
+
+def drawn(self, *args):
+    update(self, *args)
+    self._live.refresh()
+
+rich.status.Status.update = drawn
+main(sys.argv[1:])
+"""
 
 
 @pytest.fixture
