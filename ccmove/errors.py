@@ -135,8 +135,10 @@ class StaleLookError(CcmoveError):
     """What was planned is no longer what is on disk; look and plan again."""
 
 
-def describe(error: OSError) -> str:
-    """An OSError as one plain line: the file and what the system said of it."""
+def describe(error: Exception) -> str:
+    """An error as one plain line; of an OSError the file and what the system said of it."""
+    if not isinstance(error, OSError):
+        return str(error)
     path = _path_of(error)
     return f"{path}: {error.strerror or error}" if path else error.strerror or str(error)
 

@@ -73,8 +73,7 @@ def rewrite_others(placer: Placer, rows: Iterable[Row], paths: PathMap, names: N
         except (RefusedError, NotJsonError, OSError) as error:
             if isinstance(error, LinkError) and path.is_relative_to(placer.layout.config_dir):
                 raise
-            what = describe(error) if isinstance(error, OSError) else str(error)
-            placer.leave(path, f"can't be read as JSON, and stays as it is: {what}")
+            placer.leave(path, f"can't be read as JSON, and stays as it is: {describe(error)}")
 
 
 def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterator[Row]:

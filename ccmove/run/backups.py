@@ -155,7 +155,7 @@ def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Moved, str]:
         kind = tuple[tuple[Id, tuple[ProjectMove, ...]], ...]
         kept = dict(decode(kind, body.get("runs"), Path))
     except (CcmoveError, OSError, ValueError, RecursionError) as error:
-        what = describe(error) if isinstance(error, OSError) else str(error)
+        what = describe(error)
         problem = f"{layout.ledger} can't be used, and is ignored: {what}"
     return kept | {b.id: b.manifest.projects for b in backups if b.manifest}, problem
 

@@ -68,8 +68,7 @@ def roll_back(layout: Layout, waiting: Waiting | None = None) -> str | None:
             stayed = Rollback(layout, manifest).run(waiting)
         sweep_up(layout, manifest)
     except (OSError, RefusedError, StaleLookError) as error:  # nothing says "nothing was done" here
-        why = describe(error) if isinstance(error, OSError) else error.message
-        what = f"an interrupted run could not be rolled back: {why}"
+        what = f"an interrupted run could not be rolled back: {describe(error)}"
         raise UnsettledError(what, RECOVER) from error
     if manifest is None:
         return None
