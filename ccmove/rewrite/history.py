@@ -7,7 +7,9 @@ ends at `\\n` only; one that is not a JSON object in valid UTF-8 stays as it is.
 """
 
 import hashlib
+import itertools
 import json
+import operator
 import re
 import struct
 from collections import Counter
@@ -23,8 +25,10 @@ LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more: its parts are 
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 Tick = Callable[[int], None] | None
 Value = tuple[int, bytes, bytes]  # where it begins, its JSON text, a digest of its line
+Signs = Callable[[bytes], Iterator[int]]  # block -> the spots at which a line may matter
 
 _ESCAPE = re.compile(rb"\\[/u]")
+_ENDS = (b'"', b"/", b"\\", b"\n", b"")  # what may come after a whole path
 # A line as the client writes it. In text an escape that needs a second look is not usual;
 # possessive, so that a failure is quick.
 _TEXT = rb'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt])*+"'
@@ -60,7 +64,7 @@ class Scan:
         self.size = size  # how much of the file was looked at
         self.unreadable = 0  # lines with OLD that are not valid JSON, or too long
         self.staying: set[str] = set()  # paths that were met and do not move
-        self._times: Counter[Swap] = Counter()
+        self._times: list[int] = []  # how many lines each swap changes, by its number
 
     @property
     def lines(self) -> int:
@@ -71,18 +75,22 @@ class Scan:
     def counts(self) -> dict[tuple[str, str], int]:
         """How many lines each old path has, with the new one."""
         found: Counter[tuple[str, str]] = Counter()
-        for swap, times in self._times.items():
-            found[swap.move] += times
+        for swap, number in self.swaps.items():
+            found[swap.move] += self._times[number]
         return dict(found)
 
     def new_size(self) -> int:
         """How many bytes the file has after the move."""
-        return self.size + sum((len(s.new) - len(s.old)) * n for s, n in self._times.items())
+        growth = (len(swap.new) - len(swap.old) for swap in self.swaps)
+        return self.size + sum(map(operator.mul, growth, self._times))
 
     def add(self, start: int, swap: Swap, line: bytes) -> None:
         """The value that begins here changes; by its digest the line is known again."""
-        self.rows += self.ROW.pack(start, self.swaps.setdefault(swap, len(self.swaps)), line)
-        self._times[swap] += 1
+        number = self.swaps.setdefault(swap, len(self.swaps))
+        if number == len(self._times):
+            self._times.append(0)
+        self._times[number] += 1
+        self.rows += self.ROW.pack(start, number, line)
 
     def __iter__(self) -> Iterator[tuple[int, Swap, bytes]]:
         """Whatever was added."""
@@ -136,11 +144,11 @@ def project_values(
     """
     signs = [_sign(needle) for needle in needles]
     for start, block in blocks(read, found.size, size):
-        for at, line in _lines_with(block, [*signs, _ESCAPE]):
+        for at, line in _lines_with(block, [*signs, _escapes]):
             try:
                 value = _project(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
-                found.unreadable += any(sign.search(line) for sign in signs)
+                found.unreadable += any(True for sign in signs for _ in sign(line))
                 continue
             if value is not None:
                 yield value
@@ -149,16 +157,32 @@ def project_values(
             tick(found.size)
 
 
-def _sign(needle: str) -> re.Pattern[bytes]:
+def _sign(needle: str) -> Signs:
     """Where a string may begin with the needle: not in `/code/app-docker`, nor inside a prompt.
 
     The string may be cut off after it. Of a Windows path the needle is in the last component
     alone, which may stand anywhere, in any case.
     """
-    spelled = re.escape(encoded(needle)[1:-1])
+    spelled = encoded(needle)[1:-1]
     if not needle.startswith("/"):
-        return re.compile(spelled, re.IGNORECASE)
-    return re.compile(b'"' + spelled + rb'(?=["/\\\n]|\Z)')
+        anywhere = re.compile(re.escape(spelled), re.IGNORECASE)
+        return lambda block: (match.start() for match in anywhere.finditer(block))
+    begins = b'"' + spelled
+
+    def signs(block: bytes) -> Iterator[int]:
+        """A third of the time that a pattern takes."""
+        spot = block.find(begins)
+        while spot >= 0:
+            after = spot + len(begins)
+            if block[after : after + 1] in _ENDS:
+                yield spot
+            spot = block.find(begins, after)
+
+    return signs
+
+
+def _escapes(block: bytes) -> Iterator[int]:
+    return (match.start() for match in _ESCAPE.finditer(block))
 
 
 def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes]]:
@@ -175,10 +199,10 @@ def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes]]:
         start, length = start + len(block), BLOCK
 
 
-def _lines_with(block: bytes, signs: list[re.Pattern[bytes]]) -> Iterator[tuple[int, bytes]]:
+def _lines_with(block: bytes, signs: list[Signs]) -> Iterator[tuple[int, bytes]]:
     """Every line that holds a sign, and where it begins."""
     end = 0
-    for spot in sorted(match.start() for sign in signs for match in sign.finditer(block)):
+    for spot in sorted(itertools.chain.from_iterable(sign(block) for sign in signs)):
         if spot >= end:
             start = block.rfind(b"\n", 0, spot) + 1
             end = block.find(b"\n", spot) + 1 or len(block) + 1
