@@ -9,7 +9,6 @@ ends at `\\n` only; one that is not a JSON object in valid UTF-8 stays as it is.
 import hashlib
 import itertools
 import json
-import operator
 import re
 import struct
 from collections import Counter
@@ -81,8 +80,8 @@ class Scan:
 
     def new_size(self) -> int:
         """How many bytes the file has after the move."""
-        growth = (len(swap.new) - len(swap.old) for swap in self.swaps)
-        return self.size + sum(map(operator.mul, growth, self._times))
+        times = zip(self.swaps, self._times, strict=True)
+        return self.size + sum((len(swap.new) - len(swap.old)) * n for swap, n in times)
 
     def add(self, start: int, swap: Swap, line: bytes) -> None:
         """The value that begins here changes; by its digest the line is known again."""
