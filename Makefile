@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-# psutil makes xdist's "auto" count cores; "logical" counts what can run at once.
-JOBS   ?= logical
+# One process more than can run at once: some tests wait, for a lock to get stale or for a screen.
+JOBS   ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')
 PYTEST_ARGS ?=
 CLIENT ?=
 RUNS   ?= 1000000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.bench import Bench, bench_of
+from tests.crash.bench import Bench, age_locks, bench_of
 from tests.crash.calls import TRACE_MUTATING, Call, Point, parse
 from tests.crash.fork import Job
 from tests.crash.interruptions import KINDS, interruptions
@@ -66,6 +66,7 @@ def test_a_real_process_killed_in_each_way_is_settled_by_a_real_recovery(
     assert killed.exit == KILLED
     assert list(parse((tmp_path / "trace").read_text()))[-1].where == point.where
     assert bench.judge(before).outcome == "neither"  # it was in the middle of something
+    age_locks(bench.state)
     assert run_ccmove("recover", state=bench.state).exit == 0
     assert bench.judge(before).outcome == "before"
 
