@@ -11,7 +11,7 @@ import click
 from ccmove.claude.layout import Layout
 from ccmove.cli import options
 from ccmove.cli.boundary import Call
-from ccmove.cli.move import carry_out
+from ccmove.cli.move import carry_out, reading
 from ccmove.cli.options import flag
 from ccmove.cli.resolve import refuse_live
 from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, run
@@ -62,7 +62,7 @@ def restore(
     warnings = refuse_live(layout, named, allow=allow_live, dry_run=how.get("dry_run", False))
 
     def make_plan() -> Plan:
-        return plan_restore(layout, _to_undo(layout, manifest.id))
+        return plan_restore(layout, _to_undo(layout, manifest.id), reading(layout, progress))
 
     result = carry_out(layout, make_plan, progress, **how)
     if result.status == "restored" and result.plan is not None:
@@ -124,7 +124,7 @@ def show_command(call: Call, identifier: str | None) -> Result:
     layout = call.find_layout()
     found = all_backups(layout)
     if not found and identifier is None:
-        raise NothingKnownError("nothing was moved yet", PAST)
+        raise NothingKnownError("nothing has been moved yet", PAST)
     backup, manifest = _named(layout, found, identifier or found[-1].id)
     plan, undone = past_plan(layout, manifest), not backup.stands
     return Result(DONE[plan.kind], layout, plan.moves, plan, backup.id, past=True, undone=undone)

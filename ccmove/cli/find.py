@@ -19,7 +19,6 @@ from ccmove.text import plural, printable
 
 MOST_OFFERED = 9
 MISSING = run("ccmove", "list", "--missing", text="all projects whose folder is gone")
-ELSEWHERE = "look elsewhere with --search DIR"
 
 
 class Match(NamedTuple):
@@ -59,7 +58,7 @@ def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pa
         other = chosen.old if is_new else chosen.candidate.path
         call.printer.on_stderr().say([("", f"Found {other} ({chosen.why})")])
     elif call.printer.as_json or not all(s and s.isatty() for s in (sys.stdin, sys.stderr)):
-        what = f"which path goes with {typed} has to be confirmed, and without a terminal it can't"
+        what = f"{typed}: can't ask for the other path without a terminal; give both"
         hints = [Hint(match.why, ("ccmove", *_words(call, typed, match))) for match in matches]
         raise RefusedError(what, *hints)
     else:
@@ -78,11 +77,14 @@ def _ask(matches: list[Match], is_new: bool, printer: Printer) -> Match:
         is_usual = first.candidate.basis is not Basis.NAME
         chosen: int | None = answered(click.confirm, question, default=is_usual)
     else:
-        printer.lines([[("", "Which one?")]])
+        new, old = first.candidate.path, first.old
+        question = f"Which project was {new} before?" if is_new else f"Where is {old} now?"
+        printer.lines([[("bold", question)]])
         for number, (path, match) in enumerate(zip(found, matches, strict=True), 1):
             printer.lines([[("", f"  {number}  "), ("", f"{path} ({match.kept}; {match.why})")]])
-        numbers = click.IntRange(0, len(matches))
-        chosen = answered(click.prompt, "Number, 0 for none", type=numbers, default=0)
+        numbers = click.Choice([str(number) for number in range(len(matches) + 1)])
+        how = {"type": numbers, "show_choices": False, "default": "0"}
+        chosen = int(answered(click.prompt, "Number, 0 for none", **how) or 0)
     if not chosen:
         raise RefusedError("nothing was changed", MISSING)
     return matches[chosen - 1]
@@ -124,14 +126,12 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
         return found
     if sessions:
         what = f"{new} is in place: Claude Code has {plural(sessions, 'session')} for it"
-        raise NothingKnownError(
-            f"{what}, and nothing says that it had another path before", MISSING
-        )
+        raise NothingKnownError(f"{what}, and no project whose folder is gone matches it", MISSING)
     gone = plural(len(finder.lost), "project")
     raise NothingKnownError(
-        f"found no project that may have been {new} before; looked at {gone} whose folder is gone",
+        f"no project whose folder is gone matches {new}; compared it with {gone}",
         MISSING,
-        run("ccmove", "doctor", "--search", new, text=ELSEWHERE),
+        run("ccmove", "doctor", "--search", new, text="to look for lost projects inside it"),
     )
 
 
@@ -150,8 +150,8 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
     if found:
         return found
     raise NothingKnownError(
-        f"{olds[0]} is gone, and no folder that may be it was found",
-        run("ccmove", "doctor", "--search", survey.layout.home, olds[0], text=ELSEWHERE),
+        f"{olds[0]} is gone, and no folder was found that could be it",
+        run("ccmove", "doctor", "--search", survey.layout.home, olds[0], text="to look further"),
         details=[f"looked in {folder}" for folder in finder.looked_in[:MOST_OFFERED]],
     )
 

@@ -2,19 +2,20 @@
 
 Rows = tuple[tuple[str, str], ...]
 
-SCREEN = """\
-ccmove moves Claude Code's sessions, history, memory and settings when a project
-folder was renamed.
-
-  ccmove OLD NEW        after you renamed or moved the folder
-  ccmove .              in the new folder: finds the old one itself
-  ccmove -n OLD NEW     preview, change nothing
-  ccmove -m OLD NEW     rename the folder too
-  ccmove undo           undo the last move
-  ccmove doctor         find projects whose folder is gone, and where they went
-  ccmove list           all projects Claude Code knows
-
-Try it on sample data: ccmove demo.   All options: ccmove --help"""
+ALONE = (
+    "ccmove moves Claude Code's sessions, history, memory and settings when a project folder was "
+    "renamed."
+)
+USUAL_ONES: Rows = (
+    ("ccmove OLD NEW", "after you renamed or moved the folder"),
+    ("ccmove .", "in the new folder: finds the old one itself"),
+    ("ccmove -n OLD NEW", "preview, change nothing"),
+    ("ccmove -m OLD NEW", "rename the folder too"),
+    ("ccmove undo", "undo the last move"),
+    ("ccmove doctor", "find projects whose folder is gone, and where they went"),
+    ("ccmove list", "all projects Claude Code knows"),
+)
+MORE = "Try it on sample data: ccmove demo\nAll options:           ccmove --help"
 
 SUMMARY = (
     "Move Claude Code's sessions, history, memory and settings from OLD to NEW after a project "
@@ -23,10 +24,7 @@ SUMMARY = (
 )
 
 MOVES: Rows = (
-    ("ccmove ~/code/old ~/code/new", "after you renamed the folder"),
-    ("ccmove .", "in the new folder: finds the old one itself"),
-    ("ccmove -n ~/code/old ~/code/new", "preview, change nothing"),
-    ("ccmove -m ~/code/old ~/code/new", "rename the folder too, in the same step"),
+    *USUAL_ONES[:4],
     ("ccmove ~/code ~/src", "every project that was in ~/code"),
     ("ccmove help restore", "all about one command"),
 )

@@ -15,7 +15,7 @@ from ccmove.cli.find import answered
 from ccmove.cli.move import move
 from ccmove.cli.options import flag
 from ccmove.cli.resolve import Pair, at_or_below, find_subject
-from ccmove.errors import RefusedError, UsageError
+from ccmove.errors import RefusedError, UsageError, run
 from ccmove.inspect.checks import Examination, Finding, examine
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import Printer
@@ -55,9 +55,10 @@ def list_command(call: Call, path: str | None, sort: str, missing: bool) -> List
     if path is not None:
         below = find_subject(path, survey.by_path, survey.by_path)
         chosen = [project for project in chosen if project.path in below]
+    among = len(chosen)
     if missing:
         chosen = [project for project in chosen if project.exists is False]
-    return Listing(survey, tuple(sorted(chosen, key=SORTS[sort])))
+    return Listing(survey, tuple(sorted(chosen, key=SORTS[sort])), among)
 
 
 @options.command("doctor")
@@ -81,7 +82,7 @@ def doctor_command(
     The exit code is 1 if something is wrong.
     """
     if yes and not fix:
-        raise UsageError("--yes needs --fix")
+        raise UsageError("--yes needs --fix", run("ccmove", "doctor", "--fix", "--yes"))
     if plan and (fix or call.printer.as_json):
         raise UsageError("--plan goes with neither --fix nor --json")
     layout, bar, command = call.find_layout(), call.progress(), call.printer.typed

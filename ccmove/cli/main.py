@@ -13,7 +13,7 @@ from ccmove.claude.naming import may_be_name_of
 from ccmove.claude.state import State
 from ccmove.cli import backups, demo, inspect, move, options
 from ccmove.cli.boundary import Call, TextWanted, end_to_end
-from ccmove.cli.help import EXIT_CODES, MOVES, SCREEN, SUMMARY
+from ccmove.cli.help import ALONE, EXIT_CODES, MORE, MOVES, SUMMARY, USUAL_ONES
 from ccmove.cli.options import ASKING, SHELLS, known_projects
 from ccmove.cli.resolve import USUAL, WHAT_IS_KNOWN
 from ccmove.errors import Hint, UsageError, run
@@ -34,10 +34,10 @@ class Commands(click.Group):
         if shell in SHELLS:
             raise TextWanted(SHELLS[shell](self, {}, "ccmove", ASKING).complete())
         if not args:
-            raise TextWanted(SCREEN)
+            raise TextWanted(_one_screen(ctx.make_formatter()))
         known = [*self.commands, *ALIASES]
         if args[0] == "help" and not set(args[1:2]) <= set(known):
-            raise UsageError(f"no such command: {args[1]}", f"there are: {', '.join(known)}")
+            raise UsageError(f"no such command: {args[1]}", f"commands: {', '.join(known)}")
         name, *rest = understood = self.with_command(args)
         _refuse_encoded_names(args, self.commands["move"])
         if name == "move":
@@ -96,6 +96,14 @@ class Commands(click.Group):
             formatter.write_dl(EXIT_CODES)
 
 
+def _one_screen(formatter: click.HelpFormatter) -> str:
+    """What `ccmove` alone prints."""
+    formatter.write(f"{click.wrap_text(ALONE, formatter.width)}\n\n")
+    with formatter.indentation():
+        formatter.write_dl(USUAL_ONES, col_spacing=5)
+    return f"{formatter.getvalue()}\n{MORE}"
+
+
 def _refuse_other_words(words: list[str], commands: list[str]) -> None:
     """UsageError with the right command for words of a move that are not one or two paths."""
     first, *rest = words or [""]
@@ -107,15 +115,18 @@ def _refuse_other_words(words: list[str], commands: list[str]) -> None:
         if name == "move":
             right = _move(*rest) if len(rest) == 2 else USUAL
         raise UsageError(
-            f"no such command: {first} (a folder of that name is written ./{first})", right
+            f"no such command: {first} (for a folder of that name, type ./{first})", right
         )
     if len(rest) > 1:
         *sources, target = words
         names = [os.path.basename(os.path.abspath(source)) for source in sources]
         into = [(old, os.path.join(target, name)) for old, name in zip(sources, names, strict=True)]
         moves = [_move(*pair) for pair in into if any(map(os.path.isdir, pair))]
-        what = f"expected OLD and NEW, got {len(words)} paths"
-        raise UsageError(what, *(moves if os.path.isdir(target) and moves else [USUAL]))
+        *above, beside = (os.path.dirname(os.path.abspath(path)) for path in words)
+        if not os.path.isdir(target):  # ~/code/* ~/src, before there is a ~/src
+            is_all = len({*above}) == 1 and beside not in above and len(moves) == len(sources)
+            moves = [_move(above[0], target)] if is_all else []
+        raise UsageError(f"expected OLD and NEW, got {len(words)} paths", *(moves or [USUAL]))
     parent, name = os.path.split(first)
     if rest and name == "*" and not os.path.lexists(first):  # no match, so the shell left it
         skip = ["--skip-path-check"] if os.path.lexists(parent) else []

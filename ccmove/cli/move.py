@@ -122,12 +122,9 @@ def move(
     folders = tuple((pair.old, pair.new) for pair in pairs)
     request = Request(resolve.known_moves(layout, pairs), folders=folders, **wanted)
 
-    def tick(done: int) -> None:  # the look at the history is the long part of planning
-        if progress is not None:
-            progress("reading", done, size_of(layout.history))
-
     def make_plan() -> Plan:
-        plan = plan_move(layout, request, ledger_of(layout, all_backups(layout)), tick)
+        ledger = ledger_of(layout, all_backups(layout))
+        plan = plan_move(layout, request, ledger, reading(layout, progress))
         for pair, (old, _) in zip(pairs, request.moves, strict=True):
             if not _moves_something(plan, old if len(pairs) > 1 else None):
                 raise resolve.nothing_known(layout, pair)
@@ -135,6 +132,16 @@ def move(
 
     result = carry_out(layout, make_plan, progress, dry_run=dry_run, full=full)
     return replace(result, warnings=(*warnings, *result.warnings))
+
+
+def reading(layout: Layout, progress: Progress | None) -> Callable[[int], None]:
+    """Tells how much of the history was read, which is the long part of planning."""
+
+    def tick(done: int) -> None:
+        if progress is not None:
+            progress("reading", done, size_of(layout.history))
+
+    return tick
 
 
 def _moves_something(plan: Plan, old: str | None) -> bool:

@@ -213,7 +213,7 @@ def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
     known, (old, new) = State(layout).known_paths(), pair.real
     unknown = _unknown(old, known, only_lost=True)
     if new in known and unknown.hints == (WHAT_IS_KNOWN,):
-        what = f"{unknown.message}, and {new} already has it"
+        what = f"{unknown.message}; it already has data for {new}"
         unknown = NothingKnownError(what, WHAT_IS_KNOWN)
     return _in_list(pair, unknown)
 

@@ -1,10 +1,12 @@
 """Past runs: the rows of `ccmove backups`, and what `ccmove show` tells again."""
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Fingerprint
+from ccmove.errors import UnsettledError
 from ccmove.inspect.survey import measured
 from ccmove.plan.model import Operation, Plan, Undertaking, Write, WriteHistory
 from ccmove.run.backups import (
@@ -15,8 +17,10 @@ from ccmove.run.backups import (
     read_changed,
     read_saved,
 )
+from ccmove.run.journal import read_run
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory
 
+INTERRUPTED = "was interrupted: `ccmove recover` rolls it back"
 SET_ASIDE = "could not be rolled back and was set aside: nothing of it is ever removed"
 
 
@@ -48,6 +52,9 @@ def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[
     for identifier in backup_ids(layout.unfinished):
         size = measured(layout.unfinished / identifier).size
         rows.append(Row(identifier, "unfinished", size, SET_ASIDE))
+    with contextlib.suppress(UnsettledError):  # which `ccmove doctor` tells
+        if run := read_run(layout):
+            rows.append(Row(run.id, "unfinished", measured(layout.run).size, INTERRUPTED))
     return rows[::-1]
 
 

@@ -20,7 +20,7 @@ from ccmove.claude.ownership import folder_exists, session_of
 from ccmove.claude.reading import open_regular
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnsettledError
-from ccmove.inspect.backups import list_backups
+from ccmove.inspect.backups import INTERRUPTED, list_backups
 from ccmove.inspect.lost import Candidate, Finder, described
 from ccmove.inspect.survey import Directory, Project, Survey, Tick, ancestors
 from ccmove.plan.worktrees import repair_command
@@ -38,7 +38,7 @@ KINDS = {  # the most pressing first, and what each means for the user
     "moved-entries": "Prompts and settings that still name the old path of a moved project",
     "stale-entries": "Entries of folders that are gone: harmless if they were deleted",
     "spelling": "One folder under several paths: Claude Code shows each as a project of its own",
-    "worktree": "Git worktrees that still look at the old path: lost to git until repaired",
+    "worktree": "Git worktrees that still point to the old path: git can't use them until repaired",
     "misplaced-directory": "Conversations where Claude Code does not look",
     "split-session": "One session in two files: keep both, `--resume` reads only one of them",
     "index": "Outdated session indexes: conversations may be missing in lists",
@@ -139,7 +139,8 @@ def _lost(finder: Finder, command: CommandLine, split: dict[str, set[str]]) -> I
             met = [session for session, names in split.items() if len(both & names) > 1]
             candidate.against += ["a session went on in both"] if met else []
             candidate.command = command(*(("doctor", *met) if met else (path, candidate.path)))
-        look = command("doctor", "--search", home, path)
+        search = () if finder.roots is None else ("--search", home)  # None: not even nearby
+        look = command("doctor", *search, path)
         look = "" if candidates or along or home in (finder.roots or ()) else look
         names = (*project.directories, *(c.path for c in candidates))
         candidates = candidates if along is None else ()
@@ -161,7 +162,7 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
         yield Finding("unreadable", file, what, look, names=(os.path.basename(file),))
     yield from _worktrees(survey)
     for row in list_backups(layout, survey.backups):
-        if row.error is not None:
+        if row.error not in (None, INTERRUPTED):
             look = command("backups", row.id)
             yield Finding("damaged-backup", f"run {row.id}", row.error, look, names=(row.id,))
 

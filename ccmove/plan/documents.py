@@ -147,7 +147,7 @@ class Search:
         rest = [name for name in names_in(layout.config_dir) if name not in PASSED_OVER]
         files = [path for name in rest for path in _files_below(layout.config_dir / name)]
         if number := sum(path not in looked_at for path in files):
-            what = f"{plural(number, 'other file')} not checked: nothing to do"
+            what = f"{plural(number, 'other file')} not checked: an old path in them does no harm"
             yield LeftAlone(str(layout.config_dir), what)
 
     def _named(
@@ -164,7 +164,7 @@ class Search:
             return
         where, number = os.path.commonpath(named), sum(lines[path] for path in named)
         verb = "points" if number == 1 else "point"
-        what = f"{whose}: {plural(number, 'line')} still {verb} to the old path"
+        what = f"{whose}{plural(number, 'line')} still {verb} to the old path"
         if not command:
             olds = [old for old, _ in self.paths.moves]
             spelled = (old for old in olds for text in texts.values() if is_named_in(text, old))
@@ -179,24 +179,24 @@ class Search:
         if daemon_is_running(layout):  # else what it has is rewritten
             jobs = [path for place in PLACES if place.of_daemon for path in place.files(layout)]
             for path in (root / "daemon" / "roster.json", *jobs):
-                yield path, "the background daemon's, stop it first", ("ccmove", *pair)
+                yield path, "the background daemon's, stop it first: ", ("ccmove", *pair)
         plugins = [root / "plugins" / name for name in names_in(root / "plugins")]
         yours = [*(root / name for name in YOURS), *(p for p in plugins if p.suffix == ".json")]
         if not any(self.paths.covers(new) for _, new in self.paths.moves):
             # In a swap or a chain what was moved names an old path again, and rightly so.
             yours.append(layout.real_config_file)
         for path in yours:
-            yield path, "yours", ()
+            yield path, "", ()
         for name in self.state.directory_names:
-            yield layout.projects / name / MEMORY, "Claude's notes", ()
+            yield layout.projects / name / MEMORY, "Claude's notes: ", ()
         for old, new, folder in self.folders:
             by_us = [] if self.request.project_files else project_files(layout, folder)
             command = ("ccmove", "--project-files", old, new)
             for path in _claude_files(layout, folder):
                 follows = path in by_us and self._would_follow(path)
-                yield path, "in the repo", command if follows else ()
+                yield path, "in the repo: ", command if follows else ()
         for path in [] if self.request.desktop else desktop_files(layout):
-            yield path, "a session of the desktop app", ("ccmove", "--desktop", *pair)
+            yield path, "a session of the desktop app: ", ("ccmove", "--desktop", *pair)
 
     def _would_follow(self, path: Path) -> bool:
         """Whether `--project-files` changes anything in the file: a shell's line stays."""

@@ -156,6 +156,7 @@ class Undertaking:
     left_alone: tuple[LeftAlone, ...] = ()
     warnings: tuple[str, ...] = ()
     remembering: int = 0  # sessions whose client recorded its system prompt, which names OLD
+    notes: tuple[str, ...] = ()  # why each directory is moved or left alone
 
     @property
     def paths(self) -> PathMap:
@@ -173,7 +174,6 @@ class Plan(Undertaking):
 
     operations: tuple[Operation, ...] = ()
     moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
-    notes: tuple[str, ...] = ()  # why each directory is taken or left, for -v
 
     @property
     def writes(self) -> tuple[Write, ...]:

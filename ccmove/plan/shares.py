@@ -100,13 +100,14 @@ def _to_look_at(path: Path, what: str) -> LeftAlone:
 
 
 def reasons(case: Case) -> Iterator[str]:
-    """Why the directory is taken or left."""
+    """Why the directory is moved or left alone."""
     name = case.directory.name
     if not case.claims:
         yield f"{name}: left alone, nothing shows that it belongs to the move"
     elif not case.moving:
         yield f"{name}: left alone, it belongs to {', '.join(case.staying)}"
-    yield from (f"{name}: {path} by {case.claims[path]}" for path in case.moving)
+    for path in case.moving:
+        yield f"{name}: moved, it belongs to {path} (evidence: {case.claims[path]})"
     yield from (f"{name}: also the sessions of {p}, whose folder is gone" for p in case.along)
 
 

@@ -137,8 +137,8 @@ def _rows(line: Line, console: rich.console.Console) -> Iterator[rich.text.Text]
         yield Text(" " * hang + last, STYLES["command"])
         return
     if label.endswith(" ") and len(label) <= width // 2:
-        hang = max(hang, len(label))
-    pieces = [(_breakable(text, width - hang), STYLES.get(s, s)) for s, text in line]
+        hang = max(hang, len(plain) - len(plain[len(label) :].lstrip(" ")))
+    pieces = [(breakable(text, width - hang), STYLES.get(s, s)) for s, text in line]
     text = Text.assemble(*pieces)
     text.rstrip()
     start = text[:hang]
@@ -148,7 +148,7 @@ def _rows(line: Line, console: rich.console.Console) -> Iterator[rich.text.Text]
         start = Text(" " * hang)
 
 
-def _breakable(text: str, room: int) -> str:
+def breakable(text: str, room: int) -> str:
     """Paths that are too long, broken between their parts: rich cuts anywhere."""
     from rich.cells import cell_len
 

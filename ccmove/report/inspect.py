@@ -12,7 +12,7 @@ from ccmove.inspect.backups import Row
 from ccmove.inspect.checks import KINDS, Examination, Finding
 from ccmove.inspect.lost import Candidate
 from ccmove.inspect.survey import Project, Survey
-from ccmove.report.console import STYLES, Line, Printer
+from ccmove.report.console import STYLES, Line, Printer, breakable
 from ccmove.report.move import nothing_changed, result_lines
 from ccmove.report.result import SCHEMA, Result, pairs
 from ccmove.text import plural
@@ -30,6 +30,7 @@ class Listing:
 
     survey: Survey
     projects: tuple[Project, ...]
+    among: int  # with those that were not asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +79,15 @@ def show_list(listing: Listing, printer: Printer) -> None:
         _print_table(projects, printer)
         printer.lines([[], _totals(projects, printer)] if printer.terminal else [])
     else:
-        among = f"No folder is missing: {plural(len(survey.projects), 'known project')}."
-        remarks.say([("", among if survey.projects else "Claude Code knows no projects.")])
+        none = f"No folder is missing: {plural(listing.among, 'project')} checked."
+        remarks.say([("", none if listing.among else "Claude Code knows no projects.")])
     for file, what in survey.problems.items():
         remarks.say([("note", "Note: "), ("", f"{file}: {what}")])
 
 
 def _print_table(projects: Iterable[Project], printer: Printer) -> None:
     """On a terminal a project inside the one above it is shown below that, by its last part."""
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
@@ -95,23 +97,25 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
     table.add_column("FOLDER", no_wrap=True)
     table.add_column("SESSIONS", no_wrap=True, justify="right")
     if is_wide:
-        table.add_column("SIZE", no_wrap=True, justify="right")
+        table.add_column("SIZE", no_wrap=True, justify="right", min_width=8)
         table.add_column("LAST USED", no_wrap=True)
     table.add_column("PATH", overflow="fold")
     states = {True: Text("ok", "green"), False: Text("GONE", STYLES["bad"]), None: Text("?")}
+    room = console.width - (40 if is_wide else 18)  # of a path
     above: list[str] = []
     for project in projects:
         path = project.path or f"? {', '.join(project.directories)}"
         while above and not path.startswith(f"{above[-1]}/"):
             above.pop()
-        indent, rest = "  " * len(above), path[len(above[-1]) + 1 :] if above else path
+        indent, rest = 2 * len(above), path[len(above[-1]) + 1 :] if above else path
         if printer.terminal:
             above.append(path)
         amounts = [size(project.bytes), (_iso(project.last_used) or "-")[:10]] if is_wide else []
-        place = indent + printer.shown(rest)
+        place = Padding.indent(Text(breakable(printer.shown(rest), room - indent)), indent)
+        table.add_row(states[project.exists], str(project.sessions), *amounts, place)
         if printer.verbose and project.kept:
-            place += f"\n{indent}  also kept: {', '.join(project.kept_in_words)}"
-        table.add_row(states[project.exists], str(project.sessions), *amounts, Text(place))
+            also = f"also kept: {', '.join(project.kept_in_words)}"
+            table.add_row("", "", *[""] * len(amounts), Padding.indent(also, indent + 2))
     with console.capture() as shown:
         console.print(table)
     print(re.sub(r" +$", "", shown.get(), flags=re.MULTILINE), end="", file=console.file)
@@ -140,7 +144,7 @@ def show_backups(backups: Backups, printer: Printer) -> None:
     for row in rows:
         state = row.state if why is None else verb.lower() if row in gone else "kept"
         date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
-        about = f"{row.id}  {date} UTC  {size(row.bytes):>8}"
+        about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
         lines.append([(STATES.get(state, ""), f"{state:12}  "), ("", about)])
         remarks = [row.error] if row.error else [f"{old} -> {new}" for old, new in row.moves]
         remarks += [f"undoes {row.undoes}"] if row.undoes else []
@@ -152,7 +156,7 @@ def show_backups(backups: Backups, printer: Printer) -> None:
     last: Line = [("", f"{total}. To undo one: "), printer.command("restore", "ID")]
     if why is not None:
         last = [("good", f"{verb} {total};"), ("", f" {len(rows) - len(gone)} kept.")]
-    lines += [[], last] if rows else [[("", "No backups: nothing was moved yet.")]]
+    lines += [[], last] if rows else [[("", "No backups: nothing has been moved yet.")]]
     lines += [nothing_changed(backups.apply)] if backups.dry_run else []
     record = _record(
         "listed" if why is None else "planned" if backups.dry_run else "pruned",

@@ -18,7 +18,7 @@ LONGEST_EXAMPLE = 100
 PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
 DONE = {"rename": "renamed", "merge": "merged", "split": "split", "same": "kept"}
 REMEMBERED = (
-    "in {} Claude still names the old memory folder and saved results until /compact; "
+    "in {} Claude still refers to the old memory folder and saved results until /compact; "
     "/rewind can't go back past the move"
 )
 
@@ -56,7 +56,8 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
     yield from _summary(result, plan, printer)
     if printer.verbose:
         yield from _details(result, plan)
-    yield from _section("Still to do", _still_to_do(result, printer.config_dir))
+    title = "Still to do afterwards" if result.status == "planned" else "Still to do"
+    yield from _section(title, _still_to_do(result, printer.config_dir))
     notes = [*(w.text for w in result.warnings if not w.command), *plan.warnings]
     if plan.remembering and result.status != "planned":
         notes.append(REMEMBERED.format(plural(plan.remembering, "session")))
@@ -121,11 +122,11 @@ def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     if len(writes) > len(shown):
         rows.append((f"{len(writes) - len(shown)} more", "files (-v shows all)"))
     harmless = [item for item in plan.left_alone if not item.command]
-    if harmless and not printer.verbose:
-        rows.append((plural(len(harmless), "note"), "harmless (-v to show)"))
     width = max((len(amount) for amount, _ in rows), default=0)
     for amount, where in rows:
         yield [("title", f"  {amount:{width}}   "), ("", where)]
+    if harmless and not printer.verbose:
+        yield [("", f"  {plural(len(harmless), 'harmless note')} (-v to show)")]
     verb, has = ("Would merge", "has") if is_planned else ("Merged", "had")
     for path, number in plan.merged:
         into = f" into a project that {has} {plural(number, 'session')} of its own"
@@ -168,14 +169,12 @@ def _directories(plan: Plan) -> Iterator[Line]:
 
 def _differences(plan: Plan) -> Iterator[Line]:
     for write in _in_order(plan):
-        rows = compare(write.before, write.after)
-        yield [("bold", f"  {write.path}"), ("", f"  {plural(len(rows), 'value')}")]
-        for row in rows:
+        yield [("bold", f"  {write.path}")]
+        for row in compare(write.before, write.after):
             yield from _pair(_label(row), row.before, row.after)
     if plan.history is not None:
-        scan = plan.history.scan
-        yield [("bold", f"  {plan.history.path}"), ("", f"  {plural(scan.lines, 'line')}")]
-        for (before, after), number in scan.counts.items():
+        yield [("bold", f"  {plan.history.path}")]
+        for (before, after), number in plan.history.scan.counts.items():
             yield from _pair(f"project  {plural(number, 'line')}", before, after)
 
 
@@ -197,10 +196,13 @@ def _pair(label: str, before: object, after: object) -> Iterator[Line]:
 def _left_alone(result: Result, plan: Plan) -> Iterator[Line]:
     """What does no harm, by directory."""
     by_directory: dict[str, list[str]] = defaultdict(list)
-    for item in plan.left_alone:
-        if not item.command:
-            directory, name = os.path.split(item.file)
-            by_directory[directory].append(f"{name}: {item.what}")
+    harmless = [item for item in plan.left_alone if not item.command]
+    shared = Counter(os.path.dirname(item.file) for item in harmless)
+    for item in harmless:
+        directory, name = os.path.split(item.file)
+        is_alone = shared[directory] == 1  # and may well be a directory itself
+        about = item.what if is_alone else f"{name}: {item.what}"
+        by_directory[item.file if is_alone else directory].append(about)
     for directory, rows in sorted(by_directory.items()):
         shown = rows if result.past else rows[:MOST_OF_A_DIRECTORY]
         hidden = len(rows) - len(shown)

@@ -209,7 +209,7 @@ def prune(
         elif keep is None and older_than is None:
             why[backup.id] = "not named"
         elif age < (keep or 0):
-            why[backup.id] = f"among the newest {keep}"
+            why[backup.id] = "the newest" if keep == 1 else f"one of the newest {keep}"
         elif backup.id[:16] >= limit:
             why[backup.id] = "not old enough"
         else:

@@ -26,7 +26,7 @@ from ccmove.run.manifest import Manifest, Wrote, sha256
 from ccmove.run.verifier import is_noted
 
 
-def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
+def plan_restore(layout: Layout, manifest: Manifest, tick: history.Tick = None) -> Plan:
     """The plan that undoes the run; RefusedError when a saved file is not what was saved."""
     refuse_strangers(layout, manifest)
     undoing = Undoing(layout, manifest)
@@ -47,7 +47,7 @@ def plan_restore(layout: Layout, manifest: Manifest) -> Plan:
         projects=projects,
         folders=tuple((new, old) for old, new in undoing.folders),
         places=manifest.places,
-        fresh=_fresh(layout, manifest, projects),
+        fresh=_fresh(layout, manifest, projects, tick),
         warnings=tuple(undoing.warnings),
         undoes=manifest.id,
     )
@@ -83,11 +83,13 @@ def refuse_strangers(layout: Layout, manifest: Manifest) -> None:
             )
 
 
-def _fresh(layout: Layout, manifest: Manifest, projects: Iterable[ProjectMove]) -> tuple[Move, ...]:
+def _fresh(
+    layout: Layout, manifest: Manifest, projects: Iterable[ProjectMove], tick: history.Tick
+) -> tuple[Move, ...]:
     """Of what was fresh the part that goes back to where nothing has been begun since."""
     olds = PathMap(tuple((old, old) for old, _ in manifest.moves))
     with open_history(layout.history) as (read, seen):
-        prompts = history.scan(read, seen.size, olds).staying
+        prompts = history.scan(read, seen.size, olds, tick=tick).staying
     pairs = [(new, old) for old, new in manifest.fresh]
     return fresh_pairs(State(layout), pairs, prompts, projects)
 

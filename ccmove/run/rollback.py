@@ -52,7 +52,7 @@ def recover(
     if not was_interrupted(layout):  # known without a lock, so also where none can be made
         return None
     if dry_run:
-        raise UnsettledError("a run was interrupted, and is to be rolled back first")
+        raise UnsettledError("a run was interrupted and has to be rolled back first")
     with own_lock(layout), termination_as_interrupt():
         if set_aside:
             return f"Set aside the interrupted run {journal.set_aside(layout)}."

@@ -327,6 +327,10 @@ def test_an_interrupted_run_is_found_and_comes_first(state: StateBuilder, examin
     first = examine()[0]
     assert (first.kind, first.command) == ("interrupted-run", "ccmove recover")
     assert identifier in first.what
+    assert not [finding for finding in examine() if finding.kind == "damaged-backup"]
+    assert (
+        run_ccmove("backups", "--json", state=state).json()["backups"][0]["state"] == "unfinished"
+    )
     assert run_ccmove("recover", state=state).exit == 0
     assert [finding.kind for finding in examine()] == ["orphan"]
 

@@ -107,9 +107,11 @@ def test_missing_shows_only_projects_whose_folder_is_gone(state: StateBuilder) -
 
 
 def test_missing_says_so_when_no_folder_is_missing(state: StateBuilder) -> None:
-    state.project("here", make_folder=True)
-    done = run_ccmove("list", "--missing", state=state)
-    assert (done.exit, done.err) == (0, "No folder is missing: 1 known project.\n")
+    here = state.project("here", make_folder=True)
+    for path in ((), (here.path,)):
+        done = run_ccmove("list", "--missing", *path, state=state)
+        assert (done.exit, done.err) == (0, "No folder is missing: 1 project checked.\n")
+        state.project("gone")  # but not in that path
 
 
 def test_whether_a_windows_folder_exists_can_not_be_told_here(state: StateBuilder) -> None:

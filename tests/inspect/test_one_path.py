@@ -262,12 +262,12 @@ def test_nothing_found_is_exit_3_and_says_where_it_looked(
     done = run_ccmove(gone.path, state=state)
     assert done.exit == 3
     assert f"looked in {state.code}\n" in done.err
-    assert "--search DIR: ccmove doctor --search" in done.err
+    assert "to look further: ccmove doctor --search" in done.err
     (tmp_path / "unrelated").mkdir()
     done = here(tmp_path / "unrelated", state)
     assert done.exit == 3
-    assert "looked at 1 project whose folder is gone" in done.err
-    assert "--search DIR" in done.err
+    assert "compared it with 1 project\n" in done.err
+    assert f"ccmove doctor --search {tmp_path}/unrelated\n" in done.err
 
 
 def test_a_path_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuilder) -> None:

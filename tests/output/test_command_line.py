@@ -102,8 +102,8 @@ def test_the_version_can_be_asked_for_anywhere(typed: list[str], state: StateBui
 
 @pytest.fixture
 def folders(state: StateBuilder) -> StateBuilder:
-    """`there`, `two` and `into` exist in the current folder, `into/went` too."""
-    for name in ("there", "two", "into/went"):
+    """`there`, `two` and `into` exist in the current folder, `into/went` and `into/too` as well."""
+    for name in ("there", "two", "into/went", "into/too"):
         (state.code / name).mkdir(parents=True)
     return state
 
@@ -120,6 +120,7 @@ def folders(state: StateBuilder) -> StateBuilder:
         ("there two into/", ["ccmove -m there into/there", "ccmove -m two into/two"]),
         ("went two into", ["ccmove went into/went", "ccmove -m two into/two"]),
         ("there two three", ["ccmove OLD NEW"]),
+        ("into/went into/too three", ["ccmove -m {code}/into three"]),  # into/*
         ("gone/* into", ["ccmove gone into"]),
         ("two/* into", ["ccmove --skip-path-check two into"]),
     ],
@@ -129,7 +130,8 @@ def test_what_is_no_move_is_answered_with_the_right_command(
 ) -> None:
     done = run_ccmove(*typed.split(), state=folders, cwd=folders.code)
     assert done.exit == 2
-    assert [line.rpartition(": ")[2].rpartition("-> ")[2] for line in hints(done.err)] == right
+    named = [line.rpartition(": ")[2].rpartition("-> ")[2] for line in hints(done.err)]
+    assert named == [command.format(code=folders.code) for command in right]
 
 
 def test_help_about_what_is_no_command_is_wrong_usage(state: StateBuilder) -> None:

@@ -117,10 +117,10 @@ def test_a_recovery_says_that_it_waits_too(state: StateBuilder) -> None:
     assert done.out.endswith("Everything is as it was before.\n")
 
 
-def test_reading_a_long_history_is_shown_by_list_doctor_and_verify(large: StateBuilder) -> None:
-    for command in ("list", "doctor", "verify"):
-        words = [sys.executable, "-c", AT_ONCE, command]
-        screen = run_on_terminal(words, state=large, program=True)
+def test_reading_a_long_history_is_shown_by_what_does_not_move(large: StateBuilder) -> None:
+    assert run_ccmove("-q", *at_once(large)[-2:], state=large).exit == 0
+    for words in (["list"], ["doctor"], ["verify"], ["undo", "-n"]):
+        screen = run_on_terminal([sys.executable, "-c", AT_ONCE, *words], state=large, program=True)
         assert "reading the history" in screen.raw
 
 

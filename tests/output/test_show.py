@@ -10,7 +10,7 @@ import pytest
 from tests.inspect.conftest import git, make_repo
 from tests.support import seams
 from tests.support.run import run_ccmove
-from tests.support.state import StateBuilder
+from tests.support.state import StateBuilder, encoded_name
 
 
 @pytest.fixture
@@ -70,11 +70,31 @@ def test_what_is_harmless_is_counted_and_listed_with_v_by_directory(
 ) -> None:
     plain = run_ccmove("-n", *moved_by_hand, state=state).out
     assert "still mention" not in plain
-    assert "harmless (-v to show)" in plain
+    assert "  1 harmless note (-v to show)\n" in plain
     told = run_ccmove("-v", *moved_by_hand, state=state).out.splitlines()
     at = told.index("Left alone")
-    assert told[at + 1] == f"  {state.config_dir}"
-    assert told[at + 2].startswith("    projects: 2 transcripts still mention the old path")
+    assert told[at + 1] == f"  {state.projects}"
+    assert told[at + 2].startswith("    2 transcripts still mention the old path")
+
+
+def test_of_one_directory_at_most_ten_rows_are_listed_and_show_has_them_all(
+    state: StateBuilder,
+) -> None:
+    old, twin = state.project("my-app"), state.project("my_app", make_folder=True)
+    links = [twin.memory / f"link-{number:02}.md" for number in range(12)]
+    twin.memory.mkdir()
+    for link in links:
+        link.symlink_to("MEMORY.md")
+    new = state.code / "new-app"
+    new.mkdir()
+    rows = [f"    {link.name}: a link, not copied" for link in links]
+    for words, expected in (
+        (["-v", old.path, new], [*rows[:10], "    … and 2 more"]),
+        (["show"], rows),
+    ):
+        told = run_ccmove(*words, state=state).out.splitlines()
+        at = told.index(f"  {twin.memory}") + 1
+        assert told[at : told.index("", at)] == expected
 
 
 def test_show_tells_a_past_run_whole(state: StateBuilder, moved_by_hand: tuple[Path, Path]) -> None:
@@ -85,6 +105,7 @@ def test_show_tells_a_past_run_whole(state: StateBuilder, moved_by_hand: tuple[P
     told = run_ccmove("show", state=state).out
     for part in ("Still to do", "Left alone", "Differences", f"      + {new}", "originalPath"):
         assert part in told
+    assert f"Why each directory is moved or left alone\n  {encoded_name(str(old))}\n" in told
     assert told.splitlines()[-1] == (f"Done and verified. To undo: ccmove restore {done['backup']}")
 
 

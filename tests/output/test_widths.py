@@ -119,11 +119,12 @@ def test_no_sentence_has_a_blank_line_in_it(crowded: StateBuilder) -> None:
 
 
 def test_of_a_long_path_the_last_component_is_never_cut(crowded: StateBuilder) -> None:
-    say = shown(["-n", *paths(crowded)])
-    for width in WIDTHS:
-        said = [row for row in rows(say, width) if not COMMAND.match(row)]
-        for name in ("cafe-menu", "bistro-menu"):
-            assert any(row.endswith(name) for row in said), width
+    preview, listing = shown(["-n", *paths(crowded)]), shown(["list"])
+    for say, other in ((preview, "bistro-menu"), (listing, "packages/core")):
+        for width in WIDTHS:
+            said = [row for row in rows(say, width) if not COMMAND.match(row)]
+            for name in ("cafe-menu", other):
+                assert any(row.endswith(name) for row in said), width
 
 
 def test_a_list_has_fewer_columns_on_a_narrow_terminal(crowded: StateBuilder) -> None:

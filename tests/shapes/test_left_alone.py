@@ -67,7 +67,7 @@ def test_files_of_the_user_in_the_state(bench: Bench, old: ProjectHandle, new: P
     bench.cycle(expected, old.path, new)
     assert set(rows) == {str(bench.state.projects), str(root / "rules"), *map(str, files)}
     for path, (_, number) in {**files, root / "rules": ("", "2 lines")}.items():
-        assert rows[str(path)]["what"].startswith(f"yours: {number} still point")
+        assert rows[str(path)]["what"].startswith(f"{number} still point")
         assert rows[str(path)]["hint"] == f"grep -rnF {old.path} {path}"
 
 
@@ -107,7 +107,7 @@ def test_what_is_kept_by_session_is_counted_in_one_line(
     rows = left(bench, old.path, new)
     assert set(rows) == {str(root), str(bench.state.projects)}
     assert rows[str(root)]["what"].startswith("12 other files not checked")
-    assert "nothing to do" in rows[str(root)]["what"]
+    assert "does no harm" in rows[str(root)]["what"]
     assert not rows[str(root)]["hint"]
 
 
@@ -145,7 +145,7 @@ def test_values_of_other_projects_in_the_config_file(
     config["projects"][other.path]["additionalDirectories"] = [old.path]
     state.write_config(config)
     row = left(bench, old.path, new)[str(state.config_file)]
-    assert row["what"] == "yours: 2 lines still point to the old path; edit by hand"
+    assert row["what"] == "2 lines still point to the old path; edit by hand"
     assert row["hint"] == f"grep -rnF {old.path} {state.config_file}"
 
 
