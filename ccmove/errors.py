@@ -117,7 +117,7 @@ class LinkError(RefusedError):
         )
 
 
-class UnsettledError(CcmoveError):
+class UnfinishedRunError(CcmoveError):
     """A run was interrupted and could not be rolled back; all that is needed for it is kept."""
 
     exit_code = 5

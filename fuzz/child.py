@@ -21,7 +21,7 @@ def main() -> None:
         from fuzz.planted import BUGS
 
         BUGS[target][bug](setattr)
-    # When it merges, libFuzzer starts itself anew, through a shell and by this name.
+    # When it merges, libFuzzer starts itself again, through a shell and by this name.
     command = shlex.join([sys.executable, "-m", "fuzz.child", target, bug])
     atheris.Setup([command, *options], check)
     atheris.Fuzz()

@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 def main(argv: Sequence[str] | None = None) -> int:
     options = _arguments(argv)
     if importlib.util.find_spec("atheris") is None:
-        print("atheris is not installed here; `make fuzz` does that by itself", file=sys.stderr)
+        print("atheris is not installed here; `make fuzz` does that automatically", file=sys.stderr)
         return 2
     place = Path(tempfile.mkdtemp(prefix="ccmove-fuzz-"))
     failed = [name for name in options.targets if not _fuzz(name, options, place)]

@@ -94,7 +94,7 @@ def _check_spans(data: bytes, found: history.Scan, after: bytes) -> None:
 
 
 def _check_tail(data: bytes, paths: PathMap, skipped: int) -> None:
-    """What was appended, looked at by itself, becomes the tail of the whole."""
+    """What was appended, looked at alone, becomes the tail of the whole."""
 
     def read(offset: int, length: int) -> bytes:
         return data[offset : offset + length]

@@ -16,7 +16,7 @@ from typing import Any
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Document, Fingerprint
-from ccmove.errors import RefusedError, UnsettledError
+from ccmove.errors import RefusedError, UnfinishedRunError
 from ccmove.plan.model import FolderHolds, Rename
 from ccmove.run import backups as backup
 from ccmove.run import journal as under_way
@@ -108,7 +108,7 @@ def _read_run(data: bytes) -> None:
     with _on_disk(data):
         try:
             found = journal.read_run(LAYOUT)
-        except UnsettledError as error:
+        except UnfinishedRunError as error:
             _check_words(error)
             return
     assert found is not None
@@ -117,7 +117,7 @@ def _read_run(data: bytes) -> None:
         assert re.fullmatch(rf"\.ccmove-{found.id}-[0-9]+", os.path.basename(_spelled(path)))
 
 
-def _check_words(error: RefusedError | UnsettledError) -> None:
+def _check_words(error: RefusedError | UnfinishedRunError) -> None:
     assert error.message
     assert error.hints
 

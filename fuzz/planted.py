@@ -47,7 +47,7 @@ def _with_dots(self: manifest.Spelling, text: str) -> Path:
 
 BUGS: dict[str, dict[str, Bug]] = {
     "spans": {
-        "a carriage return is no blank": lambda patch: patch(
+        "a carriage return is not a blank": lambda patch: patch(
             jsonspan, "_BETWEEN", re.compile(r"[ \t\n,:]*")
         ),
         "an item comes without a comma": lambda patch: patch(

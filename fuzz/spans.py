@@ -114,7 +114,7 @@ def _names(node: Node) -> list[str]:
 
 
 def _spliced(source: Source) -> None:
-    """The result is valid, and it can be taken back."""
+    """The result is valid, and it can be undone."""
     text = document(source, NAMES, unique=True)
     after = _edited(source, jsonspan.parse(text))
     reference(after)

@@ -91,7 +91,7 @@ def test_nothing_of_claude_code_is_in_the_environment() -> None:
     assert [name for name in os.environ if name.startswith("CLAUDE")] == []
 
 
-def test_xdg_folders_lie_in_the_throw_away_home(throw_away_home: Path) -> None:
+def test_xdg_folders_are_in_the_throw_away_home(throw_away_home: Path) -> None:
     folders = {name: value for name, value in os.environ.items() if name.startswith("XDG_")}
     wanted = {f"XDG_{kind}_HOME" for kind in ("CONFIG", "CACHE", "DATA", "STATE")}
     assert wanted <= folders.keys()

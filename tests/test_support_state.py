@@ -74,7 +74,7 @@ def test_the_records_of_a_transcript_form_one_chain(state: StateBuilder) -> None
     assert [record["timestamp"] for record in records] == sorted(r["timestamp"] for r in records)
 
 
-def test_transcripts_lie_in_the_past_with_nanoseconds_and_are_private(state: StateBuilder) -> None:
+def test_transcripts_are_of_the_past_with_nanoseconds_and_are_private(state: StateBuilder) -> None:
     statuses = [file.stat() for file in state.project("app", sessions=3).transcripts]
     assert len({status.st_mtime_ns for status in statuses}) == 3
     assert all(status.st_mtime_ns % 1000 for status in statuses)
@@ -190,7 +190,7 @@ class TestOddHistory:
 
 
 def _strict(line: bytes) -> Any:
-    """Objects as lists of (key, value) pairs, numbers as spelled; what is no JSON is itself."""
+    """Objects as lists of (key, value) pairs, numbers as spelled; what is not JSON is itself."""
     try:
         return json.loads(
             line.decode("utf-8"),

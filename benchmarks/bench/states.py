@@ -43,7 +43,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Places:
-    """Where things are. The state always lies at `home` when a tool runs, so paths in it hold."""
+    """Where things are. The state is always at `home` when a tool runs, so paths in it hold."""
 
     root: Path
 
@@ -212,7 +212,7 @@ def _config_entry(room: int, dice: random.Random) -> dict[str, Any]:
         "projectOnboardingSeenCount": 4,
         "lastCost": round(dice.random(), 17),
         "lastDuration": dice.randrange(10**6),
-        "lastModelUsage": {"made-up-model": {"inputTokens": 10, "outputTokens": 5}},
+        "lastModelUsage": {"synthetic-model": {"inputTokens": 10, "outputTokens": 5}},
     }
     prompts: list[dict[str, Any]] = []
     filled = 0
@@ -250,7 +250,7 @@ def _history_lines(
 ) -> Iterator[tuple[bytes, bytes]]:
     """Lines without end, each before and after the move; the first one is the moved project's.
 
-    A tenth of what moves lies in a nested folder. A neighbour whose name only begins like OLD's
+    A tenth of what moves is in a nested folder. A neighbour whose name only begins like OLD's
     must stay; it has one line in a hundred.
     """
     old, new = str(places.old), str(places.new)

@@ -135,7 +135,7 @@ def show_command(call: Call, identifier: str | None) -> Result:
 def recover_command(call: Call, set_aside: bool) -> Result:
     """Undo a run that was interrupted."""
     layout, bar = call.find_layout(), call.progress()
-    return Result("recovered", layout, settled=recover(layout, bar, set_aside=set_aside))
+    return Result("recovered", layout, rolled_back=recover(layout, bar, set_aside=set_aside))
 
 
 @options.command("backups")

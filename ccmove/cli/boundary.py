@@ -14,7 +14,7 @@ from ccmove.claude.layout import Layout, find_layout
 from ccmove.errors import (
     CcmoveError,
     InterruptedRunError,
-    UnsettledError,
+    UnfinishedRunError,
     UsageError,
     again,
     in_words,
@@ -54,7 +54,7 @@ class Call:
     printer: Printer
     layout: Layout | None = None
     moves: Moves = ()
-    settled: str | None = None  # what was done about an interrupted run
+    rolled_back: str | None = None  # what was done about an interrupted run
 
     def find_layout(self) -> Layout:
         """Where Claude Code keeps its state, for this call."""
@@ -64,7 +64,7 @@ class Call:
     def recover(self, *, dry_run: bool = False) -> Layout:
         """As `find_layout`, once an interrupted run is rolled back; a preview waits for that."""
         layout = self.find_layout()
-        self.settled = recover(layout, self.progress(), dry_run=dry_run)
+        self.rolled_back = recover(layout, self.progress(), dry_run=dry_run)
         return layout
 
     def progress(self) -> Progress:
@@ -84,7 +84,7 @@ class Call:
             hints=tuple(in_words(hint, self.argv, self.printer.config_dir) for hint in hints),
             details=error.details,
             exit_code=error.exit_code,
-            settled=self.settled,
+            rolled_back=self.rolled_back,
         )
 
 
@@ -119,7 +119,9 @@ def answer(app: click.Group, call: Call) -> Any:
     if isinstance(result, Result | inspect.Backups):
         apply = again(instead={"-n": "", "--dry-run": ""})
         apply_command = in_words(apply, call.argv, call.printer.config_dir)[1]
-        return replace(result, apply=apply_command, settled=call.settled or result.settled)
+        return replace(
+            result, apply=apply_command, rolled_back=call.rolled_back or result.rolled_back
+        )
     return result
 
 
@@ -130,9 +132,9 @@ def _reason(call: Call, error: BaseException) -> CcmoveError:
     if os.environ.get(DEBUG) and isinstance(error, Exception):
         raise error
     what = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-    if _is_unsettled(call.layout):
+    if _is_unfinished(call.layout):
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else what
-        return UnsettledError(f"{what}; the run was not rolled back")
+        return UnfinishedRunError(f"{what}; the run was not rolled back")
     if isinstance(error, KeyboardInterrupt):
         return InterruptedRunError("interrupted; everything is as it was")
     if isinstance(error, OSError):
@@ -143,7 +145,7 @@ def _reason(call: Call, error: BaseException) -> CcmoveError:
     )
 
 
-def _is_unsettled(layout: Layout | None) -> bool:
+def _is_unfinished(layout: Layout | None) -> bool:
     try:
         return layout is not None and was_interrupted(layout)
     except OSError as error:  # where we may not even look, no run of ours has begun

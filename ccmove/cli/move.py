@@ -172,4 +172,4 @@ def carry_out(
     done = run_plan(layout, make_plan, full=full, progress=progress)
     warnings = tuple(worktrees.repair(done.plan))
     what = (layout, done.plan.moves, done.plan, done.identifier, warnings)
-    return Result(DONE[done.plan.kind], *what, settled=done.rolled_back)
+    return Result(DONE[done.plan.kind], *what, rolled_back=done.rolled_back)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Fingerprint
-from ccmove.errors import UnsettledError
+from ccmove.errors import UnfinishedRunError
 from ccmove.inspect.survey import measured
 from ccmove.plan.model import Operation, Plan, Undertaking, Write, WriteHistory
 from ccmove.run.backups import (
@@ -52,7 +52,7 @@ def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[
     for identifier in backup_ids(layout.unfinished):
         size = measured(layout.unfinished / identifier).size
         rows.append(Row(identifier, "unfinished", size, SET_ASIDE))
-    with contextlib.suppress(UnsettledError):  # which `ccmove doctor` tells
+    with contextlib.suppress(UnfinishedRunError):  # which `ccmove doctor` tells
         if run := read_run(layout):
             rows.append(Row(run.id, "unfinished", measured(layout.run).size, INTERRUPTED))
     return rows[::-1]

@@ -19,7 +19,7 @@ from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.ownership import folder_exists, session_of
 from ccmove.claude.reading import open_regular
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, get
-from ccmove.errors import CcmoveError, UnsettledError
+from ccmove.errors import CcmoveError, UnfinishedRunError
 from ccmove.inspect.backups import INTERRUPTED, list_backups
 from ccmove.inspect.lost import Candidate, Finder, described
 from ccmove.inspect.survey import Directory, Project, Survey, Tick, ancestors
@@ -155,7 +155,7 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
         if (run := read_run(layout)) is not None:
             what, fix = f"run {run.id} did not finish", command("recover")
             yield Finding("interrupted-run", journal, what, fix, names=(run.id,))
-    except UnsettledError as error:
+    except UnfinishedRunError as error:
         yield Finding("interrupted-run", journal, error.message, command("recover", "--set-aside"))
     for file, what in survey.problems.items():
         look = command_line(["ls", "-ld", file])

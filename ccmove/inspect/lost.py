@@ -3,7 +3,7 @@
 Three things can tell. The state itself: a move of ours, or its conversations are kept for another
 path. The same repository, by remote or root commit. And the name, which only says "possible".
 
-A deleted project is not a moved one, and another clone of its repository is no proof: a folder
+A deleted project is not a moved one, and another clone of its repository is not proof: a folder
 that had a life of its own while the project was in use, or was cloned afterwards, is another one.
 That a folder's own reflog goes on through the time when the project was in use is proof enough.
 """

@@ -157,7 +157,7 @@ class Placer:
         return True
 
     def _resolve(self, path: Path, final: Path) -> None:
-        """Two things of one name meet: the same bytes are no conflict."""
+        """Two things of one name meet: the same bytes are not a conflict."""
         source, occupant = self.tree.now(path), self.tree.now(final)
         if source is not None and occupant is not None and same_content(source, occupant):
             self.set_aside(path)

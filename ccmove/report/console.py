@@ -185,7 +185,7 @@ class Progress:
         self._status: rich.status.Status | None = None
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """`done` of `total` are through; what is no work of ours is a sentence about waiting."""
+        """`done` of `total` are through; what is not in WORK is a sentence about waiting."""
         if what not in WORK:
             self.close()
             self._printer.on_stderr().say([("", what)])

@@ -41,7 +41,7 @@ class Backups:
     why: dict[str, str] | None = None
     dry_run: bool = False
     apply: str | None = None
-    settled: str | None = None
+    rolled_back: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def show_backups(backups: Backups, printer: Printer) -> None:
     rows, why = backups.rows, backups.why
     gone = [row for row in rows if why is not None and not why[row.id]]
     verb = "Would remove" if backups.dry_run else "Removed"
-    lines: list[Line] = [[("good", backups.settled)]] if backups.settled else []
+    lines: list[Line] = [[("good", backups.rolled_back)]] if backups.rolled_back else []
     for row in rows:
         state = row.state if why is None else verb.lower() if row in gone else "kept"
         date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
@@ -167,7 +167,7 @@ def show_backups(backups: Backups, printer: Printer) -> None:
         ],
         removed=[row.id for row in gone],
         why=why,
-        settled=backups.settled,
+        rolled_back=backups.rolled_back,
     )
     printer.answer(lines, record)
 

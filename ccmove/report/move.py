@@ -34,8 +34,8 @@ def show_result(result: Result, printer: Printer) -> None:
 
 
 def _failure(result: Result, error: str) -> Iterator[Line]:
-    if result.settled:
-        yield [("good", result.settled)]
+    if result.rolled_back:
+        yield [("good", result.rolled_back)]
     yield [("bad", "ccmove: "), ("", error)]
     yield from ([("", f"  {detail}")] for detail in result.details)
     for text, command in result.hints:
@@ -46,8 +46,8 @@ def _failure(result: Result, error: str) -> Iterator[Line]:
 def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
     """The whole answer: what, how much, in detail when it is wanted, and how it ended."""
     plan = result.plan
-    if result.settled:
-        yield [("good", result.settled)]
+    if result.rolled_back:
+        yield [("good", result.rolled_back)]
     elif plan is None:
         yield [("good", "Nothing to roll back:"), ("", " no run was interrupted.")]
     if plan is None:

@@ -29,7 +29,7 @@ class Result:
     hints: tuple[tuple[str, str], ...] = ()  # sentence, command
     details: tuple[str, ...] = ()
     exit_code: int = 0
-    settled: str | None = None
+    rolled_back: str | None = None
     apply: str | None = None  # the command that does what was planned
     past: bool = False  # a run of some time ago
     undone: bool = False  # since then
@@ -89,7 +89,7 @@ class Result:
                 for item, hint in ((item, Hint(command=item.command)) for item in plan.left_alone)
             ],
             "warnings": [*(in_one_line(w, config_dir) for w in self.warnings), *plan.warnings],
-            "settled": self.settled,
+            "rolled_back": self.rolled_back,
             "error": self.error,
             "hint": "\n".join(": ".join(filter(None, hint)) for hint in self.hints) or None,
             "details": list(self.details),

@@ -36,12 +36,12 @@ def _projects(projects: Node, paths: PathMap) -> str:
             target = min(values, key=lambda old: members[old].kind != "{")
             value, names[target] = values.pop(target), new
         for old, incoming in values.items():
-            value, texts[old] = united(value, incoming), None
+            value, texts[old] = merged(value, incoming), None
         texts[target] = value
     return make.changed(projects, texts, names=names) if texts else projects.raw
 
 
-def united(text: str, incoming: str) -> str:
+def merged(text: str, incoming: str) -> str:
     """One value with what only the other has: lists without repeats, missing members.
 
     Scalars of the first win, except that trust and onboarding are true if either was.

@@ -44,10 +44,10 @@ def folders(text: str, paths: PathMap, _: NameMap) -> str:
 
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules such as `Read(//old/**)`."""
-    return with_strings(text, partial(map_inside, paths=paths), _is_no_command)
+    return with_strings(text, partial(map_inside, paths=paths), _is_not_a_command)
 
 
-def _is_no_command(at: Pointer, node: Node) -> bool:
+def _is_not_a_command(at: Pointer, node: Node) -> bool:
     """A hook's command with arguments only looks like a path that has blanks in it."""
     return not (at[-1:] == ("command",) and " " in node.raw)
 

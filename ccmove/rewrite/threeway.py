@@ -76,7 +76,7 @@ class _Taking:
     lost: list[str] = field(default_factory=list)
 
     def lose(self, *at: str | int) -> None:
-        """This stays, and is named; what the client made of an entry of an index is no loss."""
+        """This stays, and is named; what the client made of an entry of an index is not a loss."""
         if not self._are_entries(at[:1]):
             self.lost.append(" > ".join(map(str, at)))
 
@@ -152,7 +152,7 @@ class _Taking:
             return self.merged(base, ours, theirs, at)
         if ours and theirs and theirs.value != ours.value:  # the run took it out; used again since
             self.lose(*at)
-            return config.united(theirs.raw, ours.raw) if theirs.kind == "{" else theirs.raw
+            return config.merged(theirs.raw, ours.raw) if theirs.kind == "{" else theirs.raw
         if ours and not base:
             return ours.raw
         if base and theirs and theirs.value != base.value:  # the run added it; changed since

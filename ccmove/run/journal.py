@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
-from ccmove.errors import RefusedError, UnsettledError, look_at, run
+from ccmove.errors import RefusedError, UnfinishedRunError, look_at, run
 from ccmove.run import disk
 from ccmove.run.backups import new_id, read_manifest, write_manifest
 from ccmove.run.manifest import SCHEMA, Manifest
@@ -25,10 +25,10 @@ PARTS = ("files", "staged", "aside", "parked")  # directories of a run
 RECORDS = ("manifest.json.new", "manifest.json")  # files beside them
 
 
-def missing(what: str) -> UnsettledError:
+def missing(what: str) -> UnfinishedRunError:
     """Something that a rollback needs is gone, or used for something else."""
     what = f"an interrupted run could not be rolled back: {what}"
-    return UnsettledError(what, RECOVER, SET_ASIDE)
+    return UnfinishedRunError(what, RECOVER, SET_ASIDE)
 
 
 def begin(layout: Layout, manifest: Manifest) -> None:
@@ -48,13 +48,13 @@ def was_interrupted(layout: Layout) -> bool:
 
 
 def read_run(layout: Layout) -> Manifest | None:
-    """The unfinished run, None when there is none; UnsettledError when it can't be read."""
+    """The unfinished run, None when there is none; UnfinishedRunError when it can't be read."""
     if not is_there(layout.journal) and set(names_in(layout.run)) <= set(RECORDS[:1]):
         return None  # there is only the beginning of a directory, or the end of one
     try:
         return read_manifest(layout.run / "manifest.json", layout)
     except RefusedError as error:
-        raise UnsettledError(error.message, look_at(layout.own), SET_ASIDE) from error
+        raise UnfinishedRunError(error.message, look_at(layout.own), SET_ASIDE) from error
 
 
 def sweep_up(layout: Layout, manifest: Manifest | None) -> None:

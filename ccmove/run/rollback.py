@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in, open_regular, read_document, reader
-from ccmove.errors import RefusedError, StaleLookError, UnsettledError, describe
+from ccmove.errors import RefusedError, StaleLookError, UnfinishedRunError, describe
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
 from ccmove.rewrite import history
 from ccmove.run import disk, journal
@@ -52,7 +52,7 @@ def recover(
     if not was_interrupted(layout):  # known without a lock, so also where none can be made
         return None
     if dry_run:
-        raise UnsettledError("a run was interrupted and has to be rolled back first")
+        raise UnfinishedRunError("a run was interrupted and has to be rolled back first")
     with own_lock(layout), termination_as_interrupt():
         if set_aside:
             return f"Set aside the interrupted run {journal.set_aside(layout)}."
@@ -69,7 +69,7 @@ def roll_back(layout: Layout, waiting: Waiting | None = None) -> str | None:
         sweep_up(layout, manifest)
     except (OSError, RefusedError, StaleLookError) as error:  # nothing says "nothing was done" here
         what = f"an interrupted run could not be rolled back: {describe(error)}"
-        raise UnsettledError(what, RECOVER) from error
+        raise UnfinishedRunError(what, RECOVER) from error
     if manifest is None:
         return None
     rest = "; ".join(stayed) or "Everything is as it was before"

@@ -27,7 +27,7 @@ from dataclasses import dataclass, fields, replace
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there
-from ccmove.errors import CcmoveError, StaleLookError, UnsettledError, again, describe, run
+from ccmove.errors import CcmoveError, StaleLookError, UnfinishedRunError, again, describe, run
 from ccmove.plan.model import Mkdir, Plan, Rename, Undertaking, Write, WriteHistory
 from ccmove.run import backups, disk, verifier
 from ccmove.run.journal import begin, flush_parts, was_interrupted
@@ -113,7 +113,7 @@ def _roll_back(work: Work, error: BaseException) -> None:
     """After a failure: everything as it was, or an error that says what to do."""
     with interrupts_ignored():
         if roll_back(work.layout, work.progress) is None and work.has_begun:
-            raise UnsettledError(
+            raise UnfinishedRunError(
                 f"{work.layout.run} is gone, so the run could not be rolled back",
                 run("ccmove", "recover", text=f"put {work.layout.own} back where it was, then"),
             ) from error

@@ -89,7 +89,7 @@ def test_when_a_client_started_is_known_from_its_record(noted: str, when: int | 
     assert when == (told and int(told))
 
 
-def test_a_dead_pid_is_no_session(state: StateBuilder, sleeper: subprocess.Popen[bytes]) -> None:
+def test_a_dead_pid_is_not_a_session(state: StateBuilder, sleeper: subprocess.Popen[bytes]) -> None:
     started = start_time(sleeper.pid)
     sleeper.kill()
     sleeper.wait()

@@ -28,7 +28,7 @@ def test_a_session_elsewhere_undoes_nothing_of_the_move_and_loses_no_prompt(desk
     old, new, other = desk.folder("old"), desk.code / "new", desk.folder("other")
     desk.trust(old)
     desk.trust(other)
-    first, before, after = (new_prompt(about) for about in ("mend it", "meanwhile", "and later"))
+    first, before, after = (new_prompt(about) for about in ("fix it", "meanwhile", "and later"))
     desk.talk(old, first)
 
     with desk.screen(other) as screen:

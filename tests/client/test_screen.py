@@ -21,7 +21,7 @@ def test_the_new_folder_is_trusted_offers_the_old_prompt_and_opens_the_old_sessi
 ) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     desk.trust(old)
-    first = new_prompt("mend the fence")
+    first = new_prompt("fix the fence")
     desk.talk(old, first)
 
     desk.rename_and_move(old, new)
@@ -46,7 +46,7 @@ def test_without_ccmove_each_of_these_fails(desk: Desk) -> None:
     """The control: the checks above can tell."""
     old, new = desk.folder("old"), desk.code / "new"
     desk.trust(old)
-    first = new_prompt("mend the fence")
+    first = new_prompt("fix the fence")
     desk.talk(old, first)
 
     old.rename(new)
@@ -72,7 +72,7 @@ def begin_a_session_that_is_in_the_index(desk: Desk, folder: Path, first: str) -
 def test_a_session_that_is_in_the_index_opens_from_the_list(desk: Desk) -> None:
     """The client believes an index entry that is no older than its transcript, paths and all."""
     old, new = desk.folder("old"), desk.code / "new"
-    first = new_prompt("mend the fence")
+    first = new_prompt("fix the fence")
     begin_a_session_that_is_in_the_index(desk, old, first)
 
     desk.rename_and_move(old, new)
@@ -93,7 +93,7 @@ def test_a_session_that_is_in_the_index_opens_from_the_list(desk: Desk) -> None:
 def test_an_index_that_still_names_the_old_directory_opens_nothing(desk: Desk) -> None:
     """The control: a directory renamed by hand lists the session, but has lost the conversation."""
     old, new = desk.folder("old"), desk.folder("new")
-    first = new_prompt("mend the fence")
+    first = new_prompt("fix the fence")
     directory = begin_a_session_that_is_in_the_index(desk, old, first)
     desk.trust(new)
 

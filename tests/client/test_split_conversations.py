@@ -47,7 +47,7 @@ def knowledge(answer: Answer, split: Split) -> tuple[bool, bool]:
 
 
 @with_clients(lambda client: client.stands_for_all)
-def test_neither_part_is_read_with_the_other_wherever_the_other_lies(desk: Desk) -> None:
+def test_neither_part_is_read_with_the_other_wherever_the_other_is(desk: Desk) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     split = split_conversation(desk, old, new)
     session = split.older.stem

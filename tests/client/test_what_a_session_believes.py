@@ -38,6 +38,6 @@ def test_a_resumed_session_is_told_of_the_old_memory_if_its_transcript_keeps_the
     assert resumed.told_beforehand(new_memory) != keeps
     if keeps:
         off = ("--resume", first.session, "--system-prompt-snapshot", "off")
-        resumed = desk.ask(new, new_prompt("told anew"), *off)
+        resumed = desk.ask(new, new_prompt("told again"), *off)
         assert resumed.told_beforehand(new_memory)
         assert not resumed.told_beforehand(old_memory)

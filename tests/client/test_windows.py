@@ -71,7 +71,7 @@ def test_trust_and_prompts_come_along_once_the_client_has_ended(desk: WindowsDes
 
 def test_every_spelling_of_the_folder_comes_along(desk: WindowsDesk) -> None:
     """The client takes them for several folders in the config file, for one in `projects`."""
-    old, new = desk.folder("spelled"), desk.code / "united"
+    old, new = desk.folder("spelled"), desk.code / "merged"
     spellings = ("c:\\work\\spelled", "C:\\WORK\\Spelled", "C:\\work\\spelled")
     first = {spelling: new_prompt("remember this") for spelling in spellings}
     begun = {spelling: desk.ask(spelling, prompt).session for spelling, prompt in first.items()}
@@ -81,13 +81,13 @@ def test_every_spelling_of_the_folder_comes_along(desk: WindowsDesk) -> None:
     for spelling in spellings:
         answer = desk.ask(new, new_prompt("and then"), "--resume", begun[spelling])
         assert answer.knew(first[spelling])
-        assert desk.directory_of(begun[spelling]).name == "C--work-united"
+        assert desk.directory_of(begun[spelling]).name == "C--work-merged"
     known = [key.lower() for key in desk.config()["projects"]]
     assert "c:/work/spelled" not in known
-    assert known.count("c:/work/united") == 1
+    assert known.count("c:/work/merged") == 1
     assert "several paths" not in desk.ccmove("doctor").out
     listed = [row["path"] for row in desk.ccmove("list", "--json").json()["projects"]]
-    assert [path for path in listed if path.lower().endswith("united")] == ["C:\\work\\united"]
+    assert [path for path in listed if path.lower().endswith("merged")] == ["C:\\work\\merged"]
 
 
 def test_without_ccmove_the_client_begins_a_new_conversation(desk: WindowsDesk) -> None:

@@ -200,7 +200,7 @@ def replace(holder: object, name: str, value: object) -> None:
     setattr(holder, name, value)
 
 
-def mend() -> None:
+def end() -> None:
     """Undo every replacement, for a process that goes on."""
     while _replaced:
         setattr(*_replaced.pop())

@@ -19,7 +19,7 @@ KILL = "KILL"
 ERRORS = ("EIO", "ENOSPC", "EACCES", "EROFS", "EXDEV")
 KILLED = -9
 
-FAILED, REFUSED, UNSETTLED, INTERRUPTED = 1, 4, 5, 130
+FAILED, REFUSED, UNFINISHED, INTERRUPTED = 1, 4, 5, 130
 
 
 @dataclass
@@ -81,10 +81,10 @@ def happen(job: Job, point: Point, what: str, *, traced: bool = False) -> Ended:
 def kill(
     bench: Bench, point: Point, *, again: bool = False, traced: bool = False
 ) -> tuple[str, list[str]]:
-    """Kill the command there; after `recover` it is settled, and does its work when run `again`."""
+    """Kill it there; `recover` rolls everything back, and `again` it does its work as usual."""
     before = bench.reset()
     ended = happen(bench.job(), point, KILL, traced=traced)
-    end, problems = settled(bench, before)
+    end, problems = after_recovery(bench, before)
     problems += not_killed_there(ended, point)
     if again and end == "before" and not problems:
         problems += fails_again(bench, before)
@@ -134,31 +134,31 @@ def recovery_points(bench: Bench, kind: str) -> list[Point]:
 
 
 def kill_recovery(bench: Bench, kind: str, point: Point) -> tuple[str, list[str]]:
-    """Kill the recovery there; the next one must settle it."""
+    """Kill the recovery there; the next one must finish it."""
     before = break_off(bench, kind)
     ended = happen(bench.recovery, point, KILL)
-    end, problems = settled(bench, before)
+    end, problems = after_recovery(bench, before)
     return end, [*not_killed_there(ended, point), *problems]
 
 
 def fail_recovery(bench: Bench, kind: str, point: Point, error: str) -> tuple[str, list[str]]:
-    """Let that call of the recovery fail: it says so, or it has settled all the same."""
+    """Let that call of the recovery fail: it says so, or it has rolled back all the same."""
     before = break_off(bench, kind)
     ended = happen(bench.recovery, point, error)
     problems = [*not_happened_there(ended, point), *plain(ended)]
     if ended.exit == 0:
         verdict = bench.judge(before)
         problems += verdict.problems
-    elif ended.exit not in (FAILED, REFUSED, UNSETTLED):
+    elif ended.exit not in (FAILED, REFUSED, UNFINISHED):
         problems.append(f"ended with {ended}")
-    end, unsettled = settled(bench, before)
-    return f"exit {ended.exit}, {end}", problems + unsettled
+    end, others = after_recovery(bench, before)
+    return f"exit {ended.exit}, {end}", problems + others
 
 
 # -- what must be so ------------------------------------------------------------------------
 
 
-def settled(bench: Bench, before: Tree) -> tuple[str, list[str]]:
+def after_recovery(bench: Bench, before: Tree) -> tuple[str, list[str]]:
     """`recover` ends well, and the tree is exactly as before or exactly as after."""
     age_locks(bench.state)
     recovered = bench.recovery.run()
@@ -170,7 +170,7 @@ def settled(bench: Bench, before: Tree) -> tuple[str, list[str]]:
 
 
 def fails_again(bench: Bench, before: Tree) -> list[str]:
-    """Once settled, the same command does its work as if nothing had happened."""
+    """Once recovered, the same command does its work as if nothing had happened."""
     ended = bench.job().run()
     verdict = bench.judge(before)
     if ended.exit == 0 and verdict.outcome == "after":
@@ -181,8 +181,8 @@ def fails_again(bench: Bench, before: Tree) -> list[str]:
 def truthful(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
     """What the exit code promises holds at once; only 5 may leave something for `recover`."""
     promised = {0: "after", FAILED: "before", REFUSED: "before", INTERRUPTED: "before"}
-    if ended.exit == UNSETTLED:
-        end, problems = settled(bench, before)
+    if ended.exit == UNFINISHED:
+        end, problems = after_recovery(bench, before)
         return f"exit 5, {end}", [*plain(ended), *problems]
     verdict = bench.judge(before)
     problems = [*plain(ended), *verdict.problems]

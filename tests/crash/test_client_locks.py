@@ -14,7 +14,7 @@ import pytest
 
 from tests.crash.bench import bench_of, must
 from tests.crash.sample import EXHAUSTIVE
-from tests.crash.sweep import REFUSED, UNSETTLED, break_off
+from tests.crash.sweep import REFUSED, UNFINISHED, break_off
 from tests.support import seams
 
 LOCKS = seams.CLIENT_LOCKS
@@ -109,7 +109,7 @@ def test_locks_that_a_killed_run_of_ours_left_are_taken_once_they_are_stale(by: 
 
 @pytest.mark.crash
 @pytest.mark.slow
-def test_a_recovery_waits_for_a_client_and_says_that_it_could_not_settle() -> None:
+def test_a_recovery_waits_for_a_client_and_says_that_it_could_not_roll_back() -> None:
     bench = bench_of("move")
     before = break_off(bench, "all changed")
     lock = bench.state.home / LOCKS[0]
@@ -117,7 +117,7 @@ def test_a_recovery_waits_for_a_client_and_says_that_it_could_not_settle() -> No
     with held(lock):
         ended = replace(bench.recovery, sabotage=PATIENCE).run()
         assert lock.is_dir()
-    assert ended.exit == UNSETTLED
+    assert ended.exit == UNFINISHED
     assert str(lock) in ended.err
     must(bench.recovery)
     assert bench.judge(before).outcome == "before"

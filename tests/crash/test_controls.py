@@ -6,7 +6,7 @@ import pytest
 
 from tests.crash.bench import bench_of, points_of
 from tests.crash.sample import sampled, some
-from tests.crash.sweep import KILL, Tally, happen, settled
+from tests.crash.sweep import KILL, Tally, after_recovery, happen
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -22,7 +22,7 @@ def test_without_the_journal_killing_leaves_trees_that_are_neither_before_nor_af
     for point in sampled(points_of(job), close=0):
         before = bench.reset()
         happen(job, point, KILL)
-        end, problems = settled(bench, before)
+        end, problems = after_recovery(bench, before)
         tally.add(point.where, end, problems)
     changing = tally.ends["neither"]
     assert changing > tally.tried / 3, tally.ends

@@ -161,7 +161,7 @@ class Life(RuleBasedStateMachine):
             assert Transcript.of(file) == self.transcripts[file.stem], file
 
     @invariant()
-    def once_settled_nothing_of_ours_is_left_but_lock_and_backups(self) -> None:
+    def once_recovered_nothing_of_ours_is_left_but_lock_and_backups(self) -> None:
         if self.interrupted:
             return
         names = [str(path) for path in self.state.home.rglob("*")]
@@ -223,7 +223,7 @@ def deaths_of_one_move(machine: type[Life]) -> None:
             life.a_recovery()
             life.every_prompt_is_in_the_history_exactly_once()
             life.every_transcript_is_somewhere_exactly_once_and_untouched()
-            life.once_settled_nothing_of_ours_is_left_but_lock_and_backups()
+            life.once_recovered_nothing_of_ours_is_left_but_lock_and_backups()
         finally:
             life.teardown()
 

@@ -52,7 +52,7 @@ def test_a_forked_child_makes_the_same_changes_as_a_real_process(
 
 
 @pytest.mark.parametrize("kind", some(KINDS, "prepared", "half changed"))
-def test_a_real_process_killed_in_each_way_is_settled_by_a_real_recovery(
+def test_a_real_process_killed_in_each_way_is_rolled_back_by_a_real_recovery(
     kind: str, tmp_path: Path
 ) -> None:
     bench = bench_of("merge", on_disk=True)

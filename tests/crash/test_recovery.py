@@ -38,7 +38,7 @@ LOOKING = ("newfstatat", "fstatat64", "statx", "lstat", "stat")
 
 
 @pytest.mark.parametrize(("scenario", "command", "kind"), KILLED)
-def test_a_recovery_killed_at_any_call_is_settled_by_the_next_one(
+def test_a_recovery_killed_at_any_call_is_finished_by_the_next_one(
     scenario: str, command: str, kind: str, proven: Record
 ) -> None:
     bench = bench_of(scenario, command)
@@ -49,7 +49,7 @@ def test_a_recovery_killed_at_any_call_is_settled_by_the_next_one(
 
 
 @pytest.mark.parametrize(("kind", "error"), FAILED)
-def test_a_recovery_in_which_a_call_fails_says_so_and_is_settled_by_the_next_one(
+def test_a_recovery_in_which_a_call_fails_says_so_and_is_finished_by_the_next_one(
     kind: str, error: str, proven: Record
 ) -> None:
     bench = bench_of("merge", "move")

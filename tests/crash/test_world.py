@@ -79,7 +79,7 @@ def test_at_every_point_of_every_command_nothing_is_lost(
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("scenario", "command"), KINDS)
-def test_a_recovery_that_is_killed_in_a_changed_world_is_settled_by_the_next_one(
+def test_a_recovery_that_is_killed_in_a_changed_world_is_finished_by_the_next_one(
     scenario: str, command: str, proven: Record
 ) -> None:
     tally = Tally()

@@ -28,7 +28,7 @@ from tests.crash.bench import Bench, age_locks
 from tests.crash.calls import OPENING, Point
 from tests.crash.fork import Ended, Job
 from tests.crash.scenarios import Scenario
-from tests.crash.sweep import KILL, UNSETTLED, Tally, happen, not_killed_there, plain, sweep
+from tests.crash.sweep import KILL, UNFINISHED, Tally, happen, not_killed_there, plain, sweep
 from tests.support import seams
 from tests.support.state import encoded_name
 from tests.support.tree import Entry, Tree, is_transcript, snapshot
@@ -197,7 +197,7 @@ class Outcome:
     @property
     def needless(self) -> bool:
         """Not rolled back, although nothing that is needed was missing."""
-        return self.ended.exit == UNSETTLED and not self.needed_is_gone
+        return self.ended.exit == UNFINISHED and not self.needed_is_gone
 
 
 @functools.cache
@@ -241,8 +241,8 @@ def trial(bench: Bench, point: Point, changes: Sequence[str], death: int = 0) ->
     ended = Job(world.state, ["recover"]).run()
     problems += plain(ended)
     if ended.exit == 0:
-        problems += unsettled(world)
-    elif ended.exit == UNSETTLED:
+        problems += not_rolled_back(world)
+    elif ended.exit == UNFINISHED:
         problems += lost(world, there)
         if world.needed_is_gone and sorted(world.state.code.rglob("*")) != folders:
             problems.append("the project folders are not as they were")
@@ -274,7 +274,7 @@ def try_all(bench: Bench, *changes: str, share: int = 1, deaths: Sequence[int] =
 # -- what must be so ------------------------------------------------------------------------
 
 
-def unsettled(world: World) -> list[str]:
+def not_rolled_back(world: World) -> list[str]:
     """What is wrong when the recovery says that all is well."""
     now = users(snapshot(world.state.home))
     ends = [[*differences(users(below_home(end)), now)] for end in world.bench.reference]

@@ -77,7 +77,7 @@ def test_an_unknown_id_is_nothing(three: StateBuilder) -> None:
     assert run_ccmove("restore", "20200101T000000Z-0000", state=three).exit == 3
 
 
-def test_a_backup_is_not_taken_back_twice(three: StateBuilder) -> None:
+def test_a_move_is_not_undone_twice(three: StateBuilder) -> None:
     identifier = identifiers(three)[0]
     assert run_ccmove("restore", identifier, state=three).exit == 0
     done = run_ccmove("restore", identifier, state=three)

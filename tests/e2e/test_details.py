@@ -232,7 +232,7 @@ runpy.run_module("ccmove", run_name="__main__", alter_sys=True)
 """
 
 
-def test_ctrl_c_while_modules_are_loaded_is_no_traceback(ready: StateBuilder) -> None:
+def test_ctrl_c_while_modules_are_loaded_shows_no_traceback(ready: StateBuilder) -> None:
     """But for the first few, which are loaded before anything of ours can say so."""
     ready.project("my-app")
     words = [sys.executable, "-c", INTERRUPTED]

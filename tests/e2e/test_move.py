@@ -286,7 +286,7 @@ def test_a_swap_is_undone_although_the_config_file_was_changed_since(state: Stat
     assert after[str(one)] == keys[one] | {"lastCost": 2.5}
 
 
-def test_an_index_with_lists_where_strings_should_be_is_no_bug(state: StateBuilder) -> None:
+def test_an_index_with_lists_where_strings_should_be_is_not_a_bug(state: StateBuilder) -> None:
     handle = state.project("my-app", index=True)
     state.add_session("my_app", directory=handle.directory)
     index = json.loads(handle.index.read_text())

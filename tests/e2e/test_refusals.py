@@ -125,7 +125,7 @@ def test_a_link_is_not_renamed_with_the_folder_behind_it(known: StateBuilder) ->
     assert new.is_dir()
 
 
-def test_a_link_that_was_left_behind_for_new_is_no_folder_to_rename(known: StateBuilder) -> None:
+def test_a_link_that_was_left_behind_for_new_is_not_a_folder_to_rename(known: StateBuilder) -> None:
     old, new = folders(known, "new")
     old.symlink_to(new)
     done = run_ccmove("-m", old, new, state=known)

@@ -76,7 +76,7 @@ def test_a_repository_with_a_folder_of_its_own_name_is_moved(
     bench.ok(old.path, new)
 
 
-def test_a_folder_of_that_name_that_is_no_repository_means_nothing(bench: Bench) -> None:
+def test_a_folder_of_that_name_that_is_not_a_repository_means_nothing(bench: Bench) -> None:
     state = bench.state
     old = state.project("mysite")
     (state.code / "site" / "mysite").mkdir(parents=True)

@@ -93,7 +93,7 @@ def test_a_lock_that_is_held_is_not_removed_when_the_clock_was_set_back(
     target.nothing_changed()
 
 
-def test_a_run_that_died_is_taken_back_whatever_the_clock_says(target: Target) -> None:
+def test_a_run_that_died_is_rolled_back_whatever_the_clock_says(target: Target) -> None:
     target.remember()
     for number, clock in ((30, -YEAR), (50, YEAR), (70, -50 * YEAR)):
         died = Job(target.state, [str(target.old), str(target.new)], sabotage=[f"die_at={number}"])

@@ -67,7 +67,7 @@ def refused(target: Target) -> str:
     return done.err
 
 
-def unsettled(target: Target, *commands: list[str]) -> None:
+def not_rolled_back(target: Target, *commands: list[str]) -> None:
     """As what an interrupted run has left: exit 5."""
     target.remember()
     for command in (["recover"], *commands):
@@ -82,9 +82,9 @@ def believed_nowhere(target: Target, record: dict[str, Any]) -> None:
     put_manifest(target, record)
     assert "can't be used" in refused(target)
     backup_of(target).rename(target.own / "run")
-    unsettled(target)
+    not_rolled_back(target)
     (target.own / "journal.json").write_text("{}")
-    unsettled(target, ["restore"])
+    not_rolled_back(target, ["restore"])
 
 
 def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(moved: Target) -> None:
@@ -131,7 +131,7 @@ def test_garbage_instead_of_a_manifest_is_refused(moved: Target, text: str) -> N
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     refused(moved)
     backup_of(moved).rename(moved.own / "run")
-    unsettled(moved)
+    not_rolled_back(moved)
 
 
 # -- what was saved ------------------------------------------------------------------------------
@@ -211,12 +211,12 @@ def content(which: str, kind: str = "Wrote", **values: object) -> Change:
 
 
 WRONG_KINDS: dict[str, Change] = {
-    "operations that are no list": lambda r: r.update(operations=7),
+    "operations that are not a list": lambda r: r.update(operations=7),
     "an operation that is a text": lambda r: r["operations"].insert(0, "Rename"),
     "an operation of no kind": lambda r: r["operations"][0].pop("kind_of"),
     "an operation of an unknown kind": change_row("Rename", kind_of="Rmtree"),
     "an operation of another kind": change_row("Rename", kind_of="Mkdir"),
-    "a record that is no operation": lambda r: r["operations"].append(r["projects"][0]),
+    "a record that is not an operation": lambda r: r["operations"].append(r["projects"][0]),
     "an operation with more in it": change_row("Rename", mode=0o700),
     "an operation with less in it": lambda r: row_of(r, "Rename").pop("holds"),
     "a manifest with more in it": lambda r: r.update(more=1),
@@ -224,7 +224,7 @@ WRONG_KINDS: dict[str, Change] = {
     "a size that is a text": content("after", size="7"),
     "a size below nothing": content("before", size=-1),
     "a size without end": content("after", size=HUGE),
-    "a size that is no whole number": content("after", size=1.5),
+    "a size that is not a whole number": content("after", size=1.5),
     "a mode of other bits": content("before", mode=0o100644),
     "a time without end": content("before", mtime_ns=HUGE),
     "a hash that is none": content("before", sha256="0"),
@@ -490,7 +490,7 @@ NOT_STAGED: dict[str, object] = {
 @pytest.mark.parametrize("what", NOT_STAGED)
 def test_nothing_is_swept_up_that_is_staged(moved: Target, what: str) -> None:
     begun(moved, NOT_STAGED[what])
-    unsettled(moved, ["restore"], [str(moved.old), str(moved.new)])
+    not_rolled_back(moved, ["restore"], [str(moved.old), str(moved.new)])
     assert moved.run("backups", "--prune", "--keep", "0").exit == 5
     moved.nothing_changed(ignore=())
 
@@ -521,7 +521,7 @@ def test_the_manifest_of_a_run_that_is_too_large_is_refused_without_reading_it(
 @pytest.mark.parametrize("text", ["", "{}", "garbage"])
 def test_a_journal_without_its_run_blocks(moved: Target, text: str) -> None:
     (moved.own / "journal.json").write_text(text)
-    unsettled(moved, ["restore"])
+    not_rolled_back(moved, ["restore"])
 
 
 # -- IDs ------------------------------------------------------------------------------------------

@@ -16,7 +16,15 @@ from tests.crash.conftest import Record, proven
 from tests.crash.fork import Ended, Job
 from tests.crash.interruptions import KINDS
 from tests.crash.sample import at_least
-from tests.crash.sweep import FAILED, REFUSED, UNSETTLED, Tally, break_off, settled, truthful
+from tests.crash.sweep import (
+    FAILED,
+    REFUSED,
+    UNFINISHED,
+    Tally,
+    after_recovery,
+    break_off,
+    truthful,
+)
 from tests.hostile import hooks
 from tests.hostile.gaps import gaps_of, plain, sweep
 from tests.hostile.surroundings import remount, tmpfs
@@ -52,9 +60,9 @@ def everything(bench: Bench) -> Tree:
 
 
 def judged_full(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
-    """What the exit code promises holds; what is left to `recover` it settles, given room."""
+    """What the exit code promises holds; what is left to `recover` it rolls back, given room."""
     problems = [] if filler(bench).exists() else ["the disk was not full"]
-    if ended.exit == UNSETTLED:
+    if ended.exit == UNFINISHED:
         problems += plain(bench.recovery.run())
     make_room(bench)
     end, more = truthful(bench, before, ended)
@@ -121,7 +129,7 @@ def test_a_disk_that_is_full_from_the_start_is_refused(disk: Path, what: str, co
 @pytest.mark.crash
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("what", USE_UP)
-def test_a_recovery_on_a_full_disk_settles_or_says_that_it_did_not(
+def test_a_recovery_on_a_full_disk_rolls_back_or_says_that_it_did_not(
     disk: Path, kind: str, what: str
 ) -> None:
     bench = Bench(disk, "merge")
@@ -129,11 +137,11 @@ def test_a_recovery_on_a_full_disk_settles_or_says_that_it_did_not(
     USE_UP[what](str(filler(bench)))
     ended = bench.recovery.run()
     make_room(bench)
-    assert ended.exit in (0, UNSETTLED), ended
+    assert ended.exit in (0, UNFINISHED), ended
     assert plain(ended) == []
     if ended.exit == 0:
         assert bench.judge(before).outcome == "before"
-    assert settled(bench, before) == ("before", [])
+    assert after_recovery(bench, before) == ("before", [])
 
 
 # -- what works without writing --------------------------------------------------------------
@@ -213,15 +221,15 @@ def test_a_recovery_waits_until_it_can_write_again(disk: Path, kind: str) -> Non
     left = everything(bench)
     remount(disk, "ro")
     ended = bench.recovery.run()
-    assert ended.exit == UNSETTLED, ended
+    assert ended.exit == UNFINISHED, ended
     assert plain(ended) == []
     assert "ccmove recover" in ended.err
     assert diff(left, everything(bench), mtimes="all", inodes="all") == []
     remount(disk, "rw")
-    assert settled(bench, before) == ("before", [])
+    assert after_recovery(bench, before) == ("before", [])
 
 
-def test_nothing_to_settle_is_no_failure_on_a_read_only_file_system(disk: Path) -> None:
+def test_nothing_to_roll_back_is_not_a_failure_on_a_read_only_file_system(disk: Path) -> None:
     bench = Bench(disk, "move", "restore")
     bench.reset()
     remount(disk, "ro")

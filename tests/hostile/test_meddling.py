@@ -229,7 +229,7 @@ DIE = "os.kill(os.getpid(), 9)"
 
 @pytest.mark.parametrize(("links", "goes_on"), [(True, True), (False, False)], ids=SAVED)
 @pytest.mark.parametrize("replaced", range(5))
-def test_a_swap_that_died_half_way_is_taken_back_only_where_it_was_done(
+def test_a_swap_that_died_half_way_is_rolled_back_only_where_it_was_done(
     state: StateBuilder, links: bool, replaced: int, goes_on: bool
 ) -> None:
     """In a swap, what is rolled back but was never done comes out exchanged."""
@@ -272,7 +272,7 @@ def test_a_swap_that_died_half_way_is_taken_back_only_where_it_was_done(
 
 @pytest.mark.parametrize("command", ["list", "doctor", "verify"])
 @pytest.mark.parametrize("what", ["directory", "transcript", "history", "config"])
-def test_what_vanishes_during_a_look_is_no_error(
+def test_what_vanishes_during_a_look_is_not_an_error(
     ready: StateBuilder, command: str, what: str
 ) -> None:
     """At some of the calls that open or list something; the rest is looked at all the same."""

@@ -282,7 +282,7 @@ def test_options_with_harmful_names_are_wrong_usage(target: Target, argument: st
     assert target.run(argument).exit == 2
 
 
-def test_a_path_longer_than_the_system_allows_is_no_bug(target: Target) -> None:
+def test_a_path_longer_than_the_system_allows_is_not_a_bug(target: Target) -> None:
     long = "/" + "/".join(["x" * 200] * 40)
     assert target.run(long, target.new).exit in (1, 3, 4)
     assert target.run(target.old, long).exit in (1, 3, 4)

@@ -246,7 +246,7 @@ def test_an_ordinary_user_is_told_what_is_locked(target: Target, what: str) -> N
         assert target.move().exit == 0, "when that is fixed, all goes well"
 
 
-def test_a_home_below_a_directory_that_can_only_be_passed_is_no_hindrance(target: Target) -> None:
+def test_a_home_below_a_directory_that_can_only_be_passed_is_not_in_the_way(target: Target) -> None:
     """/home is often 0711: nobody may list it, everyone may go through."""
     target.state.root.chmod(0o111)
     try:
@@ -256,7 +256,7 @@ def test_a_home_below_a_directory_that_can_only_be_passed_is_no_hindrance(target
     assert done.exit == 0, done
 
 
-def test_a_home_that_is_reached_through_a_link_is_no_hindrance(target: Target) -> None:
+def test_a_home_that_is_reached_through_a_link_is_not_in_the_way(target: Target) -> None:
     link = target.state.root / "link-to-home"
     link.symlink_to(target.state.home)
     done = target.run_alone(target.old, target.new, env={"HOME": str(link)})

@@ -10,7 +10,7 @@ from tests.hostile.attack import Target
 @pytest.mark.parametrize(
     "age", ["²d", "٣d", "9" * 5000 + "d", "-1d", "1", "d", "", "1y", "1.5d", "1d\n"]
 )
-def test_what_is_no_length_of_time_is_wrong_usage(target: Target, age: str) -> None:
+def test_what_is_not_a_duration_is_wrong_usage(target: Target, age: str) -> None:
     assert target.move().exit == 0
     assert target.run("backups", "--prune", f"--older-than={age}").exit == 2
     assert len(target.run("backups", "--json").json()["backups"]) == 1

@@ -18,7 +18,7 @@ from tests.crash.bench import Bench
 from tests.crash.conftest import Record, in_memory, proven
 from tests.crash.fork import Ended
 from tests.crash.sample import at_least
-from tests.crash.sweep import UNSETTLED, Tally
+from tests.crash.sweep import UNFINISHED, Tally
 from tests.crash.verdict import expected_after, judge
 from tests.hostile.gaps import Gap, around, gaps_of, plain, spread, sweep
 from tests.support.state import encoded_name
@@ -109,7 +109,7 @@ def vanished(bench: Bench, what: str, sabotage: Sequence[str] = ()) -> Tally:
         """Done may also mean: as if the thing had never been there."""
         heal(bench, places)
         # What is ours may come back with something in it that the next command removes.
-        problems = settle(bench) if ended.exit == UNSETTLED or what.startswith("our") else []
+        problems = roll_back(bench) if ended.exit == UNFINISHED or what.startswith("our") else []
         verdict = bench.judge(before)
         if verdict.outcome == "neither" and ended.exit == 0:
             verdict = judge(before, expected_after(never_there, before), snapshot(bench.live))
@@ -126,12 +126,12 @@ def _run_and_heal(bench: Bench, hook: list[str], places: Sequence[str]) -> Tree:
     return snapshot(bench.live)
 
 
-def settle(bench: Bench) -> list[str]:
+def roll_back(bench: Bench) -> list[str]:
     recovered = bench.recovery.run()
     return [] if recovered.exit == 0 else [f"recover: {recovered}"]
 
 
-def test_memory_that_vanishes_while_it_is_copied_is_no_bug(in_memory: Path) -> None:
+def test_memory_that_vanishes_while_it_is_copied_is_not_a_bug(in_memory: Path) -> None:
     """Of a directory that two projects share, memory is copied; here it goes just before that."""
     bench = Bench(in_memory, "split")
     for gap in around(gaps_of(bench), "MEMORY.md"):
@@ -230,7 +230,7 @@ def written(bench: Bench, what: str, sabotage: Sequence[str] = ()) -> Tally:
 
     def judged(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
         """As before or as after, and what was written is there as well, once."""
-        problems = settle(bench) if ended.exit == UNSETTLED else []
+        problems = roll_back(bench) if ended.exit == UNFINISHED else []
         now = snapshot(bench.live)
         after = expected_after(bench.reference, before)
         verdict = judge(*(_undated(wrote, tree) for tree in (

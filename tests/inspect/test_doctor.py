@@ -61,7 +61,7 @@ def test_a_project_whose_folder_is_gone_is_an_orphan(state: StateBuilder, examin
     assert finding.candidates == []
 
 
-def test_a_folder_of_which_it_can_not_be_told_is_no_orphan(
+def test_a_folder_that_can_not_be_checked_is_not_an_orphan(
     state: StateBuilder, examine: Examine
 ) -> None:
     data = state.config()
@@ -92,7 +92,7 @@ def test_entries_of_a_project_that_was_moved_by_hand_are_found_with_its_new_path
     assert finding.unambiguous
 
 
-def test_a_moved_project_with_nothing_left_behind_is_no_finding(
+def test_a_moved_project_with_nothing_left_behind_is_not_a_finding(
     state: StateBuilder, examine: Examine
 ) -> None:
     state.project("new", cwd=str(state.code / "old"), make_folder=True)
@@ -121,7 +121,7 @@ def test_a_session_once_started_at_home_makes_nothing_below_a_subfolder(
     assert finding.candidates == []
 
 
-def test_nested_projects_go_along_with_the_one_they_lie_in(
+def test_nested_projects_move_together_with_the_one_they_are_in(
     state: StateBuilder, examine: Examine
 ) -> None:
     state.project("old", repo="acme/old")
@@ -229,7 +229,7 @@ def test_a_move_that_a_split_conversation_would_stop_is_not_offered(
     assert stayed.exists()
 
 
-def test_agent_files_of_one_name_are_no_duplicate_sessions(
+def test_agent_files_of_one_name_are_not_duplicate_sessions(
     state: StateBuilder, examine: Examine
 ) -> None:
     for name in ("one", "two"):
@@ -311,7 +311,7 @@ def test_index_entries_that_point_at_another_directory_are_found(
     assert f"fullPath: {handle.directory}/{handle.sessions[0]}.jsonl" in finding.details
 
 
-def test_an_index_that_is_no_json_is_found(state: StateBuilder, examine: Examine) -> None:
+def test_an_index_that_is_not_json_is_found(state: StateBuilder, examine: Examine) -> None:
     handle = state.project("app", make_folder=True)
     handle.index.write_text("{ not json")
     (finding,) = examine()

@@ -94,7 +94,7 @@ def test_paths_that_share_a_directory_are_counted_apart(state: StateBuilder) -> 
     assert by_path(state, "my-app")["directories"] == by_path(state, "my_app")["directories"]
 
 
-def test_parts_of_sessions_are_no_sessions(state: StateBuilder) -> None:
+def test_parts_of_sessions_are_not_sessions(state: StateBuilder) -> None:
     handle = state.project("app", sessions=1)
     (handle.directory / "agent-12ab34cd.jsonl").write_text(json.dumps({"cwd": handle.path}))
     assert by_path(state, "app")["sessions"] == 1
@@ -232,7 +232,7 @@ def test_one_thing_that_can_not_be_read_does_not_hide_the_rest(state: StateBuild
     assert str(state.config_file) in done.err
 
 
-def test_files_that_vanish_during_the_look_are_no_error(tmp_path: Path) -> None:
+def test_files_that_vanish_during_the_look_are_not_an_error(tmp_path: Path) -> None:
     (tmp_path / "there").write_text("four")
     assert measured(tmp_path).size == 4
     assert measured(tmp_path / "gone") == Amount(0, 0, 0)

@@ -141,7 +141,7 @@ def test_no_hook_and_no_filter_runs_while_git_is_asked(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in repo.rglob("*")} == before
 
 
-def test_what_is_no_repository_of_its_own_has_no_identity(tmp_path: Path) -> None:
+def test_what_is_not_a_repository_of_its_own_has_no_identity(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "repo", "acme/app", commit=True)
     (repo / "sub").mkdir()
     (tmp_path / "broken").mkdir()
@@ -161,7 +161,7 @@ def test_the_first_commit_of_a_shallow_clone_says_nothing(tmp_path: Path) -> Non
 # -- a deleted project is not a moved one -------------------------------------------------------
 
 
-def test_a_folder_of_another_repository_is_no_candidate(
+def test_a_folder_of_another_repository_is_not_a_candidate(
     state: StateBuilder, homes: Examine
 ) -> None:
     state.project("deleted", repo="acme/deleted")
@@ -200,7 +200,7 @@ def test_a_home_that_was_used_only_afterwards_is_likely(
     assert (candidate.confidence, candidate.against) == ("likely", [])
 
 
-def test_entries_without_a_date_do_not_settle_it_against_a_project_in_use(
+def test_entries_without_a_date_do_not_decide_against_a_project_in_use(
     state: StateBuilder, examine: Examine
 ) -> None:
     clone = state.project("clone", repo="acme/app")
@@ -237,7 +237,7 @@ def test_a_reflog_of_the_time_when_the_project_was_in_use_is_proof(
     assert named(homes()) == [("new", "certain")]
 
 
-def test_a_clone_made_while_the_project_was_in_use_is_no_proof(
+def test_a_clone_made_while_the_project_was_in_use_is_not_proof(
     state: StateBuilder, homes: Examine
 ) -> None:
     handle = state.project("old", repo="acme/app")

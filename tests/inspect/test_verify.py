@@ -127,7 +127,7 @@ def test_an_index_left_as_it_was_fails(state: StateBuilder) -> None:
     assert verdict(state, str(new)) == 1
 
 
-def test_the_old_path_inside_transcripts_is_no_inconsistency(state: StateBuilder) -> None:
+def test_the_old_path_inside_transcripts_is_not_an_inconsistency(state: StateBuilder) -> None:
     new = moved_by_hand(state)
     transcripts = list((state.projects / encoded_name(new)).glob("*.jsonl"))
     assert all(f"{state.code}/old" in file.read_text() for file in transcripts)

@@ -9,8 +9,8 @@ import pytest
 from tests.crash.calls import Point
 from tests.crash.conftest import Record
 from tests.crash.fork import Job
-from tests.crash.sweep import UNSETTLED, sweep
-from tests.crash.world import age_locks, killed, lasting, unsettled, users, world_bench
+from tests.crash.sweep import UNFINISHED, sweep
+from tests.crash.world import age_locks, killed, lasting, not_rolled_back, users, world_bench
 from tests.shapes.bench import Bench
 from tests.support.tree import diff, snapshot
 
@@ -44,9 +44,9 @@ def test_another_repository_in_the_old_place_stops_the_recovery(
         before = users(snapshot(world.state.home))
         ended = Job(world.state, ["recover"]).run()
         if ended.exit == 0:  # the folder had not been renamed yet, or the run was finished
-            return "exit 0", problems + unsettled(world)
+            return "exit 0", problems + not_rolled_back(world)
         named = [str(place) in ended.err or f"~/code/{place.name}" in ended.err for place in places]
-        if ended.exit != UNSETTLED or not all(named):
+        if ended.exit != UNFINISHED or not all(named):
             problems.append(f"not both are named: {ended}")
         problems += diff(before, users(snapshot(world.state.home)), inodes="all")
         return f"exit {ended.exit}", problems
@@ -71,7 +71,7 @@ def test_a_new_file_in_our_folder_is_no_reason_to_stop(command: str, proven: Rec
                 (folder / "else.txt").write_text(world.mark("folder"))
         age_locks(world.state)
         ended = Job(world.state, ["recover"]).run()
-        wrong = unsettled(world) if ended.exit == 0 else [f"{ended}"]
+        wrong = not_rolled_back(world) if ended.exit == 0 else [f"{ended}"]
         return f"exit {ended.exit}", problems + wrong
 
     tally = sweep(lasting(bench.points), try_one)

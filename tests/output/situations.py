@@ -66,7 +66,7 @@ class Stage:
         child = subprocess.Popen(["sleep", "60"])
         self.children.append(child)
         started = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19]
-        self.state.session_file(child.pid, str(folder), started, "made-up-session")
+        self.state.session_file(child.pid, str(folder), started, "sample-session")
 
     def close(self) -> None:
         for child in self.children:
@@ -100,7 +100,7 @@ TYPED = {
     "usage_unknown_choice": ["--verify", "twice", "OLD", "NEW"],
     "usage_option_without_value": ["restore", "--config-dir"],
     "usage_list_and_paths": ["--from-file", "moves.txt", "OLD", "NEW"],
-    "nothing_is_no_id": ["restore", "yesterday"],
+    "nothing_is_not_an_id": ["restore", "yesterday"],
     "usage_prune_what": ["backups", "--prune"],
     "usage_keep_without_prune": ["backups", "--keep", "3"],
     "usage_negative_keep": ["backups", "--prune", "--keep", "-1"],
@@ -274,7 +274,7 @@ def refused_living_twin(stage: Stage) -> Arguments:
 @situation
 def refused_session_elsewhere(stage: Stage) -> Arguments:
     stage.known()
-    record = stage.state.session_file(77, str(stage.new), "1", "made-up-session")
+    record = stage.state.session_file(77, str(stage.new), "1", "sample-session")
     record.write_text(json.dumps({**json.loads(record.read_text()), "pidDomain": "elsewhere"}))
     os.utime(record, (1_700_000_000, 1_700_000_000))
     return paths(stage, "--dry-run")
@@ -371,7 +371,7 @@ def refused_history_is_a_directory(stage: Stage) -> Arguments:
 
 
 @situation
-def refused_config_is_no_json(stage: Stage) -> Arguments:
+def refused_config_is_not_json(stage: Stage) -> Arguments:
     stage.known()
     stage.state.config_file.write_text('{"projects": ')
     return paths(stage)

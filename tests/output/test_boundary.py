@@ -41,7 +41,9 @@ def shell(
 
 
 @pytest.mark.parametrize("command", ['-n "$@"', "--help"])
-def test_output_that_nobody_reads_any_more_is_no_error(known: StateBuilder, command: str) -> None:
+def test_output_that_nobody_reads_any_more_is_not_an_error(
+    known: StateBuilder, command: str
+) -> None:
     line = f'ccmove {command} | true; echo "${{PIPESTATUS[0]}}"'
     done = shell(known, line, *arguments(known))
     assert (done.stdout, done.stderr) == ("0\n", "")

@@ -125,7 +125,7 @@ def folders(state: StateBuilder) -> StateBuilder:
         ("two/* into", ["ccmove --skip-path-check two into"]),
     ],
 )
-def test_what_is_no_move_is_answered_with_the_right_command(
+def test_what_is_not_a_move_is_answered_with_the_right_command(
     typed: str, right: list[str], folders: StateBuilder
 ) -> None:
     done = run_ccmove(*typed.split(), state=folders, cwd=folders.code)
@@ -134,7 +134,7 @@ def test_what_is_no_move_is_answered_with_the_right_command(
     assert named == [command.format(code=folders.code) for command in right]
 
 
-def test_help_about_what_is_no_command_is_wrong_usage(state: StateBuilder) -> None:
+def test_help_about_what_is_not_a_command_is_wrong_usage(state: StateBuilder) -> None:
     done = run_ccmove("help", "foo", state=state)
     assert (done.exit, done.out) == (2, "")
     assert "restore, doctor, list" in done.err

@@ -65,7 +65,7 @@ def ends_with_something_to_do(name: str, lines: list[str]) -> None:
             "failed_bug",
             "failed_interrupted",
             "nothing_to_undo",
-            "nothing_is_no_id",
+            "nothing_is_not_an_id",
         )
     ):
         assert "/" in lines[0] or "Z-" in lines[0] or "files exist" in lines[0], lines[0]

@@ -43,7 +43,7 @@ def test_a_renamed_key_is_one_difference_and_what_is_inside_is_compared() -> Non
     ]
 
 
-def test_a_file_that_is_no_json_is_compared_line_by_line() -> None:
+def test_a_file_that_is_not_json_is_compared_line_by_line() -> None:
     assert rows("a\nb\nc", "a\nx\nc\nd") == [("line 2", "b", "x"), ("line 4", None, "d")]
 
 

@@ -27,7 +27,7 @@ def moved(document: dict[str, Any], paths: PathMap = PATHS) -> dict[str, Any]:
 class TestProjects:
     """What tests/shapes/test_config_values.py does not try by a whole run."""
 
-    def test_three_of_which_the_first_is_no_object(self) -> None:
+    def test_three_of_which_the_first_is_not_an_object(self) -> None:
         paths = PathMap((("/a", "/d"), ("/b", "/d"), ("/c", "/d")))
         projects = {"/a": None, "/b": {"l": ["/b"]}, "/c": {"l": ["/c", "x"]}}
         assert moved({"projects": projects}, paths) == {"projects": {"/d": {"l": ["/d", "x"]}}}

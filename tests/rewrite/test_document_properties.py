@@ -148,7 +148,7 @@ def moved_config(config: dict[str, Any], paths: PathMap) -> dict[str, Any]:
         new = paths.map(key)
         if new is not None:
             moved = moved_strings(value, paths)
-            projects[new] = united(projects[new], moved) if new in projects else moved
+            projects[new] = merged(projects[new], moved) if new in projects else moved
     repos = {}
     for name, listed in config["githubRepoPaths"].items():
         staying = [path for path in listed if paths.map(path) is None]
@@ -161,7 +161,7 @@ def moved_config(config: dict[str, Any], paths: PathMap) -> dict[str, Any]:
     return {**config, "projects": projects, "githubRepoPaths": repos}
 
 
-def united(mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+def merged(mine: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
     result = dict(mine)
     for key, value in theirs.items():
         if key not in mine:

@@ -60,7 +60,7 @@ class TestEntries:
         assert index.entries(made) == [("a", self.A), ("b", self.B)]
 
     @pytest.mark.parametrize("text", ["[]", "{}", '{"entries": {}}', "7", "{"])
-    def test_what_is_no_index_has_none(self, text: str) -> None:
+    def test_what_is_not_an_index_has_none(self, text: str) -> None:
         with pytest.raises(NotJsonError):
             index.entries(text)
 

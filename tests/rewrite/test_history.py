@@ -66,7 +66,7 @@ class TestTheClientsOwnForm:
 
     @pytest.mark.parametrize("name", MEMBERS)
     @pytest.mark.parametrize("text", ["\udcff", "caf\udcc3", "\x1f", "\t", "\\x", '"', "\\ud83"])
-    def test_what_is_no_text_leaves_the_line_as_it_is(self, name: str, text: str) -> None:
+    def test_what_is_not_text_leaves_the_line_as_it_is(self, name: str, text: str) -> None:
         spoiled = self.line(**{name: f"{OLD}/{text}"})
         assert moved_bytes(spoiled + self.line(), PATHS) == spoiled + self.line(project=NEW)
         assert scan(spoiled).unreadable == 1

@@ -35,7 +35,7 @@ def line(path: str, display: str = "x") -> bytes:
 
 
 @given(HISTORIES, MOVES, BLOCKS)
-def test_what_the_run_wrote_becomes_the_bytes_of_before(
+def test_what_the_run_wrote_becomes_the_original_bytes(
     data: bytes, moves: tuple[tuple[str, str], ...], block: int
 ) -> None:
     with mock.patch.object(history, "BLOCK", block):

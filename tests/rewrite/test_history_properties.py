@@ -143,7 +143,7 @@ def test_there_and_back_again_is_where_it_began(data: bytes, block: int) -> None
 
 
 @given(HISTORIES, st.integers(0, 12), BLOCKS)
-def test_a_tail_by_itself_is_the_tail_of_the_whole(data: bytes, skip: int, block: int) -> None:
+def test_a_tail_alone_is_the_tail_of_the_whole(data: bytes, skip: int, block: int) -> None:
     lines = data.split(b"\n")
     head = b"".join(line + b"\n" for line in lines[: min(skip, len(lines) - 1)])
 

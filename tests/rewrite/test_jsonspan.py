@@ -42,7 +42,7 @@ def test_a_byte_order_mark_may_stand_at_the_beginning() -> None:
     assert (root.start, root.end) == (1, 11)
 
 
-def test_bytes_that_are_no_utf8_survive_inside_strings() -> None:
+def test_bytes_that_are_not_utf8_survive_inside_strings() -> None:
     data = b'{"a": "x\xff\xfe", "b": "\xed\xa0\x80"}'
     text = data.decode("utf-8", "surrogateescape")
     root = parse(text)

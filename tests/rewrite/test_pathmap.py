@@ -50,12 +50,12 @@ def test_a_path_that_only_looks_alike_is_not_mapped(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/", "//", "C:", "c:\\", "Z:/", "C:\\/", "\\", "\\\\"])
-def test_everything_lies_in_a_root(path: str) -> None:
+def test_everything_is_in_a_root(path: str) -> None:
     assert is_root(path)
 
 
 @pytest.mark.parametrize("path", ["/a", "C:\\a", "C:/a", "CC:", "é:", "a", "\\\\server", "/:", ":"])
-def test_not_everything_lies_in_a_path_with_a_name(path: str) -> None:
+def test_not_everything_is_in_a_path_with_a_name(path: str) -> None:
     assert not is_root(path)
 
 
@@ -76,7 +76,7 @@ def test_a_swap_and_a_chain_map_each_path_once() -> None:
 
 
 class TestKept:
-    def test_a_kept_project_and_what_lies_below_it_stay(self) -> None:
+    def test_a_kept_project_and_what_is_below_it_stay(self) -> None:
         paths = PathMap((("/code/app", "/new"),), frozenset({"/code/app/web"}))
         assert paths.map("/code/app/web") is None
         assert paths.map("/code/app/web/src") is None
@@ -194,7 +194,7 @@ def test_only_a_separator_begins_what_is_below(parent: str, separators: str) -> 
     assert found == set(separators)
 
 
-def test_the_client_spells_a_name_that_is_no_utf8_with_replacement_characters() -> None:
+def test_the_client_spells_a_name_that_is_not_utf8_with_replacement_characters() -> None:
     assert client_spelling(os.fsdecode(b"/code/caf\xe9/x")) == "/code/caf\ufffd/x"
     assert client_spelling("/code/caf\u00e9") == "/code/caf\u00e9"
 

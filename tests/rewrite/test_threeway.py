@@ -138,7 +138,7 @@ class TestConfig:
 
 
 class TestUndoOfAnUndo:
-    def test_a_merge_that_was_taken_back_is_made_again(self) -> None:
+    def test_a_merge_that_was_undone_is_made_again(self) -> None:
         apart = {"projects": {"/o": {"l": ["b"], "x": 1}, "/n": {"l": ["a"]}}}
         text = json.dumps(apart, indent=2)
         merged = config.rewritten(text, MOVE)

@@ -181,7 +181,7 @@ WHOLE: dict[str, tuple[str, str]] = {
         '{"projects": {"/OLD": {"a": 1}, "/OLD": {"b": 2}, "/NEW": {"c":3}}}',
         '{"projects": { "/NEW": {"c":3,"b":2}}}',
     ),
-    "bytes that are no UTF-8": (
+    "bytes that are not UTF-8": (
         '{"odd": "x\udcff", "projects": {"/OLD": {}, "/OLD/\udcff": {"p": "/OLD"}}}',
         '{"odd": "x\udcff", "projects": {"/NEW": {}, "/OLD/\udcff": {"p": "/OLD"}}}',
     ),

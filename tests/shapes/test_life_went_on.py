@@ -184,7 +184,7 @@ def test_a_directory_that_is_gone_is_named_and_the_rest_is_undone(
     assert set(projects_of(state)) == {old.path}
 
 
-def test_an_old_directory_that_exists_again_is_united_with_what_comes_back(
+def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(
     bench: Bench, old: ProjectHandle, new: Path
 ) -> None:
     state = bench.state
@@ -454,7 +454,7 @@ def test_index_entries_that_the_client_has_rewritten_leave_with_their_sessions(
     assert [e["sessionId"] for e in entries] == old.sessions
 
 
-def test_index_entries_that_the_client_has_dropped_are_no_loss(
+def test_index_entries_that_the_client_has_dropped_are_not_a_loss(
     bench: Bench, old: ProjectHandle, new: Path
 ) -> None:
     bench.ok(old.path, new)

@@ -70,7 +70,7 @@ def merge_memory(expected: Expected, old: ProjectHandle, new: ProjectHandle) -> 
     expected.remove(old.directory)
 
 
-def test_everything_is_united_and_taken_apart_again(
+def test_everything_is_merged_and_taken_apart_again(
     bench: Bench, pair: tuple[ProjectHandle, ProjectHandle]
 ) -> None:
     old, new = pair
@@ -171,7 +171,7 @@ def test_a_conflict_that_was_decided_is_undone_as_well(bench: Bench) -> None:
         inner.expect(before)
 
 
-def test_identical_files_are_no_conflict(bench: Bench) -> None:
+def test_identical_files_are_not_a_conflict(bench: Bench) -> None:
     state = bench.state
     old = state.project("old", sessions=1, subagents=False)
     new = state.project("new", sessions=1, subagents=False, config=None, make_folder=True)
@@ -184,7 +184,7 @@ def test_identical_files_are_no_conflict(bench: Bench) -> None:
     bench.cycle(expected, old.path, new.path)
 
 
-def test_a_session_folder_on_both_sides_is_united(bench: Bench) -> None:
+def test_a_session_folder_on_both_sides_is_merged(bench: Bench) -> None:
     state = bench.state
     old = state.project("old", sessions=1)
     session = old.sessions[0]
@@ -247,7 +247,7 @@ def test_two_olds_can_merge_into_one_new(bench: Bench) -> None:
     bench.cycle(expected, "--from-file", "-", input=lines)
 
 
-def test_an_index_that_is_no_index_is_a_conflict_of_its_own(bench: Bench) -> None:
+def test_an_index_that_is_not_an_index_is_a_conflict_of_its_own(bench: Bench) -> None:
     state = bench.state
     old = state.project("old", index=True)
     new = state.project("new", index=True, make_folder=True)

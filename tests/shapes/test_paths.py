@@ -330,7 +330,7 @@ def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench) -> None:
     assert state.config_file.is_symlink()
 
 
-def test_a_state_inside_the_folder_that_was_renamed_names_itself_anew(bench: Bench) -> None:
+def test_a_state_inside_the_folder_that_was_renamed_gets_its_own_new_path(bench: Bench) -> None:
     """CLAUDE_CONFIG_DIR in the project: every full path in the state has the old folder in it."""
     state = bench.state
     folder = state.root / "home"

@@ -201,7 +201,7 @@ def test_connector_downloads_follow(bench: Bench, old: ProjectHandle, name: str)
     bench.cycle(expected, old.path, new)
 
 
-def test_connector_downloads_on_both_sides_are_united(
+def test_connector_downloads_on_both_sides_are_merged(
     bench: Bench, old: ProjectHandle, new: Path
 ) -> None:
     one = downloads(bench.state, old.path) / "connector-downloads"
@@ -356,7 +356,7 @@ def test_project_files_alone_can_follow_later(bench: Bench, old: ProjectHandle, 
     assert f'"ROOT": "{new}"' in files[0].read_text()
 
 
-def test_a_settings_file_that_is_no_json_is_left_and_named(
+def test_a_settings_file_that_is_not_json_is_left_and_named(
     bench: Bench, old: ProjectHandle, new: Path
 ) -> None:
     file = written(new / ".claude" / "settings.json", f'{{ // {old.path}\n"a": 1}}'.encode())

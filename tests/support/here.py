@@ -65,7 +65,7 @@ def _in_this_one(request: dict[str, Any], files: dict[str, Path]) -> int:
                 sabotage.commit(way)
             return exit_code_of(request["args"])
         finally:
-            sabotage.mend()
+            sabotage.end()
             _forget_what_was_cached()
 
 

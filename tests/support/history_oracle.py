@@ -16,7 +16,7 @@ def moved_history(data: bytes, mapping: Mapping) -> bytes:
 
 
 def moved_line(line: bytes, mapping: Mapping) -> bytes:
-    """The line with its `project` moved; as it is when it is no JSON object."""
+    """The line with its `project` moved; as it is when it is not a JSON object."""
     try:
         text = line.decode()
         record = _DECODER.decode(text)

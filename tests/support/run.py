@@ -106,8 +106,8 @@ def run_ccmove(
     a fifth of the time; `alone`, or with an `env` that Python itself reads at its start, it is a
     process of its own, started as a user starts it.
     """
-    started_anew = any(name.startswith(("PYTHON", "LANG", "LC_")) for name in env or ())
-    if alone or started_anew or os.environ.get(ALONE):
+    started_again = any(name.startswith(("PYTHON", "LANG", "LC_")) for name in env or ())
+    if alone or started_again or os.environ.get(ALONE):
         done = run_child(ccmove_command(*args), state=state, cwd=cwd, env=env, input=input)
     else:
         given = input.decode("utf-8", "surrogateescape") if isinstance(input, bytes) else input

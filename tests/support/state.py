@@ -36,7 +36,7 @@ DEFAULT_CONFIG_ENTRY: Mapping[str, Any] = {
     "projectOnboardingSeenCount": 4,
     "lastCost": 0.00014000000000000001,
     "lastDuration": 8783,
-    "lastModelUsage": {"made-up-model": {"inputTokens": 10, "outputTokens": 5}},
+    "lastModelUsage": {"sample-model": {"inputTokens": 10, "outputTokens": 5}},
 }
 
 
@@ -258,7 +258,7 @@ class StateBuilder:
             ("user", text),
             ("assistant", [call]),
             ("user", [result]),
-            ("assistant", [{"type": "text", "text": "The menu is mended."}]),
+            ("assistant", [{"type": "text", "text": "The menu is fixed."}]),
         ]
         first: dict[str, Any] = {"type": "mode", "mode": "normal", "sessionId": session}
         return [first, *self._records(session, cwd, turns, sidechain=False)]

@@ -16,7 +16,7 @@ from tests.support.state import StateBuilder
 def state(tmp_path: Path) -> StateBuilder:
     (tmp_path / "Name").touch()
     if not (tmp_path / "name").exists():
-        assert places.HERE not in os.environ, "that place is no file system of this kind"
+        assert places.HERE not in os.environ, "that place is not a file system of this kind"
         pytest.skip("names differ by case here; `make test-apfs` has a place where they don't")
     return StateBuilder(tmp_path / "root")
 
