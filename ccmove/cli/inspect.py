@@ -55,10 +55,9 @@ def list_command(call: Call, path: str | None, sort: str, missing: bool) -> List
     if path is not None:
         below = find_subject(path, survey.by_path, survey.by_path)
         chosen = [project for project in chosen if project.path in below]
-    among = len(chosen)
     if missing:
         chosen = [project for project in chosen if project.exists is False]
-    return Listing(survey, tuple(sorted(chosen, key=SORTS[sort])), among)
+    return Listing(survey, tuple(sorted(chosen, key=SORTS[sort])))
 
 
 @options.command("doctor")

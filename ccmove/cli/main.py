@@ -124,7 +124,7 @@ def _refuse_other_words(words: list[str], commands: list[str]) -> None:
         moves = [_move(*pair) for pair in into if any(map(os.path.isdir, pair))]
         *above, beside = (os.path.dirname(os.path.abspath(path)) for path in words)
         if not os.path.isdir(target):  # ~/code/* ~/src, before there is a ~/src
-            is_all = len({*above}) == 1 and beside not in above and len(moves) == len(sources)
+            is_all = {*above} == {above[0]} != {beside} and len(moves) == len(sources)
             moves = [_move(above[0], target)] if is_all else []
         raise UsageError(f"expected OLD and NEW, got {len(words)} paths", *(moves or [USUAL]))
     parent, name = os.path.split(first)

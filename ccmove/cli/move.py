@@ -16,7 +16,7 @@ from ccmove.cli.resolve import Pair, resolve_pair
 from ccmove.errors import NothingKnownError, UsageError, run
 from ccmove.plan import worktrees
 from ccmove.plan.model import Plan, Request
-from ccmove.plan.planner import plan_move
+from ccmove.plan.planner import Tick, plan_move
 from ccmove.report.result import DONE, Result
 from ccmove.rewrite.compare import compare
 from ccmove.run.backups import all_backups, ledger_of
@@ -134,14 +134,11 @@ def move(
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-def reading(layout: Layout, progress: Progress | None) -> Callable[[int], None]:
+def reading(layout: Layout, progress: Progress | None) -> Tick | None:
     """Tells how much of the history was read, which is the long part of planning."""
-
-    def tick(done: int) -> None:
-        if progress is not None:
-            progress("reading", done, size_of(layout.history))
-
-    return tick
+    if progress is None:
+        return None
+    return lambda done: progress("reading", done, size_of(layout.history))
 
 
 def _moves_something(plan: Plan, old: str | None) -> bool:

@@ -174,9 +174,10 @@ class Finder:
         is_only = len(new) == 1 and len(self._gone_from[near]) == 1
         for folder in new:
             known = self.survey.by_path.get(folder)
+            one, two = (os.path.basename(name).lower() for name in (gone, folder))
             if tail:
                 yield folder + tail, f"{tail[1:]} is in {folder}"
-            elif _are_similar(os.path.basename(gone), os.path.basename(folder)):
+            elif difflib.SequenceMatcher(None, one, two).ratio() >= SIMILAR:
                 yield folder, "a similar name in the same place"
             elif not (known and known.sessions) and (is_only or folder == self._named):
                 only = "the only folder there that Claude Code does not know"
@@ -238,10 +239,6 @@ def _walk(root: str, depth: int) -> Iterator[tuple[str, bool]]:
             name = os.path.basename(path)
             if not name.startswith(".") and name not in SKIPPED and not os.path.ismount(path):
                 waiting.append((path, level + 1))
-
-
-def _are_similar(one: str, other: str) -> bool:
-    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio() >= SIMILAR
 
 
 def _moved_at(path: str, new: str) -> int:

@@ -30,7 +30,6 @@ class Listing:
 
     survey: Survey
     projects: tuple[Project, ...]
-    among: int  # with those that were not asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +78,8 @@ def show_list(listing: Listing, printer: Printer) -> None:
         _print_table(projects, printer)
         printer.lines([[], _totals(projects, printer)] if printer.terminal else [])
     else:
-        none = f"No folder is missing: {plural(listing.among, 'project')} checked."
-        remarks.say([("", none if listing.among else "Claude Code knows no projects.")])
+        none = "No folder is missing." if survey.projects else "Claude Code knows no projects."
+        remarks.say([("", none)])
     for file, what in survey.problems.items():
         remarks.say([("note", "Note: "), ("", f"{file}: {what}")])
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ccmove.plan.model import Plan, Write
 from ccmove.report.console import Line, Printer
 from ccmove.report.result import Result
-from ccmove.rewrite.compare import Difference, compare
+from ccmove.rewrite.compare import compare
 from ccmove.text import plural
 from ccmove.text import readable_size as size
 
@@ -107,7 +107,9 @@ def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     rows = [("1 folder", f"renamed to {new}") for _, new in plan.folders]
     if plan.projects:
         sessions = sum(move.transcripts for move in plan.projects)
-        where = f"{size(sum(move.size for move in plan.projects))}; {_directories_by_kind(plan)}"
+        kinds = Counter(DONE[move.kind] for move in plan.projects)
+        done = ", ".join(f"{plural(n, 'project directory')} {kind}" for kind, n in kinds.items())
+        where = f"{size(sum(move.size for move in plan.projects))}; {done}"
         rows.append((plural(sessions, "session"), where))
     if plan.history is not None and plan.history.scan.lines:
         paths = [new for _, new in plan.history.scan.counts]
@@ -145,11 +147,6 @@ def _example(values: Sequence[object]) -> str:
     return f"{', such as' if len(values) > 1 else ':'} {example}" if example else ""
 
 
-def _directories_by_kind(plan: Plan) -> str:
-    number = Counter(DONE[move.kind] for move in plan.projects)
-    return ", ".join(f"{plural(n, 'project directory')} {done}" for done, n in number.items())
-
-
 def _details(result: Result, plan: Plan) -> Iterator[Line]:
     base = str(result.layout.projects if result.layout else "")
     yield from _section(f"Project directories in {base}", _directories(plan))
@@ -171,18 +168,13 @@ def _differences(plan: Plan) -> Iterator[Line]:
     for write in _in_order(plan):
         yield [("bold", f"  {write.path}")]
         for row in compare(write.before, write.after):
-            yield from _pair(_label(row), row.before, row.after)
+            names = [str(name) for name in row.pointer]
+            label = f"{'.'.join(names[:-1])} (key)" if row.is_key else row.line or ".".join(names)
+            yield from _pair(label, row.before, row.after)
     if plan.history is not None:
         yield [("bold", f"  {plan.history.path}")]
         for (before, after), number in plan.history.scan.counts.items():
             yield from _pair(f"project  {plural(number, 'line')}", before, after)
-
-
-def _label(row: Difference) -> str:
-    """Where a value stands, with dots between the names; a renamed key by the object it is in."""
-    if row.is_key:
-        return f"{'.'.join(map(str, row.pointer[:-1]))} (key)"
-    return row.line or ".".join(map(str, row.pointer))
 
 
 def _pair(label: str, before: object, after: object) -> Iterator[Line]:
