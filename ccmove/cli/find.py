@@ -92,6 +92,8 @@ def _ask(matches: list[Match], is_new: bool, printer: Printer) -> Match:
 
 def answered(ask: Callable[..., Any], question: str, **how: object) -> Any:
     """What click is answered, on standard error alone; None at a closed input, Ctrl-C is raised."""
+    if sys.stdin is None:  # closed by whoever started us
+        return None
     room = shutil.get_terminal_size().columns - len(" [Y/n]: ")
     rows = click.wrap_text(at_home(printable(question)), max(room, 1), preserve_paragraphs=True)
     try:

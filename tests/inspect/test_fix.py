@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -118,6 +119,16 @@ def test_whoever_quits_or_does_not_answer_changes_nothing(
     moved_repo(state, "first", "first-new")
     moved_repo(state, "second", "second-new")
     unchanged(state, answers)
+
+
+def test_without_any_input_nothing_is_changed(state: StateBuilder) -> None:
+    """`<&-`: not even an empty one."""
+    moved_repo(state, "first", "first-new")
+    before = snapshot(state.home)
+    line = f"{shlex.join(support.ccmove_command('doctor', '--fix'))} <&-"
+    done = support.run_child(["sh", "-c", line], state=state)
+    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+    assert (done.exit, done.out.splitlines()[-1]) == (1, "Nothing was changed.")
 
 
 def test_equal_places_are_shown_as_equal_and_none_is_taken_for_an_empty_answer(
