@@ -52,6 +52,7 @@ def draw(name: str) -> str:
     # A picture in a page may not load a font from elsewhere: the reader's own will do.
     svg = re.sub(r"\s*@font-face \{.*?\}\n", "", svg, flags=re.DOTALL)
     svg = svg.replace("Fira Code, monospace", "Menlo, Consolas, DejaVu Sans Mono, monospace")
+    svg = svg.replace("<svg ", '<svg xml:space="preserve" ', 1)  # some programs drop indents else
     for pattern, fixed in FIXED:
         svg = re.sub(pattern, fixed, svg)
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
