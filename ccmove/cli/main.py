@@ -100,7 +100,7 @@ def _one_screen(formatter: click.HelpFormatter) -> str:
     """What `ccmove` alone prints."""
     formatter.write(f"{click.wrap_text(ALONE, formatter.width)}\n\n")
     with formatter.indentation():
-        formatter.write_dl(USUAL_ONES, col_spacing=5)
+        formatter.write_dl(USUAL_ONES, col_spacing=4)
     return f"{formatter.getvalue()}\n{MORE}"
 
 

@@ -57,12 +57,14 @@ def test_common_options_may_stand_before_the_command(state: StateBuilder) -> Non
 
 
 def test_alone_it_prints_one_screen(state: StateBuilder) -> None:
-    done = run_ccmove(state=state)
-    assert (done.exit, done.err) == (0, "")
-    lines = done.out.splitlines()
-    assert len(lines) < 24
-    assert max(len(line) for line in lines) <= 80
-    assert lines[3] == "  ccmove OLD NEW        after you renamed or moved the folder"
+    for width in (50, 80):
+        done = run_ccmove(state=state, env={"COLUMNS": str(width)})
+        assert (done.exit, done.err) == (0, "")
+        lines = done.out.splitlines()
+        assert len(lines) < 24
+        assert max(len(line) for line in lines) <= width
+    assert lines[3] == "  ccmove OLD NEW       after you renamed or moved the folder"
+    assert len(lines) == 13  # no line is broken at 80
 
 
 def test_help_lists_commands_by_use_and_shows_defaults(state: StateBuilder) -> None:
