@@ -119,9 +119,8 @@ def answer(app: click.Group, call: Call) -> Any:
     if isinstance(result, Result | inspect.Backups):
         apply = again(instead={"-n": "", "--dry-run": ""})
         apply_command = in_words(apply, call.argv, call.printer.config_dir)[1]
-        return replace(
-            result, apply=apply_command, rolled_back=call.rolled_back or result.rolled_back
-        )
+        first = call.rolled_back or result.rolled_back
+        return replace(result, apply=apply_command, rolled_back=first)
     return result
 
 

@@ -77,8 +77,8 @@ def _ask(matches: list[Match], is_new: bool, printer: Printer) -> Match:
         is_usual = first.candidate.basis is not Basis.NAME
         chosen: int | None = answered(click.confirm, question, default=is_usual)
     else:
-        new, old = first.candidate.path, first.old
-        question = f"Which project was {new} before?" if is_new else f"Where is {old} now?"
+        was = f"Which project was {first.candidate.path} before?"
+        question = was if is_new else f"Where is {first.old} now?"
         printer.lines([[("bold", question)]])
         for number, (path, match) in enumerate(zip(found, matches, strict=True), 1):
             printer.lines([[("", f"  {number}  "), ("", f"{path} ({match.kept}; {match.why})")]])
