@@ -22,7 +22,8 @@ WINDOWS = sys.platform == "win32"
 MAC = sys.platform == "darwin"
 
 _fcntl: Any = importlib.import_module("fcntl") if not WINDOWS else None
-_FULL_FSYNC = getattr(_fcntl, "F_FULLFSYNC", None)
+# What a file system answers that has no such call; macOS knows two numbers of "not supported".
+NO_CALL = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOTTY)
 # Without O_BINARY, Windows turns \n into \r\n and ends a file at Ctrl-Z.
 AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer is waited for otherwise
@@ -64,12 +65,16 @@ class Folder:
 
 def full_fsync(fd: int) -> bool:
     """Flush it through the disk's own cache, which fsync on macOS does not; False where there is
-    no such call, or the file system has none."""
-    if _FULL_FSYNC is not None:
-        with contextlib.suppress(OSError):
-            _fcntl.fcntl(fd, _FULL_FSYNC)
-            return True
-    return False
+    no such call. Any other failure counts: fsync, asked after it, may not know of it any more."""
+    if not hasattr(_fcntl, "F_FULLFSYNC"):
+        return False
+    try:
+        _fcntl.fcntl(fd, _fcntl.F_FULLFSYNC)
+    except OSError as error:
+        if error.errno not in NO_CALL:
+            raise
+        return False
+    return True
 
 
 def is_link(found: os.stat_result) -> bool:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.reading import directory, open_file
-from ccmove.system import AS_IT_IS, AT_ONCE, MAC, WINDOWS, Folder, full_fsync, programs_in
+from ccmove.system import AS_IT_IS, AT_ONCE, MAC, NO_CALL, WINDOWS, Folder, full_fsync, programs_in
 
 BLOCK = 1 << 20
 
@@ -58,7 +58,7 @@ def _flush(folder: Folder) -> None:
     try:
         fsync(folder.fd)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+        if error.errno not in (*NO_CALL, errno.EBADF):
             raise
 
 
@@ -146,6 +146,7 @@ def _explained(path: Path) -> Iterator[None]:
             error.strerror = f"in use by {', '.join(programs_in(path)) or 'some program'}"
         if error.errno == errno.EXDEV:  # preflight has seen that both are on one file system
             error.strerror = "can't be renamed here: on an overlay (a container?) or across a mount"
+            error.filename, error.filename2 = str(path), None
         raise
 
 
@@ -178,7 +179,7 @@ def _rename_no_replace(old_parent: Folder, old: str, new_parent: Folder, new: st
     except FileNotFoundError:
         if old_parent.fd is not None and new_parent.fd is not None:
             code = _renameat2(old_parent.fd, os.fsencode(old), new_parent.fd, os.fsencode(new))
-    if code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+    if code in NO_CALL:
         names = (old_parent.at(old), new_parent.at(new))
         os.rename(*names, src_dir_fd=old_parent.fd, dst_dir_fd=new_parent.fd)
     elif code != 0:
@@ -193,7 +194,7 @@ def _renameat2(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
         function = library.renameatx_np if MAC else library.renameat2
     except (AttributeError, OSError):
         return errno.ENOSYS
-    failed = function(old_parent, old, new_parent, new, 4 if MAC else 1)
+    failed = function(old_parent, old, new_parent, new, 4 if MAC else 1)  # RENAME_EXCL, _NOREPLACE
     return ctypes.get_errno() if failed else 0
 
 
