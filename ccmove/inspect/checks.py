@@ -37,7 +37,7 @@ KINDS = {  # the most pressing first, and what each means for the user
     "orphan": "Projects whose folder is gone: renamed, moved or deleted",
     "moved-entries": "Prompts and settings that still name the old path of a moved project",
     "stale-entries": "Entries of folders that are gone: harmless if they were deleted",
-    "spelling": "One folder under several paths: Claude Code shows each as a project of its own",
+    "spelling": "One folder under several paths: Claude Code shows each as a separate project",
     "worktree": "Git worktrees that still point to the old path: git can't use them until repaired",
     "misplaced-directory": "Conversations where Claude Code does not look",
     "split-session": "One session in two files: keep both, `--resume` reads only one of them",
@@ -48,10 +48,10 @@ SAME = "both are the same"
 _MOMENT = re.compile(rb'"timestamp":\s*"([^"\\]*)"')
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
 FOLDS: dict[str, Callable[[str], str]] = {  # in what spellings of one path can differ
-    "the slashes": lambda path: path.replace("\\", "/"),
-    "the drive letter": lambda path: path[:1].lower() + path[1:] if is_windows(path) else path,
-    "the Unicode form (NFC, NFD)": lambda path: unicodedata.normalize("NFC", path),
-    "upper and lower case": lambda path: path[:1] + path[1:].casefold(),
+    "slashes": lambda path: path.replace("\\", "/"),
+    "drive letter": lambda path: path[:1].lower() + path[1:] if is_windows(path) else path,
+    "Unicode form (NFC or NFD, which look alike)": lambda path: unicodedata.normalize("NFC", path),
+    "upper/lower case": lambda path: path[:1] + path[1:].casefold(),
 }
 
 
@@ -193,7 +193,7 @@ def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:
         # Two mounts are both real: the one that is used more is taken.
         real = next((path for path in spelled if path in paths), spelled[0])
         for path in (path for path in paths if path != real):
-            what = f"the same folder as {real}; the difference: {difference(path, real)}"
+            what = f"the same folder as {real}; {difference(path, real)}"
             yield Finding("spelling", path, what, command(path, real), names=(real,))
 
 
@@ -220,8 +220,9 @@ def difference(one: str, other: str) -> str:
         return path
 
     if folded(one) != folded(other):
-        return "a link or a mount"
-    return " and ".join(way for way in FOLDS if folded(one, way) != folded(other, way))
+        return "one of the two goes through a link or a mount"
+    ways = (way for way in FOLDS if folded(one, way) != folded(other, way))
+    return f"the two differ only in {', '.join(ways)}"
 
 
 def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:

@@ -152,7 +152,9 @@ def _merges(
     evidence = Evidence(state.layout, ledger, PathMap(tuple(news)), listed)
     there, found = set(state.directory_names), dict[str, int]()
     for move in moves:
-        if move.target not in there:
+        # One folder in two cases has had one directory all along: nothing in it is NEW's alone.
+        is_respelled = evidence.is_other_case(move.path) and evidence.exists(move.path)
+        if move.target not in there or (is_respelled and move.source == move.target):
             continue
         case = Case(evidence, state.directory(move.target))
         staying = [path for path in case.claims if not paths.covers(path)]

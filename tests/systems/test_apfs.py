@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,7 @@ from tests.support.state import StateBuilder
 
 @pytest.fixture
 def state(tmp_path: Path) -> StateBuilder:
-    (tmp_path / "Name").touch()
-    if not (tmp_path / "name").exists():
+    if places.case_counts(tmp_path):
         assert places.HERE not in os.environ, "that place is not a file system of this kind"
         pytest.skip("names differ by case here; `make test-apfs` has a place where they don't")
     return StateBuilder(tmp_path / "root")
@@ -45,15 +45,32 @@ def test_a_folder_that_only_changes_its_spelling_is_moved_and_comes_back(
     bench.expect(before)
 
 
-def test_two_spellings_of_one_folder_are_found_and_merged(state: StateBuilder) -> None:
+@pytest.mark.parametrize(
+    ("spelled", "on_disk", "how"),
+    [
+        ("My-App", "my-app", "upper/lower case"),
+        ("caf\u00e9", "cafe\u0301", "Unicode form (NFC or NFD, which look alike)"),
+        ("cafe\u0301", "caf\u00e9", "Unicode form (NFC or NFD, which look alike)"),
+    ],
+    ids=["case", "NFC", "NFD"],
+)
+def test_two_spellings_of_one_folder_are_found_and_merged(
+    state: StateBuilder, spelled: str, on_disk: str, how: str
+) -> None:
     bench = Bench(state)
-    real = state.project("my-app", sessions=1, make_folder=True)
-    other = state.project("My-App", sessions=1)
-    found = bench.run("doctor", "--json").json()["findings"]
-    (twins,) = [row for row in found if other.path in row["command"]]
-    assert real.path in twins["command"]
-    bench.ok(other.path, real.path)
-    assert [key for key in state.config()["projects"] if key.lower() == real.path.lower()] == [
+    real = state.project(on_disk, sessions=1, make_folder=True)
+    other = state.project(spelled, sessions=1)
+    has_one = os.path.samefile(real.directory, other.directory)
+    (twins,) = bench.run("doctor", "--json").json()["findings"]
+    assert twins["what"] == f"the same folder as {real.path}; the two differ only in {how}"
+    _, *words = shlex.split(twins["command"])
+    assert words == [other.path, real.path]
+    done = bench.run(*words)
+    assert done.exit == 0
+    assert f"{2 if has_one else 1} session" in done.out
+    assert ("Merged" in done.out) != has_one  # nothing to merge where both have had one directory
+    assert bench.run("doctor").exit == 0
+    assert [key for key in state.config()["projects"] if key in (real.path, other.path)] == [
         real.path
     ]
     names = {path.name for path in real.directory.glob("*.jsonl")}
