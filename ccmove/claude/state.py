@@ -149,7 +149,7 @@ class State:
         try:
             yield
         except (CcmoveError, NotJsonError, OSError) as error:
-            self.problems[str(file)] = describe(error)
+            self.problems[str(file)] = describe(error).removeprefix(str(file)).lstrip(": ")
 
     @cached_property
     def directory_names(self) -> tuple[str, ...]:

@@ -73,7 +73,11 @@ def rewrite_others(placer: Placer, rows: Iterable[Row], paths: PathMap, names: N
         except (RefusedError, NotJsonError, OSError) as error:
             if isinstance(error, LinkError) and path.is_relative_to(placer.layout.config_dir):
                 raise
-            placer.leave(path, f"can't be read as JSON, and stays as it is: {describe(error)}")
+            if isinstance(error, PermissionError):  # it may be the directory that is closed
+                what = f"can't be read, and stays as it is: {error.strerror}"
+                placer.leave(Path(error.filename), what)
+            else:
+                placer.leave(path, f"can't be read as JSON, and stays as it is: {describe(error)}")
 
 
 def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterator[Row]:

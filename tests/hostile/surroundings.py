@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,19 +30,26 @@ def under_shell(setting: str, *args: str | os.PathLike[str]) -> list[str]:
 
 
 @contextmanager
-def tmpfs(where: Path, options: str) -> Iterator[Path]:
-    """A real file system in memory, seen by this process and its children alone."""
+def mounted(where: Path, *how: str | Path) -> Iterator[Path]:
+    """`mount HOW WHERE`, seen by this process and its children alone."""
     _enter_private_namespace()
-    where.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(where)], capture_output=True
-    )
+    done = subprocess.run(["mount", *how, where], capture_output=True)
     if done.returncode:
         pytest.skip(f"can't mount a file system here: {done.stderr.decode().strip()}")
     try:
         yield where
     finally:
-        subprocess.run(["umount", "-l", str(where)], check=True)
+        subprocess.run(["umount", "-l", where], check=True)
+
+
+@contextmanager
+def tmpfs(where: Path, options: str, content: Path | None = None) -> Iterator[Path]:
+    """A real file system in memory, with a copy of `content`."""
+    where.mkdir(parents=True, exist_ok=True)
+    with mounted(where, "-t", "tmpfs", "-o", options, "tmpfs"):
+        if content is not None:
+            shutil.copytree(content, where, symlinks=True, dirs_exist_ok=True)
+        yield where
 
 
 def remount(where: Path, options: str) -> None:

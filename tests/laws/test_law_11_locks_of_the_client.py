@@ -16,7 +16,7 @@ from tests.crash.conftest import Record
 from tests.crash.fork import Job
 from tests.crash.sweep import sweep
 from tests.crash.world import World, age_locks, killed, lasting, world_bench
-from tests.hostile.surroundings import needs_root, tmpfs
+from tests.hostile.surroundings import mounted, needs_root, tmpfs
 from tests.shapes.bench import Bench
 from tests.support import seams
 from tests.support.state import StateBuilder
@@ -37,17 +37,9 @@ def without_nanoseconds(tmp_path: Path) -> Iterator[Path]:
         image.write_bytes(b"")
         with image.open("r+b") as file:
             file.truncate(32 << 20)
-        for command in (
-            ["mkfs.ext4", "-q", "-I", "128", str(image)],
-            ["mount", "-o", "loop", str(image), str(where)],
-        ):
-            done = subprocess.run(command, capture_output=True)
-            if done.returncode:
-                pytest.skip(f"can't mount a file system here: {done.stderr.decode().strip()}")
-        try:
+        subprocess.run(["mkfs.ext4", "-q", "-I", "128", str(image)], check=True)
+        with mounted(where, "-o", "loop", image):
             yield where
-        finally:
-            subprocess.run(["umount", "-l", str(where)], check=True)
 
 
 @pytest.mark.limits

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import shutil
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from ccmove.run import disk
-from tests.hostile.surroundings import needs_root, tmpfs
+from tests.hostile.surroundings import mounted, needs_root, tmpfs
 from tests.shapes.bench import Bench, Expected
 from tests.support import tree
+from tests.support.run import Completed, ccmove_command, run_child
 from tests.support.state import StateBuilder
 
 LINKED = [".claude", ".claude/projects", ".claude/settings.json", ".claude.json"]
@@ -69,13 +73,17 @@ def test_any_other_link_is_refused_with_what_to_do(bench: Bench, name: str) -> N
     assert "put what it points to in its place" in done.err
 
 
+def projects_elsewhere(bench: Bench) -> AbstractContextManager[Path]:
+    """`projects/` on a disk of its own, with all that was in it."""
+    there = bench.state.projects
+    before = shutil.move(there, bench.state.root / "before")
+    return tmpfs(there, "size=16m", before)
+
+
+@pytest.mark.limits
 @needs_root
 def test_projects_on_a_disk_of_their_own_can_be_moved(bench: Bench) -> None:
-    state = bench.state
-    state.projects.rename(state.root / "before")
-    with tmpfs(state.projects, "size=16m"):
-        for project in (state.root / "before").iterdir():
-            os.system(f"cp -a '{project}' '{state.projects}'")
+    with projects_elsewhere(bench):
         expected = Expected(bench)
         assert moved(bench) == 0
         assert bench.run("verify").exit == 0
@@ -83,19 +91,77 @@ def test_projects_on_a_disk_of_their_own_can_be_moved(bench: Bench) -> None:
         assert tree.diff(expected, bench.tree()) == []
 
 
+@pytest.mark.limits
 @needs_root
 def test_parking_on_another_disk_is_refused_before_anything_changes(bench: Bench) -> None:
     """A swap needs a place aside, which is on the disk of the state."""
     state = bench.state
-    state.projects.rename(state.root / "before")
     old, other = state.code / "old", state.code / "other"
-    with tmpfs(state.projects, "size=16m"):
-        for project in (state.root / "before").iterdir():
-            os.system(f"cp -a '{project}' '{state.projects}'")
+    with projects_elsewhere(bench):
         swap = state.root / "swap"
         swap.write_text(f"{old}\t{other}\n{other}\t{old}\n")
         report = bench.refused("--skip-path-check", "--from-file", swap)
         assert "different file system" in report["error"]
+
+
+@pytest.mark.limits
+@needs_root
+@pytest.mark.parametrize("has_sessions", [False, True], ids=["rename", "merge"])
+def test_what_an_overlay_can_not_rename_is_rolled_back_with_the_reason(
+    bench: Bench, tmp_path_factory: pytest.TempPathFactory, has_sessions: bool
+) -> None:
+    """As in a container whose image holds the home: a directory of a lower layer can't be renamed,
+    which nothing tells before it is tried."""
+    state, layers = bench.state, tmp_path_factory.mktemp("layers")
+    (old,) = state.projects.glob("*-old")
+    if has_sessions:
+        state.project("new", sessions=1)
+    with tmpfs(layers, "size=64m"):
+        shutil.copytree(state.root, layers / "lower", symlinks=True)
+        (layers / "upper").mkdir()
+        (layers / "work").mkdir()
+        parts = f"lowerdir={layers}/lower,upperdir={layers}/upper,workdir={layers}/work"
+        with mounted(state.root, "-t", "overlay", "-o", f"{parts},redirect_dir=off", "overlay"):
+            before = bench.tree()
+            done = bench.run(state.code / "old", state.code / "new")
+            assert done.exit == 1
+            what = rf"{re.escape(str(old))}(/[^/:]+)?: can't be renamed here: on an overlay"
+            assert re.search(what, done.err), done.err
+            assert "everything is as it was" in done.err
+            bench.expect(before)
+
+
+@pytest.mark.limits
+@needs_root
+def test_a_folder_that_is_mounted_at_a_second_place_is_found_and_merged(bench: Bench) -> None:
+    state = bench.state
+    state.project("again", sessions=1, make_folder=True)
+    with mounted(state.code / "again", "--bind", state.code / "other"):
+        (twins,) = bench.run("doctor", "again", "--json").json()["findings"]
+        assert twins["what"].endswith("one of the two goes through a link or a mount")
+        assert bench.run(*twins["command"].split()[1:]).exit == 0
+        assert bench.run("doctor", "other").exit == 0
+    (left,) = (path for path in state.projects.iterdir() if path.name[-5:] in ("other", "again"))
+    assert len(list(left.glob("*.jsonl"))) == 3
+
+
+@needs_root
+def test_a_directory_of_another_user_is_named_and_stops_nobody(bench: Bench) -> None:
+    closed = bench.state.projects / "-etc-nginx"
+    closed.mkdir(0o700)
+    os.chown(closed, 12345, 12345)
+    # Root without the right to read everything: who it is stays, and so does whose the home is.
+    plain = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+
+    def run(*args: Path | str) -> Completed:
+        return run_child([*plain, *ccmove_command(*args)], state=bench.state)
+
+    done = run("--json", bench.state.code / "old", bench.state.code / "new")
+    assert done.exit == 0, done.err
+    rows = {row["file"]: row["what"] for row in done.json()["left_alone"]}
+    assert rows[str(closed)] == "can't be read, and stays as it is: Permission denied"
+    assert f"Note: {closed}: Permission denied\n" in run("list").err
+    assert run("restore").exit == 0
 
 
 BYTES = b"a lone \n, \r\n and \x1a stay\n"
