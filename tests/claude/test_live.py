@@ -10,8 +10,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
+from ccmove.claude import live
 from ccmove.claude.layout import find_layout
 from ccmove.claude.live import daemon_is_running, live_sessions, noted_start
 from tests.support.run import run_ccmove
@@ -151,6 +153,21 @@ def test_an_older_client_is_seen_by_its_process(
 ) -> None:
     assert found(state, state.code / "my-app") == [claude.pid]
     assert found(state, state.code / "other") == []
+
+
+def test_where_there_is_no_proc_psutil_tells_the_same(
+    state: StateBuilder, claude: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on macOS, where a client notes its start as `ps` prints it."""
+    monkeypatch.setattr(live, "HAS_PROC", False)
+    monkeypatch.setattr(live, "psutil", psutil, raising=False)
+    monkeypatch.setattr(live, "_CLOSED", (OSError, psutil.Error))
+    assert found(state, state.code / "my-app") == [claude.pid]
+    began = psutil.Process(claude.pid).create_time()
+    for late, pids in ((0, [claude.pid]), (60, [])):
+        started = time.strftime("%a %b %d %H:%M:%S %Y", time.gmtime(began + late))
+        state.session_file(claude.pid, str(state.code / "other"), started, "some-session")
+        assert found(state, state.code / "other") == pids
 
 
 def test_ccmove_refuses_and_names_pid_and_folder(
