@@ -40,6 +40,8 @@ class ApfsLike(mfusepy.Operations):  # type: ignore[misc]  # untyped
     def real(self, path: str) -> str:
         """Where this is; what is not there yet has its name as it was given."""
         found = self.root
+        if os.path.lexists(found + path):
+            return found + path  # all names as they are: nearly always, and quicker
         for name in filter(None, path.split("/")):
             found = os.path.join(found, self._spelled(found, name))
         return found
@@ -86,6 +88,9 @@ class ApfsLike(mfusepy.Operations):  # type: ignore[misc]  # untyped
         if os.path.lexists(self.real(path)):
             raise mfusepy.FuseOSError(errno.EEXIST)
         os.mkdir(self.named(path), mode)
+
+    def mknod(self, path: str, mode: int, dev: int) -> None:
+        os.mknod(self.real(path), mode, dev)
 
     def rmdir(self, path: str) -> None:
         os.rmdir(self.real(path))
