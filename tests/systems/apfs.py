@@ -155,6 +155,7 @@ if __name__ == "__main__":
         foreground=True,
         nothreads=True,
         use_ino=True,
+        default_permissions=True,  # or nothing is closed to anybody
         attr_timeout=0,
         entry_timeout=0,
     )
