@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import tempfile
 import unicodedata
 from typing import Any
 
@@ -36,10 +37,14 @@ class ApfsLike(mfusepy.Operations):  # type: ignore[misc]  # untyped
 
     def __init__(self, root: str) -> None:
         self.root = root
+        # libfuse renames a file that is removed while it is open: not in its own directory, please.
+        self.removed = tempfile.mkdtemp(prefix="removed-", dir=os.path.dirname(root))
 
     def real(self, path: str) -> str:
         """Where this is; what is not there yet has its name as it was given."""
-        found = self.root
+        found, last = self.root, os.path.basename(path)
+        if last.startswith(".fuse_hidden"):
+            return os.path.join(self.removed, last)
         if os.path.lexists(found + path):
             return found + path  # all names as they are: nearly always, and quicker
         for name in filter(None, path.split("/")):
@@ -57,8 +62,7 @@ class ApfsLike(mfusepy.Operations):  # type: ignore[misc]  # untyped
 
     def named(self, path: str) -> str:
         """The same, but the last name is just as it was given."""
-        directory, name = os.path.split(path)
-        return os.path.join(self.real(directory), name)
+        return os.path.join(os.path.dirname(self.real(path)), os.path.basename(path))
 
     # -- looking --------------------------------------------------------------------------------
 
