@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -23,6 +24,10 @@ pytest.register_assert_rewrite("tests.shapes.bench")
 # Flushing to a disk is most of the time that a run takes; who needs a disk asks for one.
 if place := os.environ.get(places.HERE) or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else ""):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", place)
+
+# A shell's background job ignores Ctrl-C, and so would the children that tests send it to.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile(
     "ccmove",
