@@ -88,6 +88,20 @@ def is_foreign(found: os.stat_result) -> bool:
     return not WINDOWS and found.st_uid != os.geteuid()
 
 
+def mount_of(directory: Path) -> str:
+    """Which mount it is on, where the system tells: two of one disk are two for a rename."""
+    if not hasattr(os, "O_PATH"):
+        return ""
+    fd = os.open(directory, os.O_PATH | AS_IT_IS)
+    try:
+        told = Path(f"/proc/self/fdinfo/{fd}").read_text()
+    except FileNotFoundError:  # there need not be a /proc
+        return ""
+    finally:
+        os.close(fd)
+    return told.partition("mnt_id:")[2].partition("\n")[0]
+
+
 def has_room(directory: Path, size: int, files: int) -> bool:
     """Whether so many bytes in so many new files find room; not every file system counts files."""
     if WINDOWS:

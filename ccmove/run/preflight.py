@@ -2,13 +2,14 @@
 
 import contextlib
 import os
+from functools import cache
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import directory, is_there, refuse_link
 from ccmove.errors import RefusedError, again, look_at, run
 from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename
-from ccmove.system import has_room, is_foreign
+from ccmove.system import has_room, is_foreign, mount_of
 from ccmove.text import readable_size
 
 ROOM_TO_SPARE = 1 << 20
@@ -83,8 +84,9 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
 
 
 def _refuse_two_file_systems(plan: Plan) -> None:
-    """A rename works inside one file system only."""
+    """A rename works inside one file system, and one mount of it, only."""
     coming: list[Path] = []  # project folders, at their new places
+    mount = cache(mount_of)
     for operation in plan.operations:
         if not isinstance(operation, Rename):
             continue
@@ -95,17 +97,20 @@ def _refuse_two_file_systems(plan: Plan) -> None:
                 mkdir = run("mkdir", "-p", target.parent)
                 raise RefusedError(f"{target.parent} does not exist", mkdir)
             coming.append(target)
-        if _device(path) != _device(target.parent):
+        here, there = _nearest(path), _nearest(target.parent)
+        is_one = os.lstat(here).st_dev == os.lstat(there).st_dev
+        if not is_one or mount(_nearest(path.parent)) != mount(there):
+            what = "mount" if is_one else "file system"
             raise RefusedError(
-                f"{path} is on a different file system than its new place",
+                f"{path} is on a different {what} than its new place",
                 "move the folder there yourself, then run ccmove without --move-folder"
                 if is_folder
                 else run("df", path, text="see where it is"),
             )
 
 
-def _device(path: Path) -> int:
-    """The file system of a path, or of the nearest place above it that is there by now."""
+def _nearest(path: Path) -> Path:
+    """The path, or the nearest place above it that is there by now."""
     while not is_there(path):
         path = path.parent
-    return os.lstat(path).st_dev
+    return path

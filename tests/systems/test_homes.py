@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import shutil
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,35 +73,47 @@ def test_any_other_link_is_refused_with_what_to_do(bench: Bench, name: str) -> N
     assert "put what it points to in its place" in done.err
 
 
-def projects_elsewhere(bench: Bench) -> AbstractContextManager[Path]:
-    """`projects/` on a disk of its own, with all that was in it."""
+@pytest.fixture(params=["a different file system", "a different mount"])
+def elsewhere(bench: Bench, request: pytest.FixtureRequest) -> Iterator[str]:
+    """`projects/` is a disk of its own, or another part of the same one; what that is called."""
     there = bench.state.projects
     before = shutil.move(there, bench.state.root / "before")
-    return tmpfs(there, "size=16m", before)
+    there.mkdir()
+    is_disk = request.param.endswith("system")
+    with tmpfs(there, "size=16m", before) if is_disk else mounted(there, "--bind", before):
+        yield request.param
 
 
 @pytest.mark.limits
 @needs_root
-def test_projects_on_a_disk_of_their_own_can_be_moved(bench: Bench) -> None:
-    with projects_elsewhere(bench):
-        expected = Expected(bench)
-        assert moved(bench) == 0
-        assert bench.run("verify").exit == 0
-        assert bench.run("restore").exit == 0
-        assert tree.diff(expected, bench.tree()) == []
+def test_projects_on_a_disk_of_their_own_can_be_moved(bench: Bench, elsewhere: str) -> None:
+    expected = Expected(bench)
+    assert moved(bench) == 0
+    assert bench.run("verify").exit == 0
+    assert bench.run("restore").exit == 0
+    assert tree.diff(expected, bench.tree()) == []
 
 
 @pytest.mark.limits
 @needs_root
-def test_parking_on_another_disk_is_refused_before_anything_changes(bench: Bench) -> None:
-    """A swap needs a place aside, which is on the disk of the state."""
+@pytest.mark.parametrize("what", ["swap", "merge", "conflict"])
+def test_what_needs_a_place_on_another_disk_is_refused_before_anything_changes(
+    bench: Bench, elsewhere: str, what: str
+) -> None:
+    """What is parked or set aside is put beside the backups, on the disk of the state."""
     state = bench.state
     old, other = state.code / "old", state.code / "other"
-    with projects_elsewhere(bench):
-        swap = state.root / "swap"
-        swap.write_text(f"{old}\t{other}\n{other}\t{old}\n")
-        report = bench.refused("--skip-path-check", "--from-file", swap)
-        assert "different file system" in report["error"]
+    swap = state.root / "swap"
+    swap.write_text(f"{old}\t{other}\n{other}\t{old}\n")
+    if what == "conflict":
+        memory = next(state.projects.glob("*-other")) / "memory"
+        memory.mkdir()
+        (memory / "note.md").write_text("one")
+        (next(state.projects.glob("*-old")) / "memory" / "note.md").write_text("another")
+    args = ["--skip-path-check", "--from-file", swap] if what == "swap" else [old, other]
+    for more in ([], ["-n"]):
+        report = bench.refused("--on-conflict", "keep-new", *more, *args)
+        assert f"is on {elsewhere} than its new place" in report["error"]
 
 
 @pytest.mark.limits
