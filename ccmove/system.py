@@ -118,6 +118,14 @@ def desktop_data(home: Path, environ: Mapping[str, str]) -> Path:
     return home / ("Library/Application Support" if MAC else ".config")
 
 
+def looking_for(text: str, where: str, is_directory: bool) -> tuple[str, ...]:
+    """What shows the lines that have a text; the path of a folder has many spellings on Windows."""
+    if not WINDOWS:
+        return "grep", "-rnF", text, where
+    files = f"{where}\\*" if is_directory else where
+    return "findstr", "/s", "/n", "/i", f"/c:{Path(text).name}", files
+
+
 def programs_in(folder: Path) -> Iterator[str]:
     """Programs that work in a folder or have a file open in it, as far as the system tells."""
     import psutil

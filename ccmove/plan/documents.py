@@ -23,6 +23,7 @@ from ccmove.rewrite import other
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.other import Rewrite
 from ccmove.rewrite.pathmap import NameMap, PathMap, is_named_in
+from ccmove.system import looking_for
 from ccmove.text import plural
 
 Folder = tuple[str, str, Path]  # old path, new path, where it is now
@@ -172,7 +173,7 @@ class Search:
         if not command:
             olds = [old for old, _ in self.paths.moves]
             spelled = (old for old in olds for text in texts.values() if is_named_in(text, old))
-            command = ("grep", "-rnF", next(spelled, PurePath(olds[0]).name), where)
+            command = looking_for(next(spelled, PurePath(olds[0]).name), where, len(named) > 1)
             what += "; edit by hand"
         yield LeftAlone(where, what, command)
 

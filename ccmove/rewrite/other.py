@@ -6,7 +6,7 @@ from functools import partial
 
 from ccmove.rewrite.compare import changed_lines
 from ccmove.rewrite.jsonspan import Node, Pointer
-from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.pathmap import NameMap, PathMap, in_bash
 from ccmove.rewrite.splice import at_places, with_strings
 
 Rewrite = Callable[[str, PathMap, NameMap], str]  # the text with what moves
@@ -73,13 +73,15 @@ def _moved_pattern(pattern: str, paths: PathMap) -> str:
     new = paths.map(pattern.removeprefix(slash))
     if new is None:
         return pattern
+    if pattern[0] in "~$":
+        new = in_bash(new)
     leaves_home = new.startswith("/") and not pattern.startswith("/")  # `~/x` has become absolute
     return f"/{new}" if slash or leaves_home else new
 
 
 def _moved_command(command: str, paths: PathMap) -> str:
     """Each word of a command that begins with a path; `:*` at the end is the rule's own."""
-    if not all(_NEEDS_NO_QUOTES.fullmatch(new) for _, new in paths.moves):
+    if not all(_NEEDS_NO_QUOTES.fullmatch(in_bash(new)) for _, new in paths.moves):
         return command
     words = command.removesuffix(":*")
     moved = [paths.map(word) or word for word in words.split(" ")]

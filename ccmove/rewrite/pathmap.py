@@ -15,7 +15,7 @@ from functools import lru_cache
 
 Move = tuple[str, str]
 
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\|//[^/]")
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\|//[^/]|(?:~|\$HOME|\$\{HOME\})\\")
 _SEPARATORS = re.compile(r"[\\/]+")
 _ROOT = re.compile(r"(?:[A-Za-z]:)?[\\/]*")
 _HOME = ("~", "$HOME", "${HOME}")
@@ -34,6 +34,12 @@ def is_windows(path: str) -> bool:
 def native(path: str) -> str:
     """A path of Windows with its own separators: the keys of the config file have others."""
     return path.replace("/", "\\") if is_windows(path) else path
+
+
+def in_bash(path: str) -> str:
+    """A path of Windows as Git's bash and the client's rules have it: `/c/work/x`, `~/x`."""
+    path = path.replace("\\", "/") if is_windows(path) else path
+    return f"/{path[0].lower()}{path[2:]}" if path[1:3] == ":/" else path
 
 
 def is_root(path: str) -> bool:
@@ -67,7 +73,7 @@ class PathMap:
         return PathMap(tuple((new, old) for old, new in self.moves))
 
     def as_people_write(self, home: str) -> PathMap:
-        """These moves, also with `~`, `$HOME` and `${HOME}` for the home.
+        """These moves, also with `~`, `$HOME` and `${HOME}` for the home, and `/c/` for a drive.
 
         A new path that is not in the home is absolute in every spelling.
         """
@@ -78,6 +84,10 @@ class PathMap:
             for old, new in inside
         ]
         kept = {_spelled(path, home, sign) for sign in _HOME for path in self.kept}
+        if is_windows(home):  # its shells differ in the slash, and in how they write a drive
+            moves = (*self.moves, *spelled)
+            spelled += [(in_bash(old), in_bash(new)) for old, new in moves]
+            kept |= {in_bash(path) for path in kept | self.kept}
         return PathMap((*self.moves, *spelled), self.kept | kept)
 
     def needles(self) -> tuple[str, ...]:
@@ -156,12 +166,11 @@ def _needle(old: str) -> str:
 
 
 def _join(path: str, old: str, new: str) -> str:
-    """`path` below `new`; on Windows in the separators that it is written with."""
-    mapped = new + path[len(old) :]
-    if not is_windows(old) and not is_windows(new):
-        return mapped
-    has_slashes = not is_windows(new) or (is_windows(old) and "\\" not in path)
-    return mapped.replace("\\", "/") if has_slashes else mapped.replace("/", "\\")
+    """`path` below `new`; on Windows `new` has the separators that were there, the rest stays."""
+    head, tail = path[: len(old)], path[len(old) :]
+    if is_windows(old) and is_windows(new):
+        return (native(new) if "\\" in head else new.replace("\\", "/")) + tail
+    return (new + tail).replace("\\", "/") if is_windows(old) else native(new + tail)
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,23 @@ class TestPermissionRules:
         assert map_inside(f"Bash({OLD}/x:*)", spaced) is None
         assert map_inside(f"Read(/{OLD}/**)", spaced) == "Read(//code/new app/**)"
 
+    @pytest.mark.parametrize(
+        ("rule", "becomes"),
+        [
+            ("Read(//c/Users/dev/a/**)", "Read(//d/work/b/**)"),
+            ("Read(~/a/**)", "Read(//d/work/b/**)"),
+            (r"Read(C:\Users\dev\a\**)", r"Read(D:\work\b\**)"),
+            ("Bash(cd /c/Users/dev/a && make:*)", "Bash(cd /d/work/b && make:*)"),
+            ("Bash(C:/Users/dev/a/run.sh:*)", "Bash(D:/work/b/run.sh:*)"),
+            ("Read(//c/Users/dev/a-2/**)", None),
+        ],
+    )
+    def test_rules_of_windows_in_every_way_to_write_a_drive(
+        self, rule: str, becomes: str | None
+    ) -> None:
+        moves = PathMap(((r"C:\Users\dev\a", r"D:\work\b"),))
+        assert map_inside(rule, moves.as_people_write(r"C:\Users\dev")) == becomes
+
     def test_several_words_move_each_by_its_own_move(self) -> None:
         swap = PathMap((("/a", "/b"), ("/b", "/a")))
         assert map_inside("Bash(cp /a/x /b/y)", swap) == "Bash(cp /b/x /a/y)"

@@ -115,7 +115,7 @@ class TestWindows:
             (r"C:\USERS\Me\APP\src", r"C:\Users\me\new\src"),
             ("C:/Users/me/app/src", "C:/Users/me/new/src"),
             ("c:/Users/me/app", "C:/Users/me/new"),
-            (r"C:\Users\me/app\x/y", r"C:\Users\me\new\x\y"),  # of mixed ones, one kind
+            (r"C:\Users\me/app\x/y", r"C:\Users\me\new\x/y"),
         ],
     )
     def test_every_spelling_of_one_folder_is_mapped_and_keeps_its_separators(
@@ -139,11 +139,11 @@ class TestWindows:
         paths = PathMap(((r"c:\app", r"D:\lib\app"),))
         assert paths.map("C:/app/x") == "D:/lib/app/x"
 
-    def test_new_takes_the_separators_of_the_path(self) -> None:
+    def test_new_takes_the_separators_of_what_it_replaces(self) -> None:
         paths = PathMap(((r"C:\app", "C:/lib/app"),))
         assert paths.map(r"C:\app\x") == r"C:\lib\app\x"
         assert paths.map("C:/app/x") == "C:/lib/app/x"
-        assert paths.map(r"C:/app\x") == r"C:\lib\app\x"
+        assert paths.map(r"C:/app\x") == r"C:/lib/app\x"
 
     def test_a_network_share_is_found_with_either_separator(self) -> None:
         paths = PathMap(((r"\\server\share\app", r"\\server\share\new"),))
@@ -310,6 +310,26 @@ class TestAsPeopleWriteIt:
     def test_an_old_path_that_is_not_in_the_home_is_written_in_one_way(self, old: str) -> None:
         paths = PathMap(((old, "/srv/b"),))
         assert paths.as_people_write(self.HOME) == paths
+
+    @pytest.mark.parametrize(
+        ("path", "becomes"),
+        [
+            ("~/a/x", "~/b/x"),
+            (r"~\a\x", r"~\b\x"),
+            ("$HOME/a", "$HOME/b"),
+            ("/c/Users/dev/a/x", "/c/Users/dev/b/x"),
+            ("C:/Users/dev/a/x", "C:/Users/dev/b/x"),
+            ("~/a-2", None),
+            ("/c/Users/dev/a-2", None),
+        ],
+    )
+    def test_on_windows_with_slashes_too_and_as_bash_writes_a_drive(
+        self, path: str, becomes: str | None
+    ) -> None:
+        moves = PathMap(((r"C:\Users\dev\a", r"C:\Users\dev\b"),))
+        paths = moves.as_people_write(r"C:\Users\dev")
+        assert paths.map(path) == becomes
+        assert paths.is_named_in(f"see {path}.") == (becomes is not None)
 
     def test_what_stays_stays_in_each_spelling(self) -> None:
         moves = PathMap((("/home/dev/a", "/home/dev/b"),), frozenset({"/home/dev/a/kept"}))
