@@ -19,6 +19,8 @@ from tests.support.state import StateBuilder
 from tests.systems import windows
 
 home_guard.install()
+if windows.HERE:
+    windows.write_lines_as_the_client_does()
 pytest.register_assert_rewrite("tests.shapes.bench")
 
 # Flushing to a disk is most of the time that a run takes; who needs a disk asks for one.
@@ -81,7 +83,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not windows.HERE:
         return None
     name = collection_path.relative_to(config.rootpath).as_posix()
-    return windows.reason_for(name) is not None or None
+    return name in windows.FILES or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

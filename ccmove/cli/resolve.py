@@ -60,6 +60,8 @@ def resolve_pair(old: str, new: str, where: str = "") -> Pair:
     if real == real_new and typed != typed_new:  # OLD was left behind as a link to NEW
         real = os.path.join(os.path.realpath(os.path.dirname(typed)), os.path.basename(typed))
         real = typed if real == real_new else real  # or a folder above, or another spelling
+        if real == real_new and os.path.normcase(typed_new) == os.path.normcase(real):
+            real_new = os.path.join(os.path.dirname(real), os.path.basename(typed_new))
     return Pair(real, real_new, typed, where)
 
 
@@ -132,6 +134,9 @@ def _check_folder(pair: Pair, olds: set[str]) -> None:
 def _check_existence(pair: Pair, targets: set[str]) -> None:
     if os.path.lexists(pair.new) and not os.path.isdir(pair.new):
         raise RefusedError(f"{pair.new} is not a folder", look_at(pair.new))
+    if os.path.realpath(pair.new) == pair.old:  # on Windows, in another case
+        hint = again("to rename the folder", ["--move-folder"])
+        raise RefusedError(f"the folder is still called {pair.old}", hint)
     # OLD may be there as a link to NEW, as NEW in another case, or as the end of another move.
     is_left_behind = pair.old in targets or _same_folder(pair)
     there = (os.path.lexists(pair.old) and not is_left_behind, os.path.isdir(pair.new))

@@ -19,6 +19,7 @@ from tests.support import tree
 from tests.support.history_oracle import moved_history
 from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder, encoded_name
+from tests.systems import windows
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_with_only_what_is_nested_stays_wherever_it_is_known_from(
     ready: StateBuilder, known_from: str
 ) -> None:
     ready.project("my-app", sessions=1)
-    tool = {"command": f"{ready.code}/my-app/web/serve"}
+    tool = {"command": str(ready.code / "my-app" / "web" / "serve")}
     config = ready.config()
     config["projects"][str(ready.code / "my-app")]["mcpServers"] = {"x": tool}
     ready.write_config(config)
@@ -269,7 +270,7 @@ def test_what_stands_after_undoing_the_undoing_and_so_on(ready: StateBuilder) ->
 
 def git(folder: Path, *words: str) -> None:
     who = ("-c", "user.name=d", "-c", "user.email=d@example.invalid", "-c", "core.fsmonitor=false")
-    subprocess.run(["git", "-C", folder, *who, *words], check=True, capture_output=True)
+    subprocess.run([windows.git(), "-C", folder, *who, *words], check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("command", [("doctor",), ("my-app", "new"), ("-n", "my-app", "new")])
@@ -304,7 +305,7 @@ def test_no_hook_filter_or_monitor_runs_when_a_folder_is_looked_at(
         assert candidate["path"] == str(repo)
     assert not trap.exists()
     assert tree.diff(before, tree.snapshot(repo), mtimes="all", inodes="all") == []
-    subprocess.run(["git", "-C", repo, "status"], check=True, capture_output=True)
+    subprocess.run([windows.git(), "-C", repo, "status"], check=True, capture_output=True)
     assert trap.exists()  # the control
 
 

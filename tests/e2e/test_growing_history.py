@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 
 import pytest
@@ -62,7 +63,8 @@ def test_the_hashes_are_those_of_the_history_before_and_after(
     record = json.loads(seams.manifest(large, run).read_bytes())
     (history,) = seams.operations(record, "WroteHistory")
     after = large.history.read_bytes()
-    assert after == before.replace(b"/my-app", b"/new-app")
+    sep = os.sep.encode()
+    assert after == before.replace(sep + b"my-app", sep + b"new-app")
     for name, text in (("before", before), ("after", after)):
         noted = (history[name]["sha256"], history[name]["size"])
         assert noted == (hashlib.sha256(text).hexdigest(), len(text))

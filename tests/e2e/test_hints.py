@@ -32,7 +32,7 @@ def test_a_preview_beside_an_interrupted_run_is_exit_5_with_the_way_on(
 ) -> None:
     """What is there is half moved, so that a preview would show what is not so."""
     interrupted_move(state, "old", "new")
-    typed = [word.replace("OLD", f"{state.code}/old").replace("NEW", f"{state.code}/new")
+    typed = [word.replace("OLD", str(state.code / 'old')).replace("NEW", str(state.code / 'new'))
              for word in command]  # fmt: skip
     done = run_ccmove("--config-dir", config_dir, "-n", *typed, state=state)
     assert (done.exit, done.out) == (5, "")

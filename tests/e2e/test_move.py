@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.shapes.bench import in_json, inside
 from tests.support import tree
 from tests.support.run import Completed, run_ccmove
 from tests.support.state import StateBuilder, encoded_name
@@ -47,11 +48,13 @@ def test_exactly_the_planned_bytes_change_among_20000_odd_history_lines(busy: St
     before = tree.snapshot(busy.home)
     done = move(busy)
     assert done.exit == 0, done.err
-    expected = kept.replace(f'"project":"{old}"'.encode(), f'"project":"{new}"'.encode())
-    expected = expected.replace(f'"project":"{old}/'.encode(), f'"project":"{new}/'.encode())
+    expected = kept
+    for end in ('"', os.sep):
+        was, becomes = (in_json(f'"project":"{path}{end}').encode() for path in (old, new))
+        expected = expected.replace(was, becomes)
     expected += b"".join(line.expected(str(old), str(new)) for line in odd)
     assert busy.history.read_bytes() == expected
-    assert (busy.history.stat().st_mode & 0o777) == 0o600
+    assert os.name == "nt" or (busy.history.stat().st_mode & 0o777) == 0o600
     assert run_ccmove("restore", state=busy).exit == 0
     assert ours_left_out(tree.diff(before, tree.snapshot(busy.home))) == []
 
@@ -62,11 +65,16 @@ def test_config_and_index_change_only_in_the_planned_values(busy: StateBuilder) 
     index = busy.projects / encoded_name(old) / "sessions-index.json"
     index_text = index.read_text()
     assert move(busy).exit == 0
-    expected = text.replace(f'"{old}"', f'"{new}"').replace(f'"{old}/', f'"{new}/')
+    expected = text
+    for spell in (in_json, lambda path: Path(path).as_posix()):
+        was, becomes = f'"{spell(old)}', f'"{spell(new)}'
+        for end in '"/\\':
+            expected = expected.replace(was + end, becomes + end)
     assert busy.config_file.read_text() == expected
     moved = busy.projects / encoded_name(new) / "sessions-index.json"
-    renamed = index_text.replace(f'"{old}"', f'"{new}"')
-    renamed = renamed.replace(f"/{encoded_name(old)}/", f"/{encoded_name(new)}/")
+    renamed = index_text.replace(in_json(f'"{old}"'), in_json(f'"{new}"'))
+    names = (in_json(inside(encoded_name(path))) for path in (old, new))
+    renamed = renamed.replace(*names)
     assert moved.read_text() == renamed
 
 
@@ -253,7 +261,7 @@ def test_a_config_dir_elsewhere_has_its_own_config_file(
     (state.code / "new").mkdir(parents=True)
     old, new = state.code / "my-app", state.code / "new"
     assert run_ccmove(old, new, "--config-dir", elsewhere, state=state).exit == 0
-    assert str(new) in json.loads((elsewhere / ".claude.json").read_text())["projects"]
+    assert new.as_posix() in json.loads((elsewhere / ".claude.json").read_text())["projects"]
 
 
 def test_the_environment_names_the_config_dir(state: StateBuilder, tmp_path: Path) -> None:

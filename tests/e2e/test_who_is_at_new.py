@@ -11,6 +11,7 @@ from tests.shapes.bench import Bench, directory_of
 from tests.support.hints import commands
 from tests.support.run import clean_environment, run_child
 from tests.support.state import StateBuilder
+from tests.systems import windows
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def bench(state: StateBuilder) -> Bench:
 
 def git(bench: Bench, folder: Path, *arguments: str) -> None:
     environment = clean_environment(bench.state)
-    command = ["git", "-c", "user.name=me", "-c", "user.email=me@example.com", *arguments]
+    command = [windows.git(), "-c", "user.name=me", "-c", "user.email=me@example.com", *arguments]
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
 
 

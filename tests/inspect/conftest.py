@@ -14,6 +14,7 @@ import pytest
 from tests.crash.fork import Job
 from tests.support.run import Completed
 from tests.support.state import StateBuilder
+from tests.systems import windows
 
 
 def run_ccmove(
@@ -85,7 +86,7 @@ def examine(state: StateBuilder) -> Examine:
 def git(folder: Path, *arguments: str, at: int | None = None) -> str:
     """Run git in a folder, as nobody in particular and with nobody's settings."""
     who = ("-c", "user.name=dev", "-c", "user.email=dev@example.invalid")
-    command = ["git", "-C", str(folder), *who, "-c", "init.defaultBranch=main", *arguments]
+    command = [windows.git(), "-C", str(folder), *who, "-c", "init.defaultBranch=main", *arguments]
     date = {} if at is None else {"GIT_COMMITTER_DATE": f"@{at} +0000"}
     env = {**os.environ, **date}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)

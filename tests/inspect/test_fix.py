@@ -18,6 +18,7 @@ from tests.inspect.conftest import (
     run_ccmove,
 )
 from tests.support import run as support
+from tests.support.processes import started
 from tests.support.run import Completed
 from tests.support.state import StateBuilder, encoded_name
 from tests.support.tree import diff, snapshot
@@ -44,7 +45,7 @@ def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(state: StateBuil
     assert len(done["result"]["moves"]) == 20
     assert done["left"] == []
     for number in range(20):
-        assert (state.projects / encoded_name(f"{state.code}/new-{number}")).is_dir()
+        assert (state.projects / encoded_name(str(state.code / f"new-{number}"))).is_dir()
     assert len(os.listdir(state.config_dir / "ccmove" / "backups")) == 1
     assert run_ccmove("doctor", state=state).exit == 0
     undone(state)
@@ -68,11 +69,14 @@ def test_a_question_a_finding_then_the_list_of_moves_is_confirmed(state: StateBu
     moved_repo(state, "first", "first-new")
     moved_repo(state, "second", "second-new")
     done = fix(state, answers="n\n1\ny\n")
-    assert f"[1/2] {state.code}/first is gone (2 sessions). Where is it now?" in done.err
-    assert f"1  certain: {state.code}/first-new" in done.err
-    assert f"  {state.code}/second -> {state.code}/second-new\nApply 1 move? [Y/n]:" in done.err
-    assert (state.projects / encoded_name(f"{state.code}/first")).is_dir()
-    assert (state.projects / encoded_name(f"{state.code}/second-new")).is_dir()
+    assert f"[1/2] {state.code / 'first'} is gone (2 sessions). Where is it now?" in done.err
+    assert f"1  certain: {state.code / 'first-new'}" in done.err
+    assert (
+        f"  {state.code / 'second'} -> {state.code / 'second-new'}\nApply 1 move? [Y/n]:"
+        in done.err
+    )
+    assert (state.projects / encoded_name(str(state.code / "first"))).is_dir()
+    assert (state.projects / encoded_name(str(state.code / "second-new"))).is_dir()
     assert done.exit == 1
     assert "1 finding left." in done.out
 
@@ -82,8 +86,8 @@ def test_an_empty_answer_takes_the_best_place_and_leaves_one_by_name(state: Stat
     state.project("doubtful")
     (state.code / "archive" / "doubtful").mkdir(parents=True)
     fix(state, answers="\n\n\n")
-    assert (state.projects / encoded_name(f"{state.code}/sure-new")).is_dir()
-    assert (state.projects / encoded_name(f"{state.code}/doubtful")).is_dir()
+    assert (state.projects / encoded_name(str(state.code / "sure-new"))).is_dir()
+    assert (state.projects / encoded_name(str(state.code / "doubtful"))).is_dir()
 
 
 def test_another_path_can_be_typed_also_for_a_project_without_any_sign(
@@ -104,7 +108,7 @@ def test_s_skips_the_rest_and_keeps_what_was_answered(state: StateBuilder) -> No
         moved_repo(state, f"old-{number}", f"new-{number}")
     done = fix(state, answers="1\ns\ny\n")
     assert "[3/3]" not in done.err
-    assert (state.projects / encoded_name(f"{state.code}/new-0")).is_dir()
+    assert (state.projects / encoded_name(str(state.code / "new-0"))).is_dir()
     assert "2 findings left." in done.out
 
 
@@ -138,8 +142,8 @@ def test_equal_places_are_shown_as_equal_and_none_is_taken_for_an_empty_answer(
     make_repo(state.code / "one", "acme/app")
     make_repo(state.code / "two", "acme/app")
     done = unchanged(state, "\n")
-    assert f"1  likely: {state.code}/one" in done.err
-    assert f"2  likely: {state.code}/two" in done.err
+    assert f"1  likely: {state.code / 'one'}" in done.err
+    assert f"2  likely: {state.code / 'two'}" in done.err
 
 
 # -- the same as a list of moves -------------------------------------------------------------------
@@ -152,11 +156,11 @@ def test_a_plan_is_a_list_of_moves_for_from_file(state: StateBuilder) -> None:
     before = snapshot(state.home)
     done = run_ccmove("doctor", "--plan", state=state)
     assert done.exit == 0
-    assert done.out == f"{state.code}/old\t{state.code}/new\n"
+    assert done.out == f"{state.code / 'old'}\t{state.code / 'new'}\n"
     assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
     (state.root / "moves.txt").write_text(done.out)
     assert run_ccmove("--from-file", state.root / "moves.txt", state=state).exit == 0
-    assert (state.projects / encoded_name(f"{state.code}/new")).is_dir()
+    assert (state.projects / encoded_name(str(state.code / "new"))).is_dir()
 
 
 def test_what_fits_in_no_line_is_not_planned(state: StateBuilder) -> None:
@@ -174,9 +178,9 @@ def test_options_that_do_not_go_together_are_wrong_usage(
 def test_a_subject_limits_what_is_fixed(state: StateBuilder) -> None:
     moved_repo(state, "first", "first-new")
     moved_repo(state, "second", "second-new")
-    assert fix(state, "--yes", f"{state.code}/second").exit == 0
-    assert (state.projects / encoded_name(f"{state.code}/first")).is_dir()
-    assert (state.projects / encoded_name(f"{state.code}/second-new")).is_dir()
+    assert fix(state, "--yes", str(state.code / "second")).exit == 0
+    assert (state.projects / encoded_name(str(state.code / "first"))).is_dir()
+    assert (state.projects / encoded_name(str(state.code / "second-new"))).is_dir()
 
 
 # -- what --yes does not take -------------------------------------------------------------------
@@ -257,7 +261,7 @@ def test_an_interrupted_run_is_rolled_back_first_and_alone(state: StateBuilder) 
     assert "Where is it now?" not in done.err
     assert identifier in done.out
     assert not journal.exists()
-    assert (state.projects / encoded_name(f"{state.code}/old")).is_dir()
+    assert (state.projects / encoded_name(str(state.code / "old"))).is_dir()
 
 
 def test_yes_rolls_back_an_interrupted_run_without_a_question(state: StateBuilder) -> None:
@@ -272,13 +276,12 @@ def test_yes_rolls_back_an_interrupted_run_without_a_question(state: StateBuilde
 def test_where_a_session_is_running_nothing_is_moved(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     moved_repo(state, "other", "other-new")
-    started = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
-    state.session_file(os.getpid(), f"{state.code}/new", started, "some-session")
+    state.session_file(os.getpid(), str(state.code / "new"), started(os.getpid()), "some-session")
     done = support.run_ccmove("doctor", "--fix", "--yes", state=state, alone=True)  # sees others
     assert done.exit == 1
     assert f"(pid {os.getpid()}" in done.out
-    assert (state.projects / encoded_name(f"{state.code}/old")).is_dir()
-    assert (state.projects / encoded_name(f"{state.code}/other-new")).is_dir()
+    assert (state.projects / encoded_name(str(state.code / "old"))).is_dir()
+    assert (state.projects / encoded_name(str(state.code / "other-new"))).is_dir()
 
 
 @pytest.mark.parametrize("option", ["--yes", "--fix"])

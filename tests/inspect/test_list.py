@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import re
-import subprocess
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,7 @@ import pytest
 
 from ccmove.inspect.survey import Amount, measured
 from tests.inspect.conftest import run_ccmove
-from tests.support.run import ccmove_command, clean_environment
+from tests.output.terminal import run_on_terminal
 from tests.support.state import StateBuilder, encoded_name
 
 
@@ -150,9 +147,9 @@ def test_a_path_limits_the_list_to_itself_and_what_is_below(state: StateBuilder)
 
 def test_a_path_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuilder) -> None:
     state.project("my-app")
-    done = run_ccmove("list", f"{state.code}/my-ap", state=state)
+    done = run_ccmove("list", str(state.code / "my-ap"), state=state)
     assert done.exit == 3
-    assert f"did you mean: ccmove list {state.code}/my-app" in done.err
+    assert f"did you mean: ccmove list {state.code / 'my-app'}" in done.err
 
 
 def test_a_pipe_gets_one_row_a_project_with_the_whole_path_last(state: StateBuilder) -> None:
@@ -161,38 +158,19 @@ def test_a_pipe_gets_one_row_a_project_with_the_whole_path_last(state: StateBuil
     done = run_ccmove("list", state=state)
     head, *rows = done.out.splitlines()
     assert head.split() == ["FOLDER", "SESSIONS", "SIZE", "LAST", "USED", "PATH"]
-    assert [row[row.index("/") :] for row in rows] == [
-        f"{state.code}/with blank", f"{state.code}/with blank/inside",
+    root = Path(state.code.anchor)
+    assert [row[row.index(str(root)) :] for row in rows] == [
+        str(state.code / "with blank"), str(state.code / "with blank" / "inside"),
     ]  # fmt: skip
     assert rows[0].split()[:2] == ["GONE", "1"]
     assert "\x1b" not in done.out
-
-
-def on_terminal(state: StateBuilder, width: int, *arguments: str) -> list[str]:
-    """The rows that a terminal of this width shows."""
-    controller, terminal = pty.openpty()
-    environment = clean_environment(state, {"TERM": "xterm-256color", "COLUMNS": str(width)})
-    child = subprocess.Popen(
-        ccmove_command(*arguments), env=environment, cwd=state.home, stdout=terminal,
-        stderr=terminal, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    os.close(terminal)
-    output = b""
-    try:
-        while block := os.read(controller, 65536):
-            output += block
-    except OSError:  # the other end was closed
-        pass
-    os.close(controller)
-    assert child.wait(30) in (0, 1)
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode()).replace("\r", "").splitlines()
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
 def test_a_terminal_of_any_width_gets_rows_that_fit(state: StateBuilder, width: int) -> None:
     state.project("a-project-with-a-long-name", memory={"MEMORY.md": "x"}, repo="acme/a")
     state.project("日本語のとても長いプロジェクト名", make_folder=True)
-    rows = on_terminal(state, width, "list")
+    rows = run_on_terminal(["list"], state=state, columns=width).lines
     assert max(map(cells, rows)) <= width
     assert any("GONE" in row for row in rows)
     assert "PATH" in rows[0]

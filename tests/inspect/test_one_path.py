@@ -48,7 +48,9 @@ def test_what_was_found_is_asked_about_once_with_the_reason(
     state: StateBuilder, renamed: Path, answer: str
 ) -> None:
     screen = asked(renamed, state, answer)
-    question = f"Move 4 sessions from {state.code}/cafe-menu (same remote, me/cafe-menu)? [Y/n]:"
+    question = (
+        f"Move 4 sessions from {state.code / 'cafe-menu'} (same remote, me/cafe-menu)? [Y/n]:"
+    )
     assert [line.startswith(question) for line in screen.lines].count(True) == 1
     assert screen.exit == 0
     assert has_moved(state, renamed)
@@ -88,7 +90,7 @@ def test_a_rename_without_git_is_found_and_an_empty_answer_leaves_it(state: Stat
     new.mkdir()
     screen = asked(new, state, "\n")
     reason = "possible: the only folder there that Claude Code does not know"
-    assert f"Move 2 sessions from {state.code}/cafe ({reason})? [y/N]:" in screen.raw
+    assert f"Move 2 sessions from {state.code / 'cafe'} ({reason})? [y/N]:" in screen.raw
     assert (screen.exit, has_moved(state, new)) == (4, False)
     assert asked(new, state, "y\n").exit == 0
     assert has_moved(state, new)
@@ -101,7 +103,7 @@ def test_a_new_clone_that_is_named_is_taken_for_what_it_is_and_its_age_is_said(
     made = clone(state, "clone")
     screen = asked(made, state, "\n")
     why = "same remote, acme/app, but it was cloned after the project was last used"
-    assert f"Move 2 sessions from {state.code}/cafe-menu ({why})? [Y/n]:" in screen.raw
+    assert f"Move 2 sessions from {state.code / 'cafe-menu'} ({why})? [Y/n]:" in screen.raw
     assert (screen.exit, has_moved(state, made)) == (0, True)
 
 
@@ -115,7 +117,7 @@ def test_without_any_other_sign_all_that_is_gone_from_the_same_place_is_offered(
     done = here(state.code / "zzz", state)
     assert done.exit == 4
     for name in ("cafe", "invoices"):
-        command = f"ccmove {state.code}/{name} {state.code}/zzz"
+        command = f"ccmove {state.code / name} {state.code / 'zzz'}"
         assert f"-> possible: in the same place: {command}\n" in done.err
 
 
@@ -127,12 +129,12 @@ def test_several_are_a_numbered_list(state: StateBuilder) -> None:
     screen = asked(new, state, "7\n", "2\n")
     for number, name in enumerate(("first", "second"), 1):
         assert any(
-            line.startswith(f"  {number}  {state.code}/{name} (2 sessions; ")
+            line.startswith(f"  {number}  {state.code / name} (2 sessions; ")
             for line in screen.lines
         )
     assert screen.exit == 0
-    assert not (state.projects / encoded_name(f"{state.code}/second")).exists()
-    assert (state.projects / encoded_name(f"{state.code}/first")).is_dir()
+    assert not (state.projects / encoded_name(str(state.code / "second"))).exists()
+    assert (state.projects / encoded_name(str(state.code / "first"))).is_dir()
 
 
 # -- where nobody can be asked -----------------------------------------------------------------
@@ -142,7 +144,7 @@ def test_without_a_terminal_the_command_is_printed(state: StateBuilder, renamed:
     before = snapshot(state.home)
     done = here(renamed, state)
     assert done.exit == 4
-    command = f"ccmove {state.code}/cafe-menu {renamed}"
+    command = f"ccmove {state.code / 'cafe-menu'} {renamed}"
     assert f"-> same remote, me/cafe-menu: {command}\n" in done.err
     hint = here(renamed, state, "--json").json()["hint"]
     assert hint.endswith(command.replace("ccmove", "ccmove --json"))
@@ -157,13 +159,13 @@ def test_of_several_every_one_has_its_command_with_the_options_typed(state: Stat
     done = here(new, state, "--project-files")
     assert done.exit == 4
     for name in ("first", "second"):
-        assert f": ccmove --project-files {state.code}/{name} {new}\n" in done.err
+        assert f": ccmove --project-files {state.code / name} {new}\n" in done.err
 
 
 def test_yes_takes_the_only_one_by_git(state: StateBuilder, renamed: Path) -> None:
     done = here(renamed, state, "-y")
     assert done.exit == 0
-    assert f"Found {state.code}/cafe-menu (same remote, me/cafe-menu)" in done.err
+    assert f"Found {state.code / 'cafe-menu'} (same remote, me/cafe-menu)" in done.err
     assert has_moved(state, renamed)
 
 
@@ -189,7 +191,7 @@ def test_a_preview_needs_no_answer(state: StateBuilder, renamed: Path) -> None:
     before = snapshot(state.home)
     done = here(renamed, state, "-n", "--json")
     assert (done.exit, done.json()["status"]) == (0, "planned")
-    assert done.json()["moves"] == [{"old": f"{state.code}/cafe-menu", "new": str(renamed)}]
+    assert done.json()["moves"] == [{"old": str(state.code / "cafe-menu"), "new": str(renamed)}]
     assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
 
 
@@ -215,9 +217,9 @@ def test_a_new_parent_is_found_for_all_that_was_in_the_old_one(state: StateBuild
         state.project(f"team/{name}")
         (state.code / "squad" / name).mkdir(parents=True)
     done = here(state.code / "squad", state)
-    assert f": ccmove {state.code}/team {state.code}/squad\n" in done.err
+    assert f": ccmove {state.code / 'team'} {state.code / 'squad'}\n" in done.err
     done = run_ccmove(state.code / "team", state=state)
-    assert f": ccmove {state.code}/team {state.code}/squad\n" in done.err
+    assert f": ccmove {state.code / 'team'} {state.code / 'squad'}\n" in done.err
 
 
 def test_a_project_that_is_surely_elsewhere_is_not_offered(state: StateBuilder) -> None:
@@ -272,9 +274,9 @@ def test_nothing_found_is_exit_3_and_says_where_it_looked(
 
 def test_a_path_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuilder) -> None:
     state.project("my-app")
-    done = run_ccmove(f"{state.code}/my-ap", state=state)
+    done = run_ccmove(str(state.code / "my-ap"), state=state)
     assert done.exit == 3
-    assert f"did you mean: ccmove {state.code}/my-app\n" in done.err
+    assert f"did you mean: ccmove {state.code / 'my-app'}\n" in done.err
     assert run_ccmove("", state=state).exit == 2
 
 

@@ -13,6 +13,7 @@ from tests.inspect.conftest import make_repo, run_ccmove
 from tests.support.run import run_child
 from tests.support.state import StateBuilder
 from tests.support.tree import diff, snapshot
+from tests.systems import windows
 
 COMMANDS = (
     ("list",),
@@ -29,7 +30,8 @@ COMMANDS = (
 @pytest.fixture
 def everything_wrong(state: StateBuilder) -> StateBuilder:
     state.project("old", index=True, repo="acme/app")
-    make_repo(state.code / "new", "acme/app", commit=True)
+    if windows.has_git():
+        make_repo(state.code / "new", "acme/app", commit=True)
     outer = state.project("here", index=True, make_folder=True)
     state.add_session("inner", directory=outer.directory / "-gone-inner")
     two = state.project("two", make_folder=True)

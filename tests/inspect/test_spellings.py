@@ -66,7 +66,7 @@ def test_of_spellings_in_other_case_the_one_on_disk_is_real(
     monkeypatch.setattr(os, "stat", folding)
     survey = Survey(find_layout(str(state.config_dir), {}))
     (finding,) = examine(survey, lambda *words: " ".join(words)).findings
-    assert finding.command == f"{state.code}/App {state.code}/app"
+    assert finding.command == f"{state.code / 'App'} {state.code / 'app'}"
 
 
 def test_a_worktree_that_was_not_repaired_after_a_move_is_named(
@@ -78,6 +78,6 @@ def test_a_worktree_that_was_not_repaired_after_a_move_is_named(
     repo.rename(state.code / "new")
     assert run_ccmove(repo, state.code / "new", state=state).exit == 0
     (finding,) = examine("worktree")
-    assert finding.command == f"git -C {state.code}/new worktree repair"
+    assert finding.command == f"git -C {state.code / 'new'} worktree repair"
     git(state.code / "new", "worktree", "repair")
     assert examine() == []

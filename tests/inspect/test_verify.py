@@ -11,6 +11,7 @@ import pytest
 
 from tests.inspect.conftest import run_ccmove
 from tests.output.inprocess import Run, run
+from tests.shapes.bench import in_json
 from tests.support.state import StateBuilder, encoded_name
 
 __all__ = ["run"]  # a fixture
@@ -24,7 +25,7 @@ def test_a_consistent_state_is_exit_0(state: StateBuilder) -> None:
     state.project("app", index=True, memory={"MEMORY.md": "x"}, repo="a/b", make_folder=True)
     state.project("other", make_folder=True)
     assert verdict(state) == 0
-    assert verdict(state, f"{state.code}/app") == 0
+    assert verdict(state, str(state.code / "app")) == 0
 
 
 def test_a_moved_project_is_consistent_afterwards(state: StateBuilder) -> None:
@@ -52,7 +53,7 @@ def test_a_project_whose_folder_is_gone_is_a_note(state: StateBuilder) -> None:
     state.project("gone")
     state.project("only-listed", sessions=0, prompts=0)
     assert verdict(state) == 0
-    assert verdict(state, f"{state.code}/gone") == 0
+    assert verdict(state, str(state.code / "gone")) == 0
     notes = run_ccmove("verify", "--json", state=state).json()["notes"]
     assert [note["kind"] for note in notes] == ["orphan", "stale-entries"]
     assert notes[0]["command"] == f"ccmove doctor {state.code}/gone"
@@ -80,14 +81,14 @@ def test_a_closed_directory_of_another_project_is_named(
 
 def moved_by_hand(state: StateBuilder) -> str:
     """A project whose directory someone renamed, and nothing else: its new path."""
-    state.project("new", cwd=f"{state.code}/old", config=None, prompts=0, make_folder=True)
+    state.project("new", cwd=str(state.code / "old"), config=None, prompts=0, make_folder=True)
     assert verdict(state) == 0
-    return f"{state.code}/new"
+    return str(state.code / "new")
 
 
 def leave_link(state: StateBuilder) -> None:
     data = state.config()
-    data["githubRepoPaths"]["acme/app"] = [f"{state.code}/new", f"{state.code}/old"]
+    data["githubRepoPaths"]["acme/app"] = [str(state.code / "new"), str(state.code / "old")]
     state.write_config(data)
 
 
@@ -104,9 +105,9 @@ LEFT_BEHIND: dict[str, Callable[[StateBuilder], object]] = {
     "a plugin": lambda s: leave(
         s,
         "plugins/installed_plugins.json",
-        {"plugins": {"a@b": [{"projectPath": f"{s.code}/old"}]}},
+        {"plugins": {"a@b": [{"projectPath": str(s.code / "old")}]}},
     ),
-    "a job": lambda s: leave(s, "jobs/x/state.json", {"cwd": f"{s.code}/old"}),
+    "a job": lambda s: leave(s, "jobs/x/state.json", {"cwd": str(s.code / "old")}),
 }
 
 
@@ -116,7 +117,7 @@ def test_what_was_left_at_the_old_path_fails(state: StateBuilder, what: str) -> 
     LEFT_BEHIND[what](state)
     done = run_ccmove("verify", new, state=state)
     assert done.exit == 1
-    assert f"-> ccmove {state.code}/old {new}" in done.out
+    assert f"-> ccmove {state.code / 'old'} {new}" in done.out
 
 
 def test_an_index_left_as_it_was_fails(state: StateBuilder) -> None:
@@ -130,7 +131,7 @@ def test_an_index_left_as_it_was_fails(state: StateBuilder) -> None:
 def test_the_old_path_inside_transcripts_is_not_an_inconsistency(state: StateBuilder) -> None:
     new = moved_by_hand(state)
     transcripts = list((state.projects / encoded_name(new)).glob("*.jsonl"))
-    assert all(f"{state.code}/old" in file.read_text() for file in transcripts)
+    assert all(in_json(str(state.code / "old")) in file.read_text() for file in transcripts)
     assert verdict(state, new) == 0
 
 
@@ -138,7 +139,7 @@ def test_what_fails_elsewhere_does_not_fail_this_project(state: StateBuilder) ->
     state.project("here", index=True, make_folder=True)
     broken = state.project("broken", index=True, make_folder=True)
     broken.transcripts[0].unlink()
-    assert verdict(state, f"{state.code}/here") == 0
+    assert verdict(state, str(state.code / "here")) == 0
     assert verdict(state, broken.path) == 1
 
 
@@ -161,9 +162,9 @@ def test_an_interrupted_run_fails_every_project(state: StateBuilder) -> None:
 
 def test_an_unknown_path_is_exit_3_and_names_the_nearest(state: StateBuilder) -> None:
     state.project("my-app", make_folder=True)
-    done = run_ccmove("verify", f"{state.code}/my-ap", state=state)
+    done = run_ccmove("verify", str(state.code / "my-ap"), state=state)
     assert done.exit == 3
-    assert f"did you mean: ccmove verify {state.code}/my-app" in done.err
+    assert f"did you mean: ccmove verify {state.code / 'my-app'}" in done.err
 
 
 def test_a_path_may_be_relative_or_lead_through_a_link(state: StateBuilder) -> None:

@@ -36,7 +36,7 @@ def test_a_home_that_moved_with_project_files_can_be_undone(bench: Bench) -> Non
     before = bench.tree()
     bench.ok("--project-files", "/Users/me", bench.state.home)
     server = json.loads((bench.state.home / "code/app/.mcp.json").read_text())
-    assert server == {"args": [f"{bench.state.home}/code/app"]}
+    assert server == {"args": [str(bench.state.home / "code" / "app")]}
     bench.ok("restore")
     bench.expect(before)
 
@@ -46,7 +46,7 @@ def test_a_home_that_is_old_can_be_moved_and_undone(bench: Bench) -> None:
     state = bench.state
     for folder in (state.home, state.home / "app"):
         state.project(folder, sessions=1)
-    (state.home / ".claude/settings.json").write_text(json.dumps({"a": f"{state.home}/x"}))
+    (state.home / ".claude/settings.json").write_text(json.dumps({"a": str(state.home / "x")}))
     before = bench.tree()
     bench.ok("--skip-path-check", "--project-files", state.home, state.root / "elsewhere")
     assert directory_of(state, state.root / "elsewhere/app").is_dir()

@@ -29,7 +29,7 @@ Entry = dict[str, Any]
 @pytest.fixture
 def old(state: StateBuilder) -> str:
     entry = json.loads(json.dumps(OLD_ENTRY))
-    entry["mcpServers"]["db"]["args"].append(str(state.code / "old/db"))
+    entry["mcpServers"]["db"]["args"].append(f"{state.code / 'old'}/db")
     state.project("old", index=True, memory={"MEMORY.md": "- a\n- b\n"}, config=entry, repo="me/o")
     (state.code / "new").mkdir()
     return str(state.code / "old")

@@ -19,7 +19,8 @@ def run(
     state: StateBuilder, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Run:
     """`run("--dry-run", old, new)`: exit code and output, with `state`'s home as the home."""
-    monkeypatch.setenv("HOME", str(state.home))
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(state.home))
     monkeypatch.delenv("CCMOVE_DEBUG", raising=False)
 
     def run_main(*arguments: str | os.PathLike[str]) -> Completed:

@@ -10,6 +10,7 @@ import errno
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ import filelock
 import pytest
 
 from tests.support import seams
+from tests.support.processes import started
 from tests.support.state import StateBuilder
 
 Arguments = list[str]
@@ -63,10 +65,9 @@ class Stage:
 
     def live(self, folder: Path) -> None:
         """A process that is registered as a client running in `folder`."""
-        child = subprocess.Popen(["sleep", "60"])
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         self.children.append(child)
-        started = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19]
-        self.state.session_file(child.pid, str(folder), started, "sample-session")
+        self.state.session_file(child.pid, str(folder), started(child.pid), "sample-session")
 
     def close(self) -> None:
         for child in self.children:

@@ -38,7 +38,7 @@ def test_what_needs_a_hand_is_said_without_v_and_each_command_works_as_it_stands
     at = lines.index("Still to do")
     assert f"ccmove --project-files {old} {new}" in lines[at:]
     assert "in the repo: 1 line still points to the old path" in lines[at:]
-    assert f"grep -rnF {old} {state.config_dir}/agents" in lines[at:]
+    assert f"grep -rnF {old} {state.config_dir / 'agents'}" in lines[at:]
     (repair,) = [line for line in lines[at:] if line.startswith("git -C ")]
     git(new, *repair.split()[3:])
     assert git(new / ".claude/worktrees/feat", "status", "--short") == ""

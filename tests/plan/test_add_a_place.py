@@ -14,6 +14,7 @@ from ccmove.plan import documents
 from ccmove.rewrite import other
 from ccmove.run import disk, transaction
 from tests.output.inprocess import Run, run
+from tests.shapes.bench import in_json
 from tests.support.run import Completed
 from tests.support.state import StateBuilder
 from tests.support.tree import Tree, diff, snapshot
@@ -23,6 +24,10 @@ __all__ = ["run"]  # a fixture
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 FUNCTION, ROW = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 TEXT = '{"bookmarks": [{"folder": "%s/src",  "n": 1.10}, {"folder": "/elsewhere"}]}\n'
+
+
+def text(folder: Path) -> str:
+    return TEXT % in_json(str(folder))
 
 
 @pytest.fixture
@@ -51,7 +56,7 @@ def new(state: StateBuilder) -> Path:
 def file(state: StateBuilder, old: Path) -> Path:
     path = state.config_dir / "bookmarks/work/list.json"
     path.parent.mkdir(parents=True)
-    path.write_text(TEXT % old)
+    path.write_text(text(old))
     return path
 
 
@@ -69,12 +74,12 @@ def assert_as_it_was(before: Tree, state: StateBuilder, failed: Completed) -> No
 @pytest.mark.usefixtures("_registered")
 def test_a_file_there_is_previewed_and_moved(run: Run, old: Path, new: Path, file: Path) -> None:
     preview = run("-n", "--json", old, new).json()
-    assert file.read_text() == TEXT % old
+    assert file.read_text() == text(old)
     (change,) = [change for change in preview["changes"] if change["file"] == str(file)]
     assert (change["before"], change["after"]) == (f"{old}/src", f"{new}/src")
     moved = run("--json", old, new)
     assert moved.exit == 0, moved
-    assert file.read_text() == TEXT % new
+    assert file.read_text() == text(new)
     assert str(file) not in str(moved.json()["left_alone"])
 
 
@@ -110,7 +115,7 @@ def test_what_came_since_is_kept_by_a_restore(run: Run, old: Path, new: Path, fi
     assert run(old, new).exit == 0
     file.write_text(file.read_text().replace("1.10", "2"))
     assert run("restore").exit == 0
-    assert file.read_text() == (TEXT % old).replace("1.10", "2")
+    assert file.read_text() == (text(old)).replace("1.10", "2")
 
 
 def fail(*_: object) -> None:
@@ -129,7 +134,7 @@ def test_it_is_rolled_back_when_the_run_fails_later(
 
     monkeypatch.setattr(transaction.Work, "verify", failing)
     assert_as_it_was(before, state, run(old, new))
-    assert seen == [TEXT % new]
+    assert seen == [text(new)]
 
 
 @pytest.mark.usefixtures("_registered")
@@ -141,7 +146,7 @@ def test_it_is_rolled_back_from_the_disk_alone(
         dying.setattr(transaction.Work, "verify", fail)
         dying.setattr(transaction, "_roll_back", lambda *_: None)
         assert run(old, new).exit != 0
-    assert file.read_text() == TEXT % new
+    assert file.read_text() == text(new)
     assert run("recover").exit == 0
     assert diff(before, users(state)) == []
 
@@ -151,7 +156,7 @@ def test_control_without_the_row_it_is_left_alone_and_counted(
 ) -> None:
     moved = run("--json", old, new)
     assert moved.exit == 0, moved
-    assert file.read_text() == TEXT % old
+    assert file.read_text() == text(old)
     rows = {row["file"]: row["what"] for row in moved.json()["left_alone"]}
     assert rows[str(state.config_dir)].startswith("1 other file not checked")
 
@@ -165,4 +170,4 @@ def test_control_without_the_row_no_backup_may_name_it(
     refused = run("restore")
     documents.PLACES.append(row)
     assert refused.exit == 4, refused
-    assert file.read_text() == TEXT % new
+    assert file.read_text() == text(new)

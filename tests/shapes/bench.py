@@ -131,7 +131,10 @@ class Expected(dict[str, tree.Entry]):
         assert content is not None
         if Path(path).suffix in (".json", ".jsonl"):  # where a backslash is written twice
             pairs = tuple((in_json(before), in_json(after)) for before, after in pairs)
-        for before, after in pairs:
+        # The keys of the config file have slashes on every system.
+        slashes = {pair: tuple(text.replace("\\\\", "/") for text in pair) for pair in pairs}
+        for pair in pairs:
+            before, after = pair if pair[0].encode() in content else slashes[pair]
             assert before.encode() in content, before
             content = content.replace(before.encode(), after.encode())
         self.write(path, content)
@@ -179,6 +182,12 @@ class Expected(dict[str, tree.Entry]):
 def in_json(text: str) -> str:
     """This system's paths as JSON has them."""
     return text if os.sep == "/" else text.replace("\\", "\\\\")
+
+
+def in_rule(path: Paths) -> str:
+    """An absolute path as a permission rule has it: `//c/x` for `C:\\x`."""
+    drive, path = os.path.splitdrive(path)
+    return f"/{'/' if drive else ''}{drive[:1].lower()}{Path(path).as_posix()}"
 
 
 def inside(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.shapes.bench import Bench
+from tests.shapes.bench import Bench, in_json, in_rule
 from tests.support.state import StateBuilder
 
 FACT = Path(__file__).parents[2] / "fixtures" / "facts" / "client-2.1.325" / "dot-claude.json"
@@ -116,7 +116,8 @@ def with_paths(value: Any, state: StateBuilder, case: str) -> Any:
     if isinstance(value, str):
         flag, _, path = value.rpartition("=")
         if path[:1] in ("A", "B", "C") and path[1:2] in ("", "/", "-"):
-            return f"{flag}{'=' * bool(flag)}{state.code}/{path[0].lower()}/{case}{path[1:]}"
+            place = f"{state.code.as_posix()}/{path[0].lower()}/{case}{path[1:]}"
+            return f"{flag}{'=' * bool(flag)}{place}"
     return value
 
 
@@ -217,10 +218,11 @@ def test_every_other_byte_stays(bench: Bench, what: str) -> None:
     old = state.project("old", sessions=1, config=None)
     new = state.code / "new"
     new.mkdir()
+    was = Path(old.path).as_posix()
     before, after = (
-        text.replace("\\/OLD", old.path.replace("/", "\\/"))
-        .replace("/OLD", old.path)
-        .replace("/NEW", str(new))
+        text.replace("\\/OLD", was.replace("/", "\\/"))
+        .replace("/OLD", was)
+        .replace("/NEW", new.as_posix())
         .encode("utf-8", "surrogateescape")
         for text in WHOLE[what]
     )
@@ -258,7 +260,8 @@ def test_values_that_stay_are_named_and_no_others(bench: Bench) -> None:
     code = state.code
     old, new, down = code / "old", code / "new", code / "down"
     values = {
-        "named-flag": f"--root={old}", "named-prose": f"in {old}.", "named-rule": f"Read(/{old}/*)",
+        "named-flag": f"--root={old}", "named-prose": f"in {old}.",
+        "named-rule": f"Read({in_rule(old)}/*)",
         "other-neighbour": f"{old}-docker", "other-plain": "/srv", "other-part": f"/x{old}",
         "named-parent": f"--dir={down}", "other-in-place": f"--dir={down}/main",
     }  # fmt: skip
@@ -273,7 +276,7 @@ def test_values_that_stay_are_named_and_no_others(bench: Bench) -> None:
     text = json.dumps(config, indent=1).replace(
         '"projects": {', '"projects": {"left o\\u0075t 0": "in OLD", '
     )
-    text = text.replace("in OLD", f"named-mark in {old}")
+    text = text.replace("in OLD", f"named-mark in {in_json(str(old))}")
     state.config_file.write_text(text)
     listed = f"{old}\t{new}\n{down}\t{down}/main\n"
     (state.root / "moves").write_text(listed)

@@ -6,11 +6,12 @@ Each case is a project of its own below the folder that moves, so that one run t
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from tests.shapes.bench import Bench, directory_of
+from tests.shapes.bench import Bench, directory_of, in_json, in_rule
 from tests.support.state import StateBuilder
 
 FACT = Path(__file__).parents[2] / "fixtures" / "facts" / "client-2.1.23" / "sessions-index.json"
@@ -79,7 +80,8 @@ INDEXES = {
 def versions(text: str, old: Path, new: Path) -> tuple[bytes, bytes]:
     """The text before the move and after it."""
     names = directory_name(old), directory_name(new)
-    pairs = [("S-OLD", str(old).replace("/", "\\/"), str(new)), ("OLD", str(old), str(new))]
+    slashes = old.as_posix().replace("/", "\\/"), new.as_posix()
+    pairs = [("S-OLD", *slashes), ("OLD", in_json(str(old)), in_json(str(new)))]
     before = after = text
     for word, was, becomes in [("DIR", *names), *pairs]:
         after = after.replace(f"+{word}", becomes).replace(word, was)
@@ -219,6 +221,8 @@ def test_the_path_of_a_rule_follows_and_what_is_not_surely_it_stays(
     old, new = state.project("old", sessions=1).path, state.code / name
     cases = dict.fromkeys(rules(FOLLOW), True) | dict.fromkeys(rules(STAY), False)
     cases |= {"Bash(ls /OLD | wc)": True, "Bash(a|/OLD/x)": False}
+    if os.sep == "\\":
+        del cases[r"Bash(cat /OLD\ x)"]  # there the folder, with a separator behind it
     if " " in name:
         cases = SPACED
     hook = {"command": "/OLD/hook.sh --all /OLD"}  # a line for a shell, not a path
@@ -227,13 +231,18 @@ def test_the_path_of_a_rule_follows_and_what_is_not_surely_it_stays(
     )
     file = new / ".claude" / "settings.json"
     file.parent.mkdir(parents=True)
-    file.write_text(before.replace("/OLD", old))
+    before = before.replace("//OLD", in_rule(old)).replace("/OLD", in_json(old))
+    file.write_text(before)
     bench.ok("--project-files", old, new)
     after = json.loads(file.read_text())
-    expected = [rule.replace("/OLD", str(new) if moves else old) for rule, moves in cases.items()]
+    places = [new if moves else old for moves in cases.values()]
+    expected = [
+        rule.replace("//OLD", in_rule(place)).replace("/OLD", str(place))
+        for rule, place in zip(cases, places, strict=True)
+    ]
     assert after["allow"] == expected
     assert (after["hooks"][0]["command"], after["env"]) == (
         hook["command"].replace("/OLD", old), {"R": str(new), "F": f"-I{old}"},
     )  # fmt: skip
     bench.restore()
-    assert file.read_text() == before.replace("/OLD", old)
+    assert file.read_text() == before

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from ccmove.text import command_line
 from tests.shapes.bench import Bench, Expected
+from tests.support.hints import look_for
 from tests.support.oddlines import stringify
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
@@ -68,7 +70,8 @@ def test_files_of_the_user_in_the_state(bench: Bench, old: ProjectHandle, new: P
     assert set(rows) == {str(bench.state.projects), str(root / "rules"), *map(str, files)}
     for path, (_, number) in {**files, root / "rules": ("", "2 lines")}.items():
         assert rows[str(path)]["what"].startswith(f"{number} still point")
-        assert rows[str(path)]["hint"] == f"grep -rnF {old.path} {path}"
+        in_directory = path.name == "rules"
+        assert rows[str(path)]["hint"] == look_for(old.path, path, in_directory=in_directory)
 
 
 def test_paths_with_a_tilde_or_home_are_seen(bench: Bench) -> None:
@@ -91,9 +94,10 @@ def test_paths_with_a_tilde_or_home_are_seen(bench: Bench) -> None:
     rows = left(bench, old.path, new)
     seen = {name for name, file in files.items() if str(file) in rows}
     assert seen == {"agents", "rules"}
+    tilde = "'~/work/old'"
     for name in seen:
         assert texts[name][1] in rows[str(files[name])]["what"]
-    assert rows[str(files["agents"])]["hint"] == f"grep -rnF '~/work/old' {files['agents']}"
+    assert rows[str(files["agents"])]["hint"] == look_for(tilde, files["agents"])
     assert "1 line" in rows[str(state.config_file)]["what"]
 
 
@@ -118,7 +122,7 @@ def test_notes_of_the_moved_project_are_named_where_they_will_be(
     other = bench.state.project("other", sessions=1, memory={"a.md": f"like {old.path}\n"})
     rows = left(bench, old.path, new)
     there = bench.state.projects / encoded_name(str(new)) / "memory" / "MEMORY.md"
-    assert rows[str(there)]["hint"] == f"grep -rnF {old.path} {there}"
+    assert rows[str(there)]["hint"] == look_for(old.path, there)
     assert str(other.memory / "a.md") in rows
 
 
@@ -132,7 +136,7 @@ def test_a_session_that_does_not_say_whose_it_is_in_8_mb_is_named(
     file = written(bench.state.projects / encoded_name(cwd) / name, text)
     rows = left(bench, old.path, new)
     assert "8 MB" in rows[str(file)]["what"]
-    assert rows[str(file)]["hint"] == f"ls -l {file}"
+    assert rows[str(file)]["hint"] == command_line(("ls", "-l", str(file)))
 
 
 def test_values_of_other_projects_in_the_config_file(
@@ -146,7 +150,7 @@ def test_values_of_other_projects_in_the_config_file(
     state.write_config(config)
     row = left(bench, old.path, new)[str(state.config_file)]
     assert row["what"] == "2 lines still point to the old path; edit by hand"
-    assert row["hint"] == f"grep -rnF {old.path} {state.config_file}"
+    assert row["hint"] == look_for(old.path, state.config_file)
 
 
 def test_files_of_the_project_itself(bench: Bench, old: ProjectHandle, new: Path) -> None:
@@ -154,7 +158,7 @@ def test_files_of_the_project_itself(bench: Bench, old: ProjectHandle, new: Path
     by_hand = ["CLAUDE.md", ".claude/commands/x.md", ".claude/hooks/run.sh"]
     by_hand.append(".claude/settings.local.json")  # what it holds is a line for a shell
     for name in by_us:
-        written(new / name, f'{{"command": "{old.path}/x"}}\n')
+        written(new / name, stringify({"command": f"{old.path}/x"}).decode())
     for name in by_hand:
         written(new / name, f'{{"command": "bash {old.path}/x"}}\n')
     written(new / ".claude" / "worktrees" / "fix" / "CLAUDE.md", old.path)
@@ -165,18 +169,19 @@ def test_files_of_the_project_itself(bench: Bench, old: ProjectHandle, new: Path
         (str(new / name) for name in by_us), command
     )
     for name in by_hand:
-        assert rows[str(new / name)]["hint"].startswith("grep ")
+        assert rows[str(new / name)]["hint"].startswith(("grep ", "findstr "))
     assert len(rows) == 1 + len(by_us) + len(by_hand)
 
 
 def test_what_project_files_can_not_rewrite_is_still_named(
     bench: Bench, old: ProjectHandle, new: Path
 ) -> None:
-    text = f'{{"a": "{old.path}/x", "b": "see {old.path}", "c": "see {old.path}"}}'
+    says = f"see {old.path}"
+    text = stringify({"a": f"{old.path}/x", "b": says, "c": says}).decode()
     file = written(new / ".claude" / "settings.json", text)
     rows = left(bench, "--project-files", old.path, new)
     assert rows[str(file)]["what"].startswith("in the repo: 1 line still points")
-    assert rows[str(file)]["hint"].startswith("grep ")
+    assert rows[str(file)]["hint"].startswith(("grep ", "findstr "))
 
 
 def test_the_state_in_a_home_that_moved_is_not_a_projects_own(bench: Bench) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.shapes.bench import Bench, Expected, directory_of, files_of
+from tests.shapes.bench import Bench, Expected, directory_of, files_of, in_json, in_rule
 from tests.support.oddlines import stringify
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
@@ -55,7 +55,7 @@ def test_new_sessions_and_prompts_go_back_with_the_project(
     bench.restore()
     assert (old.directory / added.name).read_bytes() == content
     since = b"".join(text + b"\n" for text in line)
-    since = since.replace(f'"{new}'.encode(), f'"{old.path}'.encode())
+    since = since.replace(in_json(str(new)).encode(), in_json(old.path).encode())
     before = expected["home/.claude/history.jsonl"].content or b""
     assert state.history.read_bytes() == before + since
     (old.directory / added.name).unlink()
@@ -86,7 +86,7 @@ def test_config_values_that_came_or_changed_since_are_kept(
     expected["projects"]["/elsewhere"] = {"hasTrustDialogAccepted": True}
     expected["githubRepoPaths"]["acme/other"] = ["/elsewhere"]
     assert state.config() == expected
-    assert state.config_file.read_bytes() == stringify(expected, 2)
+    assert state.config_file.read_bytes() == state.config_bytes(expected)
 
 
 def test_a_key_that_is_gone_is_named(bench: Bench, old: ProjectHandle, new: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_key_that_is_gone_is_named(bench: Bench, old: ProjectHandle, new: Path
     bench.ok(old.path, new)
     change_config(state, lambda config: config["projects"].pop(str(new)))
     report = bench.restore(warned=True)
-    place = f"{state.config_file}: projects > {old.path} has changed since"
+    place = f"{state.config_file}: projects > {Path(old.path).as_posix()} has changed since"
     assert any(warning.startswith(place) for warning in report["warnings"])
     assert old.directory.is_dir()
     assert set(projects_of(state)) == {old.path}
@@ -625,10 +625,10 @@ def test_settings_in_a_folder_that_was_renamed_back_are_undone_there(
     old = state.project("old", sessions=1)
     settings = new / ".claude" / "settings.json"
     settings.parent.mkdir()
-    text = f'{{"permissions": {{"allow": ["Read(/{old.path}/**)"]}}}}'
+    text = f'{{"permissions": {{"allow": ["Read({in_rule(old.path)}/**)"]}}}}'
     settings.write_text(text)
     bench.ok("--project-files", old.path, new)
-    assert settings.read_text() == text.replace(old.path, str(new))
+    assert settings.read_text() == text.replace(in_rule(old.path), in_rule(new))
     os.rename(new, old.path)
     bench.restore()
     assert (Path(old.path) / ".claude" / "settings.json").read_text() == text

@@ -14,6 +14,7 @@ from tests.shapes.bench import Bench, Expected
 from tests.support.oddlines import stringify
 from tests.support.run import clean_environment
 from tests.support.state import ProjectHandle, StateBuilder
+from tests.systems import windows
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_restoring_is_refused_when_the_old_folder_exists_again(
 
 def git(bench: Bench, folder: Path | str, *args: str) -> str:
     env = clean_environment(bench.state, {"GIT_CONFIG_NOSYSTEM": "1"})
-    command = ["git", "-C", str(folder), "-c", "user.name=x", "-c", "user.email=x@x", *args]
+    command = [windows.git(), "-C", str(folder), "-c", "user.name=x", "-c", "user.email=x@x", *args]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout

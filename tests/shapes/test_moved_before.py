@@ -12,6 +12,7 @@ import pytest
 
 from tests.shapes.bench import Bench, Expected, directory_of, files_of
 from tests.support import seams
+from tests.support.oddlines import stringify
 from tests.support.state import ProjectHandle, encoded_name
 
 
@@ -233,10 +234,10 @@ def test_a_relocated_session_belongs_to_where_it_was_relocated_to(bench: Bench) 
     one = state.project("my.app", sessions=1, make_folder=True)
     two = state.project("my_app", sessions=1)
     transcript = one.transcripts[0]
-    record = f'{{"type":"relocated","sessionId":"{one.sessions[0]}","relocatedCwd":"{two.path}"}}\n'
+    record = {"type": "relocated", "sessionId": one.sessions[0], "relocatedCwd": two.path}
     times = transcript.stat().st_mtime_ns
-    with transcript.open("a") as file:
-        file.write(record)
+    with transcript.open("ab") as file:
+        file.write(stringify(record) + b"\n")
     os.utime(transcript, ns=(times, times))
     new = state.code / "new"
     new.mkdir()

@@ -19,7 +19,7 @@ def deep(state: StateBuilder) -> str:
     """A path of 230 characters: long enough to be cut, short enough for an uncut directory."""
     path = str(state.code / "deep")
     while len(path) < 230:
-        path += "/and-deeper" if len(path) < 215 else "-"
+        path += f"{os.sep}and-deeper" if len(path) < 215 else "-"
     return path
 
 
@@ -113,7 +113,7 @@ def test_a_parent_takes_every_project_below_it_along(bench: Bench) -> None:
     state.project("old.x/core", sessions=1)
     (state.code / "new").mkdir()
     expected = Expected(bench)
-    moves = [(h.path, h.path.replace("/code/old/", "/code/new/")) for h in handles]
+    moves = [(h.path, h.path.replace(inside("old"), inside("new"))) for h in handles]
     for old, new in moves:
         expected.move_directory(state, old, new)
     expected.rewrite_lists(state, *moves)
@@ -294,7 +294,7 @@ def test_a_state_elsewhere_is_moved_and_the_usual_one_is_not_touched(
     if how == "variable":
         bench.env = {"CLAUDE_CONFIG_DIR": str(elsewhere)}
     bench.ok(*args, old.path, new)
-    own = str((elsewhere / "ccmove").relative_to(state.root))
+    own = (elsewhere / "ccmove").relative_to(state.root).as_posix()
     after = {n: e for n, e in bench.tree().items() if n != own and not n.startswith(own + "/")}
     assert {n: e.sha256 for n, e in after.items()} == {n: e.sha256 for n, e in expected.items()}
 
@@ -356,13 +356,13 @@ def test_a_state_inside_the_folder_that_was_renamed_gets_its_own_new_path(bench:
 # -- Windows-style data ------------------------------------------------------------------------
 
 WINDOWS = [
-    (r"C:\Users\me\x", r"C:\Users\me\y", r"C:\Users\me\x", r"C:\Users\me\y"),
-    (r"C:\Users\me\x", r"C:\Users\me\y", r"c:\Users\me\x", r"C:\Users\me\y"),
-    (r"c:\Users\me\x", r"C:\Users\me\y", r"C:\USERS\Me\X", r"C:\Users\me\y"),
-    (r"\\nas\me\x", r"C:\Users\me\y", r"\\NAS\me\x", r"C:\Users\me\y"),
-    (r"C:\Users\me\x", r"D:\work\y", r"c:\Users\me\x", r"D:\work\y"),
-    (r"C:\Users\me\x", r"C:\Users\me\y", r"C:\Users\me\x\sub", r"C:\Users\me\y\sub"),
-    ("C:/Users/me/x", "C:/Users/me/y", r"C:\Users\me\x", r"C:\Users\me\y"),
+    (r"C:\Work\me\x", r"C:\Work\me\y", r"C:\Work\me\x", r"C:\Work\me\y"),
+    (r"C:\Work\me\x", r"C:\Work\me\y", r"c:\Work\me\x", r"C:\Work\me\y"),
+    (r"c:\Work\me\x", r"C:\Work\me\y", r"C:\WORK\Me\X", r"C:\Work\me\y"),
+    (r"\\nas\me\x", r"C:\Work\me\y", r"\\NAS\me\x", r"C:\Work\me\y"),
+    (r"C:\Work\me\x", r"D:\work\y", r"c:\Work\me\x", r"D:\work\y"),
+    (r"C:\Work\me\x", r"C:\Work\me\y", r"C:\Work\me\x\sub", r"C:\Work\me\y\sub"),
+    ("C:/Work/me/x", "C:/Work/me/y", r"C:\Work\me\x", r"C:\Work\me\y"),
 ]
 
 
@@ -379,8 +379,10 @@ def test_windows_paths_in_the_data(
     state.write_config({"projects": {slashes: {"hasTrustDialogAccepted": True}}})
     expected = Expected(bench)
     expected.rename(source, state.projects / encoded_name(becomes))
-    expected.replace(state.history, (json.dumps(known), json.dumps(becomes)))
-    expected.replace(state.config_file, (slashes, becomes.replace("\\", "/")))
+    after = stringify({**json.loads(line), "project": becomes})
+    expected.write(state.history, after + b"\n")
+    config = {"projects": {becomes.replace("\\", "/"): {"hasTrustDialogAccepted": True}}}
+    expected.write(state.config_file, state.config_bytes(config))
     bench.cycle(expected, "--skip-path-check", old, new)
 
 
@@ -408,8 +410,8 @@ def test_all_spellings_of_a_windows_folder_come_together(bench: Bench) -> None:
 
 def test_a_windows_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) -> None:
     state = bench.state
-    for path in (r"C:\Users\me\x", r"C:\Users\me\x-2", r"C:\Users\me\x2"):
+    for path in (r"C:\Work\me\x", r"C:\Work\me\x-2", r"C:\Work\me\x2"):
         state.add_session("/unused", cwd=path, directory=state.projects / encoded_name(path))
     expected = Expected(bench)
-    expected.rename(state.projects / "C--Users-me-x", state.projects / "C--Users-me-y")
-    bench.cycle(expected, "--skip-path-check", r"C:\Users\me\x", r"C:\Users\me\y")
+    expected.rename(state.projects / "C--Work-me-x", state.projects / "C--Work-me-y")
+    bench.cycle(expected, "--skip-path-check", r"C:\Work\me\x", r"C:\Work\me\y")

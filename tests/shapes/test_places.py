@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.shapes.bench import Bench, Expected, directory_of
+from tests.shapes.bench import Bench, Expected, directory_of, in_json, in_rule
 from tests.support.oddlines import stringify
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
@@ -111,8 +111,8 @@ def job(state: StateBuilder, handle: ProjectHandle) -> Path:
             "--resume", str(handle.transcripts[0]), "--model", "old", f"{handle.path}-2",
         ],
         "sessionPermissionRules": {
-            "allow": [f"Read(/{handle.path}/**)", f"Bash({handle.path}/run.sh:*)"],
-            "deny": [f"Edit(/{handle.path}/secret)", "Read(//elsewhere/**)"],
+            "allow": [f"Read({in_rule(handle.path)}/**)", f"Bash({handle.path}/run.sh:*)"],
+            "deny": [f"Edit({in_rule(handle.path)}/secret)", "Read(//elsewhere/**)"],
             "addDirs": [handle.path, "/elsewhere"],
         },
         "intent": f"look at {handle.path}",
@@ -131,7 +131,7 @@ def test_jobs_follow_while_the_daemon_is_not_running(
         file,
         (f'"{old.path}"', f'"{new}"'),
         (f'"{old.path}/', f'"{new}/'),
-        (f"(/{old.path}/", f"(/{new}/"),
+        (f"({in_rule(old.path)}/", f"({in_rule(new)}/"),
         (f"({old.path}/", f"({new}/"),
         (str(old.transcripts[0]), str(target)),
     )
@@ -238,11 +238,10 @@ def test_jobs_are_reported_while_the_daemon_runs(
 @contextmanager
 def running(name: str, folder: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """A process of this name; the kernel calls it so when its program does."""
-    program = shutil.which("sleep")
-    assert program is not None
-    if folder is not None:
-        program = str(shutil.copy(program, folder / name))
-    process = subprocess.Popen([program, "60"])
+    program = [sys.executable, "-c", "import time; time.sleep(60)"]
+    if sleep := shutil.which("sleep"):
+        program = [sleep if folder is None else str(shutil.copy(sleep, folder / name)), "60"]
+    process = subprocess.Popen(program)
     try:
         yield process
     finally:
@@ -260,7 +259,7 @@ def settings(folder: Path, text: str) -> list[Path]:
 
 SETTINGS = """{
   "permissions": {
-    "allow": ["Read(/OLD/**)", "Bash(OLD/run.sh:*)", "Edit(/OLD)", "Read(/OLD-2/**)"],
+    "allow": ["Read(//OLD/**)", "Bash(OLD/run.sh:*)", "Edit(//OLD)", "Read(//OLD-2/**)"],
     "additionalDirectories": ["OLD/lib", "OLD", "/elsewhere"]
   },
   "env": {"ROOT": "OLD", "URL": "http://host/OLD", "N": 1.10},
@@ -269,13 +268,18 @@ SETTINGS = """{
 """
 
 
+def named(text: str, word: str, path: str | Path) -> str:
+    """The text with a path for `word`, and for `//word` as rules have it."""
+    return text.replace(f"//{word}", in_rule(path)).replace(word, in_json(str(path)))
+
+
 def test_project_files_follow_when_asked_to(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    files = settings(new, SETTINGS.replace("OLD", old.path))
+    files = settings(new, named(SETTINGS, "OLD", old.path))
     expected = plain(bench, old, new)
     bench.cycle(expected, old.path, new)
     text = SETTINGS.replace("OLD-2", "KEPT-2").replace("OLD.bak", "KEPT.bak")
     text = text.replace("http://host/OLD", "http://host/KEPT")
-    text = text.replace("OLD", str(new)).replace("KEPT", old.path)
+    text = named(named(text, "OLD", new), "KEPT", old.path)
     for file in files:
         expected.write(file, text.encode())
     bench.cycle(expected, "--project-files", old.path, new)
@@ -310,9 +314,9 @@ def test_paths_with_a_tilde_or_home_follow_in_the_same_spelling(
     if in_home:
         text = text.replace("OLD", "work/new")
     else:
-        text = text.replace("(~/OLD/**", f"(/{new}/**")  # a rule's own way to write it
+        text = text.replace("(~/OLD/**", f"({in_rule(new)}/**")  # a rule's own way to write it
         for home in ("~", "$HOME", "${HOME}"):
-            text = text.replace(f"{home}/OLD", str(new))
+            text = text.replace(f"{home}/OLD", in_json(str(new)))
     for file in files:
         expected.write(file, text.encode())
     bench.cycle(expected, "--project-files", old.path, new)
@@ -322,7 +326,7 @@ def test_project_files_of_nested_projects_follow_too(bench: Bench) -> None:
     state = bench.state
     state.project("code/app", sessions=1)
     folder = state.code / "src" / "app"
-    (file, *_) = settings(folder, f'{{"a": "{state.code}/code/app/x"}}')
+    (file, *_) = settings(folder, json.dumps({"a": f"{state.code}/code/app/x"}))
     expected = Expected(bench)
     expected.move(state, state.code / "code" / "app", folder)
     for path in (file, file.with_name("settings.local.json"), folder / ".mcp.json"):
@@ -338,7 +342,7 @@ def test_project_files_of_a_project_inside_the_state_follow_and_come_back(
     state = bench.state
     old, new = state.config_dir / "skills" / "old", state.config_dir / "skills" / "new"
     state.project(old, sessions=1)
-    settings(old if "--move-folder" in options else new, f'{{"a": "{old}/x"}}')
+    settings(old if "--move-folder" in options else new, json.dumps({"a": f"{old}/x"}))
     before = bench.tree()
     bench.ok(*options, old, new)
     assert json.loads((new / ".mcp.json").read_text()) == {"a": f"{new}/x"}
@@ -347,13 +351,13 @@ def test_project_files_of_a_project_inside_the_state_follow_and_come_back(
 
 
 def test_project_files_alone_can_follow_later(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    files = settings(new, SETTINGS.replace("OLD", old.path))
+    files = settings(new, named(SETTINGS, "OLD", old.path))
     moved = bench.ok(old.path, new)
     hints = {row["file"]: row["hint"] for row in moved["left_alone"]}
     command = hints[str(files[0])]
     assert command == f"ccmove --project-files {old.path} {new}"
     bench.ok(*command.split()[1:])
-    assert f'"ROOT": "{new}"' in files[0].read_text()
+    assert json.loads(files[0].read_text())["env"]["ROOT"] == str(new)
 
 
 def test_a_settings_file_that_is_not_json_is_left_and_named(

@@ -32,7 +32,7 @@ def with_paths(value: Value, state: StateBuilder, case: str) -> Value:
     if isinstance(value, dict):
         return {key: with_paths(item, state, case) for key, item in value.items()}
     if isinstance(value, str) and value[:1] in ("A", "B"):
-        return f"{state.code}/{'old' if value[0] == 'A' else 'new'}/{case}{value[1:]}"
+        return f"{state.code / ('old' if value[0] == 'A' else 'new') / case}{value[1:]}"
     return value
 
 
@@ -43,7 +43,7 @@ def test_each_value_goes_back_where_it_is_still_the_moves(bench: Bench, indent: 
     (state.code / "new").mkdir()
     config = state.config()
     config["projects"] = {
-        f"{state.code}/old/{case}": with_paths(before, state, case)
+        str(state.code / "old" / case): with_paths(before, state, case)
         for case, (before, _, _) in CASES.items()
     }
     config["githubRepoPaths"] = {"a/b": [f"{state.code}/old/x", "/srv"]}
@@ -51,17 +51,17 @@ def test_each_value_goes_back_where_it_is_still_the_moves(bench: Bench, indent: 
     bench.ok(state.code / "old", state.code / "new")
     config = state.config()
     for case, (_, change, _) in CASES.items():
-        key = f"{state.code}/new/{case}"
+        key = str(state.code / "new" / case)
         config["projects"][key] = with_paths(change(config["projects"][key]), state, case)
     config["githubRepoPaths"]["a/b"].insert(0, "/fresh")
-    text = json.dumps({"fresh": 1, **config}, indent=indent)
+    text = json.dumps(json.loads(state.config_bytes({"fresh": 1, **config})), indent=indent)
     state.config_file.write_text(text if indent == 2 else text.replace("/", "\\/"))
     bench.ok("restore")
     found = state.config()
     assert found["fresh"] == 1
     wanted = {case: with_paths(after, state, case) for case, (_, _, after) in CASES.items()}
-    assert {case: found["projects"].get(f"{state.code}/old/{case}") for case in CASES} == wanted
-    assert not [path for path in found["projects"] if path.startswith(f"{state.code}/new")]
+    assert {case: found["projects"].get(str(state.code / "old" / case)) for case in CASES} == wanted
+    assert not [path for path in found["projects"] if path.startswith(str(state.code / "new"))]
     assert set(found["githubRepoPaths"]["a/b"]) == {"/fresh", f"{state.code}/old/x", "/srv"}
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from ccmove.errors import CcmoveError, in_words
 
@@ -10,6 +12,14 @@ from ccmove.errors import CcmoveError, in_words
 def hint_of(error: CcmoveError, argv: Sequence[str] = ()) -> str:
     """All hints of an error, one a line."""
     return "\n".join(": ".join(filter(None, in_words(hint, argv))) for hint in error.hints)
+
+
+def look_for(text: str, where: Path, *, in_directory: bool = False) -> str:
+    """The command that shows where something still names the old path."""
+    if os.name != "nt":
+        return f"grep -rnF {text} {where}"
+    files = f'"{where}\\*"' if in_directory else where
+    return f"findstr /s /n /i /c:{Path(text).name} {files}"
 
 
 def commands(hint: str) -> list[str]:

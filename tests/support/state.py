@@ -360,7 +360,8 @@ def _with_keys(config: Mapping[str, Any], written: str, as_written: str) -> dict
     projects = config.get("projects")
     if written == as_written or not isinstance(projects, dict):
         return dict(config)
-    keyed = {key.replace(written, as_written): value for key, value in projects.items()}
+    drives = {key: key.replace(written, as_written) for key in projects if key[1:2] == ":"}
+    keyed = {drives.get(key, key): value for key, value in projects.items()}
     return {**config, "projects": keyed}
 
 

@@ -7,7 +7,10 @@ there; what it meets that Windows does not have (a terminal of POSIX, strace, ro
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
+from functools import cache, partialmethod
+from pathlib import Path
 
 import pytest
 
@@ -37,30 +40,123 @@ FILES = {
     "tests/claude/test_reading.py": PROC,
 }
 GIT = "needs git, which the test bed does not have"
-SPELLING = "spells paths as POSIX does in its own expectations"
+POSIX_DATA = "data of a POSIX system, whose paths name something else on Windows"
+CASE = "Wine keeps a name's old spelling when only its case changes"
+CASE_COUNTS = "needs a disk on which case makes another name"
+FROM_ELSEWHERE = "about paths of Windows that are seen from another system"
+SHELLS = "needs bash, zsh or fish, for which completion and such quotes are"
+OPEN = "Windows does not replace a file that is open; tests/systems/test_windows.py has that"
+SLOW = "takes more than ten minutes under Wine"
+BENCHMARK = "the benchmark is for Linux"
+FINDSTR = "runs a command with findstr, which Wine does not have"
+# One name a line.
 TESTS = {
-    "tests/systems/test_apfs.py": APFS,
-    "tests/systems/test_homes.py::test_what_is_the_users_own_may_be_a_link_and_stays_one": LINKS,
-    "tests/systems/test_homes.py::test_any_other_link_is_refused_with_what_to_do": LINKS,
-    "tests/hostile/test_symlinks.py": LINKS,
-    "tests/e2e/test_interrupts.py": PROC,
-    "tests/e2e/test_who_is_at_new.py": GIT,
-    "tests/shapes/test_config_values.py": SPELLING,
-    "tests/shapes/test_paths.py::test_windows_paths_in_the_data": SPELLING,
-    "tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_the_message_says_so": PROC,
-    "tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_whole_paths_work": PROC,
-    "tests/e2e/test_move.py::test_saved_files_are_readable_by_the_owner_only": MODES,
-    "tests/e2e/test_move.py::test_a_move_with_a_loose_umask_keeps_our_files_private": MODES,
+    APFS: """
+tests/systems/test_apfs.py
+""",
+    LINKS: """
+tests/e2e/test_refusals.py::test_a_link_is_not_renamed_with_the_folder_behind_it
+tests/e2e/test_refusals.py::test_a_link_that_was_left_behind_for_new_is_no_folder_to_rename
+tests/inspect/test_lost.py::test_links_and_what_is_inside_repositories_are_not_walked_into
+tests/inspect/test_spellings.py::test_a_folder_that_is_known_through_a_link_is_merged_by_the_command
+tests/inspect/test_verify.py::test_a_path_may_be_relative_or_lead_through_a_link
+tests/systems/test_homes.py::test_what_is_the_users_own_may_be_a_link_and_stays_one
+tests/systems/test_homes.py::test_any_other_link_is_refused_with_what_to_do
+tests/hostile/test_symlinks.py
+tests/shapes/test_life_went_on.py::test_a_history_that_became_a_link_out_of_the_state_is_not_followed
+tests/shapes/test_moved_before.py::test_a_link_in_the_place_of_the_ledger_leads_nowhere
+tests/shapes/test_paths.py::test_a_parent_that_is_a_link_is_seen_through
+tests/shapes/test_paths.py::test_a_path_that_is_known_only_as_it_was_typed_is_moved
+tests/shapes/test_paths.py::test_a_config_file_that_is_a_link_stays_a_link
+tests/shapes/test_shared.py::test_a_link_in_a_shared_memory_is_named_and_not_copied
+""",
+    PROC: """
+tests/inspect/test_odd_states.py::test_an_odd_state_is_looked_at_to_the_end[a pipe as a transcript]
+tests/e2e/test_interrupts.py
+tests/claude/test_state.py::test_odd_entries_are_listed_and_name_nothing
+tests/shapes/test_move_folder.py::test_a_failure_later_puts_the_folder_back
+tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_the_message_says_so
+tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_whole_paths_work
+""",
+    GIT: """
+tests/e2e/test_who_is_at_new.py
+""",
+    NAMES: """
+tests/e2e/test_details.py::test_odd_things_in_a_project_directory_move_along
+tests/rewrite/test_pathmap.py::test_the_client_spells_a_name_that_is_no_utf8_with_replacement_characters
+""",
+    POSIX_DATA: """
+tests/inspect/test_doctor.py::test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name
+tests/laws/test_law_06_07_12_backups.py::test_a_home_that_moved_with_project_files_can_be_undone
+tests/shapes/test_documents.py::test_the_clients_own_index
+tests/shapes/test_config_values.py::test_the_clients_own_file_changes_in_two_places
+tests/shapes/test_left_alone.py::test_the_state_in_a_home_that_moved_is_not_a_projects_own
+""",
+    FINDSTR: """
+tests/shapes/test_left_alone.py::test_every_hint_is_a_command_that_works_as_it_stands
+""",
+    MODES: """
+tests/inspect/test_verify.py::test_a_closed_directory_of_another_project_is_named
+tests/shapes/test_moved_before.py::test_what_is_kept_of_pruned_backups_is_readable_by_the_owner_only
+tests/e2e/test_move.py::test_saved_files_are_readable_by_the_owner_only
+tests/e2e/test_move.py::test_a_move_with_a_loose_umask_keeps_our_files_private
+""",
+    FROM_ELSEWHERE: """
+tests/inspect/test_doctor.py::test_a_folder_of_which_it_can_not_be_told_is_no_orphan
+tests/inspect/test_list.py::test_whether_a_windows_folder_exists_can_not_be_told_here
+""",
+    SHELLS: """
+tests/inspect/test_completion.py
+tests/inspect/test_doctor.py::test_a_command_can_be_typed_into_a_shell_whatever_the_path
+tests/e2e/test_hints.py::test_a_config_directory_in_the_folder_to_be_renamed_comes_along_by_hand
+""",
+    OPEN: """
+tests/laws/test_law_06_07_12_backups.py::test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup
+""",
+    SLOW: """
+tests/inspect/test_growth.py
+""",
+    BENCHMARK: """
+tests/e2e/test_benchmark.py
+""",
+    CASE: """
+tests/shapes/test_same_name.py::test_a_rename_of_the_case_alone_is_a_move_like_any_other
+""",
+    CASE_COUNTS: """
+tests/shapes/test_same_name.py::test_without_that_the_same_states_are_told_apart
+""",
 }
+
+
+def has_git() -> bool:
+    """Elsewhere it must be there."""
+    return not HERE or shutil.which("git") is not None
+
+
+def git() -> str:
+    """The program; a test that asks for it is skipped on Windows where there is none."""
+    if not has_git():
+        pytest.skip(GIT)
+    return "git"
+
+
+def write_lines_as_the_client_does() -> None:
+    """Text that a test writes has `\\n` on Windows too; ccmove itself writes bytes alone."""
+    Path.write_text = partialmethod(Path.write_text, newline="\n")  # type: ignore[assignment]
+
+
+@cache
+def excluded() -> list[tuple[str, str]]:
+    """The names in TESTS, each with its reason."""
+    return [(name, reason) for reason, names in TESTS.items() for name in names.strip().split("\n")]
 
 
 def reason_for(name: str) -> str | None:
     """Why a test of this name does not run on Windows; None when it does."""
     name = name.replace("\\", "/")
-    for table in (FILES, TESTS):
-        for prefix, reason in table.items():
-            if name == prefix or name.startswith((prefix + "/", prefix + "::", prefix + "[")):
-                return reason
+    for prefix, reason in [*FILES.items(), *excluded()]:
+        if name == prefix or name.startswith((prefix + "/", prefix + "::", prefix + "[")):
+            return reason
     return None
 
 
