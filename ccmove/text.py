@@ -47,6 +47,15 @@ def command_line(words: Iterable[str]) -> str:
     return " ".join(quote(word) for word in words)
 
 
+def bringing_all(source: str, target: str) -> str:
+    """What brings all that is in a directory into another one, and overwrites nothing."""
+    if WINDOWS:
+        return command_line(["robocopy", source, target, "/e", "/move", "/xc", "/xn", "/xo"])
+    each = ["-mindepth", "1", "-maxdepth", "1", "-exec", "mv", "-n", "{}", f"{target}/", ";"]
+    bring, remove = ["find", source, *each], ["rmdir", source]
+    return f"{command_line(bring)} && {command_line(remove)}"
+
+
 def quote(word: str) -> str:
     """One word; what can't be printed is written in the `$'…'` form of bash and zsh."""
     if WINDOWS:

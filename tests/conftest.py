@@ -21,7 +21,7 @@ from tests.systems import windows
 home_guard.install()
 if windows.HERE:
     windows.write_lines_as_the_client_does()
-pytest.register_assert_rewrite("tests.shapes.bench")
+pytest.register_assert_rewrite("tests.shapes.bench", "tests.output.golden")
 
 # Flushing to a disk is most of the time that a run takes; who needs a disk asks for one.
 if place := os.environ.get(places.HERE) or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else ""):

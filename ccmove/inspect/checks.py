@@ -27,7 +27,7 @@ from ccmove.plan.worktrees import repair_command
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.pathmap import PathMap, is_windows
 from ccmove.run.journal import read_run
-from ccmove.text import command_line, plural
+from ccmove.text import bringing_all, command_line, plural
 from ccmove.text import readable_size as size
 
 CommandLine = Callable[..., str]  # makes a command of ours of its words, for this very state
@@ -250,9 +250,7 @@ def _brought(source: Path, target: Path) -> str:
     """The command that brings all of a directory to its right place, and overwrites nothing."""
     if not os.path.lexists(target):
         return command_line(["mv", "-n", str(source), str(target)])
-    each = ["-mindepth", "1", "-maxdepth", "1", "-exec", "mv", "-n", "{}", f"{target}/", ";"]
-    bring, remove = ["find", str(source), *each], ["rmdir", str(source)]
-    return f"{command_line(bring)} && {command_line(remove)}"
+    return bringing_all(str(source), str(target))
 
 
 def _index(directory: Directory) -> Iterator[Finding]:

@@ -12,7 +12,8 @@ from tests.support.tree import snapshot
 
 @pytest.fixture
 def known(state: StateBuilder, monkeypatch: pytest.MonkeyPatch) -> StateBuilder:
-    monkeypatch.setenv("HOME", str(state.home))
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(state.home))
     state.project("old", index=True)
     (state.code / "new").mkdir()
     return state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -120,7 +121,7 @@ def folders(state: StateBuilder) -> StateBuilder:
         ("ls", ["ccmove list"]),
         ("restor 20261116T004112Z-3f9c", ["ccmove restore 20261116T004112Z-3f9c"]),
         ("there two into/", ["ccmove -m there into/there", "ccmove -m two into/two"]),
-        ("went two into", ["ccmove went into/went", "ccmove -m two into/two"]),
+        ("went two into", [f"ccmove went into{os.sep}went", f"ccmove -m two into{os.sep}two"]),
         ("there two three", ["ccmove OLD NEW"]),
         ("into/went into/too three", ["ccmove -m {code}/into three"]),  # into/*
         ("gone/* into", ["ccmove gone into"]),

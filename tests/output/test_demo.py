@@ -123,7 +123,7 @@ def test_the_demo_as_json_is_the_result_of_its_last_command(state: StateBuilder)
     record = json.loads(done.out)
     assert (done.exit, done.err) == (0, "")
     assert (record["status"], record["error"]) == ("restored", None)
-    assert record["old"].endswith("/code/bistro-menu")
+    assert record["old"].endswith(os.path.join("code", "bistro-menu"))
 
 
 def test_a_quiet_demo_says_nothing(state: StateBuilder) -> None:
@@ -150,7 +150,7 @@ def test_who_reads_the_demo_may_stop_at_any_time(state: StateBuilder) -> None:
     ) as child:
         assert child.stdout is not None
         assert child.stderr is not None
-        assert child.stdout.readline() == b"ccmove demo\n"
+        assert child.stdout.readline().rstrip() == b"ccmove demo"
         child.stdout.close()
         assert child.stderr.read() == b""
     assert child.returncode == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -34,7 +35,9 @@ def test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing(
     says_the_same_as_json(told, run("--json", *arguments), stage)
 
 
-COMMAND = re.compile(r"(?:  -> |: )((?:ccmove|ls|df|mkdir|mv|cd|git|grep|env)\b.*)$")
+COMMAND = re.compile(
+    r"(?:  -> |: )((?:ccmove|ls|df|dir|mkdir|mv|move(?= .?[A-Z]:)|cd|git|grep|env)\b.*)$"
+)
 
 
 @pytest.mark.parametrize("name", [name for name in SITUATIONS if name != "failed_bug"])
@@ -44,14 +47,15 @@ def test_every_command_that_a_failure_prints_can_be_typed_as_it_stands(
     """It may be refused again, as long as nothing was done about the reason."""
     told = run(*SITUATIONS[name](stage))
     for command in (found[1] for line in told.err.splitlines() if (found := COMMAND.search(line))):
-        program, *words = shlex.split(command)
+        program, *words = shlex.split(command, posix=os.name != "nt")
         if program == "ccmove":
-            done = run(*words)
+            done = run(*(word.strip('"') for word in words))
             assert done.exit != 2, done
             assert "bug" not in done.err
         else:
-            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-            assert done.returncode in (0, 1), done
+            shell = {} if os.name == "nt" else {"executable": "bash"}
+            typed = subprocess.run(command, shell=True, capture_output=True, text=True, **shell)
+            assert typed.returncode in (0, 1), typed
 
 
 def ends_with_something_to_do(name: str, lines: list[str]) -> None:
@@ -68,7 +72,7 @@ def ends_with_something_to_do(name: str, lines: list[str]) -> None:
             "nothing_is_not_an_id",
         )
     ):
-        assert "/" in lines[0] or "Z-" in lines[0] or "files exist" in lines[0], lines[0]
+        assert os.sep in lines[0] or "Z-" in lines[0] or "files exist" in lines[0], lines[0]
 
 
 def says_the_same_as_json(told: Completed, done: Completed, stage: Stage) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.output.golden import check_golden, transcript
 from tests.output.inprocess import Run, run
 from tests.output.situations import Stage, stage
+from tests.shapes.bench import in_rule
 from tests.support.tree import snapshot
 
 __all__ = ["run", "stage"]  # fixtures
@@ -52,7 +53,7 @@ def with_leftovers(stage: Stage) -> None:
     stage.state.project("my-app", sessions=1)
     settings = stage.new / ".claude" / "settings.json"
     settings.parent.mkdir(parents=True)
-    rules = {"permissions": {"allow": [f"Read(/{stage.old}/**)"]}}
+    rules = {"permissions": {"allow": [f"Read({in_rule(stage.old)}/**)"]}}
     settings.write_text(json.dumps(rules, indent=2))
 
 

@@ -21,7 +21,7 @@ from tests.support.state import StateBuilder
 __all__ = ["stage"]  # a fixture
 
 WIDTHS = range(40, 131)
-COMMAND = re.compile(r" *(ccmove|git|grep|mv|ls|df|mkdir|chmod) ")
+COMMAND = re.compile(r" *(ccmove|git|grep|findstr|mv|move(?= .?[A-Z]:)|ls|dir|df|mkdir|chmod) ")
 Show = Callable[[Printer], None]
 
 
@@ -29,7 +29,8 @@ Show = Callable[[Printer], None]
 def crowded(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> StateBuilder:
     """Deep and wide names, nested, shared and lost projects, settings that name the old path."""
     state = stage.state
-    monkeypatch.setenv("HOME", str(state.home))
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(state.home))
     deep = state.home / "code" / "customers" / "northern-branch" / "websites"
     state.project(deep / "cafe-menu", sessions=2, index=True, repo="acme/cafe")
     state.project(deep / "cafe-menu" / "packages" / "core", sessions=1)

@@ -9,6 +9,7 @@ whitespace, so such a line is rewritten like any other and keeps its CR.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,7 +70,8 @@ def kind_names() -> list[str]:
 
 def _moved(project: tuple[str, bytes], old: str, new: str) -> bytes:
     value, spelling = project
-    if value == old or value.startswith(old + "/"):
+    head, tail = value[: len(old)], value[len(old) :]
+    if os.path.normcase(head) == os.path.normcase(old) and tail[:1] in ("", "/"):
         return stringify(new + value[len(old) :])
     return spelling
 

@@ -47,14 +47,18 @@ FROM_ELSEWHERE = "about paths of Windows that are seen from another system"
 SHELLS = "needs bash, zsh or fish, for which completion and such quotes are"
 OPEN = "Windows does not replace a file that is open; tests/systems/test_windows.py has that"
 SLOW = "takes more than ten minutes under Wine"
+NO_DASH = "an encoded name begins with `-` on POSIX alone, and is no option elsewhere"
+WORDS = "compares with the words for a POSIX shell, or with a picture of one"
 BENCHMARK = "the benchmark is for Linux"
-FINDSTR = "runs a command with findstr, which Wine does not have"
+PROGRAMS = "types findstr or robocopy, of which Wine has the names alone"
 # One name a line.
 TESTS = {
     APFS: """
 tests/systems/test_apfs.py
 """,
     LINKS: """
+tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_history_leads_out]
+tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[paths_folder_is_a_link]
 tests/e2e/test_refusals.py::test_a_link_is_not_renamed_with_the_folder_behind_it
 tests/e2e/test_refusals.py::test_a_link_that_was_left_behind_for_new_is_no_folder_to_rename
 tests/inspect/test_lost.py::test_links_and_what_is_inside_repositories_are_not_walked_into
@@ -71,6 +75,12 @@ tests/shapes/test_paths.py::test_a_config_file_that_is_a_link_stays_a_link
 tests/shapes/test_shared.py::test_a_link_in_a_shared_memory_is_named_and_not_copied
 """,
     PROC: """
+tests/output/test_demo.py::test_the_demo_cleans_up_when_it_is_stopped
+tests/output/test_boundary.py::test_ctrl_c_ends_with_130_and_says_that_nothing_changed
+tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[paths_in_a_folder_that_is_gone]
+tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[paths_in_a_folder_that_is_gone]
+tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_full_disk]
+tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[refused_full_disk]
 tests/inspect/test_odd_states.py::test_an_odd_state_is_looked_at_to_the_end[a pipe as a transcript]
 tests/e2e/test_interrupts.py
 tests/claude/test_state.py::test_odd_entries_are_listed_and_name_nothing
@@ -86,16 +96,21 @@ tests/e2e/test_details.py::test_odd_things_in_a_project_directory_move_along
 tests/rewrite/test_pathmap.py::test_the_client_spells_a_name_that_is_no_utf8_with_replacement_characters
 """,
     POSIX_DATA: """
+tests/fuzz/test_corpus.py::test_every_kept_input_holds[manifests]
+tests/fuzz/test_corpus.py::test_some_random_inputs_hold[manifests]
 tests/inspect/test_doctor.py::test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name
 tests/laws/test_law_06_07_12_backups.py::test_a_home_that_moved_with_project_files_can_be_undone
 tests/shapes/test_documents.py::test_the_clients_own_index
 tests/shapes/test_config_values.py::test_the_clients_own_file_changes_in_two_places
 tests/shapes/test_left_alone.py::test_the_state_in_a_home_that_moved_is_not_a_projects_own
 """,
-    FINDSTR: """
+    PROGRAMS: """
+tests/inspect/test_doctor.py::test_bringing_a_directory_beside_takes_hidden_files_along
 tests/shapes/test_left_alone.py::test_every_hint_is_a_command_that_works_as_it_stands
 """,
     MODES: """
+tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_other_owner]
+tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[refused_other_owner]
 tests/inspect/test_verify.py::test_a_closed_directory_of_another_project_is_named
 tests/shapes/test_moved_before.py::test_what_is_kept_of_pruned_backups_is_readable_by_the_owner_only
 tests/e2e/test_move.py::test_saved_files_are_readable_by_the_owner_only
@@ -106,6 +121,12 @@ tests/inspect/test_doctor.py::test_a_folder_of_which_it_can_not_be_told_is_no_or
 tests/inspect/test_list.py::test_whether_a_windows_folder_exists_can_not_be_told_here
 """,
     SHELLS: """
+tests/output/test_boundary.py::test_output_that_nobody_reads_any_more_is_no_error
+tests/output/test_boundary.py::test_output_that_can_not_be_written_is_said_and_what_was_done_stays_done
+tests/output/test_boundary.py::test_an_answer_that_can_not_be_written_is_a_failure
+tests/output/test_boundary.py::test_an_error_that_can_not_be_written_still_has_its_exit_code
+tests/output/test_boundary.py::test_closed_outputs_do_no_harm
+tests/output/test_boundary.py::test_the_program_can_be_run_as_a_module_and_by_its_name
 tests/inspect/test_completion.py
 tests/inspect/test_doctor.py::test_a_command_can_be_typed_into_a_shell_whatever_the_path
 tests/e2e/test_hints.py::test_a_config_directory_in_the_folder_to_be_renamed_comes_along_by_hand
@@ -116,6 +137,20 @@ tests/laws/test_law_06_07_12_backups.py::test_an_append_through_a_file_that_was_
     SLOW: """
 tests/inspect/test_growth.py
 """,
+    NO_DASH: """
+tests/output/test_command_line.py::test_an_encoded_name_is_answered_with_its_path
+""",
+    WORDS: """
+tests/output/test_errors.py::test_a_hint_in_words[hint2-words2]
+tests/output/test_errors.py::test_a_hint_in_words[hint3-words3]
+tests/output/test_errors.py::test_a_relative_path_is_replaced_by_what_it_means
+tests/output/test_errors.py::test_a_command_of_ours_acts_on_the_same_state[hint0-argv0-ccmove --config-dir '/my c' list]
+tests/output/test_errors.py::test_a_command_of_ours_acts_on_the_same_state[hint2-argv2-ccmove '--config-dir=/my c' /old]
+tests/output/test_errors.py::test_a_command_of_ours_acts_on_the_same_state[hint3-argv3-ls -ld /x]
+tests/output/test_errors.py::test_without_a_command_line_the_usual_one_is_named
+tests/output/test_errors.py::test_what_the_system_refused_has_advice
+tests/output/test_documents.py::test_the_picture_shows_what_the_demo_prints_today
+""",  # noqa: E501
     BENCHMARK: """
 tests/e2e/test_benchmark.py
 """,
