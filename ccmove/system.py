@@ -127,11 +127,11 @@ def looking_for(text: str, where: str, is_directory: bool) -> tuple[str, ...]:
 
 
 def programs_in(folder: Path) -> Iterator[str]:
-    """Programs that work in a folder or have a file open in it, as far as the system tells."""
+    """Programs that work in a folder. Who has a file open psutil can only guess on Windows, and may
+    wait for it for ever."""
     import psutil
 
     for process in psutil.process_iter():
         with contextlib.suppress(OSError, psutil.Error):
-            used = [process.cwd(), *(file.path for file in process.open_files())]
-            if any(Path(place).is_relative_to(folder) for place in used):
+            if Path(process.cwd()).is_relative_to(folder):
                 yield f"{process.name()} (pid {process.pid})"

@@ -11,6 +11,7 @@ import pytest
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.claude.state import State
 from tests.support.state import StateBuilder
+from tests.systems import windows
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def test_odd_entries_are_listed_and_name_nothing(state: StateBuilder, layout: La
     (directory / "folder.jsonl").mkdir()
     (directory / "torn.jsonl").write_bytes(b'{"cwd":"/x')
     (directory / "link.jsonl").symlink_to(directory / "empty.jsonl")
-    os.mkfifo(directory / "pipe.jsonl")
+    windows.make_pipe(directory / "pipe.jsonl")
     (directory / "caf\udce9.txt").touch()
     found = State(layout).directory(handle.name)
     assert [item.name for item in found.items] == sorted(os.listdir(directory))

@@ -73,7 +73,7 @@ def test_odd_things_in_a_project_directory_move_along(ready: StateBuilder) -> No
     (handle.directory / "torn.jsonl").write_bytes(b'{"cwd":"/x')
     (handle.directory / "link.jsonl").symlink_to("nowhere")
     (handle.directory / os.fsdecode(b"caf\xe9.txt")).touch()
-    os.mkfifo(handle.directory / "pipe.jsonl")
+    windows.make_pipe(handle.directory / "pipe.jsonl")
     sizes = [path.stat().st_size for path in handle.transcripts]
     before = everything(ready)
     report = moved(ready)

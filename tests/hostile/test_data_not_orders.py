@@ -17,6 +17,7 @@ import pytest
 
 from tests.hostile.attack import Target
 from tests.support import seams
+from tests.systems import windows
 
 Change = Callable[[dict[str, Any]], object]
 HUGE = 10**30
@@ -152,7 +153,7 @@ def test_a_saved_file_is_refused_that_is(moved: Target, which: str, how: str) ->
     elif how == "a directory":
         saved.mkdir()
     elif how == "not ours":
-        os.mkfifo(saved)
+        windows.make_pipe(saved)
     assert str(saved) in refused(moved)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import pytest
 
 from tests.inspect.conftest import run_ccmove
 from tests.support.state import ProjectHandle, StateBuilder
+from tests.systems import windows
 
 IN_THE_STATE: dict[str, Callable[[StateBuilder], object]] = {
     "a file among the projects": lambda s: (s.projects / "file").write_text("x"),
@@ -35,7 +35,7 @@ IN_THE_STATE: dict[str, Callable[[StateBuilder], object]] = {
 IN_THE_PROJECT: dict[str, Callable[[ProjectHandle], object]] = {
     "a link that leads nowhere": lambda p: (p.directory / "x.jsonl").symlink_to("/nowhere"),
     "a link to itself": lambda p: (p.directory / "loop").symlink_to("loop"),
-    "a pipe as a transcript": lambda p: os.mkfifo(p.directory / "pipe.jsonl"),
+    "a pipe as a transcript": lambda p: windows.make_pipe(p.directory / "pipe.jsonl"),
     "a directory as a transcript": lambda p: (p.directory / "dir.jsonl").mkdir(),
     "a directory as the index": lambda p: p.index.mkdir(),
     "a link as the index": lambda p: p.index.symlink_to("/etc/passwd"),

@@ -19,7 +19,8 @@ def look_for(text: str, where: Path, *, in_directory: bool = False) -> str:
     if os.name != "nt":
         return f"grep -rnF {text} {where}"
     files = f'"{where}\\*"' if in_directory else where
-    return f"findstr /s /n /i /c:{Path(text).name} {files}"
+    name = Path(text.strip("'")).name
+    return f"findstr /s /n /i /c:{name} {files}"
 
 
 def commands(hint: str) -> list[str]:

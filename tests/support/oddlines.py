@@ -9,7 +9,6 @@ whitespace, so such a line is rewritten like any other and keeps its CR.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,7 +70,8 @@ def kind_names() -> list[str]:
 def _moved(project: tuple[str, bytes], old: str, new: str) -> bytes:
     value, spelling = project
     head, tail = value[: len(old)], value[len(old) :]
-    if os.path.normcase(head) == os.path.normcase(old) and tail[:1] in ("", "/"):
+    is_same = head.lower() == old.lower() if old[1:2] == ":" else head == old
+    if is_same and tail[:1] in ("", "/"):
         return stringify(new + value[len(old) :])
     return spelling
 

@@ -52,21 +52,26 @@ def clean_environment(
         "PYTHONPYCACHEPREFIX": os.path.join(tempfile.gettempdir(), f"ccmove-pyc-{user}"),
         **(_of_windows(state) if sys.platform == "win32" else {}),
         **(extra or {}),
+        **(_modules(extra or {}) if sys.platform == "win32" else {}),
     }
 
 
 def _of_windows(state: StateBuilder) -> dict[str, str]:
     """The home under the names that Windows has for it, and what no program runs without."""
     needed = ("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "PYTHONUTF8")
-    modules = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         **{name: os.environ[name] for name in needed if name in os.environ},
-        "PYTHONPATH": os.pathsep.join(modules),
         "USERPROFILE": str(state.home),
         "APPDATA": str(state.home / "AppData" / "Roaming"),
         "TEMP": str(state.root / "tmp"),
         "TMP": str(state.root / "tmp"),
     }
+
+
+def _modules(extra: Mapping[str, str]) -> dict[str, str]:
+    """Nothing is installed in the Python that Wine runs, so that a child is told where all is."""
+    places = [extra.get("PYTHONPATH"), str(ROOT), os.environ.get("PYTHONPATH")]
+    return {"PYTHONPATH": os.pathsep.join(filter(None, places))}
 
 
 def run_child(

@@ -108,7 +108,7 @@ def _entry(path: str, *, content: bool) -> Entry:
     data = Path(path).read_bytes() if content and kind == "file" else None
     return Entry(
         kind=kind,
-        mode=stat.S_IMODE(status.st_mode),
+        mode=_mode(status.st_mode),
         # A directory's size depends on the file system and on what it once held.
         size=status.st_size if kind == "file" else 0,
         sha256=None if data is None else hashlib.sha256(data).hexdigest(),
@@ -122,6 +122,12 @@ def _entry(path: str, *, content: bool) -> Entry:
 def _kind(mode: int) -> str:
     kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "symlink"}
     return kinds.get(stat.S_IFMT(mode), "special")
+
+
+def _mode(mode: int) -> int:
+    if sys.platform == "win32":  # where modes mean nothing, all is as it should be
+        return 0o700 if stat.S_ISDIR(mode) else 0o600
+    return stat.S_IMODE(mode)
 
 
 def _kept(data: bytes) -> bytes | None:
@@ -149,7 +155,7 @@ def _differences(
     if before.kind != after.kind:
         yield f"was a {before.kind}, is a {after.kind}"
         return
-    if before.mode != after.mode and sys.platform != "win32":  # where modes mean nothing
+    if before.mode != after.mode:
         yield f"mode {before.mode:o}, now {after.mode:o}"
     if before.target != after.target:
         yield f"points to {before.target!r}, now to {after.target!r}"

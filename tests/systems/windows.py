@@ -21,7 +21,7 @@ CLIENT = "drives the client on a terminal of POSIX; tests/client/test_windows.py
 STRACE = "needs strace, or signals that kill and stop"
 MODES = "modes and owners, which mean nothing on Windows"
 MOUNTS = "needs mounts of Linux, or limits of POSIX"
-NAMES = "names that can't exist on Windows"
+NAMES = "names that can't exist on Windows, or there alone"
 PROC = "looks at what only POSIX has: /proc, descriptors of directories, signals, shells"
 LINKS = "needs symbolic links, which Wine does not show as such"
 APFS = "about names on macOS"
@@ -46,17 +46,23 @@ CASE_COUNTS = "needs a disk on which case makes another name"
 FROM_ELSEWHERE = "about paths of Windows that are seen from another system"
 SHELLS = "needs bash, zsh or fish, for which completion and such quotes are"
 OPEN = "Windows does not replace a file that is open; tests/systems/test_windows.py has that"
-SLOW = "takes more than ten minutes under Wine"
+SLOW = "makes thousands of files or hundreds of processes, for many minutes under Wine"
 NO_DASH = "an encoded name begins with `-` on POSIX alone, and is no option elsewhere"
 WORDS = "compares with the words for a POSIX shell, or with a picture of one"
 BENCHMARK = "the benchmark is for Linux"
 PROGRAMS = "types findstr or robocopy, of which Wine has the names alone"
 # One name a line.
 TESTS = {
+    STRACE: """
+tests/crash/test_linter.py
+""",
     APFS: """
 tests/systems/test_apfs.py
 """,
     LINKS: """
+tests/hostile/test_data_not_orders.py::test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside
+tests/test_support_tree.py::test_each_kind_of_change_is_seen_and_named[link target]
+tests/hostile/test_races.py
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_history_leads_out]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[paths_folder_is_a_link]
 tests/e2e/test_refusals.py::test_a_link_is_not_renamed_with_the_folder_behind_it
@@ -75,15 +81,14 @@ tests/shapes/test_paths.py::test_a_config_file_that_is_a_link_stays_a_link
 tests/shapes/test_shared.py::test_a_link_in_a_shared_memory_is_named_and_not_copied
 """,
     PROC: """
+tests/hostile/test_huge.py
 tests/output/test_demo.py::test_the_demo_cleans_up_when_it_is_stopped
 tests/output/test_boundary.py::test_ctrl_c_ends_with_130_and_says_that_nothing_changed
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[paths_in_a_folder_that_is_gone]
 tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[paths_in_a_folder_that_is_gone]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_full_disk]
 tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[refused_full_disk]
-tests/inspect/test_odd_states.py::test_an_odd_state_is_looked_at_to_the_end[a pipe as a transcript]
 tests/e2e/test_interrupts.py
-tests/claude/test_state.py::test_odd_entries_are_listed_and_name_nothing
 tests/shapes/test_move_folder.py::test_a_failure_later_puts_the_folder_back
 tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_the_message_says_so
 tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_whole_paths_work
@@ -92,10 +97,16 @@ tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_whole_paths_work
 tests/e2e/test_who_is_at_new.py
 """,
     NAMES: """
+tests/hostile/test_data_not_orders.py::test_a_backup_nested_a_thousand_directories_deep_is_listed
+tests/hostile/test_data_not_orders.py::test_a_directory_that_is_named_like_no_id_is_passed_over[20261116T004112Z-3f9c\\n]
+tests/test_support_tree.py::test_names_that_are_not_utf8_are_kept_apart_and_printable
+tests/hostile/test_data_not_orders.py::test_nothing_is_swept_up_that_is_staged[under a name that no disk can hold]
+tests/hostile/test_data_not_orders.py::test_nothing_is_swept_up_that_is_staged[there by its whole path]
 tests/e2e/test_details.py::test_odd_things_in_a_project_directory_move_along
 tests/rewrite/test_pathmap.py::test_the_client_spells_a_name_that_is_no_utf8_with_replacement_characters
-""",
+""",  # noqa: E501
     POSIX_DATA: """
+tests/test_support_fixtures.py
 tests/fuzz/test_corpus.py::test_every_kept_input_holds[manifests]
 tests/fuzz/test_corpus.py::test_some_random_inputs_hold[manifests]
 tests/inspect/test_doctor.py::test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name
@@ -109,6 +120,12 @@ tests/inspect/test_doctor.py::test_bringing_a_directory_beside_takes_hidden_file
 tests/shapes/test_left_alone.py::test_every_hint_is_a_command_that_works_as_it_stands
 """,
     MODES: """
+tests/crash/test_verdict.py::test_anything_else_is_neither[a mode]
+tests/crash/test_verdict.py::test_anything_else_is_neither[our directory is open to others]
+tests/crash/test_verdict.py::test_anything_else_is_neither[our lock is open to others]
+tests/test_support_state.py::test_transcripts_lie_in_the_past_with_nanoseconds_and_are_private
+tests/test_support_state.py::test_a_prompt_has_the_form_the_real_client_gave_it
+tests/test_support_tree.py::test_each_kind_of_change_is_seen_and_named[mode]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_other_owner]
 tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[refused_other_owner]
 tests/inspect/test_verify.py::test_a_closed_directory_of_another_project_is_named
@@ -135,6 +152,7 @@ tests/e2e/test_hints.py::test_a_config_directory_in_the_folder_to_be_renamed_com
 tests/laws/test_law_06_07_12_backups.py::test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup
 """,
     SLOW: """
+tests/hostile/test_vanishing.py
 tests/inspect/test_growth.py
 """,
     NO_DASH: """
@@ -173,6 +191,13 @@ def git() -> str:
     if not has_git():
         pytest.skip(GIT)
     return "git"
+
+
+def make_pipe(path: Path) -> None:
+    """With a name among files, which Windows does not have."""
+    if HERE:
+        pytest.skip(PROC)
+    os.mkfifo(path)
 
 
 def write_lines_as_the_client_does() -> None:
