@@ -20,9 +20,9 @@ GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "CCMOVE_UPDATE_GOLDEN"
 # What Windows has in the place of some programs.
 COMMANDS = [
-    (r"(: )(?:ls -ldA?|ls -lA?|df -h) (?=/)", r"\1dir "),
-    (r"(: )mv (?=/)", r"\1move "),
-    (r"mkdir -p (?=/)", "mkdir "),
+    (r"\b(?:ls -ld?A?|df -h) (?=/)", "dir "),
+    (r"\bmv (?=/)", "move "),
+    (r"\bmkdir -p (?=/)", "mkdir "),
     (r"grep -rnF \S*?([\w.-]+) (?=/)", r"findstr /s /n /i /c:\1 "),
 ]
 
@@ -64,6 +64,7 @@ def normalised(text: str, state: StateBuilder) -> str:
         for spelled in (escaped, place, slashed, in_rule(place)[1:]):
             text = text.replace(spelled, stands_for)
     if windows.HERE:
+        text = re.sub(r"\b[A-Z]:\\(?=\s)", "/", text)
         text = re.sub(r"[/-](?:HOME|ROOT)[\w.\\-]*", lambda found: slashes(found[0]), text)
     text = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{4}", "ID", text)
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "DATE", text)

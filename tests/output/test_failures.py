@@ -36,7 +36,7 @@ def test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing(
 
 
 COMMAND = re.compile(
-    r"(?:  -> |: )((?:ccmove|ls|df|dir|mkdir|mv|move(?= .?[A-Z]:)|cd|git|grep|env)\b.*)$"
+    r"(?:  -> |: )((?:ccmove|ls|df|dir|mkdir|mv(?= .?/)|move(?= .?[A-Z]:)|cd|git|grep|env)\b.*)$"
 )
 
 
