@@ -97,7 +97,7 @@ def test_plugins_installed_for_the_project_follow(
     )
     moved = bench.cycle(expected, old.path, new)
     (left,) = [row for row in moved["left_alone"] if row["file"] == str(file)]
-    assert left["what"].startswith("yours: 1 line still points to the old path")
+    assert left["what"].startswith("1 line still points to the old path")
 
 
 def job(state: StateBuilder, handle: ProjectHandle) -> Path:

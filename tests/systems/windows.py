@@ -66,7 +66,7 @@ tests/hostile/test_races.py
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_history_leads_out]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[paths_folder_is_a_link]
 tests/e2e/test_refusals.py::test_a_link_is_not_renamed_with_the_folder_behind_it
-tests/e2e/test_refusals.py::test_a_link_that_was_left_behind_for_new_is_no_folder_to_rename
+tests/e2e/test_refusals.py::test_a_link_that_was_left_behind_for_new_is_not_a_folder_to_rename
 tests/inspect/test_lost.py::test_links_and_what_is_inside_repositories_are_not_walked_into
 tests/inspect/test_spellings.py::test_a_folder_that_is_known_through_a_link_is_merged_by_the_command
 tests/inspect/test_verify.py::test_a_path_may_be_relative_or_lead_through_a_link
@@ -103,7 +103,7 @@ tests/test_support_tree.py::test_names_that_are_not_utf8_are_kept_apart_and_prin
 tests/hostile/test_data_not_orders.py::test_nothing_is_swept_up_that_is_staged[under a name that no disk can hold]
 tests/hostile/test_data_not_orders.py::test_nothing_is_swept_up_that_is_staged[there by its whole path]
 tests/e2e/test_details.py::test_odd_things_in_a_project_directory_move_along
-tests/rewrite/test_pathmap.py::test_the_client_spells_a_name_that_is_no_utf8_with_replacement_characters
+tests/rewrite/test_pathmap.py::test_the_client_spells_a_name_that_is_not_utf8_with_replacement_characters
 """,  # noqa: E501
     POSIX_DATA: """
 tests/test_support_fixtures.py
@@ -123,7 +123,7 @@ tests/shapes/test_left_alone.py::test_every_hint_is_a_command_that_works_as_it_s
 tests/crash/test_verdict.py::test_anything_else_is_neither[a mode]
 tests/crash/test_verdict.py::test_anything_else_is_neither[our directory is open to others]
 tests/crash/test_verdict.py::test_anything_else_is_neither[our lock is open to others]
-tests/test_support_state.py::test_transcripts_lie_in_the_past_with_nanoseconds_and_are_private
+tests/test_support_state.py::test_transcripts_are_of_the_past_with_nanoseconds_and_are_private
 tests/test_support_state.py::test_a_prompt_has_the_form_the_real_client_gave_it
 tests/test_support_tree.py::test_each_kind_of_change_is_seen_and_named[mode]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_other_owner]
@@ -134,11 +134,11 @@ tests/e2e/test_move.py::test_saved_files_are_readable_by_the_owner_only
 tests/e2e/test_move.py::test_a_move_with_a_loose_umask_keeps_our_files_private
 """,
     FROM_ELSEWHERE: """
-tests/inspect/test_doctor.py::test_a_folder_of_which_it_can_not_be_told_is_no_orphan
+tests/inspect/test_doctor.py::test_a_folder_that_can_not_be_checked_is_not_an_orphan
 tests/inspect/test_list.py::test_whether_a_windows_folder_exists_can_not_be_told_here
 """,
     SHELLS: """
-tests/output/test_boundary.py::test_output_that_nobody_reads_any_more_is_no_error
+tests/output/test_boundary.py::test_output_that_nobody_reads_any_more_is_not_an_error
 tests/output/test_boundary.py::test_output_that_can_not_be_written_is_said_and_what_was_done_stays_done
 tests/output/test_boundary.py::test_an_answer_that_can_not_be_written_is_a_failure
 tests/output/test_boundary.py::test_an_error_that_can_not_be_written_still_has_its_exit_code
