@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,12 +10,11 @@ from tests.support.tree import Entry, Tree, diff, is_transcript
 
 OWN = "home/.claude/ccmove"
 BACKUPS = f"{OWN}/backups"
-# What may be left of ours beside complete backups, and how; Windows has no such modes.
-_DIRECTORY, _FILE = (0o777, 0o666) if os.name == "nt" else (0o700, 0o600)
+# What may be left of ours beside complete backups, and how.
 _LEFT_OVER = {
-    OWN: ("directory", _DIRECTORY),
-    BACKUPS: ("directory", _DIRECTORY),
-    f"{OWN}/lock": ("file", _FILE),
+    OWN: ("directory", 0o700),
+    BACKUPS: ("directory", 0o700),
+    f"{OWN}/lock": ("file", 0o600),
 }
 _BACKUP = re.compile(rf"{BACKUPS}/(\d{{8}}T\d{{6}}Z-[0-9a-f]{{4}})(?=/|$)")
 
