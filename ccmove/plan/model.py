@@ -174,6 +174,7 @@ class Plan(Undertaking):
 
     operations: tuple[Operation, ...] = ()
     moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
+    seen: tuple[tuple[Path, Fingerprint], ...] = ()  # files to set aside, as they were looked at
 
     @property
     def writes(self) -> tuple[Write, ...]:

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import Document, ignores_case, read_document
+from ccmove.claude.reading import Document, Fingerprint, ignores_case, read_document
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
 from ccmove.errors import Hint, RefusedError, StaleLookError, again, run
 from ccmove.plan.model import PARKED, LeftAlone, Operation, Write, WriteHistory
@@ -54,6 +54,7 @@ class Placer:
         self.losers: dict[Path, Path] = {}  # where each is kept, and where it was
         self._drafts: dict[Path, Draft] = {}  # by where each document is now
         self._made: dict[Path, Draft] = {}  # by where each will be
+        self.seen: dict[Path, Fingerprint] = {}  # files that are set aside
         self._set_aside = count()
 
     def leave(self, path: Path, what: str) -> None:
@@ -117,7 +118,7 @@ class Placer:
                 self.bring(path / name, final / name)
             self.set_aside(path)
         else:
-            ours = self.draft_at(path) if self._is_joined(final) else None
+            ours = self.draft_at(path) if self.is_joined(final) else None
             if ours is not None and self._add_lacking(ours.text, final):
                 self.set_aside(path)
             else:
@@ -125,7 +126,11 @@ class Placer:
 
     def set_aside(self, path: Path) -> Path:
         """Into the backup with it, as it is; where it is kept."""
-        self._drafts.pop(self.tree.now(path) or path, None)
+        now = self.tree.now(path)
+        draft = self._drafts.pop(now or path, None)
+        if now is not None and not self.tree.is_directory(path):
+            read = draft.document if draft is not None else None
+            self.seen[now] = read.seen if read is not None else Fingerprint.of(os.lstat(now))
         aside = self.layout.run / "aside" / str(next(self._set_aside))
         self.tree.rename(path, aside)
         return aside
@@ -135,7 +140,7 @@ class Placer:
         now = self.tree.now(path) or path
         self.losers[self.set_aside(path)] = now
 
-    def _is_joined(self, final: Path) -> bool:
+    def is_joined(self, final: Path) -> bool:
         """Whether two documents of this name become one."""
         if not final.is_relative_to(self.projects):
             return False
@@ -144,7 +149,7 @@ class Placer:
 
     def _add_lacking(self, text: str, final: Path) -> bool:
         """Add to the document at `final` what only the text has; False if that can't be."""
-        there = self.draft_at(final) if self._is_joined(final) else None
+        there = self.draft_at(final) if self.is_joined(final) else None
         if there is None:
             return False
         try:

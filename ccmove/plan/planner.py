@@ -81,6 +81,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         kept=tuple(sorted(paths.kept)),
         operations=operations,
         moved=tuple(moved.items()),
+        seen=tuple(placer.seen.items()),
         merged=merged,
         projects=tuple(projects),
         folders=folders,

@@ -63,6 +63,9 @@ def sweep_up(layout: Layout, manifest: Manifest | None) -> None:
     First it says that nothing is left to undo: a staged file that is gone means nothing then.
     """
     if manifest is not None:
+        for parent in {path.parent for path in manifest.staged} - {layout.run / "staged"}:
+            if not is_there(parent):  # it may come back, with our file or our change in it
+                raise missing(f"{parent} is gone")
         if manifest.operations:
             write_manifest(replace(manifest, operations=()), layout)
         _remove_files(layout, manifest)
@@ -78,8 +81,6 @@ def sweep_up(layout: Layout, manifest: Manifest | None) -> None:
 def _remove_files(layout: Layout, manifest: Manifest) -> None:
     """Remove the staged and saved files of a run, and its directories that are empty then."""
     for path in manifest.staged:
-        if not is_there(path.parent) and path.parent != layout.run / "staged":
-            raise missing(f"{path.parent} is gone")  # it may come back, with our file in it
         disk.remove_file(path)
         disk.remove_file(path.with_name(f"{path.name}-back"))
     for name in names_in(layout.run / "files"):

@@ -173,9 +173,9 @@ class Rollback:
                 disk.ensure_directory(parent)
         if is_there(path):
             self._merge_back(target, path, {entry[0].partition("/")[0] for entry in noted.entries})
-        elif is_ours and isinstance(noted, Holds) and has_grown(target, noted):
+        elif is_ours and has_grown(target, noted):
             self.stayed.append(f"{target} has something new in it and stays")
-            if noted.is_directory:
+            if is_directory(target):
                 disk.make_directory(path)  # an empty one, as it was
         else:
             disk.rename_new(target, path)
@@ -188,8 +188,11 @@ class Rollback:
             return True
         if is_there(path) and path.is_relative_to(self.layout.own):
             return False
-        if not noted.is_directory or not noted.entries:
-            return not noted.is_directory or not is_there(path)
+        if not noted.is_directory:  # another file may be where ours never came to
+            sizes = [os.lstat(place).st_size for place in (path, target) if is_there(place)]
+            return sizes[0] != noted.entries[0][1] or sizes[-1] == sizes[0]
+        if not noted.entries:
+            return not is_there(path)
         # Some may be back already, or all of them: that was killed, too.
         left = (has(target, entry) and not has(path, entry) for entry in noted.entries)
         return any(left) or (

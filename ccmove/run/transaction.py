@@ -22,11 +22,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import itertools
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import is_there
+from ccmove.claude.reading import Fingerprint, is_there
 from ccmove.errors import CcmoveError, StaleLookError, UnfinishedRunError, again, describe, run
 from ccmove.plan.model import Mkdir, Plan, Rename, Undertaking, Write, WriteHistory
 from ccmove.run import backups, disk, verifier
@@ -201,6 +202,9 @@ class Work:
     def look_again(self) -> None:
         """Under the locks: is everything still what the plan was made from?"""
         grown = [staged.look_again() for staged in self.staged.values()]
+        for path, seen in self.plan.seen:
+            if Fingerprint.of(os.lstat(path)) != seen:  # gone is an error, too
+                raise StaleLookError(f"{path} keeps changing", again("try again"))
         if any(grown):
             self.commit()  # the manifest tells the size and the hash of the history
 
@@ -217,10 +221,17 @@ class Work:
                     disk.replace(self.staged[place].path, operation.path)
                 case Rename():
                     disk.rename_new(operation.path, operation.target)
+                    self._refuse_hidden(operation)
                 case Mkdir():
                     disk.make_directory(operation.path, operation.mode)
         for write in self.plan.writes:
             _refuse(verifier.check_write(write, write.ends))
+
+    def _refuse_hidden(self, done: Rename) -> None:
+        """What came into a directory since it was looked at does not go into the backup with it."""
+        is_hidden = done.target.parent == self.layout.run / "aside"
+        if is_hidden and verifier.has_grown(done.target, done.holds):
+            raise StaleLookError(f"{done.path} keeps changing", again("try again"))
 
     def verify(self, traces: verifier.Traces) -> None:
         """Every rename has happened, and every file that moved is the one it was."""
@@ -237,5 +248,5 @@ class Work:
         # With this the run is done: a flush that fails afterwards may not say otherwise.
         with contextlib.suppress(OSError):
             disk.rename_new(layout.run, layout.backups / self.manifest.id)
-        if is_there(layout.run):
+        if is_there(layout.run) or not is_there(layout.own):
             raise CcmoveError(f"{layout.run} could not be renamed to a backup")

@@ -122,9 +122,9 @@ def has(path: Path, entry: tuple[str, int]) -> bool:
     return found is not None and stat.S_ISREG(found.st_mode) and found.st_size >= size
 
 
-def has_grown(path: Path, noted: Holds) -> bool:
+def has_grown(path: Path, noted: Holds | FolderHolds) -> bool:
     """Whether something came to what a run took out of a backup: that is not to be hidden there."""
-    if noted.is_directory:
+    if isinstance(noted, FolderHolds) or noted.is_directory:
         return not noted.entries and bool(names_in(path))
     return os.lstat(path).st_size != noted.entries[0][1]
 

@@ -267,6 +267,44 @@ def test_a_swap_that_died_half_way_is_rolled_back_only_where_it_was_done(
     assert tree.diff(before, now, ignore=[".claude/ccmove", *mine]) == []
 
 
+# -- a merge ------------------------------------------------------------------------------------
+
+COMES = {
+    "a session": "(source / 'since.jsonl').write_text('since')",
+    "a note": "(source / 'memory' / 'since.md').write_text('since')",
+    "a line": "(source / 'memory' / 'MEMORY.md').write_text('since')",
+}
+
+
+@pytest.fixture
+def merging(ready: StateBuilder) -> StateBuilder:
+    for number in "123":
+        (directory(ready, "my-app") / f"memory/{number}.md").write_text(f"our {number}\n")
+    ready.project("new", sessions=1, memory={"MEMORY.md": "y\n"})
+    return ready
+
+
+@pytest.mark.parametrize("what", COMES)
+def test_what_comes_while_a_merge_is_staged_does_not_go_into_the_backup(
+    merging: StateBuilder, what: str
+) -> None:
+    assert meddle(merging, f"now = any((own / 'run/files').iterdir())=>{COMES[what]}").exit == 0
+    live = [path for path in directory(merging, "new").rglob("*") if path.is_file()]
+    assert any("since" in path.read_text() for path in live)
+
+
+def test_a_note_at_new_that_the_merge_never_came_to_stays_there(merging: StateBuilder) -> None:
+    """Killed between two notes; then Claude writes others of their names at NEW."""
+    old, new = (directory(merging, name) / "memory" for name in NAMES)
+    assert meddle(merging, f"now = (target / 'memory/1.md').exists()=>{DIE}").exit == -9
+    for number in "23":
+        (new / f"{number}.md").write_text("written later\n")
+    age_locks(merging)
+    assert run_ccmove("recover", state=merging).exit == 0
+    assert [(old / f"{n}.md").read_text() for n in "123"] == [f"our {n}\n" for n in "123"]
+    assert [(new / f"{n}.md").read_text() for n in "23"] == ["written later\n"] * 2
+
+
 # -- looking while others work --------------------------------------------------------------------
 
 
