@@ -118,7 +118,10 @@ class _Taking:
         now = {names.get(name, name): name for name in have}
         texts: dict[str, str | None] = {name: node.raw for name, node in have.items()}
         added = []
-        for name in dict.fromkeys([*had, *left]):
+        lacking = [name for name in had if name in left and name not in now]
+        is_torn = at == (config.PROJECTS,) and any(left[n].value != had[n].value for n in lacking)
+        # What would go into one that has gone on since stays where it is.
+        for name in dict.fromkeys([*had, *(() if is_torn else left)]):
             found = have[now[name]] if name in now else None
             place = (*at, name) if base.kind == "{" else at
             text = self._member(left.get(name), had.get(name), found, place)

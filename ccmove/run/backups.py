@@ -39,7 +39,7 @@ from ccmove.run.manifest import (
 
 def new_id(layout: Layout) -> str:
     """An ID that sorts after every other one, even when the clock was set back."""
-    identifier = f"{_stamp(time.time())}-{os.urandom(2).hex()}"
+    identifier = f"{stamp(time.time())}-{os.urandom(2).hex()}"
     newest = max((*backup_ids(layout.backups), *backup_ids(layout.unfinished)), default="")
     if identifier > newest:
         return identifier
@@ -50,7 +50,7 @@ def new_id(layout: Layout) -> str:
     return f"{newest[:17]}{suffix:04x}"
 
 
-def _stamp(seconds: float) -> str:
+def stamp(seconds: float) -> str:
     """The moment as IDs have it, so that they sort by it."""
     return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(max(0, seconds)))
 
@@ -133,8 +133,14 @@ Moved = dict[str, tuple[ProjectMove, ...]]
 
 
 def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
-    """What our own moves say about whose the entries of each directory are."""
-    known, problem = _known(layout, backups)
+    """What our own moves say about whose the entries of each directory are.
+
+    One that was undone and its undoing say nothing: sessions that had come along are not its own.
+    """
+    backups = list(backups)
+    undone = {backup.id for backup in backups if not backup.stands}
+    standing = (b for b in backups if b.manifest and b.stands and b.manifest.undoes not in undone)
+    known, problem = _known(layout, standing)
     ledger = Ledger(problem=problem)
     for move in (move for _, moves in sorted(known.items()) for move in moves):
         for entry in move.entries:
@@ -202,7 +208,7 @@ def prune(
     something stays unless it is named.
     """
     backups, why = all_backups(layout), {}
-    limit = _stamp(time.time() - older_than) if older_than is not None else "~"
+    limit = stamp(time.time() - older_than) if older_than is not None else "~"
     for age, backup in enumerate(reversed(backups)):
         if backup.id in named:
             why[backup.id] = ""

@@ -6,14 +6,16 @@ back, what was made is set aside, and each document loses the run's change. Noth
 overwritten, and what can't go back is named. The plan is a run like any other.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.ownership import session_of
+from ccmove.claude.naming import may_be_name_of
+from ccmove.claude.ownership import folder_exists, session_of
 from ccmove.claude.reading import is_there, open_history, read_document, sha256_of
-from ccmove.claude.state import SESSION_ID, State
+from ccmove.claude.state import INDEX, SESSION_ID, State
 from ccmove.errors import RefusedError, again, run
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Plan, ProjectMove, Rename, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts
@@ -21,9 +23,9 @@ from ccmove.plan.planner import fresh_pairs
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import Move, NameMap, PathMap, are_nested, tail_below
 from ccmove.rewrite.threeway import taken_out
-from ccmove.run.backups import Backup, read_changed, read_saved
-from ccmove.run.manifest import Manifest, Wrote, sha256
-from ccmove.run.verifier import is_noted
+from ccmove.run.backups import Backup, read_changed, read_saved, stamp
+from ccmove.run.manifest import Manifest, Recorded, Wrote, sha256
+from ccmove.run.verifier import has_grown, is_noted
 
 
 def plan_restore(layout: Layout, manifest: Manifest, tick: history.Tick = None) -> Plan:
@@ -44,10 +46,12 @@ def plan_restore(layout: Layout, manifest: Manifest, tick: history.Tick = None) 
         moves=manifest.paths.reversed().moves,
         operations=operations,
         moved=tuple(undoing.placer.tree.moved().items()),
+        seen=tuple(undoing.placer.seen.items()),
         projects=projects,
         folders=tuple((new, old) for old, new in undoing.folders),
         places=manifest.places,
         fresh=_fresh(layout, manifest, projects, tick),
+        only_copies=tuple(undoing.only_copies),
         warnings=tuple(undoing.warnings),
         undoes=manifest.id,
     )
@@ -56,15 +60,19 @@ def plan_restore(layout: Layout, manifest: Manifest, tick: history.Tick = None) 
 def refuse_built_on(manifest: Manifest, backups: Iterable[Backup]) -> None:
     """What a later move took on from NEW, or brought there as well, has to go back first.
 
-    The undoing of a run never counts: it cancels out with that run.
+    The undoing of a run that came later does not count: the two cancel out.
     """
     news = [new for _, new in manifest.moves]
+    names = {move.target for move in manifest.projects}  # also of a path that has the same one
     since = [b.manifest for b in backups if b.manifest and b.stands and b.id > manifest.id]
     for later in reversed(since):
-        if later.kind != "move" or not (later.projects or later.history):
+        if (later.undoes or "") > manifest.id or not (later.projects or later.history):
             continue
-        for old, new in [*later.moves, *((move.path, move.new_path) for move in later.projects)]:
-            if any(are_nested(old, ours) or tail_below(new, ours) is not None for ours in news):
+        moves = [(move.path, move.new_path) for move in later.projects]
+        shared = [(m.path, m.new_path) for m in later.projects if names & {m.source, m.target}]
+        for old, new in [*later.moves, *moves]:
+            is_nested = any(are_nested(old, n) or tail_below(new, n) is not None for n in news)
+            if is_nested or (old, new) in shared:
                 raise RefusedError(
                     f"a later run builds on {manifest.id}: {later.id} moved {old} to {new}",
                     run("ccmove", "restore", later.id, text="undo that first"),
@@ -72,7 +80,8 @@ def refuse_built_on(manifest: Manifest, backups: Iterable[Backup]) -> None:
 
 
 def refuse_strangers(layout: Layout, manifest: Manifest) -> None:
-    """A directory at NEW with nothing of what the run brought there: somebody started over."""
+    """A directory at NEW with nothing of what the run brought there: somebody started over. Or
+    with sessions of another folder, which has the same name for Claude Code."""
     brought = [op for op in manifest.operations if isinstance(op, Rename)]
     for path, noted in ((op.target, op.holds) for op in brought):
         is_known = path.parent == layout.projects and noted.entries and is_there(path)
@@ -81,6 +90,17 @@ def refuse_strangers(layout: Layout, manifest: Manifest) -> None:
                 f"nothing that {manifest.id} moved is in {path} any more",
                 run("ccmove", "list", text="what is where now"),
             )
+    state, ours = State(layout), {os.path.realpath(move.new_path) for move in manifest.projects}
+    for move in manifest.projects:  # of what was merged or split only that part goes back
+        is_whole = move.kind == "rename" and move.target in state.directory_names
+        for item in state.directory(move.target).transcripts if is_whole else ():
+            owner = item.path or move.new_path
+            is_ours = item.name in move.entries or os.path.realpath(owner) in ours
+            if not is_ours and may_be_name_of(move.target, owner) and folder_exists(owner):
+                raise RefusedError(
+                    f"{owner} has sessions in {layout.projects / move.target}, too",
+                    run("ccmove", "-m", move.new_path, move.path, text="to part the two"),
+                )
 
 
 def _fresh(
@@ -157,15 +177,18 @@ class Undoing:
         self.placer = Placer(layout)
         self.tree = self.placer.tree
         self.folders: list[tuple[Path, Path]] = []
+        self.only_copies: list[Path] = []
         self.warnings: list[str] = []
 
     def plan(self) -> None:
         for operation in reversed(self.manifest.operations):
             if isinstance(operation, Wrote):
                 self._take_out(operation)
-        for move in self.manifest.projects:
-            self._bring_what_grew(move)
+        waiting = list(self.manifest.projects)
         for operation in reversed(self.manifest.operations):
+            for move in [move for move in waiting if self._is_into(operation, move)]:
+                waiting.remove(move)
+                self._bring_what_grew(move)
             match operation:
                 case Rename(holds=FolderHolds()):
                     self._rename_folder_back(operation)
@@ -191,6 +214,12 @@ class Undoing:
             kind="merge" if move.kind == "rename" and not is_whole else move.kind,
         )
 
+    def _is_into(self, operation: Recorded, move: ProjectMove) -> bool:
+        """Of these the last is undone first: by then the old place has made way for it again."""
+        made = operation.path if isinstance(operation, Mkdir) else None
+        place = operation.target.parent if isinstance(operation, Rename) else made
+        return place == self.layout.projects / move.target
+
     def _bring_what_grew(self, move: ProjectMove) -> None:
         """Folders that sessions got since, and sessions begun in a part that was split off."""
         source, target = (self.layout.projects / name for name in (move.target, move.source))
@@ -208,14 +237,30 @@ class Undoing:
     def _bring_back(self, rename: Rename) -> None:
         source, target = self._here(rename.target), self._here(rename.path)
         if not self.tree.has(source):
-            self.warnings.append(f"{source} is gone; it can't go back to {target}")
+            self.warnings.append(f"{rename.target} is gone; it can't go back to {rename.path}")
             return
+        if target.parent == self.layout.run / "aside":
+            if self._came_since(source, rename.holds):
+                self.warnings.append(f"{source} has something new in it, so it stays")
+                return
+            place = self._old_place(source)
+            if place is not None and not self.tree.has(place):
+                target = place  # what it was joined with has gone on since
+            elif rename.holds.entries and not self.placer.is_joined(source):
+                self.only_copies.append(target)
         self._make_parents(target)
         self.placer.bring(source, target)
 
+    def _came_since(self, path: Path, noted: Holds | FolderHolds) -> bool:
+        """Whether what is to be hidden in a backup again was used since it came out of one."""
+        now = self.tree.now(path)
+        if now is None or not isinstance(noted, Holds) or noted.is_directory:
+            return not noted.entries and bool(self.tree.names(path))
+        return has_grown(now, noted) or stamp(os.lstat(now).st_mtime) > self.manifest.id[:16]
+
     def _here(self, path: Path) -> Path:
-        """What the run had parked, or is to go back to a backup that was pruned, is in this run."""
-        kept = path.is_relative_to(self.layout.backups) and not is_there(path.parent)
+        """What the run had parked, or is to go back to a backup, is in this run."""
+        kept = path.is_relative_to(self.layout.backups) and not is_there(path)
         return self.layout.run / path.parent.name / f"again-{path.name}" if kept else path
 
     def _make_parents(self, path: Path) -> None:
@@ -254,7 +299,18 @@ class Undoing:
             draft = self.placer.draft(document.path, document)
             draft.text, draft.mtime_ns = content.decode("utf-8", "surrogateescape"), mtime
             self.warnings += [f"{wrote.ends}: {n} has changed since, so it stays" for n in named]
-        elif sha256(document.data) == wrote.after.sha256:
-            self.placer.set_aside(document.path)
-        else:
+        elif sha256(document.data) != wrote.after.sha256:
             self.warnings.append(f"{wrote.ends} has changed since, so it stays")
+        elif (place := self._old_place(wrote.ends)) and not self.tree.has(place):
+            self._make_parents(place)  # a note that was copied, and is gone where it came from
+            self.placer.bring(wrote.ends, place)
+        else:
+            self.placer.set_aside(document.path)
+
+    def _old_place(self, path: Path) -> Path | None:
+        """Where something was before the run; an index names other paths there."""
+        for move in self.manifest.projects:
+            directory = self.layout.projects / move.target
+            if path.is_relative_to(directory) and path.name != INDEX:
+                return directory.with_name(move.source) / path.relative_to(directory)
+        return None

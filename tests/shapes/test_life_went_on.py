@@ -309,6 +309,49 @@ def test_the_first_of_two_moves_to_one_place_is_not_undone_before_the_second(
     bench.expect(before)
 
 
+def test_what_was_undone_into_the_new_path_of_a_move_does_not_go_on_with_it(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    """OLD was moved away, another project came in its place, and OLD came back."""
+    first = bench.ok(old.path, new)["backup"]
+    other = bench.state.project("other", sessions=1)
+    second = bench.ok("--skip-path-check", other.path, old.path)["backup"]
+    between = bench.tree()
+    undone = bench.restore(first, warned=True)["backup"]  # what OLD has by now is named
+    assert undone in bench.refused("restore", second)["error"]
+    bench.restore(undone)
+    bench.expect(between)
+    bench.restore(second)  # what was undone and done again blocks nobody
+    assert {path.stem for path in other.directory.glob("*.jsonl")} == set(other.sessions)
+
+
+def test_nor_what_a_later_run_brought_to_a_path_of_the_same_encoded_name(
+    bench: Bench, old: ProjectHandle
+) -> None:
+    state = bench.state
+    state.project("other", sessions=1)
+    runs = []
+    for path, new in (("old", "my-app"), ("other", "my_app")):
+        (state.code / new).mkdir()
+        runs.append(bench.ok(state.code / path, state.code / new)["backup"])
+        (state.code / new).rmdir()
+    assert runs[1] in bench.refused("restore", runs[0])["error"]
+
+
+def test_sessions_that_a_twin_of_new_began_since_are_not_taken_along(bench: Bench) -> None:
+    state = bench.state
+    old, new = state.project("old", sessions=1), state.code / "my-app"
+    new.mkdir()
+    bench.ok(old.path, new)
+    twin = state.project("my_app", sessions=1, make_folder=True)
+    report = bench.refused("restore")
+    assert twin.path in report["error"]
+    assert report["hint"].endswith(f"ccmove -m {new} {old.path}")
+    bench.ok("-m", new, old.path)
+    assert {path.stem for path in twin.directory.glob("*.jsonl")} == set(twin.sessions)
+    assert {path.stem for path in old.directory.glob("*.jsonl")} == set(old.sessions)
+
+
 def test_what_comes_back_to_a_path_that_is_used_again_is_called_merged(
     bench: Bench, old: ProjectHandle, new: Path
 ) -> None:
@@ -397,6 +440,37 @@ def test_the_undoing_of_a_merge_is_undone_field_by_field_too(
     entries = json.loads(native.index.read_text())["entries"]
     assert {e["sessionId"] for e in entries} == {*native.sessions, "since", *old.sessions}
     assert set(projects_of(state)) == {str(new)}
+
+
+def test_what_came_since_a_merge_was_undone_is_never_hidden_in_a_backup(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    (old.memory / "same.md").write_text("x\n")
+    state.project("new", sessions=1, index=True, memory={"MEMORY.md": "y\n", "same.md": "x\n"})
+    bench.ok(old.path, new)
+    undone = bench.restore()
+    since = [old.directory / f"{state.add_session('old')}.jsonl", old.memory / "since.md"]
+    since += [old.memory / "MEMORY.md", old.memory / "same.md"]
+    for note in since[1:]:
+        note.write_text("since\n")
+    report = bench.restore(undone["backup"], warned=True)
+    assert all(file.exists() for file in since)
+    assert all(any(str(f) in w for w in report["warnings"]) for f in (old.directory, since[-1]))
+
+
+def test_nothing_is_lost_when_new_went_on_after_a_merge_was_undone_that_is_done_again(
+    bench: Bench, old: ProjectHandle, new: Path
+) -> None:
+    state = bench.state
+    change_config(state, lambda config: config["projects"][old.path].update(only="old"))
+    state.project("new", sessions=1, memory={"MEMORY.md": "y\n"})
+    bench.ok(old.path, new)
+    undone = bench.restore()
+    bench.ok("-m", new, state.code / "newer")
+    bench.restore(undone["backup"], warned=True)
+    assert "old" in [entry.get("only") for entry in state.config()["projects"].values()]
+    assert (directory_of(state, new) / "memory" / "MEMORY.md").read_text() == "x\n"
 
 
 # -- a merge -------------------------------------------------------------------------------------
@@ -529,10 +603,11 @@ def test_undoing_a_split_when_the_shared_directory_is_gone_makes_it_again(
 ) -> None:
     new.mkdir(exist_ok=True)
     one = state.project("my-app", sessions=1, config=None, prompts=0, make_folder=True)
-    two = state.project("my_app", sessions=1)
+    two = state.project("my_app", sessions=1, memory={"deep/notes.md": "x\n"})
     bench.ok(two.path, new)
     shutil.rmtree(one.directory)
     bench.restore()
+    assert (one.memory / "deep/notes.md").read_text() == "x\n"
     assert {p.name for p in files_of(one.directory)} == {
         f"{two.sessions[0]}.jsonl",
         two.sessions[0],

@@ -264,6 +264,17 @@ def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(ben
     assert index["originalPath"] == str(new)
 
 
+def test_once_that_was_undone_they_are_whose_they_were(bench: Bench) -> None:
+    state = bench.state
+    other, ours = (state.project(name, sessions=1) for name in ("my-app", "my_app"))
+    (state.code / "new").mkdir()
+    bench.ok(ours.path, state.code / "new")
+    bench.restore()
+    Path(other.path).mkdir()
+    bench.ok(ours.path, state.code / "new")
+    assert {path.stem for path in other.directory.glob("*.jsonl")} == set(other.sessions)
+
+
 def test_they_stay_where_somebody_else_has_a_claim_too(bench: Bench) -> None:
     state = bench.state
     gone = state.project("my_app", sessions=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,19 @@ def test_a_chain_whose_end_exists_is_merged_there(bench: Bench) -> None:
     expected.write(state.config_file, state.config_bytes(config))
     moves = (one.path, two.path), (two.path, three.path)
     bench.cycle(expected, "--from-file", "-", input=listed(*moves))
+
+
+def test_undoing_a_chain_brings_what_a_session_got_since_back_to_it(bench: Bench) -> None:
+    one, two, three = projects(bench.state, "one", "two", "three")
+    chain = listed((one.path, two.path), (two.path, three.path))
+    bench.ok("--skip-path-check", "--from-file", "-", input=chain)
+    results = Path(two.sessions[0], "tool-results", "since.txt")
+    (three.directory / results).write_text("since\n")
+    shutil.rmtree(three.directory / two.sessions[0] / "subagents")
+    aside = f"{two.sessions[0]}.jsonl.aside"
+    (three.directory / aside).write_text("since\n")
+    bench.restore()
+    assert all((two.directory / name).exists() for name in (results, aside))
 
 
 def test_a_swap_with_nested_projects(bench: Bench) -> None:
