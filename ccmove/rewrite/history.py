@@ -7,7 +7,6 @@ ends at `\\n` only; one that is not a JSON object in valid UTF-8 stays as it is.
 """
 
 import hashlib
-import itertools
 import json
 import re
 import struct
@@ -24,7 +23,7 @@ LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more: its parts are 
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 Tick = Callable[[int], None] | None
 Value = tuple[int, bytes, bytes]  # where it begins, its JSON text, a digest of its line
-Signs = Callable[[bytes], Iterator[int]]  # block -> the spots at which a line may matter
+Sign = bytes | re.Pattern[bytes]  # by which a line is worth a look
 
 _ESCAPE = re.compile(rb"\\[/u]")
 _ENDS = (b'"', b"/", b"\\", b"\n", b"")  # what may come after a whole path
@@ -143,11 +142,11 @@ def project_values(
     """
     signs = [_sign(needle) for needle in needles]
     for start, block in blocks(read, found.size, size):
-        for at, line in _lines_with(block, [*signs, _escapes]):
+        for at, line in _lines_with(block, [*signs, _ESCAPE]):
             try:
                 value = _project(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
-                found.unreadable += any(True for sign in signs for _ in sign(line))
+                found.unreadable += any(True for sign in signs for _ in _spots(line, sign))
                 continue
             if value is not None:
                 yield value
@@ -156,32 +155,28 @@ def project_values(
             tick(found.size)
 
 
-def _sign(needle: str) -> Signs:
-    """Where a string may begin with the needle: not in `/code/app-docker`, nor inside a prompt.
+def _sign(needle: str) -> Sign:
+    """What a string begins with that may name the needle; it may be cut off after it.
 
-    The string may be cut off after it. Of a Windows path the needle is in the last component
-    alone, which may stand anywhere, in any case.
+    Of a Windows path the needle is in the last component alone, which may stand anywhere, in any
+    case.
     """
     spelled = encoded(needle)[1:-1]
-    if not needle.startswith("/"):
-        anywhere = re.compile(re.escape(spelled), re.IGNORECASE)
-        return lambda block: (match.start() for match in anywhere.finditer(block))
-    begins = b'"' + spelled
-
-    def signs(block: bytes) -> Iterator[int]:
-        """A third of the time that a pattern takes."""
-        spot = block.find(begins)
-        while spot >= 0:
-            after = spot + len(begins)
-            if block[after : after + 1] in _ENDS:
-                yield spot
-            spot = block.find(begins, after)
-
-    return signs
+    is_windows = not needle.startswith("/")
+    return re.compile(re.escape(spelled), re.IGNORECASE) if is_windows else b'"' + spelled
 
 
-def _escapes(block: bytes) -> Iterator[int]:
-    return (match.start() for match in _ESCAPE.finditer(block))
+def _spots(block: bytes, sign: Sign) -> Iterator[int]:
+    """Where the sign is, and a whole component ends: not in `/code/app-docker`."""
+    if isinstance(sign, re.Pattern):
+        yield from (match.start() for match in sign.finditer(block))
+        return
+    spot = block.find(sign)  # in a third of the time that a pattern takes
+    while spot >= 0:
+        after = spot + len(sign)
+        if block[after : after + 1] in _ENDS:
+            yield spot
+        spot = block.find(sign, after)
 
 
 def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes]]:
@@ -198,10 +193,10 @@ def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes]]:
         start, length = start + len(block), BLOCK
 
 
-def _lines_with(block: bytes, signs: list[Signs]) -> Iterator[tuple[int, bytes]]:
+def _lines_with(block: bytes, signs: list[Sign]) -> Iterator[tuple[int, bytes]]:
     """Every line that holds a sign, and where it begins."""
     end = 0
-    for spot in sorted(itertools.chain.from_iterable(sign(block) for sign in signs)):
+    for spot in sorted(spot for sign in signs for spot in _spots(block, sign)):
         if spot >= end:
             start = block.rfind(b"\n", 0, spot) + 1
             end = block.find(b"\n", spot) + 1 or len(block) + 1
