@@ -26,9 +26,7 @@ def run(*command: object, text: str = "") -> Hint:
 
 
 def again(
-    text: str = "",
-    options: Sequence[str] = (),
-    instead: Mapping[str, str] | None = None,
+    text: str = "", options: Sequence[str] = (), instead: Mapping[str, str] | None = None
 ) -> Hint:
     """The same command again, with more options or other words; "" leaves a word out."""
     return Hint(text, ("ccmove", *options), True, instead or {})

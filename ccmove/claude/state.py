@@ -19,12 +19,7 @@ from typing import Any
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import may_be_name_of
-from ccmove.claude.reading import (
-    Document,
-    directory,
-    open_history,
-    read_document,
-)
+from ccmove.claude.reading import Document, directory, open_history, read_document
 from ccmove.errors import CcmoveError, RefusedError, describe, look_at
 from ccmove.rewrite.history import count_prompts
 from ccmove.rewrite.jsonspan import NotJsonError, parse

@@ -102,10 +102,7 @@ class Examination:
 
 
 def examine(
-    survey: Survey,
-    command: CommandLine,
-    roots: Iterable[str] | None = (),
-    tick: Tick | None = None,
+    survey: Survey, command: CommandLine, roots: Iterable[str] | None = (), tick: Tick | None = None
 ) -> Examination:
     """Every finding, the most pressing kinds first; with `roots=None` nothing lost is sought."""
     twice: list[Finding] = []
