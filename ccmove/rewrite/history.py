@@ -18,6 +18,7 @@ from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import PathMap
 
 BLOCK = 256 << 10  # larger ones leave the processor's cache: half as much again
+PIECE = 1 << 20  # for writing, where each is handed to another thread as well
 LATEST = 1e14  # milliseconds; no real moment is beyond
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more: its parts are no JSON
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
@@ -179,9 +180,9 @@ def _spots(block: bytes, sign: Sign) -> Iterator[int]:
         spot = block.find(sign, after)
 
 
-def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes]]:
+def blocks(read: Read, start: int, size: int, most: int = 0) -> Iterator[tuple[int, bytes]]:
     """All bytes from `start` on in whole lines; a line that is too long comes in parts."""
-    length = BLOCK
+    length = most = most or BLOCK
     while start < size and (block := read(start, min(length, size - start))):
         end = block.rfind(b"\n") + 1
         is_last = start + len(block) >= size
@@ -190,7 +191,7 @@ def blocks(read: Read, start: int, size: int) -> Iterator[tuple[int, bytes]]:
             continue
         block = block if is_last else block[: end or None]
         yield start, block
-        start, length = start + len(block), BLOCK
+        start, length = start + len(block), most
 
 
 def _lines_with(block: bytes, signs: list[Sign]) -> Iterator[tuple[int, bytes]]:
@@ -225,7 +226,7 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
     """The bytes of `start`..`found.size` with the new values, block by block."""
     rows = iter(found)
     at, swap, _ = next(rows, (found.size, None, b""))
-    for position, block in blocks(read, start, found.size):
+    for position, block in blocks(read, start, found.size, PIECE):
         pieces: list[bytes] = []
         done = 0
         while swap is not None and at < position + len(block):
