@@ -49,8 +49,8 @@ def reference_end(tmp_path: Path) -> Tree:
     shutil.copytree(root, copy)
     do_the_move(copy, "20261231T235959Z-ffff")
     end = snapshot(copy)
-    for name in [name for name in end if name.startswith(str(NEW))]:
-        was = snapshot(root)[name.replace(str(NEW), str(OLD))]
+    for name in [name for name in end if name.startswith(NEW.as_posix())]:
+        was = snapshot(root)[name.replace(NEW.as_posix(), OLD.as_posix())]
         end[name] = was
     return end
 
