@@ -85,8 +85,8 @@ class PathMap:
         ]
         kept = {_spelled(path, home, sign) for sign in _HOME for path in self.kept}
         if is_windows(home):  # its shells differ in the slash, and in how they write a drive
-            moves = (*self.moves, *spelled)
-            spelled += [(in_bash(old), in_bash(new)) for old, new in moves]
+            spelled += [(old.replace("\\", "/"), new.replace("\\", "/")) for old, new in spelled]
+            spelled += [(in_bash(old), in_bash(new)) for old, new in self.moves]
             kept |= {in_bash(path) for path in kept | self.kept}
         return PathMap((*self.moves, *spelled), self.kept | kept)
 
@@ -170,7 +170,9 @@ def _join(path: str, old: str, new: str) -> str:
     head, tail = path[: len(old)], path[len(old) :]
     if is_windows(old) and is_windows(new):
         return (native(new) if "\\" in head else new.replace("\\", "/")) + tail
-    return (new + tail).replace("\\", "/") if is_windows(old) else native(new + tail)
+    if is_windows(old):
+        return (new + tail).replace("\\", "/")
+    return native(new + tail) if "\\" in new else new + tail
 
 
 @dataclass(frozen=True)

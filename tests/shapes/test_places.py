@@ -316,7 +316,7 @@ def test_paths_with_a_tilde_or_home_follow_in_the_same_spelling(
     else:
         text = text.replace("(~/OLD/**", f"({in_rule(new)}/**")  # a rule's own way to write it
         for home in ("~", "$HOME", "${HOME}"):
-            text = text.replace(f"{home}/OLD", in_json(str(new)))
+            text = text.replace(f"{home}/OLD", new.as_posix())
     for file in files:
         expected.write(file, text.encode())
     bench.cycle(expected, "--project-files", old.path, new)
@@ -326,11 +326,11 @@ def test_project_files_of_nested_projects_follow_too(bench: Bench) -> None:
     state = bench.state
     state.project("code/app", sessions=1)
     folder = state.code / "src" / "app"
-    (file, *_) = settings(folder, json.dumps({"a": f"{state.code}/code/app/x"}))
+    (file, *_) = settings(folder, json.dumps({"a": f"{state.code / 'code' / 'app'}/x"}))
     expected = Expected(bench)
     expected.move(state, state.code / "code" / "app", folder)
     for path in (file, file.with_name("settings.local.json"), folder / ".mcp.json"):
-        expected.replace(path, (f"{state.code}/code/app/x", f"{folder}/x"))
+        expected.replace(path, (f"{state.code / 'code' / 'app'}/x", f"{folder}/x"))
     bench.cycle(expected, "--project-files", state.code / "code", state.code / "src")
 
 

@@ -38,8 +38,9 @@ def swapped(expected: Expected, state: StateBuilder, *cycle: str) -> None:
         )
         expected.replace(target / "sessions-index.json", *pairs)
     for file, form in ((state.history, '"project":"{}"'), (state.config_file, '"{}"')):
+        spell = Path.as_posix if file == state.config_file else str
         away = [(form.format(path), form.format(marks[path])) for path in cycle]
-        back = [(form.format(marks[path]), form.format(nexts[path])) for path in cycle]
+        back = [(form.format(marks[path]), form.format(spell(Path(nexts[path])))) for path in cycle]
         expected.replace(file, *away, *back)
 
 

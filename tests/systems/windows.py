@@ -42,6 +42,7 @@ FILES = {
 GIT = "needs git, which the test bed does not have"
 POSIX_DATA = "data of a POSIX system, whose paths name something else on Windows"
 CASE = "Wine keeps a name's old spelling when only its case changes"
+SAME = "where case is ignored by paths too, a directory in another case need not be renamed"
 CASE_COUNTS = "needs a disk on which case makes another name"
 FROM_ELSEWHERE = "about paths of Windows that are seen from another system"
 SHELLS = "needs bash, zsh or fish, for which completion and such quotes are"
@@ -174,6 +175,10 @@ tests/e2e/test_benchmark.py
 """,
     CASE: """
 tests/shapes/test_same_name.py::test_a_rename_of_the_case_alone_is_a_move_like_any_other
+""",
+    SAME: """
+tests/shapes/test_same_name.py::test_where_case_is_ignored_the_directory_is_renamed_and_not_merged_with_itself
+tests/shapes/test_same_name.py::test_where_case_is_ignored_sessions_begun_under_the_new_case_do_not_part_from_the_others
 """,
     CASE_COUNTS: """
 tests/shapes/test_same_name.py::test_without_that_the_same_states_are_told_apart
