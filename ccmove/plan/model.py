@@ -17,12 +17,12 @@ PARKED = ".ccmove-parked-"  # begins the name of a project folder that steps asi
 
 
 def is_name(text: str) -> bool:
-    return not {"/", "\0"} & set(text) and text not in ("", ".", "..")
+    return PurePath(text).name == text and "\0" not in text and text not in ("", "..")
 
 
 def is_inside(text: str) -> bool:
     """Whether a path leads from a directory to something in it."""
-    return ".." not in PurePath(text).parts and not PurePath(text).is_absolute()
+    return ".." not in PurePath(text).parts and not PurePath(text).anchor
 
 
 def is_movable(path: str) -> bool:

@@ -327,6 +327,8 @@ OUTSIDE = {
     "all that is set aside": "$RUN/aside",
     "a plugin": "$C/plugins/x",
 }
+if windows.HERE:  # where a name may hold it
+    del OUTSIDE["half a character"]
 TRAPS: dict[str, Change] = {
     **{f"rename to {what}": rename("$C/projects/x", path) for what, path in OUTSIDE.items()},
     **{f"rename from {what}": rename(path, "$C/projects/x") for what, path in OUTSIDE.items()},
@@ -398,7 +400,7 @@ SOME = ["an operation of an unknown kind", "a time without end", "a move of ever
         "rewrite as history a NUL", "a project among our own"]  # fmt: skip
 
 
-@pytest.mark.parametrize("what", SOME)
+@pytest.mark.parametrize("what", [what for what in SOME if what in WRONG_KINDS | TRAPS])
 def test_no_manifest_makes_a_run(moved: Target, what: str) -> None:
     """Nor does any command follow it."""
     believed_nowhere(moved, forged(moved, (WRONG_KINDS | TRAPS)[what]))

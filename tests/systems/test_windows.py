@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ccmove.plan.model import is_inside, is_name
 from tests.shapes.bench import Bench
 from tests.support.state import StateBuilder
 from tests.systems import windows
@@ -58,3 +59,10 @@ def test_a_file_that_a_program_has_open_is_named_before_anything_changes(bench: 
         report = bench.refused(state.code / "my-app", state.code / "new")
         assert report["error"].startswith(f"{state.history} is in use by ")
     bench.ok(state.code / "my-app", state.code / "new")
+
+
+@only_there
+@pytest.mark.parametrize("text", ["..\\x", "a\\b", "C:x", "C:\\x", "\\x", "/x", "a:stream"])
+def test_no_name_in_a_manifest_leads_elsewhere(text: str) -> None:
+    assert not is_name(text)
+    assert not is_inside(text) or text == "a\\b"

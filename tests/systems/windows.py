@@ -213,7 +213,11 @@ def write_lines_as_the_client_does() -> None:
 @cache
 def excluded() -> list[tuple[str, str]]:
     """The names in TESTS, each with its reason."""
-    return [(name, reason) for reason, names in TESTS.items() for name in names.strip().split("\n")]
+    return [
+        (name.replace("\\", "/"), reason)
+        for reason, names in TESTS.items()
+        for name in names.strip().split("\n")
+    ]
 
 
 def reason_for(name: str) -> str | None:
