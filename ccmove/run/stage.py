@@ -84,15 +84,13 @@ class StagedHistory:
     def stage(self, tick: Tick | None = None) -> None:
         """Write the new history; it is read back, and has the size that was planned."""
         planned = self.scan.new_size()
-        with _opened(self.write.path) as file, ThreadPoolExecutor(2) as beside:
+        with _opened(self.write.path) as file, ThreadPoolExecutor(1) as beside:
             attributes = Attributes.of(os.fstat(file.fileno()), self.write.mtime_ns)
             read = reader(file)
             hashing: list[Future[None]] = []
-            read_back: list[Future[str]] = []
 
             def pieces() -> Iterator[bytes]:
-                """Hashed beside the writing; what comes after the last is done while it is flushed,
-                which takes as long: the old content, and the new one as it is on disk."""
+                """Hashed beside the writing; the old content then, while the new is flushed."""
                 done = 0
                 for piece in history.rewritten(read, self.scan):
                     wait(hashing[-1:])  # else blocks would pile up in memory
@@ -102,13 +100,12 @@ class StagedHistory:
                         tick(done, planned)
                     yield piece
                 hashing.append(beside.submit(add_to_hash, self._before, read, 0, self.scan.size))
-                read_back.append(beside.submit(sha256_of, self.path))
 
             disk.write_new(self.path, pieces(), attributes)
+            read_back = sha256_of(self.path)
             for one in hashing:
                 one.result()
-        staged = os.lstat(self.path).st_size, read_back[0].result()
-        if staged != (planned, self._after.hexdigest()):
+        if os.lstat(self.path).st_size != planned or read_back != self._after.hexdigest():
             raise CcmoveError(f"the new history is not as planned: {self.path}")
 
     def look_again(self) -> bool:

@@ -1,20 +1,7 @@
 """All or nothing: one journal, one commit point, and operations that can be rolled back.
 
-A run goes through these, in this order; `attempt` reads as the list:
-
-    plan        a read-only look
-    preflight   is there room, is everything ours, on one file system, no link in the way
-    begin       the run's directory: names what will be staged, so that it can be swept up
-    stage       what changes is saved, before and after, in the run's directory; new content is
-                written beside each file, flushed, read back and checked
-    commit      the manifest on disk: from here on all can be rolled back from it alone
-    lock        the client's locks, only now and for a moment
-    look again  is everything still as it was planned? (the history may have grown: carry over)
-    change      replace, rename, and see that what was staged is what is there
-    verify      locks released: has everything that moved survived?
-    finish      the journal goes, and the run's directory becomes a backup: that completes the run
-
-Until then an interruption anywhere means: roll back.
+`attempt` reads as the list of steps, and `Work` says what each does. Until the last of them, the
+rename that makes a backup of the run's directory, an interruption anywhere means: roll back.
 """
 
 from __future__ import annotations
