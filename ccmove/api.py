@@ -8,9 +8,7 @@
     done = apply(move)  # all or nothing
     restore(done.backup)  # the original bytes
 
-Whatever is in the way is a `CcmoveError` of `ccmove.errors`, with `message`, `hints` and
-`exit_code`: `RefusedError` when a decision or another process is in the way, `NothingKnownError`
-when there is nothing to do.
+Whatever is in the way is a `CcmoveError` of `ccmove.errors`: `message`, `hints`, `exit_code`.
 """
 
 import os

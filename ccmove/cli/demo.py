@@ -40,7 +40,6 @@ Verify: the move has verified itself; this checks all data again.
 ccmove verify ~/code/bistro-menu
 Restore: every move can be undone. If you kept working in between, it keeps the new sessions.
 ccmove restore"""
-Files = dict[str, tuple[int, int, bytes]]  # name -> inode, mtime, content
 
 
 @options.command("demo")
@@ -127,9 +126,7 @@ def _sample(home: Path) -> dict[Path, str]:
     return files
 
 
-def transcripts(home: Path) -> Files:
+def transcripts(home: Path) -> set[tuple[str, int, int, bytes]]:
     """What makes each of them the file it is."""
-    found: Files = {}
-    for path in home.glob(".claude/projects/*/*.jsonl"):
-        found[path.name] = (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes())
-    return found
+    found = home.glob(".claude/projects/*/*.jsonl")
+    return {(p.name, p.stat().st_ino, p.stat().st_mtime_ns, p.read_bytes()) for p in found}

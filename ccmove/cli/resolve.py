@@ -10,20 +10,12 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.live import LiveSession, live_sessions
 from ccmove.claude.ownership import folder_exists
 from ccmove.claude.state import State
-from ccmove.errors import (
-    CcmoveError,
-    Hint,
-    NothingKnownError,
-    RefusedError,
-    UsageError,
-    again,
-    look_at,
-    run,
-)
+from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, again, look_at, run
 from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
 
 USUAL = run("ccmove", "OLD", "NEW")
 WHAT_IS_KNOWN = run("ccmove", "list", text="all projects")
+NoMove = NothingKnownError | RefusedError
 ALIKE = 0.6  # of 1; less is another name
 
 
@@ -88,7 +80,7 @@ def check_pairs(pairs: list[Pair], *, move_folder: bool, skip: bool) -> None:
             raise _in_list(pair, error) from None
 
 
-def _in_list(pair: Pair, error: CcmoveError) -> CcmoveError:
+def _in_list(pair: Pair, error: NoMove) -> NoMove:
     """An error about one pair; in a list it names the line."""
     if not pair.where:
         return error
@@ -213,7 +205,7 @@ def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...
     return tuple(moves)
 
 
-def nothing_known(layout: Layout, pair: Pair) -> CcmoveError:
+def nothing_known(layout: Layout, pair: Pair) -> NoMove:
     """There is nothing to move: another OLD was meant, or NEW has it already."""
     known, (old, new) = State(layout).known_paths(), pair.real
     unknown = _unknown(old, known, only_lost=True)

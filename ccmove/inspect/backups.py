@@ -9,14 +9,7 @@ from ccmove.claude.reading import Fingerprint
 from ccmove.errors import UnfinishedRunError
 from ccmove.inspect.survey import measured
 from ccmove.plan.model import Operation, Plan, Undertaking, Write, WriteHistory
-from ccmove.run.backups import (
-    Backup,
-    all_backups,
-    backup_ids,
-    holds_only_copy,
-    read_changed,
-    read_saved,
-)
+from ccmove.run.backups import Backup, all_backups, backup_ids, has_only_copy, read_saved, read_scan
 from ccmove.run.journal import read_run
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory
 
@@ -44,7 +37,7 @@ def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[
     for backup in all_backups(layout) if known is None else known:
         size, m = measured(layout.backups / backup.id).size, backup.manifest
         if m is not None:
-            about = (m.moves, m.kind, m.undoes, holds_only_copy(layout, backup))
+            about = (m.moves, m.kind, m.undoes, has_only_copy(layout, backup))
             state = "done" if backup.stands else "undone"
             rows.append(Row(backup.id, state, size, None, *about))
         elif backup.problem is not None:
@@ -68,7 +61,7 @@ def past_plan(layout: Layout, manifest: Manifest) -> Plan:
             after = read_saved(directory, op, "after")
             operations.append(Write(op.path, op.ends, op.place, before, after))
         elif isinstance(op, WroteHistory):
-            scan = read_changed(directory, op)
+            scan = read_scan(directory, op)
             operations.append(WriteHistory(op.path, scan, Fingerprint(0, 0, 0)))
         else:
             operations.append(op)

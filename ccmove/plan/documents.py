@@ -190,10 +190,9 @@ class Search:
         if not any(self.paths.covers(new) for _, new in self.paths.moves):
             # In a swap or a chain what was moved names an old path again, and rightly so.
             yours.append(layout.real_config_file)
-        for path in yours:
-            yield path, "", ()
-        for name in self.state.directory_names:
-            yield layout.projects / name / MEMORY, "Claude's notes: ", ()
+        yield from ((path, "", ()) for path in yours)
+        notes = (layout.projects / name / MEMORY for name in self.state.directory_names)
+        yield from ((path, "Claude's notes: ", ()) for path in notes)
         for old, new, folder in self.folders:
             by_us = [] if self.request.project_files else project_files(layout, folder)
             command = ("ccmove", "--project-files", old, new)

@@ -173,7 +173,7 @@ def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
     return _saved(directory / "files" / f"{wrote.number}.{which}", expected)
 
 
-def read_changed(directory: Path, wrote: WroteHistory) -> Scan:
+def read_scan(directory: Path, wrote: WroteHistory) -> Scan:
     """What a run changed in the history; RefusedError when its record can't be trusted."""
     path = directory / "files" / f"{wrote.number}.changes"
     data = _saved(path, wrote.record)
@@ -220,7 +220,7 @@ def prune(
             why[backup.id] = "not old enough"
         else:
             only = "holds the only copy of something; to remove it, name its ID"
-            why[backup.id] = only if holds_only_copy(layout, backup) else ""
+            why[backup.id] = only if has_only_copy(layout, backup) else ""
     going = [] if dry_run else [backup for backup in backups if not why[backup.id]]
     if going:
         known, _ = _known(layout, going)
@@ -231,7 +231,7 @@ def prune(
     return why
 
 
-def holds_only_copy(layout: Layout, backup: Backup) -> bool:
+def has_only_copy(layout: Layout, backup: Backup) -> bool:
     """Whether it has the only copy of something; of one that can't be read that is not known."""
     if backup.manifest is None:
         return bool(names_in(layout.backups / backup.id / "aside"))

@@ -150,16 +150,6 @@ def _explained(path: Path) -> Iterator[None]:
         raise
 
 
-def refuse_open(path: Path) -> None:
-    """PermissionError for a file that Windows would not let us replace: a program has it open.
-
-    Only a rename tells; to its own name it changes nothing.
-    """
-    if WINDOWS and os.path.exists(path):
-        with _explained(path):
-            os.rename(path, path)
-
-
 def remove_file(path: Path, *, flushed: bool = True) -> None:
     """Remove a file of ours; it may be gone already."""
     accepted = contextlib.suppress(FileNotFoundError, NotADirectoryError)

@@ -9,7 +9,6 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import directory, is_there, refuse_link
 from ccmove.errors import RefusedError, again, look_at, run
 from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename
-from ccmove.run import disk
 from ccmove.system import has_room, is_foreign, mount_of
 from ccmove.text import readable_size
 
@@ -24,7 +23,6 @@ def preflight(layout: Layout, plan: Plan) -> None:
     written += [plan.history.path] if plan.history is not None else []
     for path in written:
         _refuse_foreign(path)
-        _refuse_open(path)
     _refuse_links(layout, plan, written)
     _refuse_full_disks(layout, plan)
     _refuse_two_file_systems(plan)
@@ -46,13 +44,6 @@ def _refuse_foreign(path: Path) -> None:
     if is_there(path) and is_foreign(found := os.lstat(path)):
         owner = f"{path} belongs to another user (uid {found.st_uid})"
         raise RefusedError(owner, look_at(path), again("as that user"))
-
-
-def _refuse_open(path: Path) -> None:
-    try:
-        disk.refuse_open(path)
-    except PermissionError as error:
-        raise RefusedError(f"{path} is {error.strerror}", again("close it, then")) from None
 
 
 def _refuse_links(layout: Layout, plan: Plan, written: list[Path]) -> None:

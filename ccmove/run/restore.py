@@ -23,7 +23,7 @@ from ccmove.plan.planner import fresh_pairs
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import Move, NameMap, PathMap, are_nested, tail_below
 from ccmove.rewrite.threeway import taken_out
-from ccmove.run.backups import Backup, read_changed, read_saved, stamp
+from ccmove.run.backups import Backup, read_saved, read_scan, stamp
 from ccmove.run.manifest import Manifest, Recorded, Wrote, sha256
 from ccmove.run.verifier import has_grown, is_noted
 
@@ -157,7 +157,7 @@ def plan_history_back(layout: Layout, directory: Path, manifest: Manifest) -> Wr
         elif not is_there(path) or sha256_of(path, wrote.before.size) == wrote.before.sha256:
             return None
         else:
-            kept, size = read_changed(directory, wrote), wrote.after.size
+            kept, size = read_scan(directory, wrote), wrote.after.size
             if sha256_of(path, size) == wrote.after.sha256:
                 scan = history.spans_back(kept, size)
                 scan.extend(history.scan(read, seen.size, back, start=size))

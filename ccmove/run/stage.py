@@ -49,7 +49,7 @@ class StagedDocument:
         """Under the locks: is the file still what the plan was made from? Nothing is added."""
         path, seen = self.write.path, self.write.seen
         if seen and not (os.path.lexists(path) and Fingerprint.of(os.lstat(path)) == seen):
-            raise _keeps_changing(path)
+            raise keeps_changing(path)
         return False
 
     def record(self) -> Wrote:
@@ -119,7 +119,7 @@ class StagedHistory:
             is_same = (now.inode, now.device) == (seen.inode, seen.device)
             ends_a_line = seen.size == 0 or read(seen.size - 1, 1) == b"\n"
             if not is_same or now.size <= seen.size or not ends_a_line:
-                raise _keeps_changing(self.write.path)  # it may only grow, by whole lines
+                raise keeps_changing(self.write.path)  # it may only grow, by whole lines
             tail = history.scan(read, now.size, self.paths, start=seen.size)
             added = b"".join(history.rewritten(read, tail, seen.size))
             disk.append(self.path, added, Attributes.of(found))
@@ -144,7 +144,7 @@ class StagedHistory:
 Staged = StagedDocument | StagedHistory
 
 
-def _keeps_changing(path: Path) -> StaleLookError:
+def keeps_changing(path: Path) -> StaleLookError:
     return StaleLookError(f"{path} keeps changing", "exit Claude Code, then try again")
 
 

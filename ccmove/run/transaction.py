@@ -24,7 +24,7 @@ from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.preflight import preflight, refuse_foreign_state
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
-from ccmove.run.stage import Staged, StagedDocument, StagedHistory
+from ccmove.run.stage import Staged, StagedDocument, StagedHistory, keeps_changing
 
 MakePlan = Callable[[], Plan]
 Progress = Callable[[str, int, int], None]  # what, bytes done, bytes in all
@@ -191,7 +191,7 @@ class Work:
         grown = [staged.look_again() for staged in self.staged.values()]
         for path, seen in self.plan.seen:
             if Fingerprint.of(os.lstat(path)) != seen:  # gone is an error, too
-                raise StaleLookError(f"{path} keeps changing", again("try again"))
+                raise keeps_changing(path)
         if any(grown):
             self.commit()  # the manifest tells the size and the hash of the history
 
@@ -218,7 +218,7 @@ class Work:
         """What came into a directory since it was looked at does not go into the backup with it."""
         is_hidden = done.target.parent == self.layout.run / "aside"
         if is_hidden and verifier.has_grown(done.target, done.holds):
-            raise StaleLookError(f"{done.path} keeps changing", again("try again"))
+            raise keeps_changing(done.path)
 
     def verify(self, traces: verifier.Traces) -> None:
         """Every rename has happened, and every file that moved is the one it was."""
