@@ -3,8 +3,7 @@
     from ccmove.api import apply, plan_move, restore
 
     move = plan_move("/home/me/code/old", "/home/me/code/new")  # looks, changes nothing
-    for change in move.preview.to_json()["changes"]:
-        print(change["file"], change["before"], "->", change["after"])
+    print(move.preview.to_json()["changes"])
     done = apply(move)  # all or nothing
     restore(done.backup)  # the original bytes
 

@@ -45,7 +45,6 @@ KINDS = {  # the most pressing first, and what each means for the user
     "damaged-backup": "Runs that can't be undone any more; what is left of them is kept",
 }
 SAME = "both are the same"
-_MOMENT = re.compile(rb'"timestamp":\s*"([^"\\]*)"')
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
 FOLDS: dict[str, Callable[[str], str]] = {  # in what spellings of one path can differ
     "slashes": lambda path: path.replace("\\", "/"),
@@ -116,8 +115,7 @@ def examine(
         names = (directory.name, str(directory.path), *directory.claims)
         about = _directory(survey, directory)
         found += [replace(finding, names=(*finding.names, *names)) for finding in about]
-    order = list(KINDS)
-    found.sort(key=lambda finding: order.index(finding.kind))
+    found.sort(key=lambda finding: [*KINDS].index(finding.kind))
     return Examination(survey, tuple(found))
 
 
@@ -286,26 +284,24 @@ def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
     best, *others = (file for _, file in sorted(amounts, key=lambda a: (-a[0].size, a[0].newest)))
     for other in others:
         try:
-            (more, about_more), (less, about_less) = _turns(best), _turns(other)
+            more, less = _turns(best), _turns(other)
         except (CcmoveError, OSError):
             continue  # it went meanwhile, or is listed as unreadable
         shared = sum(takewhile(bool, map(eq, more, less)))
         what = f"same beginning: {plural(shared, 'line')}; then they differ"
         if shared == len(less):
             what = SAME if more == less else "the first has all that the second has, and more"
-        lines = (f"{best}: {about_more}", f"{other}: {about_less}")
+        numbers = (plural(len(more), "line"), plural(len(less), "line"))
+        lines = (f"{best}: {numbers[0]}", f"{other}: {numbers[1]}")
         names = (best.parent.name, other.parent.name, str(best), str(other))
         look = command_line(["ls", "-l", str(best), str(other)])
         yield Finding("split-session", session, what, look, lines, names)
 
 
-def _turns(file: Path) -> tuple[list[int], str]:
-    """The hash of each line of a transcript; and how many there are, from when to when."""
-    hashes, moments = [], [b"?"]
-    if (opened := open_regular(file)) is not None:
-        with opened as transcript:
-            for line in transcript:
-                hashes.append(hash(line))
-                moments += _MOMENT.findall(line)[:1]
-    first, last = (moment.decode("utf-8", "replace") for moment in (moments[:2][-1], moments[-1]))
-    return hashes, f"{plural(len(hashes), 'line')}, {first} to {last}"
+def _turns(file: Path) -> list[int]:
+    """The hash of each line of a transcript."""
+    opened = open_regular(file)
+    if opened is None:
+        return []
+    with opened as transcript:
+        return [hash(line) for line in transcript]

@@ -192,13 +192,9 @@ class _Taking:
                     self.lose(*at, name)
         return names
 
-    def came(self, string: str) -> bool:
-        """Whether a string came since the run."""
-        return quote(string) not in self.known
-
     def came_back(self, string: str) -> str | None:
         """Where a string that came since belongs; None when it is not one, or stays."""
-        return self.back(string) if self.came(string) else None
+        return self.back(string) if quote(string) not in self.known else None
 
     def followed(self, text: str) -> str:
         """`text` in which strings that came since follow what has gone back."""
@@ -210,6 +206,6 @@ class _Taking:
             return make.with_strings(text, self.came_back)
         splices = make.place_splices(parse(text), dict.fromkeys(index.OWNERS, self.came_back))
         for entry in members["entries"].items if "entries" in members else ():
-            mapper = self.back if self.came(index.key_of(entry)) else self.came_back
+            mapper = self.came_back if quote(index.key_of(entry)) in self.known else self.back
             splices += make.place_splices(entry, {"projectPath": mapper, "fullPath": mapper})
         return make.apply(text, splices)

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.reading import directory, open_file
+from ccmove.errors import RefusedError, again
 from ccmove.system import AS_IT_IS, AT_ONCE, MAC, NO_CALL, WINDOWS, Folder, full_fsync, programs_in
 
 BLOCK = 1 << 20
@@ -148,6 +149,17 @@ def _explained(path: Path) -> Iterator[None]:
             error.strerror = "can't be renamed here: on an overlay (a container?) or across a mount"
             error.filename, error.filename2 = str(path), None
         raise
+
+
+def refuse_open(path: Path) -> None:
+    """A file that a program has open Windows would not let us replace. Only a rename tells; to its
+    own name it changes nothing."""
+    try:
+        if WINDOWS and os.path.exists(path):
+            os.rename(path, path)
+    except PermissionError:
+        users = ", ".join(programs_in(path.parent)) or "some program"
+        raise RefusedError(f"{path} is in use by {users}", again("close it, then")) from None
 
 
 def remove_file(path: Path, *, flushed: bool = True) -> None:

@@ -9,6 +9,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import directory, is_there, refuse_link
 from ccmove.errors import RefusedError, again, look_at, run
 from ccmove.plan.model import FolderHolds, Mkdir, Plan, Rename
+from ccmove.run import disk
 from ccmove.system import has_room, is_foreign, mount_of
 from ccmove.text import readable_size
 
@@ -23,6 +24,7 @@ def preflight(layout: Layout, plan: Plan) -> None:
     written += [plan.history.path] if plan.history is not None else []
     for path in written:
         _refuse_foreign(path)
+        disk.refuse_open(path)
     _refuse_links(layout, plan, written)
     _refuse_full_disks(layout, plan)
     _refuse_two_file_systems(plan)
@@ -87,9 +89,7 @@ def _refuse_two_file_systems(plan: Plan) -> None:
     """A rename works inside one file system, and one mount of it, only."""
     coming: list[Path] = []  # project folders, at their new places
     mount = cache(mount_of)
-    for operation in plan.operations:
-        if not isinstance(operation, Rename):
-            continue
+    for operation in (op for op in plan.operations if isinstance(op, Rename)):
         path, target = operation.path, operation.target
         is_folder = isinstance(operation.holds, FolderHolds)
         if is_folder:
@@ -101,12 +101,9 @@ def _refuse_two_file_systems(plan: Plan) -> None:
         is_one = os.lstat(here).st_dev == os.lstat(there).st_dev
         if not is_one or mount(_nearest(path.parent)) != mount(there):
             what = "mount" if is_one else "file system"
-            raise RefusedError(
-                f"{path} is on a different {what} than its new place",
-                "move the folder there yourself, then run ccmove without --move-folder"
-                if is_folder
-                else run("df", path, text="see where it is"),
-            )
+            by_hand = "move the folder there yourself, then run ccmove without --move-folder"
+            hint = by_hand if is_folder else run("df", path, text="see where it is")
+            raise RefusedError(f"{path} is on a different {what} than its new place", hint)
 
 
 def _nearest(path: Path) -> Path:

@@ -200,11 +200,7 @@ def test_a_split_conversation_is_told_turn_by_turn_and_no_hint_discards_a_part(
     (finding,) = examine("split-session")
     what = f"same beginning: {plural(common, 'line')}; then they differ"
     assert (finding.subject, finding.what) == (moved.stem, what)
-    first, *_, last = re.findall(r'"timestamp":"([^"]*)"', moved.read_text())
-    assert f"{moved}: 5 lines, {first} to {last}" in finding.details
-    begin = first if common else "2026-11-17T10:11:12.131Z"
-    there = f"{stayed}: {plural(common + 1, 'line')}, {begin} to 2026-11-17T10:11:12.131Z"
-    assert there in finding.details
+    assert {*finding.details} == {f"{moved}: 5 lines", f"{stayed}: {plural(common + 1, 'line')}"}
     assert finding.command.startswith(("ls -l ", "dir "))
     done = run_ccmove("doctor", moved.stem, state=state)
     assert done.exit == 1
