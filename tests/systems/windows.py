@@ -51,7 +51,7 @@ SLOW = "makes thousands of files or hundreds of processes, for many minutes unde
 NO_DASH = "an encoded name begins with `-` on POSIX alone, and is no option elsewhere"
 WORDS = "compares with the words for a POSIX shell, or with a picture of one"
 BENCHMARK = "the benchmark is for Linux"
-PROGRAMS = "types findstr or robocopy, of which Wine has the names alone"
+PROGRAMS = "types findstr, of which Wine has the name alone, or find, which Windows lacks"
 # One name a line.
 TESTS = {
     STRACE: """
