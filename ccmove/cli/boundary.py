@@ -28,6 +28,7 @@ from ccmove.report.result import Moves, Result
 from ccmove.run.journal import was_interrupted
 from ccmove.run.rollback import recover
 from ccmove.run.signals import interrupts_ignored
+from ccmove.system import nobody_reads
 from ccmove.text import printable
 
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
@@ -166,7 +167,7 @@ def _print(call: Call, result: Any) -> int:
             call.printer.out.flush()
     except OSError as error:
         _give_up_on(sys.stdout)
-        if isinstance(error, BrokenPipeError):  # who reads a pipe may stop at any time
+        if nobody_reads(error):  # who reads a pipe may stop at any time
             return code
         message = f"the output could not be written: {error.strerror}"
         if done:  # and stays done

@@ -154,7 +154,7 @@ def breakable(text: str, room: int) -> str:
 
     def broken(word: re.Match[str]) -> str:
         rows = [""]
-        for part in re.split(r"(?<=/)", word[0]):
+        for part in re.split(rf"(?<=[/{re.escape(os.sep)}])", word[0]):
             if rows[-1] and cell_len(rows[-1] + part) > room:
                 rows.append("")
             rows[-1] += part

@@ -269,7 +269,7 @@ def test_nothing_found_is_exit_3_and_says_where_it_looked(
     done = here(tmp_path / "unrelated", state)
     assert done.exit == 3
     assert "compared it with 1 project\n" in done.err
-    assert f"ccmove doctor --search {tmp_path}/unrelated\n" in done.err
+    assert f"ccmove doctor --search {tmp_path / 'unrelated'}\n" in done.err
 
 
 def test_a_path_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuilder) -> None:

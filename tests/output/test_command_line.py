@@ -123,7 +123,7 @@ def folders(state: StateBuilder) -> StateBuilder:
         ("there two into/", ["ccmove -m there into/there", "ccmove -m two into/two"]),
         ("went two into", [f"ccmove went into{os.sep}went", f"ccmove -m two into{os.sep}two"]),
         ("there two three", ["ccmove OLD NEW"]),
-        ("into/went into/too three", ["ccmove -m {code}/into three"]),  # into/*
+        ("into/went into/too three", [f"ccmove -m {{code}}{os.sep}into three"]),  # into/*
         ("gone/* into", ["ccmove gone into"]),
         ("two/* into", ["ccmove --skip-path-check two into"]),
     ],

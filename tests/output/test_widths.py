@@ -121,7 +121,7 @@ def test_no_sentence_has_a_blank_line_in_it(crowded: StateBuilder) -> None:
 
 def test_of_a_long_path_the_last_component_is_never_cut(crowded: StateBuilder) -> None:
     preview, listing = shown(["-n", *paths(crowded)]), shown(["list"])
-    for say, other in ((preview, "bistro-menu"), (listing, "packages/core")):
+    for say, other in ((preview, "bistro-menu"), (listing, os.path.join("packages", "core"))):
         for width in WIDTHS:
             said = [row for row in rows(say, width) if not COMMAND.match(row)]
             for name in ("cafe-menu", other):
@@ -138,8 +138,10 @@ def test_a_list_shows_nested_projects_below_their_parent_and_ends_with_what_to_d
     crowded: StateBuilder,
 ) -> None:
     said = [row.rstrip() for row in rows(shown(["list"]), 130)]
-    parent = next(n for n, row in enumerate(said) if row.endswith("websites/cafe-menu"))
+    parent = next(
+        n for n, row in enumerate(said) if row.endswith(os.path.join("websites", "cafe-menu"))
+    )
     assert said[parent].startswith("GONE")
-    assert re.fullmatch(r"GONE .*   packages/core", said[parent + 1])
+    assert re.fullmatch(r"GONE .*   packages[/\\]core", said[parent + 1])
     assert said[-1].endswith("3 folders are gone. See: ccmove doctor")
     assert os.environ["HOME"] not in "".join(said)

@@ -119,7 +119,7 @@ def test_a_swap_with_nested_projects(bench: Bench) -> None:
         Path(path).mkdir()
     expected = Expected(bench)
     swapped(expected, state, *paths)
-    swapped(expected, state, *(f"{path}/sub" for path in paths))
+    swapped(expected, state, *(str(Path(path, "sub")) for path in paths))
     bench.cycle(expected, "--from-file", "-", input=listed(paths, reversed_(paths)))
 
 

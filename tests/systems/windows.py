@@ -51,6 +51,7 @@ SLOW = "makes thousands of files or hundreds of processes, for many minutes unde
 NO_DASH = "an encoded name begins with `-` on POSIX alone, and is no option elsewhere"
 WORDS = "compares with the words for a POSIX shell, or with a picture of one"
 BENCHMARK = "the benchmark is for Linux"
+TILDE = "a list has `~` for the home, which the shells of Windows do not know"
 PROGRAMS = "types findstr, of which Wine has the name alone, or find, which Windows lacks"
 # One name a line.
 TESTS = {
@@ -61,6 +62,7 @@ tests/crash/test_linter.py
 tests/systems/test_apfs.py
 """,
     LINKS: """
+tests/output/test_show.py::test_of_one_directory_at_most_ten_rows_are_listed_and_show_has_them_all
 tests/hostile/test_data_not_orders.py::test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside
 tests/test_support_tree.py::test_each_kind_of_change_is_seen_and_named[link target]
 tests/hostile/test_races.py
@@ -115,6 +117,9 @@ tests/laws/test_law_06_07_12_backups.py::test_a_home_that_moved_with_project_fil
 tests/shapes/test_documents.py::test_the_clients_own_index
 tests/shapes/test_config_values.py::test_the_clients_own_file_changes_in_two_places
 tests/shapes/test_left_alone.py::test_the_state_in_a_home_that_moved_is_not_a_projects_own
+""",
+    TILDE: """
+tests/output/test_widths.py::test_a_list_shows_nested_projects_below_their_parent_and_ends_with_what_to_do
 """,
     PROGRAMS: """
 tests/inspect/test_doctor.py::test_bringing_a_directory_beside_takes_hidden_files_along
