@@ -118,11 +118,6 @@ def desktop_data(home: Path, environ: Mapping[str, str]) -> Path:
     return home / ("Library/Application Support" if MAC else ".config")
 
 
-def nobody_reads(error: OSError) -> bool:
-    """Whether the other end of a pipe was closed, which Windows calls an invalid argument."""
-    return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
-
-
 def looking_for(text: str, where: str, is_directory: bool) -> tuple[str, ...]:
     """What shows the lines that have a text; the path of a folder has many spellings on Windows."""
     if not WINDOWS:

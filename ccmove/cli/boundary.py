@@ -1,6 +1,7 @@
 """One call of ccmove, from what was typed to one result and its exit code; errors end here."""
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -28,7 +29,6 @@ from ccmove.report.result import Moves, Result
 from ccmove.run.journal import was_interrupted
 from ccmove.run.rollback import recover
 from ccmove.run.signals import interrupts_ignored
-from ccmove.system import nobody_reads
 from ccmove.text import printable
 
 DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
@@ -167,7 +167,8 @@ def _print(call: Call, result: Any) -> int:
             call.printer.out.flush()
     except OSError as error:
         _give_up_on(sys.stdout)
-        if nobody_reads(error):  # who reads a pipe may stop at any time
+        # Who reads a pipe may stop at any time, which Windows calls an invalid argument.
+        if error.errno in (errno.EPIPE, errno.EINVAL):
             return code
         message = f"the output could not be written: {error.strerror}"
         if done:  # and stays done

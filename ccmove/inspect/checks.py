@@ -5,6 +5,7 @@ shell's own, and none of them overwrites or removes anything but empty directori
 """
 
 import contextlib
+import io
 import os
 import re
 import unicodedata
@@ -300,8 +301,5 @@ def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
 
 def _turns(file: Path) -> list[int]:
     """The hash of each line of a transcript."""
-    opened = open_regular(file)
-    if opened is None:
-        return []
-    with opened as transcript:
+    with open_regular(file) or io.BytesIO() as transcript:
         return [hash(line) for line in transcript]
