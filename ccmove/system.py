@@ -38,10 +38,7 @@ _STANDS_FOR_ANOTHER = 0x2000_0000  # of a reparse tag: links and junctions, not 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A directory that was reached without following a link.
-
-    A call on what is in it takes `at(name)` and `dir_fd=fd`.
-    """
+    """A directory reached without following a link; a call in it takes `at(name)`, `dir_fd=fd`."""
 
     path: Path
     fd: int | None  # None on Windows: there its path is all there is

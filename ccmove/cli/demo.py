@@ -1,6 +1,7 @@
 """`ccmove demo`: the real commands on sample data, in a temporary home that is always removed."""
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -49,8 +50,11 @@ def demo_command(call: Call) -> Result | str:
     is_silent = call.printer.quiet or call.printer.as_json
     printer = replace(call.printer, config_dir=None, as_json=False, quiet=is_silent)
     result = None
-    with contextlib.suppress(BrokenPipeError):  # who reads a pipe may stop at any time
+    try:
         result = play(click.get_current_context().find_root().command, printer)
+    except OSError as error:  # as where a result is printed: who reads a pipe may stop
+        if error.errno not in (errno.EPIPE, errno.EINVAL):
+            raise
     return result if result and call.printer.as_json else ""
 
 

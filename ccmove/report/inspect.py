@@ -104,7 +104,7 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
     above: list[str] = []
     for project in projects:
         path = project.path or f"? {', '.join(project.directories)}"
-        while above and not path.startswith(f"{above[-1]}/"):
+        while above and not path.startswith(above[-1] + ("/" if path[0] == "/" else "\\")):
             above.pop()
         indent, rest = 2 * len(above), path[len(above[-1]) + 1 :] if above else path
         if printer.terminal:

@@ -73,8 +73,7 @@ def _moved_pattern(pattern: str, paths: PathMap) -> str:
     new = paths.map(pattern.removeprefix(slash))
     if new is None:
         return pattern
-    if pattern[0] in "~$":
-        new = in_bash(new)
+    new = in_bash(new) if pattern[0] in "~$" else new
     leaves_home = new.startswith("/") and not pattern.startswith("/")  # `~/x` has become absolute
     return f"/{new}" if slash or leaves_home else new
 
