@@ -36,23 +36,24 @@ class Bench:
         self.state.code.mkdir(exist_ok=True)
         (self.live / "tmp").mkdir()
         self.scenario.build(self.state)
+        self._input = self.scenario.input(self.state)
         if command == "restore":
-            must(self._move())
+            must(self._job(self.scenario.args))
         self.live.rename(self.template)
         self.reference = self._run_without_trouble()
 
-    def _move(self, sabotage: Sequence[str] = ()) -> Job:
-        return Job(self.state, self.scenario.args, self.scenario.input(self.state), sabotage)
+    def _job(self, args: Sequence[str], sabotage: Sequence[str] = ()) -> Job:
+        """Where a lock of its own could not be removed, it waits for that to get stale."""
+        return Job(self.state, args, self._input, ["stale=0.2", *sabotage])
 
     def job(self, sabotage: Sequence[str] = ()) -> Job:
         """The command that is put to the proof."""
-        if self.command == "restore":
-            return Job(self.state, ["restore"], sabotage=sabotage)
-        return self._move(sabotage)
+        args = ["restore"] if self.command == "restore" else self.scenario.args
+        return self._job(args, sabotage)
 
     @property
     def recovery(self) -> Job:
-        return Job(self.state, ["recover"])
+        return self._job(["recover"])
 
     def reset(self) -> Tree:
         """Everything as at the start, in new files; the tree that this is."""

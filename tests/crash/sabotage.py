@@ -106,6 +106,11 @@ def patience(seconds: str) -> None:
     replace(seams.module("locks"), "WAIT", float(seconds))
 
 
+def stale(seconds: str) -> None:
+    """A lock of the client that was not refreshed for so long counts as left behind."""
+    replace(seams.module("locks"), "STALE_AFTER", float(seconds))
+
+
 def die_at(number: str) -> None:
     """The process is killed as its `number`-th call that changes something begins."""
     _at(number, lambda *_: os.kill(os.getpid(), 9))  # also where no signal has that name
@@ -221,6 +226,7 @@ _KINDS: dict[str, Callable[..., None]] = {
         without_privileges,
         clock,
         patience,
+        stale,
         die_at,
         interrupt_at,
         fail_at,
