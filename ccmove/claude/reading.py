@@ -36,11 +36,9 @@ if WINDOWS:
 def directory(path: Path) -> Iterator[Folder]:
     """A directory; an error of what is done with it names its full path."""
     fd: int | None = None
-    last = len(path.parts)
     try:
-        for depth in range(1, last + 1):
-            way, flags = Path(*path.parts[:depth]), INSIDE if depth == last else ON_THE_WAY
-            above, fd = fd, _enter(fd, way, flags)
+        for way in (*reversed(path.parents), path):
+            above, fd = fd, _enter(fd, way, INSIDE if way is path else ON_THE_WAY)
             if above is not None:
                 os.close(above)
         yield Folder(path, fd)

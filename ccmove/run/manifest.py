@@ -16,6 +16,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePath
 from typing import Annotated, Any
 
@@ -268,11 +269,16 @@ def _fits(kind: Any, value: Any) -> bool:
 
 
 def _record(kind: Any, value: dict[str, Any], read_path: ReadPath) -> Any:
-    hints = typing.get_type_hints(kind, include_extras=True)
+    hints = _hints(kind)
     given = {name: item for name, item in value.items() if name != NAME}
     if value.get(NAME) != kind.__name__ or given.keys() != hints.keys():
         raise ValueError(f"{value!r:.200} is not a {kind.__name__}")
     return kind(**{name: decode(hints[name], item, read_path) for name, item in given.items()})
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind, include_extras=True)
 
 
 def encode(value: Any, write_path: Callable[[Path], str]) -> Any:
