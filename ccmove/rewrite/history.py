@@ -29,7 +29,7 @@ Sign = bytes | re.Pattern[bytes]  # by which a line is worth a look
 _ESCAPE = re.compile(rb"\\[/u]")
 _ENDS = (b'"', b"/", b"\\", b"\n", b"")  # what may come after a whole path
 # A line as the client writes it. In text an escape that needs a second look is not usual;
-# possessive, so that a failure is quick.
+# possessive, so that a failure is quick and a long line takes no memory.
 _TEXT = rb'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt])*+"'
 _USUAL = re.compile(
     rb'^\{"display":' + _TEXT + rb',"pastedContents":\{\},"timestamp":([1-9]\d{0,13}),'
@@ -142,16 +142,17 @@ def project_values(
     It goes on from `found.size`, which follows, and counts there what can't be read.
     """
     signs = [_sign(needle) for needle in needles]
-    for start, block in blocks(read, found.size, size):
-        for at, line in _lines_with(block, [*signs, _ESCAPE]):
+    for start, block, end in blocks(read, found.size, size):
+        for at, line in _lines_with(block, end, [*signs, _ESCAPE]):
             try:
                 value = _project(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
-                found.unreadable += any(True for sign in signs for _ in _spots(line, sign))
+                spots = (spot for sign in signs for spot in _spots(line, len(line), sign))
+                found.unreadable += any(True for _ in spots)
                 continue
             if value is not None:
                 yield value
-        found.size = start + len(block)
+        found.size = start + end
         if tick:
             tick(found.size)
 
@@ -167,21 +168,24 @@ def _sign(needle: str) -> Sign:
     return re.compile(re.escape(spelled), re.IGNORECASE) if is_windows else b'"' + spelled
 
 
-def _spots(block: bytes, sign: Sign) -> Iterator[int]:
+def _spots(block: bytes, end: int, sign: Sign) -> Iterator[int]:
     """Where the sign is, and a whole component ends: not in `/code/app-docker`."""
     if isinstance(sign, re.Pattern):
-        yield from (match.start() for match in sign.finditer(block))
+        yield from (match.start() for match in sign.finditer(block, 0, end))
         return
-    spot = block.find(sign)  # in a third of the time that a pattern takes
+    spot = block.find(sign, 0, end)  # in a third of the time that a pattern takes
     while spot >= 0:
         after = spot + len(sign)
         if block[after : after + 1] in _ENDS:
             yield spot
-        spot = block.find(sign, after)
+        spot = block.find(sign, after, end)
 
 
-def blocks(read: Read, start: int, size: int, most: int = 0) -> Iterator[tuple[int, bytes]]:
-    """All bytes from `start` on in whole lines; a line that is too long comes in parts."""
+def blocks(read: Read, start: int, size: int, most: int = 0) -> Iterator[tuple[int, bytes, int]]:
+    """All from `start` on: where a block begins, its bytes, and where its last whole line ends.
+
+    It is not cut there: copying takes longer than reading. A line that is too long comes in parts.
+    """
     length = most = most or BLOCK
     while start < size and (block := read(start, min(length, size - start))):
         end = block.rfind(b"\n") + 1
@@ -189,19 +193,19 @@ def blocks(read: Read, start: int, size: int, most: int = 0) -> Iterator[tuple[i
         if not end and not is_last and length < LONGEST_LINE:
             length *= 2
             continue
-        block = block if is_last else block[: end or None]
-        yield start, block
-        start, length = start + len(block), most
+        end = len(block) if is_last or not end else end
+        yield start, block, end
+        start, length = start + end, most
 
 
-def _lines_with(block: bytes, signs: list[Sign]) -> Iterator[tuple[int, bytes]]:
+def _lines_with(block: bytes, end: int, signs: list[Sign]) -> Iterator[tuple[int, bytes]]:
     """Every line that holds a sign, and where it begins."""
-    end = 0
-    for spot in sorted(spot for sign in signs for spot in _spots(block, sign)):
-        if spot >= end:
+    done = 0
+    for spot in sorted(spot for sign in signs for spot in _spots(block, end, sign)):
+        if spot >= done:
             start = block.rfind(b"\n", 0, spot) + 1
-            end = block.find(b"\n", spot) + 1 or len(block) + 1
-            yield start, block[start : end - 1]
+            done = block.find(b"\n", spot, end) + 1 or end + 1
+            yield start, block[start : done - 1]
 
 
 def _project(line: bytes, start: int) -> Value | None:
@@ -226,14 +230,14 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
     """The bytes of `start`..`found.size` with the new values, block by block."""
     rows = iter(found)
     at, swap, _ = next(rows, (found.size, None, b""))
-    for position, block in blocks(read, start, found.size, PIECE):
-        pieces: list[bytes] = []
-        done = 0
-        while swap is not None and at < position + len(block):
-            pieces += (block[done : at - position], swap.new)
+    for position, block, end in blocks(read, start, found.size, PIECE):
+        view, done = memoryview(block), 0
+        pieces: list[bytes | memoryview] = []
+        while swap is not None and at < position + end:
+            pieces += (view[done : at - position], swap.new)
             done = at - position + len(swap.old)
             at, swap, _ = next(rows, (found.size, None, b""))
-        yield b"".join((*pieces, block[done:])) if pieces else block
+        yield b"".join((*pieces, view[done:end]))
 
 
 def to_record(scan: Scan) -> Iterator[bytes]:
@@ -302,10 +306,10 @@ def count_prompts(
     """Of every `project`: how many lines, and the newest in ns or 0."""
     number: Counter[bytes] = Counter()
     newest: dict[bytes, int] = {}
-    for start, block in blocks(read, 0, size):
+    for start, block, end in blocks(read, 0, size):
         if tick:
             tick(start, size)
-        for raw, time in _prompts_in(block):
+        for raw, time in _prompts_in(block[:end]):
             number[raw] += 1
             newest[raw] = max(time, newest.get(raw, 0))
     return {decoded(raw): (number[raw], time * 1_000_000) for raw, time in newest.items()}

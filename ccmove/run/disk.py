@@ -22,7 +22,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,20 +72,31 @@ def _open(parent: Folder, name: str, flags: int) -> int:
     return os.open(parent.at(name), flags | AS_IT_IS, 0o600, dir_fd=parent.fd)
 
 
-def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None = None) -> None:
-    """Write a file that must not exist yet, and flush it.
+def write_new(
+    path: Path,
+    pieces: Iterable[bytes],
+    attributes: Attributes | None = None,
+    written: Callable[[], object] = lambda: None,
+) -> None:
+    """Write a file that must not exist yet, and flush it; `written` is called before the flush.
 
     Its name is flushed by whoever renames it into place, or by `flush`.
     """
-    _write(path, os.O_CREAT | os.O_EXCL, pieces, attributes or Attributes())
+    _write(path, os.O_CREAT | os.O_EXCL, pieces, attributes or Attributes(), written)
 
 
 def append(path: Path, data: bytes, attributes: Attributes) -> None:
     """Add to a staged file of ours, and flush it."""
-    _write(path, os.O_APPEND, [data], attributes)
+    _write(path, os.O_APPEND, [data], attributes, lambda: None)
 
 
-def _write(path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes) -> None:
+def _write(
+    path: Path,
+    how: int,
+    pieces: Iterable[bytes],
+    attributes: Attributes,
+    written: Callable[[], object],
+) -> None:
     with directory(path.parent) as parent:
         fd = _open(parent, path.name, os.O_WRONLY | how)
         try:
@@ -95,6 +106,7 @@ def _write(path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes
                     view = view[os.write(fd, view) :]
             if not WINDOWS:
                 _set_attributes(fd, attributes)
+            written()
             fsync(fd)
         finally:
             os.close(fd)

@@ -84,29 +84,35 @@ class StagedHistory:
     def stage(self, tick: Tick | None = None) -> None:
         """Write the new history; it is read back, and has the size that was planned."""
         planned = self.scan.new_size()
-        with _opened(self.write.path) as file, ThreadPoolExecutor(1) as beside:
+        with _opened(self.write.path) as file, ThreadPoolExecutor(2) as beside:
             attributes = Attributes.of(os.fstat(file.fileno()), self.write.mtime_ns)
-            read = reader(file)
-            hashing: list[Future[None]] = []
+            before = beside.submit(self._hash_before)
+            after: list[Future[None]] = []
+            read_back: list[Future[str]] = []
 
             def pieces() -> Iterator[bytes]:
-                """Hashed beside the writing; the old content then, while the new is flushed."""
                 done = 0
-                for piece in history.rewritten(read, self.scan):
-                    wait(hashing[-1:])  # else blocks would pile up in memory
-                    hashing.append(beside.submit(self._after.update, piece))
+                for piece in history.rewritten(reader(file), self.scan):
+                    wait(after[-1:])  # else blocks would pile up in memory
+                    after.append(beside.submit(self._after.update, piece))
                     done += len(piece)
                     if tick:
                         tick(done, planned)
                     yield piece
-                hashing.append(beside.submit(add_to_hash, self._before, read, 0, self.scan.size))
 
-            disk.write_new(self.path, pieces(), attributes)
-            read_back = sha256_of(self.path)
-            for one in hashing:
+            def written() -> None:
+                read_back.append(beside.submit(sha256_of, self.path))
+
+            disk.write_new(self.path, pieces(), attributes, written)
+            for one in (before, *after):
                 one.result()
-        if os.lstat(self.path).st_size != planned or read_back != self._after.hexdigest():
+        found = os.lstat(self.path).st_size, read_back[0].result()
+        if found != (planned, self._after.hexdigest()):
             raise CcmoveError(f"the new history is not as planned: {self.path}")
+
+    def _hash_before(self) -> None:
+        with _opened(self.write.path) as file:
+            add_to_hash(self._before, reader(file), 0, self.scan.size)
 
     def look_again(self) -> bool:
         """Under the lock: what was appended since the plan is carried over; False when nothing."""
