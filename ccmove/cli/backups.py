@@ -22,6 +22,7 @@ from ccmove.report.result import DONE, Result
 from ccmove.rewrite.pathmap import are_nested
 from ccmove.run.backups import Backup, all_backups, no_backup
 from ccmove.run.backups import prune as prune_backups
+from ccmove.run.journal import read_run
 from ccmove.run.locks import own_lock
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.restore import plan_restore, refuse_built_on
@@ -43,8 +44,11 @@ def restore_command(call: Call, identifier: str | None, verify: str, **wanted: b
 
     What was added since is kept. `ccmove undo` is the same.
     """
-    # An interrupted run comes first: it may be the newest of all.
+    # An interrupted run comes first: if it was a move, then that was the newest of all.
+    interrupted = read_run(call.find_layout())
     layout = call.recover(dry_run=wanted["dry_run"])
+    if identifier is None and interrupted is not None and interrupted.kind == "move":
+        return Result("recovered", layout)
     return restore(layout, identifier, call.progress(), full=verify == "full", **wanted)
 
 
@@ -96,6 +100,9 @@ def _to_undo(layout: Layout, identifier: str | None) -> Manifest:
         if not standing:
             raise NothingKnownError("nothing to undo", PAST)
         identifier = standing[-1]
+    undoing = {b.manifest.undoes: b.id for b in found if b.manifest is not None}
+    while (redone := undoing.get(undoing.get(identifier, ""))) is not None:
+        identifier = redone  # which has what the first had set aside
     backup, manifest = _named(layout, found, identifier)
     if not backup.stands:
         raise RefusedError(f"{identifier} was already undone", PAST)

@@ -9,10 +9,10 @@ PROJECTS = "projects"
 REPOS = "githubRepoPaths"
 
 
-def rewritten(text: str, paths: PathMap) -> str:
+def rewritten(text: str, paths: PathMap, *, repos: bool = True) -> str:
     """The file with the keys of `projects`, the paths inside those values and the repositories'."""
     members = parse(text).members()
-    splices = repo_splices(members[REPOS], paths.map) if REPOS in members else []
+    splices = repo_splices(members[REPOS], paths.map) if repos and REPOS in members else []
     if PROJECTS in members:
         splices.append((members[PROJECTS], _projects(members[PROJECTS], paths)))
     return make.apply(text, splices)

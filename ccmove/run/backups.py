@@ -137,10 +137,7 @@ def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
 
     One that was undone and its undoing say nothing: sessions that had come along are not its own.
     """
-    backups = list(backups)
-    undone = {backup.id for backup in backups if not backup.stands}
-    standing = (b for b in backups if b.manifest and b.stands and b.manifest.undoes not in undone)
-    known, problem = _known(layout, standing)
+    known, problem = _known(layout, backups)
     ledger = Ledger(problem=problem)
     for move in (move for _, moves in sorted(known.items()) for move in moves):
         for entry in move.entries:
@@ -159,11 +156,13 @@ def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Moved, str]:
         document = read_document(layout.ledger, LARGEST_MANIFEST)
         body = unsealed(json.loads(document.data)) if document is not None else {"runs": []}
         kind = tuple[tuple[Id, tuple[ProjectMove, ...]], ...]
-        kept = dict(decode(kind, body.get("runs"), Path))
+        runs = decode(kind, body.get("runs"), Path)
+        kept = {run: moves for run, moves in runs if not is_there(layout.backups / run)}
     except (CcmoveError, OSError, ValueError, RecursionError) as error:
         what = describe(error)
         problem = f"{layout.ledger} can't be used, and is ignored: {what}"
-    return kept | {b.id: b.manifest.projects for b in backups if b.manifest}, problem
+    told = (b.manifest for b in backups if b.manifest and b.stands)
+    return kept | {m.id: m.projects for m in told if m.kind == "move"}, problem
 
 
 def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
@@ -221,6 +220,10 @@ def prune(
         else:
             only = "holds the only copy of something; to remove it, name its ID"
             why[backup.id] = only if has_only_copy(layout, backup) else ""
+    for backup in backups:  # else what it has undone would stand again
+        undone = backup.manifest.undoes if backup.manifest else None
+        if undone and why.get(undone):
+            why[backup.id] = why[backup.id] or f"{undone}, which it has undone, is kept"
     going = [] if dry_run else [backup for backup in backups if not why[backup.id]]
     if going:
         known, _ = _known(layout, going)

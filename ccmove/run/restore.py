@@ -6,9 +6,11 @@ back, what was made is set aside, and each document loses the run's change. Noth
 overwritten, and what can't go back is named. The plan is a run like any other.
 """
 
+import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -20,7 +22,8 @@ from ccmove.errors import RefusedError, again, run
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Plan, ProjectMove, Rename, WriteHistory
 from ccmove.plan.place import Placer, refuse_conflicts
 from ccmove.plan.planner import fresh_pairs
-from ccmove.rewrite import history
+from ccmove.rewrite import config, history, index
+from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import Move, NameMap, PathMap, are_nested, tail_below
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.backups import Backup, read_saved, read_scan, stamp
@@ -184,6 +187,7 @@ class Undoing:
         for operation in reversed(self.manifest.operations):
             if isinstance(operation, Wrote):
                 self._take_out(operation)
+        self._follow()
         waiting = list(self.manifest.projects)
         for operation in reversed(self.manifest.operations):
             for move in [move for move in waiting if self._is_into(operation, move)]:
@@ -200,6 +204,26 @@ class Undoing:
                     else:
                         self.placer.set_aside(path)
         refuse_conflicts(self.placer, again("move one of the two away, then try again"))
+
+    def _follow(self) -> None:
+        """What was made at NEW since, in a config file or an index that the run did not write."""
+        back, rewrites = self.manifest.way_back, dict[Path, Callable[[str], str]]()
+        rewrites[self.layout.real_config_file] = partial(config.rewritten, paths=back, repos=False)
+        for move in self.manifest.projects:
+            file = self.layout.projects / move.target / INDEX
+            names = NameMap(((move.target, move.source),), back)
+            if move.kind == "rename":
+                rewrites[file] = partial(index.rewritten, paths=back, names=names)
+            elif move.kind != "same":
+                gone = {session_of(entry) for entry in move.entries}
+                rewrites[file] = partial(index.without, keys=gone)
+        for operation in self.manifest.operations:
+            rewrites.pop(getattr(operation, "ends", getattr(operation, "target", Path())), None)
+        for path, rewrite in rewrites.items():
+            if (document := read_document(path)) is not None:
+                draft = self.placer.draft(path, document)
+                with contextlib.suppress(NotJsonError):
+                    draft.text = rewrite(draft.text)
 
     def back(self, move: ProjectMove) -> ProjectMove:
         """The opposite; where the old name was used again since, it is a merge."""
@@ -244,9 +268,10 @@ class Undoing:
                 self.warnings.append(f"{source} has something new in it, so it stays")
                 return
             place = self._old_place(source)
-            if place is not None and not self.tree.has(place):
-                target = place  # what it was joined with has gone on since
-            elif rename.holds.entries and not self.placer.is_joined(source):
+            has_gone = place is not None and not self.tree.has(place)  # what it was joined with
+            if place is not None and has_gone and place.name != INDEX:
+                target = place
+            elif rename.holds.entries and (has_gone or not self.placer.is_joined(source)):
                 self.only_copies.append(target)
         self._make_parents(target)
         self.placer.bring(source, target)
@@ -288,6 +313,7 @@ class Undoing:
         """The document as it is now without the run's change; one that the run made goes into the
         backup, unless it was changed since."""
         document = read_document(wrote.ends)
+        place = self._old_place(wrote.ends) if wrote.place != "index" else None  # other paths there
         back = self.manifest.paths.reversed().map(str(wrote.ends))
         if document is None and back is not None:  # its owner has renamed the folder back
             document = read_document(Path(back))
@@ -301,16 +327,16 @@ class Undoing:
             self.warnings += [f"{wrote.ends}: {n} has changed since, so it stays" for n in named]
         elif sha256(document.data) != wrote.after.sha256:
             self.warnings.append(f"{wrote.ends} has changed since, so it stays")
-        elif (place := self._old_place(wrote.ends)) and not self.tree.has(place):
+        elif place is not None and not self.tree.has(place):
             self._make_parents(place)  # a note that was copied, and is gone where it came from
             self.placer.bring(wrote.ends, place)
         else:
             self.placer.set_aside(document.path)
 
     def _old_place(self, path: Path) -> Path | None:
-        """Where something was before the run; an index names other paths there."""
+        """Where something was before the run."""
         for move in self.manifest.projects:
             directory = self.layout.projects / move.target
-            if path.is_relative_to(directory) and path.name != INDEX:
+            if path.is_relative_to(directory):
                 return directory.with_name(move.source) / path.relative_to(directory)
         return None

@@ -1,0 +1,120 @@
+"""Undoing, doing it again, pruning in between: nothing is lost, and no session changes hands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.shapes.bench import Bench, directory_of
+from tests.support import seams
+from tests.support.state import ProjectHandle
+
+
+@pytest.fixture
+def merging(bench: Bench) -> tuple[str, str]:
+    """OLD and NEW both have notes, which are merged, and one of each name that differs."""
+    for name, text in (("old", "of old"), ("new", "of new")):
+        memory = {"MEMORY.md": f"- {text}\n", "plan.md": f"{text}\n"}
+        bench.state.project(name, sessions=1, index=True, memory=memory)
+    (bench.state.code / "new").mkdir()
+    return str(bench.state.code / "old"), str(bench.state.code / "new")
+
+
+@pytest.mark.parametrize("by_its_id", [False, True])
+def test_what_was_done_again_is_undone_with_all_that_was_set_aside(
+    bench: Bench, merging: tuple[str, str], by_its_id: bool
+) -> None:
+    before = bench.tree()
+    moved = bench.ok("--on-conflict", "keep-new", *merging)
+    bench.restore(bench.restore()["backup"])
+    bench.restore(*([moved["backup"]] if by_its_id else []))
+    bench.expect(before)
+    bench.ok("backups", "--prune", "--keep", "1")
+    bench.expect(before)
+
+
+def test_an_index_that_is_set_aside_when_its_partner_is_gone_is_marked(
+    bench: Bench, merging: tuple[str, str]
+) -> None:
+    bench.ok("--on-conflict", "keep-new", *merging)
+    undone = bench.restore()
+    (directory_of(bench.state, merging[1]) / "sessions-index.json").unlink()
+    again = bench.ok("restore", undone["backup"])
+    (row,) = (r for r in bench.ok("backups")["backups"] if r["id"] == again["backup"])
+    assert row["only_copy"] is True
+    bench.ok("backups", "--prune", "--keep", "0")
+    assert seams.manifest(bench.state, again["backup"]).exists()
+
+
+@pytest.mark.parametrize("keep", ["0", "1"])
+def test_a_move_that_was_undone_is_no_evidence_when_it_is_pruned_either(
+    bench: Bench, keep: str
+) -> None:
+    """Of two paths with one directory the one whose folder is gone had come along."""
+    state = bench.state
+    mine, other = (state.project(name, sessions=1) for name in ("my_app", "my-app"))
+    for name in ("web", "api"):
+        (state.code / name).mkdir()
+    bench.ok(mine.path, state.code / "web")
+    bench.restore()
+    bench.ok("backups", "--prune", "--keep", keep)
+    Path(mine.path).mkdir()
+    bench.ok(other.path, state.code / "api")
+    there = directory_of(state, state.code / "api")
+    assert [file.stem for file in there.glob("*.jsonl")] == other.sessions
+
+
+def test_an_undo_stays_as_long_as_what_it_has_undone(
+    bench: Bench, merging: tuple[str, str]
+) -> None:
+    moved = bench.ok("--on-conflict", "keep-new", *merging)["backup"]
+    undo = bench.restore()["backup"]
+    kept = bench.ok("backups", "--prune", undo)
+    assert f"{moved}, which it has undone, is kept" in json.dumps(kept)
+    assert bench.run("restore").exit == 3
+    bench.ok("backups", "--prune", undo, moved)
+    assert seams.backup_ids(bench.state) == []
+
+
+@pytest.fixture
+def unlisted(bench: Bench) -> ProjectHandle:
+    """A project without a config entry, index or prompts when it is moved."""
+    (bench.state.code / "new").mkdir()
+    return bench.state.project("old", sessions=1, prompts=0, config=None)
+
+
+def test_trust_given_at_a_new_path_since_goes_back(bench: Bench, unlisted: ProjectHandle) -> None:
+    new = bench.state.code / "new"
+    bench.ok(unlisted.path, new)
+    bench.state.project("new", sessions=0, prompts=0)
+    entry = bench.state.config()["projects"][str(new)]
+    bench.restore()
+    projects = bench.state.config()["projects"]
+    assert projects[unlisted.path] == entry
+    assert str(new) not in projects
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_an_index_made_at_the_new_path_since_is_true_after_an_undo(
+    bench: Bench, unlisted: ProjectHandle, merged: bool
+) -> None:
+    state, new = bench.state, bench.state.code / "new"
+    if merged:
+        state.add_session(new)
+    bench.ok(unlisted.path, new)
+    sessions = [file.stem for file in directory_of(state, new).glob("*.jsonl")]
+    index = state.project("new", sessions=0, prompts=0, config=None, index=True).index
+    listed = json.loads(index.read_bytes())
+    listed["entries"] = [
+        {
+            "sessionId": session,
+            "projectPath": str(new),
+            "fullPath": f"{index.parent}/{session}.jsonl",
+        }
+        for session in sessions
+    ]
+    index.write_text(json.dumps(listed))
+    bench.restore()
+    assert bench.run("verify").exit == 0
