@@ -22,7 +22,7 @@ from ccmove.run.manifest import SCHEMA, Manifest
 RECOVER = run("ccmove", "recover", text="fix that, then")
 SET_ASIDE = run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it")
 PARTS = ("files", "staged", "aside", "parked")  # directories of a run
-RECORDS = ("manifest.json.new", "manifest.json")  # files beside them
+RECORDS = ("manifest.json.new", "journal.json", "manifest.json")  # files beside them
 
 
 def missing(what: str) -> UnfinishedRunError:
@@ -57,25 +57,30 @@ def read_run(layout: Layout) -> Manifest | None:
         raise UnfinishedRunError(error.message, look_at(layout.own), SET_ASIDE) from error
 
 
-def sweep_up(layout: Layout, manifest: Manifest | None) -> None:
-    """Remove what the run left of its own; should there be anything else, its directory is kept.
+def sweep_up(layout: Layout, manifest: Manifest | None) -> str | None:
+    """Remove what the run left of its own; should there be anything else, its directory is set
+    aside, under this ID.
 
     First it says that nothing is left to undo: a staged file that is gone means nothing then.
     """
     if manifest is not None:
         for parent in {path.parent for path in manifest.staged} - {layout.run / "staged"}:
-            if not is_there(parent):  # it may come back, with our file or our change in it
+            is_deleted = parent.is_relative_to(layout.config_dir) and is_there(parent.parent)
+            if (
+                not is_there(parent) and not is_deleted
+            ):  # it may come back, with our file or our change in it
                 raise missing(f"{parent} is gone")
         if manifest.operations:
             write_manifest(replace(manifest, operations=()), layout)
         _remove_files(layout, manifest)
         disk.remove_file(layout.journal)
     if not set(names_in(layout.run)) <= set(RECORDS):
-        set_aside(layout)
-    elif is_there(layout.run):
+        return set_aside(layout)
+    if is_there(layout.run):
         for name in RECORDS:
             disk.remove_file(layout.run / name, flushed=False)
         disk.remove_directory(layout.run)
+    return None
 
 
 def _remove_files(layout: Layout, manifest: Manifest) -> None:

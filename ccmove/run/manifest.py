@@ -117,17 +117,14 @@ class Spelling:
     """Paths as manifests have them, so that they hold when the home is elsewhere.
 
     `$RUN` is the directory of the run itself, `$C` the state, whose `projects` may be elsewhere,
-    `$CONFIG` the config file, `~` the home; anything else is absolute.
+    `~` the home; anything else is absolute.
     """
 
     def __init__(self, layout: Layout, run: Path) -> None:
         state = (("$C/projects", layout.projects), ("$C", layout.config_dir))
         self.places = (("$RUN", run), *state, ("~", layout.home))
-        self.config_file = layout.real_config_file
 
     def write(self, path: Path) -> str:
-        if path == self.config_file:
-            return "$CONFIG"
         for name, place in self.places:
             if path.is_relative_to(place):
                 inside = path.relative_to(place).as_posix()
@@ -139,8 +136,6 @@ class Spelling:
         if "\0" in text or ".." in PurePath(text).parts:
             raise ValueError(f"{text!r} is not a path")
         os.fsencode(text)  # half a character is not a name; this error is a ValueError too
-        if text == "$CONFIG":
-            return self.config_file
         for name, place in self.places:
             rest = text.removeprefix(f"{name}/")
             if rest != text and not rest.startswith("/"):
@@ -170,7 +165,7 @@ def _allowed(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -
     settings = [folder / name for folder in manifest.places for name in PROJECT_FILES]
     others = [re.escape(place.pattern).replace(r"\*", "[^/]+") for place in PLACES]
     return {
-        "config": r"\$CONFIG",
+        "config": exactly(layout.real_config_file),  # which depends on $CLAUDE_CONFIG_DIR
         "history": exactly(layout.history),
         "index": rf"\$C/projects/[^/]+/{re.escape(INDEX)}|{_KEPT}",
         "other": rf"\$C/projects/[^/]+/{_NOTES}|{_KEPT}|\$C/(?:{'|'.join(others)})"

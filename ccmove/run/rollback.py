@@ -23,9 +23,9 @@ from ccmove.errors import RefusedError, StaleLookError, UnfinishedRunError, desc
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
 from ccmove.rewrite import history
 from ccmove.run import disk, journal
-from ccmove.run.backups import read_saved
+from ccmove.run.backups import read_saved, stamp
 from ccmove.run.disk import Attributes
-from ccmove.run.journal import RECOVER, missing, read_run, sweep_up, was_interrupted
+from ccmove.run.journal import RECOVER, SET_ASIDE, missing, read_run, sweep_up, was_interrupted
 from ccmove.run.locks import Waiting, client_locks, held, own_lock, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
 from ccmove.run.preflight import refuse_foreign_state
@@ -66,10 +66,13 @@ def roll_back(layout: Layout, waiting: Waiting | None = None) -> str | None:
         manifest = read_run(layout)
         if manifest is not None and manifest.operations:
             stayed = Rollback(layout, manifest).run(waiting)
-        sweep_up(layout, manifest)
+        if aside := sweep_up(layout, manifest):
+            kept = layout.unfinished / aside
+            stayed = [line.replace(str(layout.run), str(kept)) for line in stayed]
+            stayed.append(f"what is left of it is in {kept}")
     except (OSError, RefusedError, StaleLookError) as error:  # nothing says "nothing was done" here
         what = f"an interrupted run could not be rolled back: {describe(error)}"
-        raise UnfinishedRunError(what, RECOVER) from error
+        raise UnfinishedRunError(what, RECOVER, SET_ASIDE) from error
     if manifest is None:
         return None
     rest = "; ".join(stayed) or "Everything is as it was before"
@@ -88,7 +91,10 @@ class Rollback:
     def run(self, waiting: Waiting | None) -> list[str]:
         self._refuse_missing()
         # None after the first that certainly was not done was done, either.
-        begun = list(takewhile(lambda op: not self._is_to_come(op), self.manifest.operations))
+        operations = self.manifest.operations
+        last = max((n for n, op in enumerate(operations) if self._is_past(op)), default=-1)
+        begun = [op for op in operations[: last + 1] if not self._is_to_come(op)]
+        begun += takewhile(lambda op: not self._is_to_come(op), operations[last + 1 :])
         locks = client_locks(self.layout, self.manifest)
         if not begun:
             remove_stale(locks)  # and nothing of the client's is touched
@@ -115,6 +121,14 @@ class Rollback:
         )
         return not passed_on and is_noted(op.path, op.holds)
 
+    def _is_past(self, op: Recorded) -> bool:
+        """Whether it certainly was done, and so was all before it, whatever its owner did since."""
+        if isinstance(op, Rename):
+            return (
+                bool(op.holds.entries) and not is_there(op.path) and is_noted(op.target, op.holds)
+            )
+        return not isinstance(op, Mkdir) and not is_there(op.staged)
+
     def _refuse_missing(self) -> None:
         """Before anything is touched: saved texts, and all that was renamed, are there."""
         ways: dict[Holds | FolderHolds, list[Path]] = {}  # each thing's places, in their order
@@ -128,9 +142,20 @@ class Rollback:
                     raise missing(error.message) from error
         for noted, way in ways.items():
             is_known = isinstance(noted, Holds) and noted.is_directory and noted.entries
-            if is_known and not any(is_noted(place, noted) for place in way):
+            if is_known and not any(is_noted(p, noted) for p in way) and not self._was_swept(way):
                 raise missing(f"{way[0]} is gone, and is not at {way[-1]} either")
         self._refuse_other_folders({k: v for k, v in ways.items() if isinstance(k, FolderHolds)})
+
+    def _was_swept(self, way: list[Path]) -> bool:
+        """Whether only old sessions are gone, which the client deletes, and nobody needs them."""
+        if way[0].parent != self.layout.projects:
+            return any(is_there(place.parent) for place in way)
+        return self._are_alone(way) and any(map(is_directory, way))
+
+    def _are_alone(self, way: list[Path]) -> bool:
+        """Whether no other rename has to do with these places: what is there is what it renamed."""
+        renames = [op for op in self.manifest.operations if isinstance(op, Rename)]
+        return sum(place in (op.path, op.target) for op in renames for place in way) == len(way)
 
     def _refuse_other_folders(self, ways: dict[FolderHolds, list[Path]]) -> None:
         """A folder of the user's is renamed back only if it is the one that was renamed, to a place
@@ -173,12 +198,18 @@ class Rollback:
                 disk.ensure_directory(parent)
         if is_there(path):
             self._merge_back(target, path, {entry[0].partition("/")[0] for entry in noted.entries})
-        elif is_ours and has_grown(target, noted):
+        elif is_ours and self._came_since(target, noted):
             self.stayed.append(f"{target} has something new in it and stays")
             if is_directory(target):
                 disk.make_directory(path)  # an empty one, as it was
         else:
             disk.rename_new(target, path)
+
+    def _came_since(self, path: Path, noted: Holds | FolderHolds) -> bool:
+        """Whether what would be hidden in a backup again was used since it came out of one."""
+        files = [path, *path.rglob("*")] if is_directory(path) and noted.entries else [path]
+        is_later = any(stamp(os.lstat(file).st_mtime) > self.manifest.id[:16] for file in files)
+        return has_grown(path, noted) or (bool(noted.entries) and is_later)
 
     def _is_done(self, path: Path, target: Path, noted: Holds | FolderHolds) -> bool:
         """Of a rename whose target is there. In our own directories nobody else makes anything."""
@@ -189,9 +220,13 @@ class Rollback:
         if is_there(path) and path.is_relative_to(self.layout.own):
             return False
         if not noted.is_directory:  # another file may be where ours never came to
-            sizes = [os.lstat(place).st_size for place in (path, target) if is_there(place)]
-            return sizes[0] != noted.entries[0][1] or sizes[-1] == sizes[0]
-        if not noted.entries:
+            if not is_there(path):
+                return True
+            one, other = os.lstat(path), os.lstat(target)
+            if one.st_size != other.st_size:
+                return one.st_size != noted.entries[0][1]
+            return other.st_mtime_ns <= one.st_mtime_ns  # ours was there before any other
+        if not noted.entries or (not is_there(path) and self._are_alone([path, target])):
             return not is_there(path)
         # Some may be back already, or all of them: that was killed, too.
         left = (has(target, entry) and not has(path, entry) for entry in noted.entries)
@@ -208,7 +243,8 @@ class Rollback:
         them is in the new place, a recovery that is killed here goes on the next time.
         """
         if is_directory(target) and is_directory(path):
-            disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
+            if names_in(target) or target.is_relative_to(self.layout.own):  # else not ours
+                disk.set_mode(path, stat.S_IMODE(os.lstat(target).st_mode))
             for name in sorted(names_in(target), key=lambda name: (name in last, name)):
                 if is_there(path / name):
                     self._merge_back(target / name, path / name)

@@ -14,6 +14,7 @@ BACKUPS = f"{OWN}/backups"
 _LEFT_OVER = {
     OWN: ("directory", 0o700),
     BACKUPS: ("directory", 0o700),
+    f"{OWN}/unfinished": ("directory", 0o700),
     f"{OWN}/lock": ("file", 0o600),
 }
 _BACKUP = re.compile(rf"{BACKUPS}/(\d{{8}}T\d{{6}}Z-[0-9a-f]{{4}})(?=/|$)")

@@ -1,0 +1,241 @@
+"""What people and the client do between a crash and the recovery: each was seen to go wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.crash.bench import Bench
+from tests.crash.fork import Ended, Job
+from tests.crash.scenarios import SCENARIOS, Scenario
+from tests.crash.sweep import KILL, KILLED, break_off, happen
+from tests.crash.world import world_bench
+from tests.support import seams
+from tests.support.state import StateBuilder, encoded_name
+from tests.support.tree import diff, snapshot
+
+pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+def _two_folders(state: StateBuilder) -> None:
+    for name in ("one", "two"):
+        folder = state.project(name, sessions=1, make_folder=True).path
+        Path(folder, "menu.txt").write_text(f"{name}\n")
+
+
+def _session_twice(state: StateBuilder) -> None:
+    """One session of two directories: both have gone on since somebody copied it."""
+    (state.code / "neu").mkdir()
+    session = state.project("app", sessions=2).sessions[0]
+    state.add_session("neu", session_id=session, text="gone on here")
+
+
+def _two_config_files(state: StateBuilder) -> None:
+    SCENARIOS["move"].build(state)
+    shutil.copy(state.config_file, state.config_dir / ".claude.json")
+
+
+PAIRS = (("one", "eins"), ("two", "zwei"))
+TWO = Scenario("two folders", _two_folders, ("--from-file", "-", "-m"), PAIRS)
+TWICE = Scenario("twice", _session_twice, ("--on-conflict", "keep-new", "app", "neu"))
+CONFIG_DIR = ("--config-dir", "../.claude")  # it has a config file of its own
+OTHER_CONFIG = Scenario("two config files", _two_config_files, (*CONFIG_DIR, "app", "neu"))
+
+
+def directory(bench: Bench, name: str) -> Path:
+    return bench.state.projects / encoded_name(str(bench.state.code / name))
+
+
+def rename_project(bench: Bench) -> None:
+    directory(bench, "neu").rename(directory(bench, "app"))
+
+
+def rename_folder(old: str, new: str) -> Callable[[Bench], object]:
+    return lambda bench: (bench.state.code / old).rename(bench.state.code / new)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "command", "change"),
+    [
+        ("folder", "restore", rename_folder("app", "neu")),
+        (TWO, "move", rename_folder("eins", "one")),
+        ("move", "move", rename_project),
+    ],
+)
+def test_what_its_owner_has_undone_is_no_reason_to_leave_the_rest(
+    scenario: str | Scenario, command: str, change: Callable[[Bench], object]
+) -> None:
+    bench = world_bench(scenario, command)
+    before = break_off(bench, "all changed")
+    change(bench)
+    ended = bench.recovery.run()
+    assert ended.exit == 0, ended
+    assert bench.judge(before).outcome == "before", bench.judge(before)
+
+
+def test_an_empty_directory_of_the_client_gives_its_mode_to_nobody() -> None:
+    """It came to NEW before the run had renamed anything to there."""
+    bench = world_bench("move")
+    point = next(point for point in bench.points if point.name == "renameat2")
+    before = bench.reset()
+    assert happen(bench.job(), point, KILL).exit == KILLED
+    directory(bench, "neu").mkdir(mode=0o755)
+    assert bench.recovery.run().exit == 0
+    assert bench.judge(before).outcome == "before", bench.judge(before)
+
+
+def sweep_all_sessions(bench: Bench) -> None:
+    for name in ("neu", "neu/pkg"):
+        for file in directory(bench, name).glob("*.jsonl"):
+            file.unlink()
+            shutil.rmtree(file.with_suffix(""), ignore_errors=True)
+
+
+def sweep_one_session(bench: Bench) -> None:
+    file = min(directory(bench, "neu").glob("*.jsonl"), key=os.path.getmtime)
+    file.unlink()
+    shutil.rmtree(file.with_suffix(""))
+
+
+def shorten_a_session(bench: Bench) -> None:
+    for file in directory(bench, "neu").glob("*.jsonl"):
+        os.truncate(file, 50)
+
+
+def remove_a_job(bench: Bench) -> None:
+    shutil.rmtree(bench.state.config_dir / "jobs/1")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "change"),
+    [
+        ("move", sweep_all_sessions),
+        ("merge", sweep_one_session),
+        ("move", shorten_a_session),
+        ("move", remove_a_job),
+    ],
+)
+def test_what_the_client_deletes_is_not_missed(
+    scenario: str, change: Callable[[Bench], None]
+) -> None:
+    bench = world_bench(scenario)
+    before = break_off(bench, "all changed")
+    change(bench)
+    ended = bench.recovery.run()
+    assert ended.exit == 0, ended
+    now = snapshot(bench.live)
+    for name in ("home/.claude.json", "home/.claude/history.jsonl"):
+        assert now[name].content == before[name].content
+    notes = [name for name in before if "/memory/" in name and before[name].kind == "file"]
+    assert notes
+    assert [now[name].content for name in notes] == [before[name].content for name in notes]
+    assert seams.left_over(bench.state) == []
+
+
+def test_a_note_that_came_out_of_a_backup_and_was_edited_stays_live() -> None:
+    bench = world_bench("merge", "restore")
+    break_off(bench, "all changed")
+    note = directory(bench, "neu") / "memory/notes.md"
+    note.write_text(note.read_text().replace("new notes", "NEW notes"))
+    os.utime(note, (time.time() + 60,) * 2)
+    assert bench.recovery.run().exit == 0
+    live = [file.read_text() for file in bench.state.projects.rglob("*.md")]
+    assert live.count("NEW notes\n") == 1, live
+
+
+def test_a_later_note_of_the_same_size_is_not_taken_for_ours() -> None:
+    """It came to NEW when the run had not renamed ours yet."""
+    bench = world_bench(Scenario("note", _only_old_has_a_note, ("app", "neu")))
+    point = next(point for point in bench.points if point.where.endswith("plan.md"))
+    bench.reset()
+    assert happen(bench.job(), point, KILL).exit == KILLED
+    notes = [directory(bench, name) / "memory/plan.md" for name in ("app", "neu")]
+    notes[1].write_text("text of neu")
+    assert bench.recovery.run().exit == 0
+    assert [note.read_text() for note in notes] == ["text of app", "text of neu"]
+
+
+def _only_old_has_a_note(state: StateBuilder) -> None:
+    (state.code / "neu").mkdir()
+    state.project("app", sessions=1, memory={"plan.md": "text of app"})
+    state.project("neu", sessions=1, memory={"other.md": "x"})
+
+
+def test_another_config_file_than_the_run_changed_is_not_taken_for_it() -> None:
+    """Where $CLAUDE_CONFIG_DIR is set Claude Code has another one, in the same directory."""
+    bench = world_bench(OTHER_CONFIG)
+    before = break_off(bench, "all changed")
+    refused = bench.recovery.run()
+    assert refused.exit == 5, refused
+    assert ".claude.json" in refused.err
+    assert Job(bench.state, [*CONFIG_DIR, "recover"]).run().exit == 0
+    assert bench.judge(before).outcome == "before"
+    assert bench.job().run().exit == 0
+    assert Job(bench.state, ["restore"]).run().exit == 4
+    assert Job(bench.state, [*CONFIG_DIR, "restore"]).run().exit == 0
+
+
+def test_a_restore_after_an_interrupted_move_undoes_that_one_and_no_other() -> None:
+    bench = world_bench("move")
+    bench.reset()
+    point = len(bench.points) - 12  # what is left of it is its end
+    state = bench.state
+    state.add_session("earlier")
+    (state.code / "later").mkdir()
+    assert Job(state, ["earlier", "later"]).run().exit == 0
+    before = snapshot(bench.live)
+    assert bench.job([f"die_at={point}"]).run().exit < 0
+    ended = bench._job(["restore"]).run()
+    assert ended.exit == 0, ended
+    assert "Rolled back the interrupted run" in ended.out
+    assert not [n for n, e in before.items() if e.content and snapshot(bench.live).get(n) is None]
+
+
+def test_setting_aside_that_is_killed_leaves_a_run_that_is_rolled_back_or_kept() -> None:
+    bench = world_bench("move")
+    outcomes = set()
+    for number in range(1, 12):
+        before = break_off(bench, "all changed")
+        bench._job(["recover", "--set-aside"], [f"die_at={number}"]).run()
+        assert bench.recovery.run().exit == 0
+        is_back = not diff(before, snapshot(bench.live), ignore=[f"home/{seams.OWN}"])
+        assert is_back != bool(seams.unfinished(bench.state)), number
+        outcomes.add(is_back)
+    assert outcomes == {True, False}
+
+
+def test_what_a_recovery_names_is_there() -> None:
+    bench = world_bench(TWICE)
+    break_off(bench, "all changed")
+    (session,) = (
+        file.stem
+        for file in directory(bench, "neu").glob("*.jsonl")
+        if b"gone on here" in file.read_bytes()
+    )
+    bench.state.add_session("app", session_id=session, text="since")
+    ended: Ended = bench.recovery.run()
+    assert ended.exit == 0, ended
+    (named,) = re.findall(r"the earlier one is (\S+?);? ", ended.out.replace("\n", " "))
+    assert Path(named.replace("~", str(bench.state.home))).is_file(), ended.out
+
+
+@pytest.mark.parametrize("number", range(1, 16))
+def test_pruning_that_is_killed_makes_no_evidence_of_a_move_that_was_undone(
+    number: int, tmp_path: Path
+) -> None:
+    state = StateBuilder(tmp_path)
+    state.project("my_app", sessions=1, make_folder=True)
+    for args in (["-m", "my_app", "my-app"], ["restore"]):
+        assert Job(state, args).run().exit == 0
+    prune = ["backups", "--prune", "--keep", "1"]
+    Job(state, prune, sabotage=[f"die_at={number}"]).run()
+    (state.code / "my-app").mkdir()
+    assert Job(state, ["-m", "my_app", "third"]).run().exit == 0
+    (session,) = state.projects.glob("*/*.jsonl")
+    assert session.parent.name == encoded_name(str(state.code / "third"))
