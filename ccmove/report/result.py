@@ -31,8 +31,7 @@ class Result:
     exit_code: int = 0
     rolled_back: str | None = None
     apply: str | None = None  # the command that does what was planned
-    past: bool = False  # a run of some time ago
-    undone: bool = False  # since then
+    undone: bool = False  # of a run of some time ago
 
     def to_do(self, config_dir: str | None = None) -> dict[str, list[tuple[str, ...]]]:
         """What needs a hand, by the command that deals with it: which file, and what about it."""
