@@ -269,12 +269,8 @@ def _parsed(file: Path) -> Any:
     return parse(document.text).value if document is not None else None
 
 
-def _absolute_paths(value: object) -> Iterator[str]:
-    """Every absolute path in a JSON value; a number is a string of another class here."""
-    waiting = [value]  # no recursion: hostile values are deep
-    while waiting:
-        current = waiting.pop()
-        if isinstance(current, dict | list):
-            waiting += current.values() if isinstance(current, dict) else current
-        elif type(current) is str and (current.startswith("/") or is_windows(current)):
-            yield native(current)
+def _absolute_paths(values: object) -> Iterator[str]:
+    """The absolute paths in a list; a number is a string of another class here."""
+    for value in values if isinstance(values, list) else ():
+        if type(value) is str and (value.startswith("/") or is_windows(value)):
+            yield native(value)

@@ -9,7 +9,7 @@ from ccmove.claude.git import Identity, identity
 from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Case, Evidence, Ledger, cases_of_moves
 from ccmove.claude.reading import open_history
-from ccmove.claude.state import State, members
+from ccmove.claude.state import State
 from ccmove.errors import RefusedError, again, run
 from ccmove.plan import shares
 from ccmove.plan.documents import Search, moved_folders, rewrite_others, rows
@@ -205,6 +205,5 @@ def _identity(state: State, path: str) -> Identity:
     found = identity(path)
     if found.remotes or found.roots:
         return found
-    listed = members(state.config_values, "githubRepoPaths").items()
-    own = {name.lower() for name, paths in listed if isinstance(paths, list) and path in paths}
-    return Identity(frozenset(own))
+    linked = (name.lower() for name, paths in state.repositories.items() if path in paths)
+    return Identity(frozenset(linked))
