@@ -22,7 +22,7 @@ from ccmove.plan.worktrees import repair_command
 from ccmove.rewrite import other
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.other import Rewrite
-from ccmove.rewrite.pathmap import NameMap, PathMap, is_named_in
+from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.system import looking_for
 from ccmove.text import plural
 
@@ -159,21 +159,21 @@ class Search:
         self, texts: dict[Path, str], whose: str, command: tuple[str, ...]
     ) -> Iterator[LeftAlone]:
         """One row for all files of a place that name an old path; they can at least be seen."""
-        lines = {
-            ends_of(path, self.moved): sum(map(self.paths.is_named_in, text.split("\n")))
-            for path, text in texts.items()
-        }
-        run = self.state.layout.run  # what is set aside there is part of another file by then
-        named = [path for path in lines if lines[path] and not path.is_relative_to(run)]
-        if not named:
+        lines: list[list[str]] = []  # what each line names
+        files: set[Path] = set()
+        for path, text in texts.items():
+            ends = ends_of(path, self.moved)
+            named = list(filter(None, map(self.paths.named_in, text.split("\n"))))
+            # What is set aside is part of another file by then.
+            if named and not ends.is_relative_to(self.state.layout.run):
+                files.add(ends)
+                lines += named
+        if not lines:
             return
-        where, number = os.path.commonpath(named), sum(lines[path] for path in named)
-        verb = "points" if number == 1 else "point"
-        what = f"{whose}{plural(number, 'line')} still {verb} to the old path"
+        where, verb = os.path.commonpath(files), "points" if len(lines) == 1 else "point"
+        what = f"{whose}{plural(len(lines), 'line')} still {verb} to the old path"
         if not command:
-            olds = [old for old, _ in self.paths.moves]
-            spelled = (old for old in olds for text in texts.values() if is_named_in(text, old))
-            command = looking_for(next(spelled, PurePath(olds[0]).name), where, len(named) > 1)
+            command = looking_for(lines[0][0], where, len(files) > 1)
             what += "; edit by hand"
         yield LeftAlone(where, what, command)
 

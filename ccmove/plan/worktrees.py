@@ -20,13 +20,13 @@ def repair_command(folder: Path, paths: PathMap) -> list[str] | None:
     """What fixes the worktrees of the folder after this move; None when nothing is broken."""
     if (folder / ".git").is_file():  # it is itself a worktree: its repository knows the old place
         record = folder / _text(folder / ".git").removeprefix("gitdir: ")
-        if not paths.is_named_in(_text(record / "gitdir")):
+        if not paths.named_in(_text(record / "gitdir")):
             return None
         return _command(record.parent.parent.parent, str(folder))
     records = sorted(folder.glob(".git/worktrees/*/gitdir"))
     trees = [Path(record.parent, _text(record)).parent for record in records]
     moved = [new for tree in trees if (new := paths.map(str(tree))) is not None]
-    if not moved and not any(paths.is_named_in(_text(tree / ".git")) for tree in trees):
+    if not moved and not any(paths.named_in(_text(tree / ".git")) for tree in trees):
         return None
     return _command(folder, *filter(os.path.isdir, moved))
 

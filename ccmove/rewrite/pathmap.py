@@ -94,9 +94,11 @@ class PathMap:
         """Strings of which every path that these moves concern contains one."""
         return tuple(dict.fromkeys(_needle(old) for old, _ in self.moves))
 
-    def is_named_in(self, text: str) -> bool:
-        """Whether a path that these moves concern stands in `text` as a whole path."""
-        return any(self._names(text, old, new) for old, new in self.moves if _may_be(old, text))
+    def named_in(self, text: str) -> list[str]:
+        """Each OLD that stands in `text` as a whole path, not as a part of another one."""
+        # A quick look first, which a pattern is not.
+        likely = [move for move in self.moves if move[0] in text or is_windows(move[0])]
+        return [old for old, new in likely if self._names(text, old, new)]
 
     def _names(self, text: str, old: str, new: str) -> bool:
         staying = [path for path in (*self.kept, new) if tail_below(path, old)]
@@ -130,16 +132,6 @@ def are_nested(one: str, other: str) -> bool:
 def _spelled(path: str, home: str, sign: str) -> str:
     tail = tail_below(path, home)
     return path if tail is None else sign + tail
-
-
-def is_named_in(text: str, path: str) -> bool:
-    """Whether `path` stands in `text` as a whole path, not as a part of another one."""
-    return _may_be(path, text) and _whole_path(path).search(text) is not None
-
-
-def _may_be(path: str, text: str) -> bool:
-    """A quick look, which a pattern is not."""
-    return path in text or is_windows(path)
 
 
 # Not after a character of a name, unless that is a flag (`-I/x`) or an escape (`\n/x`) in JSON.
