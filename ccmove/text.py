@@ -1,5 +1,6 @@
 """Words for people: names from disk made printable, sizes, plurals, and commands for a shell."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterable
@@ -48,7 +49,9 @@ def command_line(words: Iterable[str]) -> str:
 
 
 def bringing_all(source: str, target: str) -> str:
-    """What brings all that is in a directory into another one, and overwrites nothing."""
+    """What brings all of a directory to its right place, and overwrites nothing."""
+    if not os.path.lexists(target):
+        return command_line(["mv", "-n", source, target])
     if WINDOWS:  # nothing there does that by renaming: robocopy would copy transcripts
         return command_line(["ls", source])
     each = ["-mindepth", "1", "-maxdepth", "1", "-exec", "mv", "-n", "{}", f"{target}/", ";"]

@@ -13,7 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +134,7 @@ class State:
     def __init__(self, layout: Layout, tick: Callable[[int, int], None] | None = None) -> None:
         self.layout = layout
         self._tick = tick  # told how many bytes of the history were read, and how many there are
-        self._directories: dict[str, ProjectDirectory] = {}
+        self.directory = cache(self._look_into)  # a project directory, by its name
         self.closed: list[Path] = []  # project directories that can't be read
         self.problems: dict[str, str] = {}  # file -> why it could not be read
 
@@ -158,10 +158,8 @@ class State:
         except NotADirectoryError:
             raise RefusedError(f"{projects} is not a directory", look_at(projects)) from None
 
-    def directory(self, name: str) -> ProjectDirectory:
-        """A project directory: its entries and the paths they name."""
-        if name in self._directories:
-            return self._directories[name]
+    def _look_into(self, name: str) -> ProjectDirectory:
+        """Its entries and the paths they name."""
         path = self.layout.projects / name
         with directory(path) as found, found.scan() as entries:
             items = tuple(sorted((_item(found, entry) for entry in entries), key=lambda i: i.name))
@@ -169,8 +167,7 @@ class State:
             index = read_document(path / INDEX)
         except RefusedError:
             index = None  # who is to change it and can't read it is refused later
-        looked_at = ProjectDirectory(name, path, items, _index_paths(index), index)
-        return self._directories.setdefault(name, looked_at)
+        return ProjectDirectory(name, path, items, _index_paths(index), index)
 
     def readable(self, names: Iterable[str]) -> Iterator[ProjectDirectory]:
         """Those of the project directories that are not closed to us; the others are noted."""

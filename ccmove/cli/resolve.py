@@ -16,7 +16,6 @@ from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_be
 USUAL = run("ccmove", "OLD", "NEW")
 WHAT_IS_KNOWN = run("ccmove", "list", text="all projects")
 NoMove = NothingKnownError | RefusedError
-ALIKE = 0.6  # of 1; less is another name
 
 
 class Pair(NamedTuple):
@@ -234,12 +233,11 @@ def at_or_below(bases: Iterable[str], paths: Iterable[str]) -> set[str]:
 
 def _unknown(path: str, known: Iterable[str], *, only_lost: bool = False) -> NothingKnownError:
     """Names the known paths whose last component is most like this one's, lost ones first."""
-    alike = {}
-    for other in known:
-        one, two = (os.path.basename(name).lower() for name in (path, other))
-        alike[other] = difflib.SequenceMatcher(None, one, two).ratio()
-    near = [other for other in alike if alike[other] >= ALIKE]
-    near.sort(key=lambda other: (folder_exists(other) is not False, -alike[other], other))
+    names = {other: os.path.basename(other).lower() for other in known}
+    wanted, most = os.path.basename(path).lower(), len(names) + 1
+    alike = difflib.get_close_matches(wanted, {*names.values()}, most)
+    near = [other for other in sorted(names) if names[other] in alike]
+    near.sort(key=lambda other: (folder_exists(other) is not False, alike.index(names[other])))
     hint = WHAT_IS_KNOWN
     if near and not (only_lost and folder_exists(near[0])):
         hint = again("did you mean", instead={path: near[0]})

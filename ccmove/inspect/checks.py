@@ -228,7 +228,7 @@ def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
         if item.is_dir and ENCODED.fullmatch(item.name):
             inner = directory.path / item.name
             what = f"a project directory inside another, {size(amounts[item.name].size)}"
-            fix = _brought(inner, projects / item.name)
+            fix = bringing_all(str(inner), str(projects / item.name))
             yield Finding("misplaced-directory", str(inner), what, fix, names=(item.name,))
     if not (directory.case.directory.transcripts or (MEMORY in amounts and amounts[MEMORY].files)):
         return
@@ -236,17 +236,10 @@ def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
         what = f"no known path has this name, {size(sum(a.size for a in amounts.values()))}"
         fix, named = command_line(["ls", "-lA", str(directory.path)]), directory.named_elsewhere
         if named:
-            fix = _brought(directory.path, projects / encode(min(named)))
+            fix = bringing_all(str(directory.path), str(projects / encode(min(named))))
         lines = tuple(f"its transcripts name {path}" for path in sorted(named))
         yield Finding("misplaced-directory", str(directory.path), what, fix, lines)
     yield from _index(directory)
-
-
-def _brought(source: Path, target: Path) -> str:
-    """The command that brings all of a directory to its right place, and overwrites nothing."""
-    if not os.path.lexists(target):
-        return command_line(["mv", "-n", str(source), str(target)])
-    return bringing_all(str(source), str(target))
 
 
 def _index(directory: Directory) -> Iterator[Finding]:

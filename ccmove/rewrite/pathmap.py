@@ -142,12 +142,11 @@ _ENDS = r"(?![\w+@~-]|\.[\w-])"
 
 @lru_cache
 def _whole_path(path: str) -> re.Pattern[str]:
-    return re.compile(_BEGINS + (_windows_pattern if is_windows(path) else re.escape)(path) + _ENDS)
-
-
-def _windows_pattern(path: str) -> str:
-    parts = map(re.escape, _SEPARATORS.split(path))
-    return f"(?i:{_SEPARATORS.pattern.join(parts)})"  # in JSON a backslash is written twice
+    pattern = re.escape(path)
+    if is_windows(path):  # in JSON a backslash is written twice
+        parts = map(re.escape, _SEPARATORS.split(path))
+        pattern = f"(?i:{_SEPARATORS.pattern.join(parts)})"
+    return re.compile(_BEGINS + pattern + _ENDS)
 
 
 def _needle(old: str) -> str:
