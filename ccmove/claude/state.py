@@ -125,7 +125,7 @@ def _index_paths(index: Document | None) -> frozenset[str]:
     entries = get(root, "entries")
     records = (root, *(entries if isinstance(entries, list) else ()))
     found = [get(root, "originalPath"), *(get(record, "projectPath") for record in records)]
-    return frozenset(native(value) for value in found if type(value) is str)
+    return frozenset(native(value) for value in found if isinstance(value, str))
 
 
 class State:
@@ -267,7 +267,7 @@ def _parsed(file: Path) -> Any:
 
 
 def _absolute_paths(values: object) -> Iterator[str]:
-    """The absolute paths in a list; a number is a string of another class here."""
+    """The absolute paths in a list."""
     for value in values if isinstance(values, list) else ():
-        if type(value) is str and (value.startswith("/") or is_windows(value)):
+        if isinstance(value, str) and (value.startswith("/") or is_windows(value)):
             yield native(value)

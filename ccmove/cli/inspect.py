@@ -163,7 +163,7 @@ def _where(finding: Finding, number: str, printer: Printer) -> str:
     """A folder, or one of the letters; a closed input quits."""
     most, *_ = finding.what.split(", ")  # its sessions, if there are any
     what = f"{number}{finding.subject} is gone ({most}). Where is it now?"
-    lines = [[("bold", what)], *([("", f"  {detail}")] for detail in finding.details)]
+    lines = [[("bold", what)]]
     for place, candidate in enumerate(finding.candidates, 1):
         lines += candidate_lines(candidate, f"  {place}  ")
     printer.on_stderr().lines(lines)
