@@ -60,8 +60,7 @@ def may_be_name_of(name: str, path: str) -> bool:
 
 def sieve(*paths: str) -> Callable[[str], bool]:
     """A test whether a name could be of one of `paths`, or of something below. Never a proof."""
-    spellings = {spelling for path in paths for spelling in _spellings(path)}
-    starts = tuple(uncut(spelling)[:LONGEST_NAME] for spelling in spellings)
+    starts = tuple(name[:LONGEST_NAME] for path in paths for name in possible_names(path))
     return lambda name: name.startswith(starts)
 
 

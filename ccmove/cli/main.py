@@ -54,8 +54,8 @@ class Commands(click.Group):
     def _words(self, args: list[str]) -> list[int]:
         """Where the words stand that are neither options nor the value of one, up to `--`."""
         known = [param for command in self.commands.values() for param in command.params]
-        flags = {name for o in known if getattr(o, "is_flag", False) for name in o.opts}
-        with_value = {name for option in known for name in option.opts} - flags
+        options = [param for param in known if isinstance(param, click.Option)]
+        with_value = {name for option in options if not option.is_flag for name in option.opts}
         words = args[: args.index("--")] if "--" in args else args
         return [
             place

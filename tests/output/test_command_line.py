@@ -115,6 +115,7 @@ def folders(state: StateBuilder) -> StateBuilder:
     [
         ("rename there gone", ["ccmove -m there gone"]),
         ("mv gone there", ["ccmove gone there"]),
+        ("mv old new", ["ccmove old new"]),  # which the arguments are called, too
         ("rename", ["ccmove OLD NEW"]),
         ("doctr", ["ccmove doctor"]),
         ("ls", ["ccmove list"]),
