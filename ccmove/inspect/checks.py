@@ -247,7 +247,7 @@ def _index(directory: Directory) -> Iterator[Finding]:
     document = directory.case.directory.index_file
     try:
         wrong = tuple(_wrong(parse(document.text).value, directory)) if document is not None else ()
-    except (CcmoveError, NotJsonError) as error:
+    except NotJsonError as error:
         wrong = (f"can't be read: {error}",)
     if wrong:
         file = str(directory.path / INDEX)
