@@ -41,17 +41,23 @@ def in_words(
     hint: Hint, argv: Sequence[str] = (), config_dir: str | None = None
 ) -> tuple[str, str]:
     """The sentence, and the command as it has to be typed: it acts on the same state."""
-    typed = (_changed(word, hint.instead) for word in argv or ("OLD", "NEW"))
-    words = [*hint.command, *(filter(None, typed) if hint.again else ())]
+    typed, options = argv or ("OLD", "NEW"), len(options_of(argv))
+    new = [_changed(word, hint.instead, n < options) for n, word in enumerate(typed)]
+    words = [*hint.command, *(filter(None, new) if hint.again else ())]
     names_it = any(word.startswith("--config-dir") for word in words)
     if config_dir and words[:1] == ["ccmove"] and not names_it:
         words[1:1] = ["--config-dir", config_dir]
     return hint.text, command_line(words)
 
 
-def _changed(word: str, instead: Mapping[str, str]) -> str:
+def options_of(argv: Sequence[str]) -> Sequence[str]:
+    """The words among which options are: not those after `--`."""
+    return argv[: argv.index("--")] if "--" in argv else argv
+
+
+def _changed(word: str, instead: Mapping[str, str], is_option: bool) -> str:
     """A word as the hint wants it; letters of options may stand together, as in `-nm`."""
-    if re.fullmatch("-[a-z]+", word):
+    if is_option and re.fullmatch("-[a-z]+", word):
         left = [letter for letter in word[1:] if f"-{letter}" not in instead]
         return f"-{''.join(left)}" if left else ""
     with contextlib.suppress(OSError):  # the current folder was deleted

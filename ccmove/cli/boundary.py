@@ -19,6 +19,7 @@ from ccmove.errors import (
     UsageError,
     again,
     in_words,
+    options_of,
     run,
     system_error,
 )
@@ -94,7 +95,7 @@ def end_to_end(app: click.Group, argv: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name may not exist in the terminal's encoding
             stream.reconfigure(errors="backslashreplace")
-    call = Call(argv, Printer(as_json="--json" in argv))
+    call = Call(argv, Printer(as_json="--json" in options_of(argv)))
     try:
         try:
             result = answer(app, call)

@@ -47,7 +47,7 @@ SORTS: dict[str, Callable[[Project], Any]] = {
 def list_command(call: Call, path: str | None, sort: str, missing: bool) -> Listing:
     """List all projects Claude Code knows, or those in PATH.
 
-    The exit code is 3 if Claude Code has no data for PATH, or none at all.
+    The exit code is 3 if Claude Code has no data for PATH.
     """
     survey = Survey(call.find_layout(), call.progress())
     chosen = survey.projects
@@ -168,6 +168,8 @@ def _where(finding: Finding, number: str, printer: Printer) -> str:
         lines += candidate_lines(candidate, f"  {place}  ")
     printer.on_stderr().lines(lines)
 
+    tries = iter(range(3, 0, -1))
+
     def folder(typed: str) -> str:
         if typed in (LEAVE, SKIP_REST, QUIT):
             return typed
@@ -175,6 +177,8 @@ def _where(finding: Finding, number: str, printer: Printer) -> str:
             return finding.candidates[int(typed) - 1].path
         path = os.path.realpath(os.path.expanduser(typed))
         if not os.path.isdir(path):
+            if not next(tries, None):  # `yes` would never end
+                raise click.Abort
             raise click.UsageError(f"{printable(typed)} is neither a number above nor a folder")
         return path
 

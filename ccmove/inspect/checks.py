@@ -105,12 +105,14 @@ def examine(
     survey: Survey, command: CommandLine, roots: Iterable[str] | None = (), tick: Tick | None = None
 ) -> Examination:
     """Every finding, the most pressing kinds first; with `roots=None` nothing lost is sought."""
-    twice: list[Finding] = []
+    own, twice = [*_own(survey, command)], list[Finding]()
+    if any(finding.kind == "interrupted-run" for finding in own):  # what else there is, may not be
+        return Examination(survey, tuple(own))
     for session, places in survey.places_of_sessions.items():
         if len(places) > 1 and SESSION_ID.fullmatch(session):
             twice += _twice(session, [survey.directories[name] for name in places])
     split = {f.subject: set(survey.places_of_sessions[f.subject]) for f in twice if f.what != SAME}
-    found = [*_own(survey, command), *_lost(Finder(survey, roots, tick), command, split)]
+    found = [*own, *_lost(Finder(survey, roots, tick), command, split)]
     found += [*_spellings(survey, command), *twice]
     for directory in survey.directories.values():
         names = (directory.name, str(directory.path), *directory.claims)
@@ -248,7 +250,7 @@ def _index(directory: Directory) -> Iterator[Finding]:
     try:
         wrong = tuple(_wrong(parse(document.text).value, directory)) if document is not None else ()
     except NotJsonError as error:
-        wrong = (f"can't be read: {error}",)
+        wrong = (f"not valid JSON ({error})",)
     if wrong:
         file = str(directory.path / INDEX)
         aside = command_line(["mv", "-n", file, f"{file}.old"])

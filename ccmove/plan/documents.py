@@ -195,7 +195,8 @@ class Search:
         yield from ((path, "Claude's notes: ", ()) for path in notes)
         for old, new, folder in self.folders:
             by_us = [] if self.request.project_files else project_files(layout, folder)
-            command = ("ccmove", "--project-files", old, new)
+            there = ["--skip-path-check"] if os.path.lexists(old) else []
+            command = ("ccmove", "--project-files", *there, old, new)
             for path in _claude_files(layout, folder):
                 follows = path in by_us and self._would_follow(path)
                 yield path, "in the repo: ", command if follows else ()

@@ -17,7 +17,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Document, Fingerprint, ignores_case, read_document
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
-from ccmove.errors import Hint, RefusedError, StaleLookError, again, run
+from ccmove.errors import Hint, RefusedError, StaleLookError, again, look_at, run
 from ccmove.plan.model import PARKED, LeftAlone, Operation, Write, WriteHistory
 from ccmove.plan.tree import Tree, ends_of, folder_holds
 from ccmove.rewrite import index, other
@@ -57,9 +57,9 @@ class Placer:
         self.seen: dict[Path, Fingerprint] = {}  # files that are set aside
         self._set_aside = count()
 
-    def leave(self, path: Path, what: str) -> None:
+    def leave(self, path: Path, what: str, *command: str) -> None:
         """It stays as it is, and is named."""
-        self.left_alone.append(LeftAlone(str(path), what))
+        self.left_alone.append(LeftAlone(str(path), what, command))
 
     def draft(self, path: Path, known: Document | None = None) -> Draft:
         """The draft of the document that is at `path` now."""
@@ -117,6 +117,8 @@ class Placer:
             for name in tree.names(path):
                 self.bring(path / name, final / name)
             self.set_aside(path)
+        elif final.parent == self.projects:
+            raise RefusedError(f"{final} is not a directory", look_at(final))
         else:
             ours = self.draft_at(path) if self.is_joined(final) else None
             if ours is not None and self._add_lacking(ours.text, final):

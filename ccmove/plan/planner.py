@@ -90,7 +90,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         only_copies=tuple(placer.losers),
         left_alone=tuple(left),
         remembering=sum(item.remembers for portion in portions for item in portion.items),
-        warnings=(*_warnings(prompts, placer), *filter(None, [ledger.problem])),
+        warnings=(*_warnings(prompts, placer, cases), *filter(None, [ledger.problem])),
         notes=(*(reason for case in cases for reason in shares.reasons(case)), *saved),
     )
 
@@ -103,7 +103,9 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     return WriteHistory(layout.history, scan, seen)
 
 
-def _warnings(prompts: WriteHistory, placer: Placer) -> Iterator[str]:
+def _warnings(prompts: WriteHistory, placer: Placer, cases: Iterable[Case]) -> Iterator[str]:
+    for gone in (path for case in cases for path in case.along):
+        yield f"the sessions of {gone}, whose folder is gone, move together with these"
     if number := prompts.scan.unreadable:
         what = "not valid JSON, or longer than 64 MiB"
         yield f"{prompts.path}: {plural(number, 'line')} left as found: {what}"

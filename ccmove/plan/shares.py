@@ -108,7 +108,6 @@ def reasons(case: Case) -> Iterator[str]:
         yield f"{name}: left alone, it belongs to {', '.join(case.staying)}"
     for path in case.moving:
         yield f"{name}: moved, it belongs to {path} (evidence: {case.claims[path]})"
-    yield from (f"{name}: also the sessions of {p}, whose folder is gone" for p in case.along)
 
 
 def new_names(portions: list[Portion], paths: PathMap) -> NameMap:
@@ -208,7 +207,9 @@ def rewrite_indexes(
                 ours = PathMap((*paths.moves, *along), paths.kept)
                 draft.text = index.rewritten(draft.text, ours, names)
         except NotJsonError as error:
-            placer.leave(file, f"not a readable index ({error}); left unchanged")
+            ends = str(file if portion.kind == "split" else portion.target / INDEX)
+            what = f"not valid JSON ({error}), and stays as it is; Claude Code needs no index"
+            placer.leave(Path(ends), what, "mv", "-n", ends, f"{ends}.old")
 
 
 def _split_index(text: str, portion: Portion) -> str:

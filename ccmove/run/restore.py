@@ -214,7 +214,7 @@ class Undoing:
             names = NameMap(((move.target, move.source),), back)
             if move.kind == "rename":
                 rewrites[file] = partial(index.rewritten, paths=back, names=names)
-            elif move.kind != "same":
+            elif move.kind != "same" and is_there(file) and self._is_later(file):
                 gone = {session_of(entry) for entry in move.entries}
                 rewrites[file] = partial(index.without, keys=gone)
         for operation in self.manifest.operations:
@@ -281,7 +281,11 @@ class Undoing:
         now = self.tree.now(path)
         if now is None or not isinstance(noted, Holds) or noted.is_directory:
             return not noted.entries and bool(self.tree.names(path))
-        return has_grown(now, noted) or stamp(os.lstat(now).st_mtime) > self.manifest.id[:16]
+        return has_grown(now, noted) or self._is_later(now)
+
+    def _is_later(self, path: Path) -> bool:
+        """Whether it was written after the run."""
+        return stamp(os.lstat(path).st_mtime) > self.manifest.id[:16]
 
     def _here(self, path: Path) -> Path:
         """What the run had parked, or is to go back to a backup, is in this run."""

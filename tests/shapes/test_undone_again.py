@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -116,5 +118,6 @@ def test_an_index_made_at_the_new_path_since_is_true_after_an_undo(
         for session in sessions
     ]
     index.write_text(json.dumps(listed))
+    os.utime(index, (time.time() + 60,) * 2)
     bench.restore()
     assert bench.run("verify").exit == 0
