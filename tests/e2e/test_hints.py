@@ -41,7 +41,7 @@ def test_a_preview_beside_an_interrupted_run_is_exit_5_with_the_way_on(
 
 @pytest.mark.parametrize(
     ("command", "code"),
-    [(["undo"], 3), (["backups", "--prune", "--keep=0"], 0), (["/neither", "/nor"], 4)],
+    [(["undo"], 0), (["backups", "--prune", "--keep=0"], 0), (["/neither", "/nor"], 4)],
 )
 def test_whatever_rolls_back_an_interrupted_run_says_so(
     state: StateBuilder, config_dir: str, command: list[str], code: int

@@ -316,7 +316,7 @@ OUTSIDE = {
     "all projects": "$C/projects",
     "the settings": "$C/settings.json",
     "the history": "$C/history.jsonl",
-    "the config file": "$CONFIG",
+    "the config file": "~/.claude.json",
     "our lock": "$C/ccmove/lock",
     "our journal": "$C/ccmove/journal.json",
     "a manifest": f"$C/ccmove/backups/{ID}/manifest.json",
@@ -361,7 +361,7 @@ TRAPS: dict[str, Change] = {
     "rewrite what a tool said": as_file("$C/projects/-a/1/tool-results/x.txt", "other"),
     "an index too deep": as_file("$C/projects/-a/b/sessions-index.json", "index"),
     "rewrite settings as config": as_file("$C/settings.json", "config"),
-    "the config file as index": as_file("$CONFIG", "index"),
+    "the config file as index": as_file("~/.claude.json", "index"),
     "no place at all": as_file("$C/jobs/1/state.json", "nowhere"),
     "settings as those of the home": folders(as_file("$C/settings.json", "other"), ("~/", "/srv")),
     "a project among the projects": folders(
