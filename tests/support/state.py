@@ -82,11 +82,10 @@ class ProjectHandle:
 class StateBuilder:
     """A home with Claude Code state in it: `root/home`, and `root/code` for the repositories.
 
-    A relative path given to any method is below `root/code`. With `spelled_home` the state speaks
-    of its own home by that name, wherever it really is; fixtures are made that way.
+    A relative path given to any method is below `root/code`.
     """
 
-    def __init__(self, root: Path, *, spelled_home: str | None = None) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = Path(root).resolve()
         self.home = self.root / "home"
         self.config_dir = self.home / ".claude"
@@ -94,7 +93,6 @@ class StateBuilder:
         self.code = self.root / "code"
         self.history = self.config_dir / "history.jsonl"
         self.projects = self.config_dir / "projects"
-        self._spelled_home = spelled_home or str(self.home)
         self._random = random.Random(20261116)
         self._now_ns = _EPOCH_NS
         self._indexes: dict[Path, dict[str, Any]] = {}
@@ -172,11 +170,7 @@ class StateBuilder:
 
     def odd_history(self, path: Path | str, lines: int) -> list[OddLine]:
         """Append odd lines about `path`, each kind in turn, then one without its newline."""
-        before = self.history.read_bytes()
-        if before and not before.endswith(b"\n"):
-            raise ValueError(
-                f"{self.history} lacks its final newline: these lines would be glued to it"
-            )
+        assert self.history.read_bytes()[-1:] in (b"", b"\n"), "they would be glued to the last line"
         spelled = self._absolute(path)
         odd = [odd_line(number, spelled, self._uuid()) for number in range(lines - 1)]
         odd.append(odd_line(0, spelled, self._uuid()).without_newline())
@@ -315,10 +309,9 @@ class StateBuilder:
     def _index_entry(self, handle: ProjectHandle, session: str) -> dict[str, Any]:
         file = handle.directory / f"{session}.jsonl"
         records = [json.loads(line) for line in file.read_bytes().splitlines()[1:]]
-        below_home = file.relative_to(self.home)
         return {
             "sessionId": session,
-            "fullPath": f"{self._spelled_home}{os.sep}{below_home}",
+            "fullPath": str(file),
             "fileMtime": file.stat().st_mtime_ns // 10**6,
             "firstPrompt": records[0]["message"]["content"],
             "summary": "The café menu",

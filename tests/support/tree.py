@@ -38,13 +38,13 @@ class Entry:
 Tree = dict[str, Entry]
 
 
-def snapshot(root: Path, *, content: bool = True) -> Tree:
+def snapshot(root: Path) -> Tree:
     """Everything below `root` by relative name, with `/` everywhere.
 
     Names that are not UTF-8 are kept as surrogates.
     """
     return {
-        os.path.relpath(path, root).replace(os.sep, "/"): _entry(path, content=content)
+        os.path.relpath(path, root).replace(os.sep, "/"): _entry(path)
         for path in _walk(os.fspath(root))
     }
 
@@ -72,11 +72,6 @@ def diff(
     return differences
 
 
-def renamed(tree: Mapping[str, Entry], moves: Mapping[str, str]) -> Tree:
-    """`tree` as it is after renaming each key of `moves`, and what is below it, to its value."""
-    return {_renamed(name, moves): entry for name, entry in tree.items()}
-
-
 def with_content(tree: Mapping[str, Entry], name: str, content: bytes) -> Tree:
     """`tree` with other bytes in the file `name`; its mode, mtime and inode stay as they were."""
     digest = hashlib.sha256(content).hexdigest()
@@ -102,10 +97,10 @@ def _walk(directory: str) -> Iterator[str]:
             yield from _walk(entry.path)
 
 
-def _entry(path: str, *, content: bool) -> Entry:
+def _entry(path: str) -> Entry:
     status = os.lstat(path)
     kind = _kind(status.st_mode)
-    data = Path(path).read_bytes() if content and kind == "file" else None
+    data = Path(path).read_bytes() if kind == "file" else None
     return Entry(
         kind=kind,
         mode=_mode(status.st_mode),
@@ -137,13 +132,6 @@ def _kept(data: bytes) -> bytes | None:
 def _is_ignored(name: str, patterns: tuple[str, ...]) -> bool:
     parents = [name, *map(str, PurePosixPath(name).parents)]
     return any(fnmatch.fnmatchcase(part, pattern) for part in parents for pattern in patterns)
-
-
-def _renamed(name: str, moves: Mapping[str, str]) -> str:
-    for old, new in moves.items():
-        if name == old or name.startswith(old + "/"):
-            return new + name[len(old) :]
-    return name
 
 
 def _differences(

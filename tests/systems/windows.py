@@ -64,7 +64,7 @@ tests/systems/test_apfs.py
     LINKS: """
 tests/output/test_show.py::test_of_one_directory_at_most_ten_rows_are_listed_and_show_has_them_all
 tests/hostile/test_data_not_orders.py::test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside
-tests/test_support_tree.py::test_each_kind_of_change_is_seen_and_named[link target]
+tests/test_support.py::test_each_kind_of_change_is_seen_and_named[link target]
 tests/hostile/test_races.py
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_history_leads_out]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[paths_folder_is_a_link]
@@ -102,14 +102,12 @@ tests/e2e/test_who_is_at_new.py
     NAMES: """
 tests/hostile/test_data_not_orders.py::test_a_backup_nested_a_thousand_directories_deep_is_listed
 tests/hostile/test_data_not_orders.py::test_a_directory_that_is_named_like_no_id_is_passed_over[20261116T004112Z-3f9c\\n]
-tests/test_support_tree.py::test_names_that_are_not_utf8_are_kept_apart_and_printable
 tests/hostile/test_data_not_orders.py::test_nothing_is_swept_up_that_is_staged[under a name that no disk can hold]
 tests/hostile/test_data_not_orders.py::test_nothing_is_swept_up_that_is_staged[there by its whole path]
 tests/e2e/test_details.py::test_odd_things_in_a_project_directory_move_along
 tests/rewrite/test_pathmap.py::test_the_client_spells_a_name_that_is_not_utf8_with_replacement_characters
 """,  # noqa: E501
     POSIX_DATA: """
-tests/test_support_fixtures.py
 tests/fuzz/test_corpus.py::test_every_kept_input_holds[manifests]
 tests/fuzz/test_corpus.py::test_some_random_inputs_hold[manifests]
 tests/inspect/test_doctor.py::test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name
@@ -129,9 +127,8 @@ tests/shapes/test_left_alone.py::test_every_hint_is_a_command_that_works_as_it_s
 tests/crash/test_verdict.py::test_anything_else_is_neither[a mode]
 tests/crash/test_verdict.py::test_anything_else_is_neither[our directory is open to others]
 tests/crash/test_verdict.py::test_anything_else_is_neither[our lock is open to others]
-tests/test_support_state.py::test_transcripts_are_of_the_past_with_nanoseconds_and_are_private
-tests/test_support_state.py::test_a_prompt_has_the_form_the_real_client_gave_it
-tests/test_support_tree.py::test_each_kind_of_change_is_seen_and_named[mode]
+tests/test_support.py::test_what_must_survive_is_there_to_be_lost
+tests/test_support.py::test_each_kind_of_change_is_seen_and_named[mode]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_other_owner]
 tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[refused_other_owner]
 tests/inspect/test_verify.py::test_a_closed_directory_of_another_project_is_named
