@@ -170,7 +170,9 @@ class StateBuilder:
 
     def odd_history(self, path: Path | str, lines: int) -> list[OddLine]:
         """Append odd lines about `path`, each kind in turn, then one without its newline."""
-        assert self.history.read_bytes()[-1:] in (b"", b"\n"), "they would be glued to the last line"
+        assert self.history.read_bytes()[-1:] in (b"", b"\n"), (
+            "they would be glued to the last line"
+        )
         spelled = self._absolute(path)
         odd = [odd_line(number, spelled, self._uuid()) for number in range(lines - 1)]
         odd.append(odd_line(0, spelled, self._uuid()).without_newline())
