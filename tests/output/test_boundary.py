@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.run import ccmove_command, clean_environment, run_ccmove
+from tests.support.run import ccmove_command, clean_environment, run_ccmove, run_child
 from tests.support.state import StateBuilder
+
+needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_output_that_nobody_reads_any_more_is_not_an_error(
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@needs_dev_full
 def test_output_that_can_not_be_written_is_said_and_what_was_done_stays_done(
     known: StateBuilder,
 ) -> None:
@@ -58,21 +58,18 @@ def test_output_that_can_not_be_written_is_said_and_what_was_done_stays_done(
     assert done.stderr.startswith("ccmove: the output could not be written: No space left")
     assert "ccmove backups" in done.stderr
     assert "Traceback" not in done.stderr
-    assert json.loads(known.config_file.read_bytes())["projects"].keys() == {
-        str(known.code / "new-app")
-    }
+    assert known.config()["projects"].keys() == {str(known.code / "new-app")}
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@needs_dev_full
 @pytest.mark.parametrize("command", ["--help", "backups", "--no-such-option --json"])
 def test_an_answer_that_can_not_be_written_is_a_failure(known: StateBuilder, command: str) -> None:
     done = shell(known, f"ccmove {command} > /dev/full")
     assert done.returncode in (1, 2)
-    told = "ccmove: the output could not be written: No space left on device\n"
-    assert done.stderr == told
+    assert done.stderr == "ccmove: the output could not be written: No space left on device\n"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@needs_dev_full
 @pytest.mark.parametrize(
     ("command", "code"), [("restore", 3), ("/neither /nor", 4), ("--no-such-option", 2)]
 )
@@ -110,56 +107,9 @@ def test_a_bug_shows_its_traceback_only_to_those_who_ask(known: StateBuilder) ->
     )
     command = [sys.executable, "-c", script, *map(str, arguments(known))]
     for debug, shown in (("", False), ("1", True)):
-        done = subprocess.run(
-            command,
-            env=clean_environment(known, {"CCMOVE_DEBUG": debug}),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 1
-        assert ("Traceback" in done.stderr) is shown
-        assert "planted" in done.stderr
-
-
-@pytest.mark.parametrize("option", [(), ("--json",)])
-def test_ctrl_c_ends_with_130_and_says_that_nothing_changed(
-    known: StateBuilder, option: tuple[str, ...]
-) -> None:
-    script = (
-        "import sys, time, ccmove.cli.move as m\n"
-        "def wait(*a, **k): print('ready', file=sys.stderr, flush=True); time.sleep(60)\n"
-        "m.plan_move = wait\n"
-        "from ccmove.cli.main import main; main(sys.argv[1:])"
-    )
-    child = subprocess.Popen(
-        [sys.executable, "-c", script, *option, *map(str, arguments(known))],
-        env=clean_environment(known),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stderr is not None
-    assert child.stderr.readline() == "ready\n"
-    child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=100)
-    assert child.returncode == 130
-    if option:
-        assert json.loads(out)["error"] == "interrupted; everything is as it was"
-        assert err == ""
-    else:
-        assert err.startswith("ccmove: interrupted; everything is as it was\n")
-
-
-def test_names_from_disk_can_not_act_on_the_terminal(state: StateBuilder) -> None:
-    evil = "app\x1b]0;owned\x07[bold]\u202e\nfake line"
-    state.project(evil)
-    (state.code / "new").mkdir()
-    done = run_ccmove("-n", "-v", state.code / evil, state.code / "new", state=state)
-    assert done.exit == 0
-    assert not set(done.out) & {"\x1b", "\x07", "\u202e"}
-    assert "\nfake line" not in done.out
-    assert r"app\x1b]0;owned\x07[bold]\u202e\nfake line" in done.out
+        done = run_child(command, state=known, env={"CCMOVE_DEBUG": debug})
+        assert (done.exit, "Traceback" in done.err) == (1, shown)
+        assert "planted" in done.err
 
 
 def test_the_program_can_be_run_as_a_module_and_by_its_name(state: StateBuilder) -> None:

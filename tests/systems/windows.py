@@ -86,7 +86,6 @@ tests/shapes/test_shared.py::test_a_link_in_a_shared_memory_is_named_and_not_cop
     PROC: """
 tests/hostile/test_huge.py
 tests/output/test_demo.py::test_the_demo_cleans_up_when_it_is_stopped
-tests/output/test_boundary.py::test_ctrl_c_ends_with_130_and_says_that_nothing_changed
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[paths_in_a_folder_that_is_gone]
 tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[paths_in_a_folder_that_is_gone]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_full_disk]
