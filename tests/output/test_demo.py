@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -35,9 +34,10 @@ def test_the_demo_shows_preview_move_verification_and_restore(state: StateBuilde
     check_golden("demo", normalised(text, state))
 
 
-def test_the_demo_leaves_nothing_behind(state: StateBuilder) -> None:
+def test_a_quiet_demo_says_nothing_and_leaves_nothing_behind(state: StateBuilder) -> None:
     before = snapshot(state.home)
-    assert run_ccmove("demo", state=state).exit == 0
+    done = run_ccmove("demo", "-q", state=state)
+    assert (done.exit, done.out, done.err) == (0, "", "")
     assert left_over(state) == []
     assert snapshot(state.home) == before
 
@@ -49,10 +49,15 @@ def test_the_demo_needs_no_home(state: StateBuilder, home: str) -> None:
     assert "Your turn:" in done.out
 
 
-def test_a_config_directory_is_not_looked_at_either(state: StateBuilder) -> None:
+def test_as_json_it_is_the_result_of_its_last_command_and_a_config_directory_is_not_looked_at(
+    state: StateBuilder,
+) -> None:
     before = snapshot(state.home)
     done = run_ccmove("--config-dir", state.config_dir, "demo", "--json", state=state)
-    assert done.exit == 0
+    record = done.json()
+    assert (done.exit, done.err) == (0, "")
+    assert (record["status"], record["error"]) == ("restored", None)
+    assert record["old"].endswith(os.path.join("code", "bistro-menu"))
     assert str(state.config_dir) not in done.out
     assert snapshot(state.home) == before
 
@@ -60,18 +65,12 @@ def test_a_config_directory_is_not_looked_at_either(state: StateBuilder) -> None
 @pytest.mark.crash  # for strace
 @pytest.mark.parametrize("variable", ["HOME", "CLAUDE_CONFIG_DIR"])
 def test_no_system_call_of_the_demo_names_the_home(state: StateBuilder, variable: str) -> None:
-    decoy = state.root / "decoy"
-    decoy.mkdir()
-    traced = trace(state, {variable: str(decoy)}, "demo")
+    decoy = str(state.root / "decoy")
+    os.mkdir(decoy)
+    traced = trace(state, {variable: decoy}, "demo")
     assert "ccmove-demo-" in traced
-    assert str(decoy) not in traced
-
-
-@pytest.mark.crash  # for strace
-def test_the_trace_would_show_a_look_at_the_home(state: StateBuilder) -> None:
-    decoy = state.root / "decoy"
-    decoy.mkdir()
-    assert str(decoy) in trace(state, {"HOME": str(decoy)}, "backups")
+    assert decoy not in traced
+    assert decoy in trace(state, {variable: decoy}, "backups"), "the trace would show a look at it"
 
 
 def trace(state: StateBuilder, env: Mapping[str, str], *arguments: str) -> str:
@@ -116,19 +115,6 @@ def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: str)
     assert left_over(state) == []
     assert err.startswith("ccmove: interrupted")
     assert "Traceback" not in err
-
-
-def test_the_demo_as_json_is_the_result_of_its_last_command(state: StateBuilder) -> None:
-    done = run_ccmove("demo", "--json", state=state)
-    record = json.loads(done.out)
-    assert (done.exit, done.err) == (0, "")
-    assert (record["status"], record["error"]) == ("restored", None)
-    assert record["old"].endswith(os.path.join("code", "bistro-menu"))
-
-
-def test_a_quiet_demo_says_nothing(state: StateBuilder) -> None:
-    done = run_ccmove("demo", "-q", state=state)
-    assert (done.exit, done.out, done.err) == (0, "", "")
 
 
 def test_a_demo_that_finds_something_wrong_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

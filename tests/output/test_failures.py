@@ -18,6 +18,8 @@ from tests.support.tree import Entry, Tree, snapshot
 
 __all__ = ["run", "stage"]  # fixtures
 
+ABOUT_NO_PATH = ("usage_", "paths_root", "failed_bug", "failed_interrupted", "nothing_to_undo",
+                 "nothing_is_not_an_id")  # fmt: skip
 STATUS = {1: "failed", 2: "failed", 3: "nothing", 4: "refused", 5: "failed", 130: "failed"}
 
 
@@ -62,16 +64,7 @@ def ends_with_something_to_do(name: str, lines: list[str]) -> None:
     """And names what it is about."""
     assert lines[0].startswith("ccmove: ")
     assert lines[-1].startswith("  -> ")
-    if not name.startswith(
-        (
-            "usage_",
-            "paths_root",
-            "failed_bug",
-            "failed_interrupted",
-            "nothing_to_undo",
-            "nothing_is_not_an_id",
-        )
-    ):
+    if not name.startswith(ABOUT_NO_PATH):
         assert os.sep in lines[0] or "Z-" in lines[0] or "files exist" in lines[0], lines[0]
 
 
