@@ -10,13 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.conftest import on_disk
 from tests.crash.sample import some
 from tests.hostile.attack import Target, make_target
 from tests.support.run import ccmove_command, peak_memory
 from tests.support.state import StateBuilder
-
-__all__ = ["on_disk"]
 
 MIB = 1 << 20
 LONGEST_LINE = 64 * MIB

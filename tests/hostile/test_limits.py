@@ -6,15 +6,13 @@ import pytest
 
 from tests.crash.bench import Bench, bench_of
 from tests.crash.calls import Point
-from tests.crash.conftest import Record, proven
+from tests.crash.conftest import Record
 from tests.crash.sample import at_least
 from tests.crash.sweep import Tally, fail, fail_recovery, recovery_points, sweep, truthful
 from tests.hostile.attack import Target, checked
 from tests.hostile.gaps import plain
 from tests.hostile.surroundings import under_shell
 from tests.support.run import run_child
-
-__all__ = ["proven"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -30,28 +28,23 @@ def limited(bench: Bench, kind: str, limits: list[int], *sabotage: str) -> Tally
     return tally
 
 
-@pytest.mark.parametrize("command", ["move", "restore"])
-def test_a_limit_on_the_size_of_files_never_ends_a_run_half_way(
-    command: str, proven: Record
-) -> None:
-    """From less than a message takes to more than the largest file that is written."""
-    bench = bench_of("merge", command)
-    limits = [*range(100, 1_000, 300), *range(1_000, 9_000, 1_000), 20_000]
-    tally = limited(bench, "file_size_limit", limits)
-    proven(f"a limit on the size of files: {command} (merge)", tally)
-    assert tally.ends["exit 1, before"] > 3
-    assert tally.ends["exit 0, after"] > 0
+# From less than a message takes to more than the largest file that is written.
+SIZES = [*range(100, 1_000, 300), *range(1_000, 9_000, 1_000), 20_000]
+LIMITS = {
+    ("file_size_limit", "move"): SIZES,
+    ("file_size_limit", "restore"): SIZES,
+    ("open_files_limit", "move"): [*range(4, 24, 2), 40],
+    ("open_files_limit", "restore"): [*range(5, 24, 2), 40],
+}
 
 
-@pytest.mark.parametrize("command", ["move", "restore"])
-def test_a_limit_on_the_number_of_open_files_never_ends_a_run_half_way(
-    command: str, proven: Record
+@pytest.mark.parametrize(("kind", "command"), LIMITS)
+def test_a_limit_on_files_never_ends_a_run_half_way(
+    kind: str, command: str, proven: Record
 ) -> None:
-    bench = bench_of("merge", command)
-    first = 4 if command == "move" else 5
-    tally = limited(bench, "open_files_limit", [*range(first, 24, 2), 40])
-    proven(f"a limit on open files: {command} (merge)", tally)
-    assert tally.ends["exit 1, before"] > 0
+    tally = limited(bench_of("merge", command), kind, LIMITS[kind, command])
+    proven(f"{kind.replace('_', ' ')}: {command} (merge)", tally)
+    assert tally.ends["exit 1, before"] > (3 if kind == "file_size_limit" else 0)
     assert tally.ends["exit 0, after"] > 0
 
 

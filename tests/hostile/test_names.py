@@ -142,7 +142,7 @@ def test_a_name_does_not_make_a_line_of_its_own(state: StateBuilder, what: str) 
     assert done.err.startswith("ccmove: ")
     assert hints
     assert all(line.startswith("  -> ") for line in hints)
-    assert all("ccmove" in line for line in hints), hints
+    assert all(" ccmove " in line for line in hints), hints
 
 
 @pytest.mark.parametrize("what", sorted(NAMES.keys() - {"very long"}))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.bench import Bench
-from tests.crash.conftest import Record, in_memory, proven
+from tests.crash.conftest import Record
 from tests.crash.fork import Ended
 from tests.crash.sample import at_least
 from tests.crash.sweep import UNFINISHED, Tally
@@ -23,8 +23,6 @@ from tests.crash.verdict import expected_after, judge
 from tests.hostile.gaps import Gap, around, gaps_of, plain, spread, sweep
 from tests.support.state import encoded_name
 from tests.support.tree import Tree, snapshot, with_content
-
-__all__ = ["in_memory", "proven"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
