@@ -18,12 +18,12 @@ Break = Callable[[Target], object]
 DEEP = b"[" * 100_000 + b"]" * 100_000
 
 
-def rewritten(path: Path, change: Callable[[bytes], bytes]) -> None:
-    path.write_bytes(change(path.read_bytes()))
-
-
 def config(change: Callable[[bytes], bytes]) -> Break:
-    return lambda target: rewritten(target.state.config_file, change)
+    def write(target: Target) -> None:
+        file = target.state.config_file
+        file.write_bytes(change(file.read_bytes()))
+
+    return write
 
 
 def fifo(path: Path) -> None:

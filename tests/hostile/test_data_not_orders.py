@@ -115,15 +115,15 @@ def test_a_manifest_that_is_not_signed_is_refused(moved: Target) -> None:
     assert "changed" in refused(moved)
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, "2", 2.5, None])
-def test_an_unknown_version_is_refused(moved: Target, version: object) -> None:
-    put_manifest(moved, signed(manifest_of(moved) | {"schema": version}))
-    assert "version" in refused(moved)
-
-
-def test_a_manifest_of_another_backup_is_refused(moved: Target) -> None:
-    put_manifest(moved, signed(manifest_of(moved) | {"id": ID}))
-    assert ID in refused(moved)
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [*(("schema", version, "version") for version in (0, 1, 3, "2", 2.5, None)), ("id", ID, ID)],
+)
+def test_an_unknown_version_or_another_backups_manifest_is_refused(
+    moved: Target, key: str, value: object, told: str
+) -> None:
+    put_manifest(moved, signed(manifest_of(moved) | {key: value}))
+    assert told in refused(moved)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema":2}', "[" * 100_000, "\udcff"])
@@ -236,13 +236,9 @@ WRONG_KINDS: dict[str, Change] = {
     "a number twice": lambda r: [row.update(number=1) for row in seams.operations(r, "Wrote")],
     "a number that is a way": change_row("Wrote", number="../0"),
     "what it held that is a text": change_row("Rename", holds="x"),
-    "what it held of no kind": lambda r: row_of(r, "Rename")["holds"].update(kind_of="Content"),
-    "entries that lead elsewhere": lambda r: row_of(r, "Rename")["holds"].update(
-        entries=[["../x", 1]]
-    ),
-    "entries that are anywhere": lambda r: row_of(r, "Rename")["holds"].update(
-        entries=[["/etc/passwd", 1]]
-    ),
+    "what it held of no kind": content("holds", "Rename", kind_of="Content"),
+    "entries that lead elsewhere": content("holds", "Rename", entries=[["../x", 1]]),
+    "entries that are anywhere": content("holds", "Rename", entries=[["/etc/passwd", 1]]),
     "no kind of run": lambda r: r.update(kind="delete"),
     "entries that can't be counted": lambda r: r["projects"][0].update(entries=[[1]]),
     "an entry that leads elsewhere": lambda r: r["projects"][0].update(entries=["../x"]),
@@ -288,12 +284,12 @@ def as_file(path: str, place: str) -> Change:
     return change_row("Wrote", path=path, ends=path, place=place)
 
 
-def folders(change: Change, *pairs: tuple[str, str]) -> Change:
+def folders(change: Change, old: str = "/etc/x", new: str = "/etc/y") -> Change:
     """The manifest names these folders itself, as moved and as places."""
 
     def both(record: dict[str, Any]) -> None:
-        record["folders"] += [list(pair) for pair in pairs]
-        record["places"] += [path for pair in pairs for path in pair]
+        record["folders"].append([old, new])
+        record["places"] += [old, new]
         change(record)
 
     return both
@@ -340,19 +336,15 @@ TRAPS: dict[str, Change] = {
         if path != "$C/history.jsonl"
     },
     # directories
-    "a mode of other bits": also("Mkdir", path="$C/projects/x", mode=0o40700),
-    "make the moved folder": folders(also("Mkdir", path="/etc/x", mode=7), ("/etc/x", "/etc/y")),
-    "below the moved folder": folders(rename("/etc/x/y", "$C/projects/x"), ("/etc/x", "/etc/y")),
-    "the moved folder as state": folders(rename("/etc/x", "/etc/y"), ("/etc/x", "/etc/y")),
-    "another folder": folders(rename("/etc/z", "/etc/y", FOLDER), ("/etc/x", "/etc/y")),
-    "a folder into the state": folders(
-        rename("/etc/x", "$C/projects/x", FOLDER), ("/etc/x", "/etc/y")
-    ),
+    "make one of other bits": also("Mkdir", path="$C/projects/x", mode=0o40700),
+    "make the moved folder": folders(also("Mkdir", path="/etc/x", mode=7)),
+    "below the moved folder": folders(rename("/etc/x/y", "$C/projects/x")),
+    "the moved folder as state": folders(rename("/etc/x", "/etc/y")),
+    "another folder": folders(rename("/etc/z", "/etc/y", FOLDER)),
+    "a folder into the state": folders(rename("/etc/x", "$C/projects/x", FOLDER)),
     "projects as a folder": rename("$C/projects/x", "$C/projects/y", FOLDER),
-    "a folder without a root": folders(rename("x", "y", FOLDER), ("x", "y")),
-    "parked elsewhere": folders(
-        rename("/etc/x", "/usr/.ccmove-parked-0", FOLDER), ("/etc/x", "/etc/y")
-    ),
+    "a folder without a root": folders(rename("x", "y", FOLDER), "x", "y"),
+    "parked elsewhere": folders(rename("/etc/x", "/usr/.ccmove-parked-0", FOLDER)),
     # files
     "rewrite a transcript": as_file("$C/projects/-a/1.jsonl", "other"),
     "rewrite a transcript as index": as_file("$C/projects/-a/1.jsonl", "index"),
@@ -363,19 +355,19 @@ TRAPS: dict[str, Change] = {
     "rewrite settings as config": as_file("$C/settings.json", "config"),
     "the config file as index": as_file("$CONFIG", "index"),
     "no place at all": as_file("$C/jobs/1/state.json", "nowhere"),
-    "settings as those of the home": folders(as_file("$C/settings.json", "other"), ("~/", "/srv")),
+    "settings as those of the home": folders(as_file("$C/settings.json", "other"), "~/", "/srv"),
     "a project among the projects": folders(
-        as_file("$C/projects/-a/.mcp.json", "other"), ("$C/projects/-a", "/srv/x")
+        as_file("$C/projects/-a/.mcp.json", "other"), "$C/projects/-a", "/srv/x"
     ),
     "a project among our own": folders(
-        as_file("$C/ccmove/x/.mcp.json", "other"), ("$C/ccmove/x", "/srv/x")
+        as_file("$C/ccmove/x/.mcp.json", "other"), "$C/ccmove/x", "/srv/x"
     ),
     "another file of a project in the state": folders(
-        as_file("$C/skills/a/SKILL.md", "other"), ("$C/skills/a", "/srv/x")
+        as_file("$C/skills/a/SKILL.md", "other"), "$C/skills/a", "/srv/x"
     ),
-    "a file of the moved folder": folders(as_file("/etc/x/passwd", "other"), ("/etc/x", "/etc/y")),
-    "the moved folder as file": folders(as_file("/etc/x", "other"), ("/etc/x", "/etc/y")),
-    "a settings file as index": folders(as_file("/etc/x/.mcp.json", "index"), ("/etc/x", "/etc/y")),
+    "a file of the moved folder": folders(as_file("/etc/x/passwd", "other")),
+    "the moved folder as file": folders(as_file("/etc/x", "other")),
+    "a settings file as index": folders(as_file("/etc/x/.mcp.json", "index")),
     "a settings file of no folder": as_file("/etc/x/.mcp.json", "other"),
 }
 
@@ -404,14 +396,6 @@ SOME = ["an operation of an unknown kind", "a time without end", "a move of ever
 def test_no_manifest_makes_a_run(moved: Target, what: str) -> None:
     """Nor does any command follow it."""
     believed_nowhere(moved, forged(moved, (WRONG_KINDS | TRAPS)[what]))
-
-
-def test_a_manifest_that_is_too_large_is_refused_without_reading_it(moved: Target) -> None:
-    os.truncate(backup_of(moved) / "manifest.json", 1 << 40)
-    done = moved.run("restore", backup_of(moved).name)
-    assert done.exit == 4
-    assert "larger than" in done.err
-    assert moved.run("backups").exit == 0
 
 
 # -- what changed in the history -----------------------------------------------------------------
@@ -509,16 +493,19 @@ def test_only_staged_files_of_a_run_that_had_just_begun_are_swept_up(moved: Targ
 
 
 @pytest.mark.parametrize("size", [65 << 20, 1 << 40])
-def test_the_manifest_of_a_run_that_is_too_large_is_refused_without_reading_it(
+def test_a_manifest_that_is_too_large_is_refused_without_reading_it(
     moved: Target, size: int
 ) -> None:
-    begun(moved)
-    path = moved.own / "run/manifest.json"
-    os.truncate(path, size)
-    for command in (["recover"], ["restore"]):
-        done = moved.run(*command)
+    os.truncate(backup_of(moved) / "manifest.json", size)
+    done = moved.run("restore", backup_of(moved).name)
+    assert done.exit == 4
+    assert "larger than" in done.err
+    assert moved.run("backups").exit == 0
+    backup_of(moved).rename(moved.own / "run")
+    for command in ("recover", "restore"):
+        done = moved.run(command)
         assert done.exit in (4, 5), done
-        assert str(path) in done.err
+        assert str(moved.own / "run/manifest.json") in done.err
 
 
 @pytest.mark.parametrize("text", ["", "{}", "garbage"])
@@ -548,17 +535,15 @@ def test_a_directory_that_is_named_like_no_id_is_passed_over(moved: Target, name
     assert len(moved.run("backups", "--json").json()["backups"]) == 2
 
 
-def test_the_last_id_of_all_is_refused_with_a_reason(target: Target) -> None:
-    last = target.own / "backups" / "99991231T235959Z-ffff"
+@pytest.mark.parametrize("name", ["99991231T235959Z-ffff", "21000230T235959Z-ffff"])
+def test_an_id_after_which_there_is_none_is_refused_with_a_reason(
+    target: Target, name: str
+) -> None:
+    last = target.own / "backups" / name
     last.mkdir(parents=True, mode=0o700)
     done = target.move()
     assert done.exit == 4, done
     assert str(last) in done.err
-
-
-def test_an_id_after_which_there_is_none_is_refused(target: Target) -> None:
-    (target.own / "backups" / "21000230T235959Z-ffff").mkdir(parents=True, mode=0o700)
-    assert target.move().exit == 4
 
 
 # -- the list of backups ---------------------------------------------------------------------------
@@ -566,9 +551,9 @@ def test_an_id_after_which_there_is_none_is_refused(target: Target) -> None:
 
 def test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside(moved: Target) -> None:
     (moved.outside / "victim").write_bytes(b"x" * 12_345)
-    (moved.own / "backups" / "20200101T000000Z-0000").symlink_to(moved.outside)
+    (moved.own / "backups" / ID).symlink_to(moved.outside)
     rows = moved.run("backups", "--json").json()["backups"]
-    [size] = [row["bytes"] for row in rows if row["id"] == "20200101T000000Z-0000"]
+    [size] = [row["bytes"] for row in rows if row["id"] == ID]
     assert size < 1_000  # of the link itself, at most
 
 
