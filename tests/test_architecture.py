@@ -1,7 +1,5 @@
 """The house rules: imports point one way, one module changes the disk, nothing is clever."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

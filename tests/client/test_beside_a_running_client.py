@@ -1,7 +1,5 @@
 """A client that runs while ccmove works: elsewhere it harms nothing, in OLD it is in the way."""
 
-from __future__ import annotations
-
 import os
 import shutil
 

@@ -1,7 +1,5 @@
 """After a move the client goes on with the old conversation, in the directory it itself uses."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path

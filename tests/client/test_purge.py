@@ -1,7 +1,5 @@
 """`claude purge --dry-run PATH` lists what the client takes to be PATH's state."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a conversation from before the move still says of the old place; ccmove can only tell."""
 
-from __future__ import annotations
-
 from ccmove.claude.naming import encode
 from tests.client import CLIENT_TEST, with_clients
 from tests.client.driver import Desk, new_prompt

@@ -1,7 +1,5 @@
 """Which clients are tested, where each is installed, and how they differ."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The state that the attacks of this directory are made on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -5,8 +5,6 @@ hook that acts then is the worst case of a racing process: it always wins the ga
 and the use of what was checked. The fork server installs a hook in a child that it runs.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Makes the system itself unkind: no privileges, limits, file systems full or read-only."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

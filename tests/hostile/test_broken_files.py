@@ -1,7 +1,5 @@
 """Garbage, wrong encodings, things that are not files: moved around, or refused and left alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A clock that was set back or forward between two commands, and how old is too old."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ The checksum is no secret, so everything in these files is signed here as ccmove
 must be refused whole, before a byte is written; other commands go on as if it were not there.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 All of them are real: small file systems in memory, made for the test and seen by it alone.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A history of a gigabyte, and a line that alone is longer than any prompt."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

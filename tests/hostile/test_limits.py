@@ -1,7 +1,5 @@
 """Limits that the system sets: the size of a file, the number of open files, a quota."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.bench import Bench, bench_of

@@ -3,8 +3,6 @@
 The moment is looked for before and after every single system call of ccmove's own process.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

@@ -4,8 +4,6 @@
 could make one name look like another.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What is ours is for the owner's eyes only, and what is rewritten stays whose and what it was."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ outside has changed; and when the swap is undone, `recover` leaves the state as 
 as after it.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 `$C` itself and the config file may be links, as dotfile managers make them: systems/test_homes.py.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -5,8 +5,6 @@ more places. What another process does to it is not lost, the rest is as before 
 after it, and the exit code says which.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

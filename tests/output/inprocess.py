@@ -1,7 +1,5 @@
 """Runs the command line inside the test's own process, so that a failure can be planted."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 

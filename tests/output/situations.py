@@ -3,8 +3,6 @@
 The name of a situation is that of its golden file.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The Python API does what its documentation shows."""
 
-from __future__ import annotations
-
 import pytest
 
 from ccmove.api import apply, plan_move, restore

@@ -1,7 +1,5 @@
 """Whatever happens to the output or inside: one plain line, and an exit code that is true."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

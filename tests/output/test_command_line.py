@@ -1,7 +1,5 @@
 """Which command a line asks for, what is said to a line that asks for none, and the help."""
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -1,7 +1,5 @@
 """`ccmove demo` shows the whole cycle, far away from the real home, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

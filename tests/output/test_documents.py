@@ -1,7 +1,5 @@
 """The pages, the picture, the manual page, --help and --version say what is true today."""
 
-from __future__ import annotations
-
 import contextlib
 import html
 import importlib.util

@@ -1,7 +1,5 @@
 """Hints are data: who shows them knows what was typed, and for which state."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

@@ -1,7 +1,5 @@
 """Each refusal and failure says what, where, why, and what to type; also as one JSON object."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

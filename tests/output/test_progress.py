@@ -1,7 +1,5 @@
 """Long work shows how far it is, on a terminal only, and takes the bar away again."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

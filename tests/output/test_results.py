@@ -1,7 +1,5 @@
 """What is said about a preview, a move, a restore and the backups, word for word."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

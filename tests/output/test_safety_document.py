@@ -1,7 +1,5 @@
 """SAFETY.md names tests; each of them must exist, and every promise must name one."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

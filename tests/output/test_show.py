@@ -1,7 +1,5 @@
 """What is still to do is always said; what a run did can be asked for later, whole."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """On a terminal: fitted to its width, coloured unless that is not wanted, never cut at the end."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """No line is wider than the terminal, at any width; only a command on its own line may be."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

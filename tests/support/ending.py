@@ -1,7 +1,5 @@
 """The command line in this process, and how it ends there."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 

@@ -1,7 +1,5 @@
 """The asking side of the fork server: one server a test process, started when first needed."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -6,8 +6,6 @@ before its first step, and answers with one line: how the child ended, what it p
 A test compares the calls of such a child with those of a real process.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import importlib

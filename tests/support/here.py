@@ -6,8 +6,6 @@ happen to a process of its own (it is killed, or somebody acts between two of it
 one: this module, run as a program.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """What a move makes of a history, found in a slow and simple way: line by line, by `json`."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

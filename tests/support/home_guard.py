@@ -8,8 +8,6 @@ Limits: `os.stat` is not announced (and changes nothing); a path is compared as 
 following symlinks; a child process is not covered, it gets a throw-away HOME instead.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable

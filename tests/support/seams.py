@@ -4,8 +4,6 @@ A suite that needs another one adds it here: when the layout changes, only this 
 in ccmove is imported when it is asked for: some ask before they have changed Python's modules.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

@@ -4,8 +4,6 @@ Everything is deterministic: session ids come from a seeded generator and all ti
 the same calls give the same bytes.
 """
 
-from __future__ import annotations
-
 import copy
 import datetime
 import json

@@ -1,7 +1,5 @@
 """Snapshots of a directory tree and what differs between two of them."""
 
-from __future__ import annotations
-
 import fnmatch
 import hashlib
 import os

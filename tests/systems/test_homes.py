@@ -1,7 +1,5 @@
 """Homes that are not one plain directory: links of a dotfile manager, mounts; and bytes."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

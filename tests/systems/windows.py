@@ -4,8 +4,6 @@ A name is that of a directory, of a file, or of a test in it, as pytest spells i
 there; what it meets that Windows does not have (a terminal of POSIX, strace, root) skips it.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections import Counter
