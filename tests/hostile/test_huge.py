@@ -55,23 +55,20 @@ def peak_of(target: Target, *args: str | Path) -> int:
     return peak_memory(ccmove_command(*args), state=target.state)
 
 
-def moves_and_comes_back(target: Target, size: int) -> None:
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(GIGABYTE, marks=[pytest.mark.limits, pytest.mark.exhaustive]),
+        2 * MOST_MEMORY,  # more than may be used
+    ],
+)
+def test_a_large_history_moves_and_comes_back_in_little_memory(target: Target, size: int) -> None:
     with target.state.history.open("wb") as file:
         file.writelines(huge(target, target.old, size))
     assert peak_of(target, target.old, target.new) < MOST_MEMORY
     assert holds(target.state.history, huge(target, target.new, size))
     assert peak_of(target, "restore") < MOST_MEMORY
     assert holds(target.state.history, huge(target, target.old, size))
-
-
-@pytest.mark.limits
-@pytest.mark.exhaustive
-def test_a_history_of_a_gigabyte_moves_and_comes_back_in_little_memory(target: Target) -> None:
-    moves_and_comes_back(target, GIGABYTE)
-
-
-def test_a_history_larger_than_the_memory_that_may_be_used_does_so_too(target: Target) -> None:
-    moves_and_comes_back(target, 2 * MOST_MEMORY)
 
 
 def test_the_measure_sees_a_program_that_reads_it_whole(target: Target) -> None:
@@ -90,16 +87,13 @@ def test_the_measure_does_not_see_the_memory_of_the_tests(target: Target) -> Non
 def test_a_line_that_is_too_long_to_be_a_prompt_stays_as_it_is(target: Target, last: str) -> None:
     """Even though it names the project; what stands before and after it moves."""
     small = line(target.old, "a prompt")
-    long = line(target.old, "y" * (LONGEST_LINE + MIB))[:-1]
-    long += last.encode()
+    long = line(target.old, "y" * (LONGEST_LINE + MIB))[:-1] + last.encode()
     after = line(target.old, "one more") if last else b""
     target.state.history.write_bytes(small + long + after)
     peak = peak_of(target, target.old, target.new)
-    moved = [
-        piece.replace(str(target.old).encode(), str(target.new).encode())
-        for piece in (small, after)
-    ]
-    assert target.state.history.read_bytes() == moved[0] + long + moved[1]
+    old, new = str(target.old).encode(), str(target.new).encode()
+    moved = small.replace(old, new) + long + after.replace(old, new)
+    assert target.state.history.read_bytes() == moved
     assert peak < MOST_FOR_A_LINE
     assert peak_of(target, "restore") < MOST_FOR_A_LINE
     assert target.state.history.read_bytes() == small + long + after

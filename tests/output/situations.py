@@ -55,9 +55,7 @@ class Stage:
         self.identifier = seams.backup_ids(self.state)[0]
 
     def run(self, *arguments: str | Path) -> None:
-        with pytest.raises(SystemExit) as ended:
-            seams.run_main(["-q", *(str(argument) for argument in arguments)])
-        assert ended.value.code == 0
+        assert seams.exit_code_of(["-q", *map(str, arguments)]) == 0
 
     def close(self) -> None:
         for child in self.children:

@@ -25,7 +25,7 @@ from typing import Any
 import ccmove
 from tests.crash import sabotage
 from tests.hostile import hooks
-from tests.support.ending import exit_code_of
+from tests.support.seams import exit_code_of
 
 _PR_SET_PTRACER = 0x59616D61
 _PR_SET_PTRACER_ANY = ctypes.c_ulong(-1)

@@ -21,7 +21,7 @@ import pytest
 
 from tests.crash import sabotage
 from tests.hostile import hooks
-from tests.support.ending import exit_code_of
+from tests.support.seams import exit_code_of
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLED = 9  # what Windows calls the end of a process that was killed

@@ -8,6 +8,8 @@ import hashlib
 import importlib
 import json
 import re
+import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -142,6 +144,16 @@ def module(name: str) -> Any:
     return importlib.import_module(MODULES[name])
 
 
-def run_main(args: list[str]) -> None:
-    """The command line, in this process."""
-    module("cli").main(args)
+def exit_code_of(args: list[str]) -> int:
+    """Run the command line in this process, as `python -m ccmove` would, up to its exit code."""
+    try:
+        module("cli").main(args)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return 0

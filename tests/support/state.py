@@ -63,17 +63,14 @@ class ProjectHandle:
 
     @property
     def transcripts(self) -> list[Path]:
-        """The sessions' transcripts, in the order they were made."""
         return [self.directory / f"{session}.jsonl" for session in self.sessions]
 
     @property
     def index(self) -> Path:
-        """Where sessions-index.json is, if the project has one."""
         return self.directory / "sessions-index.json"
 
     @property
     def memory(self) -> Path:
-        """Where memory files are, if the project has any."""
         return self.directory / "memory"
 
 
@@ -237,17 +234,9 @@ class StateBuilder:
 
     def _conversation(self, session: str, cwd: str, text: str) -> list[dict[str, Any]]:
         """A prompt, a tool call that names the path, its result and a closing answer."""
-        call = {
-            "type": "tool_use",
-            "id": "call_1",
-            "name": "Read",
-            "input": {"file_path": f"{cwd}/menu.txt"},
-        }
-        result = {
-            "type": "tool_result",
-            "tool_use_id": "call_1",
-            "content": f"{cwd}/menu.txt: 3 lines",
-        }
+        file = f"{cwd}/menu.txt"
+        call = {"type": "tool_use", "id": "call_1", "name": "Read", "input": {"file_path": file}}
+        result = {"type": "tool_result", "tool_use_id": "call_1", "content": f"{file}: 3 lines"}
         turns: list[tuple[str, Any]] = [
             ("user", text),
             ("assistant", [call]),
@@ -284,10 +273,8 @@ class StateBuilder:
 
     def _add_session_folder(self, directory: Path, session: str, cwd: str) -> None:
         folder = directory / session
-        turns = [
-            ("user", "look for the menu"),
-            ("assistant", [{"type": "text", "text": "It is here."}]),
-        ]
+        answer = [{"type": "text", "text": "It is here."}]
+        turns = [("user", "look for the menu"), ("assistant", answer)]
         records = self._records(session, cwd, turns, sidechain=True)
         agent = self._uuid()[:8]
         self._write_dated(folder / "subagents" / f"agent-{agent}.jsonl", _json_lines(records))
@@ -375,9 +362,5 @@ def _iso(ns: int) -> str:
 
 
 def _base36(number: int) -> str:
-    digits = ""
-    while True:
-        number, digit = divmod(number, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
-        if not number:
-            return digits
+    head, digit = divmod(number, 36)
+    return (_base36(head) if head else "") + "0123456789abcdefghijklmnopqrstuvwxyz"[digit]

@@ -161,12 +161,9 @@ def _content_difference(before: Entry, after: Entry) -> str:
     sizes = f"{before.size} bytes, now {after.size}"
     if before.content is None or after.content is None:
         return f"content differs ({sizes})"
-    at = _first_difference(before.content, after.content)
+    pairs = enumerate(zip(before.content, after.content, strict=False))
+    shorter = min(before.size, after.size)
+    at = next((place for place, (one, other) in pairs if one != other), shorter)
     start = max(0, at - _CONTEXT)
-    was, now = before.content[start : at + _CONTEXT], after.content[start : at + _CONTEXT]
+    was, now = (data[start : at + _CONTEXT] for data in (before.content, after.content))
     return f"content differs at byte {at} ({sizes}): {was!r}, now {now!r}"
-
-
-def _first_difference(before: bytes, after: bytes) -> int:
-    shorter = min(len(before), len(after))
-    return next((i for i in range(shorter) if before[i] != after[i]), shorter)
