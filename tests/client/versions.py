@@ -74,28 +74,18 @@ class Client:
 
     @property
     def is_of_the_older_form(self) -> bool:
-        """Composes accents (NFC) before it encodes a path; has no `claude purge`; run by node."""
+        """Composes accents (NFC) before it encodes a path; has no `claude purge`; run by node.
+
+        The others find `--resume ID` in whatever project directory it is (that alone proves
+        little), note in their live-session file on which machine, in which namespace their pid
+        counts, and tell a resumed session again what it was told in its first folder.
+        """
         return self.number <= (2, 1, 92)
 
     @property
     def continues_print_mode_sessions(self) -> bool:
         """2.1.92 passes over what `claude -p` began, moved or not."""
         return self.number != (2, 1, 92)
-
-    @property
-    def resumes_from_any_folder(self) -> bool:
-        """Finds `--resume ID` in whatever project directory it is: that alone proves little."""
-        return not self.is_of_the_older_form
-
-    @property
-    def notes_its_pid_domain(self) -> bool:
-        """Says in its live-session file on which machine, in which namespace its pid counts."""
-        return not self.is_of_the_older_form
-
-    @property
-    def repeats_its_system_prompt(self) -> bool:
-        """A resumed session is told again what it was told in its first folder."""
-        return not self.is_of_the_older_form
 
 
 def pinned() -> list[str]:

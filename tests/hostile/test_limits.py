@@ -9,8 +9,7 @@ from tests.crash.sample import at_least
 from tests.crash.sweep import Tally, fail, fail_recovery, recovery_points, sweep, truthful
 from tests.hostile.attack import Target, checked
 from tests.hostile.gaps import plain
-from tests.hostile.surroundings import under_shell
-from tests.support.run import run_child
+from tests.support.run import ccmove_command, run_child
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -60,7 +59,9 @@ def test_a_real_process_says_which_limit_is_in_the_way(
     target: Target, setting: str, reason: str
 ) -> None:
     target.remember()
-    done = checked(run_child(under_shell(setting, target.old, target.new), state=target.state))
+    command = ccmove_command(target.old, target.new)
+    limited_by_a_shell = ["sh", "-c", f'{setting}; exec "$@"', "sh", *command]
+    done = checked(run_child(limited_by_a_shell, state=target.state))
     assert done.exit == 1, done
     assert reason in done.err
     target.nothing_changed()

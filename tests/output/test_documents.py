@@ -14,6 +14,7 @@ from ccmove.claude.layout import PROJECT_FILES
 from ccmove.cli.boundary import TextWanted
 from ccmove.cli.main import ALIASES, app
 from ccmove.plan.documents import PLACES
+from tests.client.versions import pinned
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 from tests.test_architecture import MODULES, ROOMS
@@ -64,16 +65,12 @@ def test_the_manual_page_names_every_command_and_option_and_nothing_that_is_gone
                 assert option in page, f"{name} {option}: make man"
 
 
-def test_version_names_the_clients_it_was_tested_with(state: StateBuilder) -> None:
+def test_version_names_the_clients_that_the_tests_drive(state: StateBuilder) -> None:
+    assert tuple(pinned()) == TESTED_WITH
     assert run_ccmove("--version", state=state).out.splitlines() == [
         f"ccmove {__version__}",
         "tested with Claude Code 2.1.326, 2.1.325, 2.1.92, 2.1.23",
     ]
-
-
-def test_the_tested_clients_are_those_that_the_tests_drive() -> None:
-    lines = (REPO / "tests" / "client" / "versions.txt").read_text().splitlines()
-    assert tuple(line for line in lines if line and not line.startswith("#")) == TESTED_WITH
 
 
 def tree_of(page: str) -> list[str]:
