@@ -1,12 +1,10 @@
-"""Limits that the system sets: the size of a file, the number of open files, a quota."""
+"""Limits that the system sets: the size of a file, the number of open files."""
 
 import pytest
 
 from tests.crash.bench import Bench, bench_of
-from tests.crash.calls import Point
 from tests.crash.conftest import Record
-from tests.crash.sample import at_least
-from tests.crash.sweep import Tally, fail, fail_recovery, recovery_points, sweep, truthful
+from tests.crash.sweep import Tally, truthful
 from tests.hostile.attack import Target, checked
 from tests.hostile.gaps import plain
 from tests.support.run import ccmove_command, run_child
@@ -67,34 +65,3 @@ def test_a_real_process_says_which_limit_is_in_the_way(
     target.nothing_changed()
     target.nothing_left_over()
     assert target.move().exit == 0
-
-
-# -- a quota -----------------------------------------------------------------------------------
-
-# What may need room: these say EDQUOT when there is none left for this user.
-_NEEDS_ROOM = ("openat", "write", "mkdirat", "linkat", "renameat", "renameat2")
-
-
-def needs_room(point: Point) -> bool:
-    return point.name in _NEEDS_ROOM and not point.where.endswith(("/out", "/err"))
-
-
-@pytest.mark.crash
-@pytest.mark.parametrize("command", ["move", "restore"])
-def test_a_quota_that_is_used_up_at_any_call_is_reported_and_all_is_as_it_was(
-    command: str, proven: Record
-) -> None:
-    bench = bench_of("move", command)
-    points = [point for point in bench.points if needs_room(point)]
-    tally = sweep(points, lambda point: fail(bench, point, "EDQUOT"))
-    proven(f"failed with EDQUOT: {command} (move)", tally)
-    assert tally.ends["exit 1, before"] > at_least(20)
-
-
-@pytest.mark.crash
-def test_a_quota_in_the_way_of_a_recovery_is_reported(proven: Record) -> None:
-    bench, kind = bench_of("move"), "all changed"
-    points = [point for point in recovery_points(bench, kind) if needs_room(point)]
-    tally = sweep(points, lambda point: fail_recovery(bench, kind, point, "EDQUOT"))
-    proven("failed with EDQUOT: recovery of a move (move)", tally)
-    assert tally.tried > at_least(5)

@@ -10,13 +10,11 @@ from collections.abc import Mapping
 import pytest
 
 from tests.output.golden import check_golden, normalised
-from tests.output.inprocess import Run, run
+from tests.output.inprocess import Run
 from tests.output.terminal import run_on_terminal
 from tests.support.run import ccmove_command, clean_environment, run_ccmove
 from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
-
-__all__ = ["run"]  # a fixture
 
 
 def left_over(state: StateBuilder) -> list[str]:

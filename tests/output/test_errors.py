@@ -69,6 +69,7 @@ def test_without_a_command_line_the_usual_one_is_named() -> None:
     [
         (errno.EACCES, "look at it: ls -ld /x"),
         (errno.ENOENT, "what is there: ls -l /"),
+        (errno.EDQUOT, "free some space, then try again; what is free: df -h /x"),
         (errno.ENOSPC, "free some space, then try again; what is free: df -h /x"),
         (errno.EIO, "look at it: ls -ld /x"),
     ],

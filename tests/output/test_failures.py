@@ -9,12 +9,10 @@ import subprocess
 import pytest
 
 from tests.output.golden import check_golden, normalised, transcript
-from tests.output.inprocess import Run, run
-from tests.output.situations import SITUATIONS, Stage, stage
+from tests.output.inprocess import Run
+from tests.output.situations import SITUATIONS, Stage
 from tests.support.run import Completed
 from tests.support.tree import Entry, Tree, snapshot
-
-__all__ = ["run", "stage"]  # fixtures
 
 ABOUT_NO_PATH = ("usage_", "paths_root", "failed_bug", "failed_interrupted", "nothing_to_undo",
                  "nothing_is_not_an_id")  # fmt: skip

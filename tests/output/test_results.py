@@ -5,13 +5,10 @@ import json
 import pytest
 
 from tests.output.golden import check_golden, transcript
-from tests.output.inprocess import Run, run
-from tests.output.situations import Stage, folder, project, stage, typed
+from tests.output.inprocess import Run
+from tests.output.situations import Stage, folder, project, typed
 from tests.shapes.bench import in_rule
 from tests.support.tree import snapshot
-
-__all__ = ["run", "stage"]  # fixtures
-
 
 MEMORY = {"MEMORY.md": "- the menu is in menu.txt\n"}
 # Two nested projects with index and memory, and a neighbour whose name begins the same.

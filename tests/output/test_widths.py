@@ -13,10 +13,8 @@ from ccmove.cli.boundary import Call, answer, show
 from ccmove.cli.main import app
 from ccmove.errors import CcmoveError
 from ccmove.report.console import Printer
-from tests.output.situations import Stage, stage
+from tests.output.situations import Stage
 from tests.support.state import StateBuilder
-
-__all__ = ["stage"]  # a fixture
 
 WIDTHS = range(40, 131)
 COMMAND = re.compile(r" *(ccmove|git|grep|findstr|mv|move(?= .?[A-Z]:)|ls|dir|df|mkdir|chmod) ")
