@@ -4,10 +4,11 @@ The checksum is no secret, so everything in these files is signed here as ccmove
 must be refused whole, before a byte is written; other commands go on as if it were not there.
 """
 
+import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -173,27 +174,27 @@ def places(value: object, at: tuple[str | int, ...] = ()) -> list[tuple[str | in
     return found
 
 
-def put(record: Any, at: tuple[str | int, ...], value: object) -> None:
-    for token in at[:-1]:
-        record = record[token]
-    record[at[-1]] = value
+def spoilt(record: object) -> Iterator[Any]:
+    """The record with something wrong in each of its places, one at a time."""
+    for *way, last in places(record):
+        for wrong in WRONG:
+            forgery = json.loads(json.dumps(record))
+            holder = forgery
+            for token in way:
+                holder = holder[token]
+            holder[last] = wrong
+            yield forgery
 
 
 def test_no_value_of_a_wrong_kind_is_a_bug(moved: Target) -> None:
     """Whatever stands in any place: it is refused, or means nothing and all of it can be listed."""
-    record = manifest_of(moved)
-    run = seams.reader_of_manifests(moved.state, backup_of(moved))
+    read = seams.reader_of_manifests(moved.state, backup_of(moved))
     tried = 0
-    for at in places(record):
-        for wrong in WRONG:
-            forgery = json.loads(json.dumps(record))
-            put(forgery, at, wrong)
-            tried += 1
-            try:
-                found = run(signed(forgery))
-            except ValueError:
-                continue
-            assert all(isinstance(path, str) for move in found.moves for path in move), at
+    for forgery in spoilt(manifest_of(moved)):
+        tried += 1
+        with contextlib.suppress(ValueError):
+            moves = read(signed(forgery)).moves
+            assert all(isinstance(path, str) for move in moves for path in move), forgery
     assert tried > 600
 
 
@@ -427,22 +428,17 @@ def test_no_value_of_a_wrong_kind_in_a_record_of_the_history_is_a_bug(moved: Tar
     row = row_of(record, "WroteHistory")
     path = seams.saved(backup_of(moved), row["number"], "changes")
     head, newline, rows = path.read_bytes().partition(b"\n")
-    changed = json.loads(head)
-    moved.remember()
     with moved.state.history.open("a") as history:
         history.write('{"display":"late"}\n')
-    lines = len(moved.state.history.read_bytes().splitlines())
-    for at in places(changed):
-        for wrong in WRONG:
-            forgery = json.loads(json.dumps(changed))
-            put(forgery, at, wrong)
-            data = json.dumps(forgery).encode() + newline + rows
-            path.write_bytes(data)
-            row["record"] = seams.sha256(data)
-            put_manifest(moved, signed(record))
-            done = moved.run("restore", "--dry-run", record["id"])
-            assert done.exit in (0, 4), (at, wrong, done)
-    assert len(moved.state.history.read_bytes().splitlines()) == lines
+    before = moved.state.history.read_bytes()
+    for forgery in spoilt(json.loads(head)):
+        data = json.dumps(forgery).encode() + newline + rows
+        path.write_bytes(data)
+        row["record"] = seams.sha256(data)
+        put_manifest(moved, signed(record))
+        done = moved.run("restore", "--dry-run", record["id"])
+        assert done.exit in (0, 4), (forgery, done)
+    assert moved.state.history.read_bytes() == before
 
 
 # -- a run that had just begun --------------------------------------------------------------------
