@@ -8,17 +8,10 @@ from pathlib import Path
 LIST = Path(__file__).with_name("versions.txt")
 
 
-def cache_directory() -> Path:
-    """Where scripts/install-clients puts the clients: outside the repository."""
-    chosen = os.environ.get("CCMOVE_CLIENT_CACHE")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base, "ccmove-clients")
-
-
+# Where scripts/install-clients puts the clients, outside the repository.
 # Read once, on import: later on every test has a throw-away HOME.
-CACHE = cache_directory()
+_CACHES = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+CACHE = Path(os.environ.get("CCMOVE_CLIENT_CACHE") or Path(_CACHES, "ccmove-clients"))
 
 
 class ClientMissingError(Exception):

@@ -71,16 +71,16 @@ def test_a_large_history_moves_and_comes_back_in_little_memory(target: Target, s
     assert holds(target.state.history, huge(target, target.old, size))
 
 
-def test_the_measure_sees_a_program_that_reads_it_whole(target: Target) -> None:
+def test_the_measure_sees_a_program_that_reads_it_whole_and_not_the_memory_of_the_tests(
+    target: Target,
+) -> None:
     """The control of the limit above."""
-    target.state.history.write_bytes(b"x" * MOST_MEMORY)
-    reads_it = f"open({str(target.state.history)!r}, 'rb').read()"
-    assert peak_memory([sys.executable, "-c", reads_it], state=target.state) > MOST_MEMORY
-
-
-def test_the_measure_does_not_see_the_memory_of_the_tests(target: Target) -> None:
     ours = b"x" * MOST_MEMORY
-    assert peak_memory([sys.executable, "-c", ""], state=target.state) < len(ours) / 2
+    target.state.history.write_bytes(ours)
+    reads_it = f"open({str(target.state.history)!r}, 'rb').read()"
+    for code, is_large in ((reads_it, True), ("", False)):
+        peak = peak_memory([sys.executable, "-c", code], state=target.state)
+        assert peak > MOST_MEMORY if is_large else peak < len(ours) / 2
 
 
 @pytest.mark.parametrize("last", some(["", "\n"], "\n"), ids=["at the end", "in the middle"])

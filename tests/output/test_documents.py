@@ -2,10 +2,9 @@
 
 import contextlib
 import html
-import importlib.util
 import re
+import runpy
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -22,16 +21,6 @@ from tests.test_architecture import MODULES, ROOMS
 REPO = Path(__file__).parents[2]
 
 
-def program(path: str) -> ModuleType:
-    """A program of the repo as a module."""
-    spec = importlib.util.spec_from_file_location(Path(path).stem, REPO / path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def words(svg: str) -> list[str]:
     """What a picture says, line by line; how it is drawn is rich's business."""
     rows: dict[str, str] = {}
@@ -46,7 +35,7 @@ def test_the_picture_shows_what_the_demo_prints_today(
 ) -> None:
     monkeypatch.setenv("TMPDIR", "/tmp")
     monkeypatch.setattr("tempfile.tempdir", None)
-    drawn = words(program("docs/picture.py").draw(name))
+    drawn = words(runpy.run_path(str(REPO / "docs/picture.py"))["draw"](name))
     shown = words((REPO / "docs" / name).read_text(encoding="utf-8"))
     assert len(shown) > 10
     assert shown == drawn, "make picture"

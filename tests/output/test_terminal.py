@@ -30,17 +30,15 @@ def preview(state: StateBuilder, columns: int, **env: str) -> Screen:
     return screen
 
 
-def test_home_is_written_as_a_tilde(known: StateBuilder) -> None:
-    screen = preview(known, 140)
-    assert str(known.home) not in "\n".join(screen.lines)
-    assert any(line.startswith("Would move  ~/code/") for line in screen.lines)
-
-
-def test_the_most_important_line_is_the_last(known: StateBuilder) -> None:
+def test_the_most_important_line_is_the_last_and_home_is_written_as_a_tilde(
+    known: StateBuilder,
+) -> None:
     old, new = paths(known)
-    *_, before, last = preview(known, 80).lines
+    *above, before, last = preview(known, 80).lines
     told = f"ccmove {old} {new}".replace(str(known.home), "~")
     assert (before, last.strip()) == ("Nothing was changed. To apply:", told)
+    assert str(known.home) not in "\n".join(above)
+    assert preview(known, 140).lines[0].startswith("Would move  ~/code/")
     done = run_on_terminal(paths(known), state=known, columns=140)
     assert "To undo: ccmove restore 2" in done.lines[-1]
 

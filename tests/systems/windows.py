@@ -158,16 +158,15 @@ tests/inspect/test_growth.py
 tests/output/test_command_line.py::test_an_encoded_name_is_answered_with_its_path
 """,
     WORDS: """
-tests/output/test_errors.py::test_a_hint_in_words[hint2-words2]
-tests/output/test_errors.py::test_a_hint_in_words[hint3-words3]
-tests/output/test_errors.py::test_a_relative_path_is_replaced_by_what_it_means
-tests/output/test_errors.py::test_a_command_of_ours_acts_on_the_same_state[hint0-argv0-ccmove --config-dir '/my c' list]
-tests/output/test_errors.py::test_a_command_of_ours_acts_on_the_same_state[hint2-argv2-ccmove '--config-dir=/my c' /old]
-tests/output/test_errors.py::test_a_command_of_ours_acts_on_the_same_state[hint3-argv3-ls -ld /x]
-tests/output/test_errors.py::test_without_a_command_line_the_usual_one_is_named
+tests/output/test_errors.py::test_a_hint_in_words[quoted]
+tests/output/test_errors.py::test_a_hint_in_words[a look]
+tests/output/test_errors.py::test_a_hint_in_words[relative]
+tests/output/test_errors.py::test_a_hint_in_words[elsewhere: ours]
+tests/output/test_errors.py::test_a_hint_in_words[elsewhere: not ours]
+tests/output/test_errors.py::test_all_hints_of_an_error_are_said
 tests/output/test_errors.py::test_what_the_system_refused_has_advice
 tests/output/test_documents.py::test_the_picture_shows_what_the_demo_prints_today
-""",  # noqa: E501
+""",
     BENCHMARK: """
 tests/e2e/test_benchmark.py
 """,
