@@ -77,16 +77,6 @@ def not_rolled_back(target: Target, *commands: list[str]) -> None:
     target.nothing_changed(ignore=())
 
 
-def believed_nowhere(target: Target, record: dict[str, Any]) -> None:
-    """Neither in a backup nor in the directory of a run, with a journal and without."""
-    put_manifest(target, record)
-    assert "can't be used" in refused(target)
-    backup_of(target).rename(target.own / "run")
-    not_rolled_back(target)
-    (target.own / "journal.json").write_text("{}")
-    not_rolled_back(target, ["restore"])
-
-
 def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(moved: Target) -> None:
     """The control: forging as such is not what the others are refused for."""
     put_manifest(moved, forged(moved, lambda record: record.update(warnings=["\x1b[31m another"])))
@@ -393,8 +383,13 @@ SOME = ["an operation of an unknown kind", "a time without end", "a move of ever
 
 @pytest.mark.parametrize("what", [what for what in SOME if what in WRONG_KINDS | TRAPS])
 def test_no_manifest_makes_a_run(moved: Target, what: str) -> None:
-    """Nor does any command follow it."""
-    believed_nowhere(moved, forged(moved, (WRONG_KINDS | TRAPS)[what]))
+    """Neither in a backup nor in the directory of a run, with a journal and without."""
+    put_manifest(moved, forged(moved, (WRONG_KINDS | TRAPS)[what]))
+    assert "can't be used" in refused(moved)
+    backup_of(moved).rename(moved.own / "run")
+    not_rolled_back(moved)
+    (moved.own / "journal.json").write_text("{}")
+    not_rolled_back(moved, ["restore"])
 
 
 # -- what changed in the history -----------------------------------------------------------------

@@ -106,22 +106,6 @@ def test_the_sweep_sees_what_a_full_disk_can_do(disk: Path) -> None:
     assert len(tally.bad) > at_least(2)
 
 
-@pytest.mark.parametrize("what", USE_UP)
-@pytest.mark.parametrize("command", ["move", "restore"])
-def test_a_disk_that_is_full_from_the_start_is_refused(disk: Path, what: str, command: str) -> None:
-    bench = Bench(disk, "move", command)
-    before = bench.reset()
-    USE_UP[what](str(filler(bench)))
-    ended = bench.job().run()
-    assert ended.exit == REFUSED, ended
-    assert str(bench.state.home) in ended.err
-    assert "df -h" in ended.err
-    assert since(before, bench) == []
-    make_room(bench)
-    must(bench.job())
-    assert bench.judge(before).outcome == "after"
-
-
 @pytest.mark.crash
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("what", USE_UP)
@@ -159,7 +143,7 @@ def preview(bench: Bench) -> int:
 
 @pytest.mark.parametrize("trouble", [*USE_UP, "ro"])
 @pytest.mark.parametrize("command", ["move", "restore"])
-def test_looking_needs_no_room_and_no_right_to_write(
+def test_without_room_or_the_right_to_write_only_looking_works(
     disk: Path, trouble: str, command: str
 ) -> None:
     bench = Bench(disk, "move", command)
@@ -171,33 +155,26 @@ def test_looking_needs_no_room_and_no_right_to_write(
     else:
         USE_UP[trouble](str(filler(bench)))
     assert answers(bench) == expected
-    assert preview(bench) == REFUSED  # as the run itself would be
+    assert preview(bench) == REFUSED  # as the run itself is
     assert {code for code, _ in expected} <= {0, 1}  # 1 is doctor, who found something
-    assert since(before, bench) == []
-
-
-# -- read-only -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", ["move", "restore"])
-def test_on_a_read_only_file_system_nothing_is_moved_restored_or_pruned(
-    disk: Path, command: str
-) -> None:
-    bench = Bench(disk, "move", command)
-    before = bench.reset()
-    remount(disk, "ro")
-    prune = Job(bench.state, ["backups", "--prune", "--keep", "0"])
-    for job, code in [(bench.job(), REFUSED), (prune, FAILED)][: 1 + (command == "restore")]:
-        ended = job.run()
-        assert ended.exit == code, ended
-        assert plain(ended) == []
-        assert str(bench.state.home) in ended.err
-        assert "read-only file system" in ended.err.lower()
-    assert bench.recovery.run().exit == 0  # there is nothing to roll back
+    refused(bench.job(), REFUSED, "read-only file system" if trouble == "ro" else "df -h")
+    if (trouble, command) == ("ro", "restore"):
+        prune = Job(bench.state, ["backups", "--prune", "--keep", "0"])
+        refused(prune, FAILED, "read-only file system")
+        assert bench.recovery.run().exit == 0  # there is nothing to roll back
     assert since(before, bench) == []
     remount(disk, "rw")
+    make_room(bench)
     must(bench.job())
     assert bench.judge(before).outcome == "after"
+
+
+def refused(job: Job, code: int, told: str) -> None:
+    ended = job.run()
+    assert ended.exit == code, ended
+    assert plain(ended) == []
+    assert str(job.state.home) in ended.err
+    assert told in ended.err.lower()
 
 
 @pytest.mark.crash

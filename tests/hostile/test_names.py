@@ -273,11 +273,3 @@ def test_a_path_longer_than_the_system_allows_is_not_a_bug(target: Target) -> No
     assert target.run(too_long, target.new).exit in (1, 3, 4)
     assert target.run("--skip-path-check", target.old, too_long).exit == 0
     assert target.run("restore").exit == 0
-
-
-def test_a_deep_path_gets_the_client_s_short_name(target: Target) -> None:
-    state = target.state
-    deep = state.code.joinpath(*["d" * 50] * 12)
-    deep.mkdir(parents=True)
-    assert target.run(target.old, deep).exit == 0
-    assert (state.projects / encoded_name(str(deep))).is_dir()

@@ -136,38 +136,22 @@ def other_ccmove(stage: Stage) -> None:
     filelock.lock_descriptor(fd, blocking=False)
 
 
-def client_lock(stage: Stage) -> None:
-    stage.monkeypatch.setattr(seams.module("locks"), "WAIT", 0.1)
-    (stage.state.config_dir / "history.jsonl.lock").mkdir()
+def patched(what: str, value: object) -> Step:
+    return lambda stage: stage.monkeypatch.setattr(what, value)
 
 
-def other_owner(stage: Stage) -> None:
-    stage.monkeypatch.setattr(os, "geteuid", lambda: 4242)
+def gone(name: str) -> Step:
+    def remove(stage: Stage) -> None:
+        path = Path(filled_in(stage, name))
+        path.rmdir() if path.is_dir() else path.unlink()
 
-
-def full_disk(stage: Stage) -> None:
-    full = SimpleNamespace(f_bavail=1, f_files=0, f_frsize=4096)
-    stage.monkeypatch.setattr(os, "statvfs", lambda _: full)
-
-
-def projects_is_a_file(stage: Stage) -> None:
-    stage.state.projects.rmdir()
-    stage.state.projects.write_text("")
+    return remove
 
 
 def history_leads_out(stage: Stage) -> None:
     elsewhere = stage.state.root / "history.jsonl"
     stage.state.history.rename(elsewhere)
     stage.state.history.symlink_to(elsewhere)
-
-
-def history_is_a_directory(stage: Stage) -> None:
-    stage.state.history.unlink()
-    stage.state.history.mkdir()
-
-
-def saved_file_is_missing(stage: Stage) -> None:
-    seams.saved(seams.backups(stage.state) / stage.identifier, 0, "before").unlink()
 
 
 def tampered(**values: object) -> Step:
@@ -195,6 +179,8 @@ def fails_with(error: BaseException | int) -> Step:
 known, moved = Stage.known, Stage.moved
 JOURNAL = "ROOT/home/.claude/ccmove/journal.json"
 SAVED = "ROOT/home/.claude/ccmove/backups/ID/files/0.before"
+HISTORY, PROJECTS = "ROOT/home/.claude/history.jsonl", "ROOT/home/.claude/projects"
+FULL = SimpleNamespace(f_bavail=1, f_files=0, f_frsize=4096)
 UNFORESEEN = KeyError("what nobody foresaw")
 
 SITUATIONS: dict[str, Situation] = {
@@ -258,24 +244,26 @@ SITUATIONS: dict[str, Situation] = {
     "refused_live_session_preview": typed("--dry-run OLD NEW", known, live),
     "refused_live_session_restore": typed("restore", moved, live),
     "refused_other_ccmove": typed("restore", moved, other_ccmove),
-    "refused_client_lock": typed("OLD NEW", known, client_lock),
+    "refused_client_lock": typed(
+        "OLD NEW", known, patched("ccmove.run.locks.WAIT", 0.1), folder(f"{HISTORY}.lock")
+    ),
     "refused_conflict": typed(
         "OLD NEW",
         known,
         project("my-app", memory={"style.md": "old style\n"}),
         project("new-app", memory={"style.md": "new style\n"}),
     ),
-    "refused_other_owner": typed("OLD NEW", known, other_owner),
-    "refused_full_disk": typed("OLD NEW", known, full_disk),
-    "refused_projects_is_a_file": typed("OLD NEW", folder("NEW"), projects_is_a_file),
+    "refused_other_owner": typed("OLD NEW", known, patched("os.geteuid", lambda: 4242)),
+    "refused_full_disk": typed("OLD NEW", known, patched("os.statvfs", lambda _: FULL)),
+    "refused_projects_is_a_file": typed("OLD NEW", folder("NEW"), gone(PROJECTS), file(PROJECTS)),
     "refused_history_leads_out": typed("OLD NEW", known, history_leads_out),
-    "refused_history_is_a_directory": typed("OLD NEW", known, history_is_a_directory),
+    "refused_history_is_a_directory": typed("OLD NEW", known, gone(HISTORY), folder(HISTORY)),
     "refused_config_is_not_json": typed(
         "OLD NEW", known, file("ROOT/home/.claude.json", '{"projects": ')
     ),
     # backups
     "restore_undone_already": typed("restore ID", moved, lambda stage: stage.run("restore")),
-    "restore_saved_file_is_missing": typed("restore", moved, saved_file_is_missing),
+    "restore_saved_file_is_missing": typed("restore", moved, gone(SAVED)),
     "restore_saved_file_was_changed": typed("restore", moved, file(SAVED, "{}")),
     "restore_manifest_of_another_version": typed("restore ID", moved, tampered(schema=99)),
     "restore_manifest_was_changed": typed("restore ID", moved, tampered(kind="restore")),
