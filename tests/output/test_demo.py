@@ -2,17 +2,17 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from tests.output.golden import check_golden, normalised
 from tests.output.inprocess import Run
 from tests.output.terminal import run_on_terminal
-from tests.support.run import ccmove_command, clean_environment, run_ccmove
+from tests.support.run import ccmove_command, clean_environment, run_ccmove, run_child
 from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
 
@@ -72,45 +72,33 @@ def test_no_system_call_of_the_demo_names_the_home(state: StateBuilder, variable
 def trace(state: StateBuilder, env: Mapping[str, str], *arguments: str) -> str:
     """Every system call with a file name that a run makes."""
     file = state.root / "trace"
+    words = ["strace", "-f", "-e", "trace=%file", "-o", str(file), *ccmove_command(*arguments)]
     # Python itself looks for packages below the home, unless told not to.
-    environment = {**os.environ, "TMPDIR": "/tmp", "PYTHONNOUSERSITE": "1", **env}
-    done = subprocess.run(
-        ["strace", "-f", "-e", "trace=%file", "-o", file, *ccmove_command(*arguments)],
-        env=environment,
-        cwd="/",
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    environment = {"TMPDIR": "/tmp", "PYTHONNOUSERSITE": "1", **env}
+    done = run_child(words, state=state, cwd=Path("/"), env=environment)
+    assert done.exit == 0, done
     return file.read_text(errors="replace")
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: str) -> None:
-    script = (
-        "import sys, time; from ccmove.cli import demo\n"
-        "def wait(*_):\n    print('ready', flush=True); time.sleep(60)\n"
-        "demo.transcripts = wait\n"
-        "from ccmove.cli.main import main; main(['demo'])"
-    )
-    temporary = state.root / "tmp"
-    temporary.mkdir()
-    child = subprocess.Popen(
-        [sys.executable, "-c", script],
-        env={**os.environ, "TMPDIR": str(temporary)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout is not None
-    assert "ready\n" in iter(child.stdout.readline, "")
-    assert len(left_over(state)) == 1
-    child.send_signal(signal.Signals[number])
-    _, err = child.communicate(timeout=100)
-    assert child.returncode == 130
+    script = f"""
+import os, signal, time
+from ccmove.cli import demo
+from ccmove.cli.main import main
+def stopped(*_):
+    print("in the way:", len(os.listdir(os.environ["TMPDIR"])), flush=True)
+    os.kill(os.getpid(), signal.{number})
+    time.sleep(60)
+demo.transcripts = stopped
+main(["demo"])
+"""
+    done = run_child([sys.executable, "-c", script], state=state)
+    assert done.exit == 130
+    assert "in the way: 1\n" in done.out
     assert left_over(state) == []
-    assert err.startswith("ccmove: interrupted")
-    assert "Traceback" not in err
+    assert done.err.startswith("ccmove: interrupted")
+    assert "Traceback" not in done.err
 
 
 def test_a_demo_that_finds_something_wrong_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
