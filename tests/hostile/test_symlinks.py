@@ -20,7 +20,7 @@ def lead_out(target: Target, path: Path) -> None:
     there = target.outside / path.name
     if path.is_dir() or path.is_file():
         path.rename(there)
-    elif path.suffix or path.name == "lock":
+    elif path.suffix or path.name in ("lock", ".session-aliases"):
         there.write_text("{}")
     else:
         there.mkdir()
@@ -44,6 +44,9 @@ MOVE_PATHS: dict[str, Where] = {
     "the index": lambda t: t.handle.index,
     "the aliases": lambda t: t.handle.directory / ".session-aliases",
     "aliases of another project": lambda t: t.neighbour.directory / ".session-aliases",
+    "the index at NEW": lambda t: t.target / "sessions-index.json",
+    "the aliases at NEW": lambda t: t.target / ".session-aliases",
+    "notes at NEW": lambda t: t.target / "memory/MEMORY.md",
     "the history": lambda t: t.state.history,
     "plugins": lambda t: t.plugins.parent,
     "the list of plugins": lambda t: t.plugins,
@@ -76,20 +79,6 @@ def test_a_move_refuses_a_link_at(
         assert done.exit == 4, (options, done)
         assert str(path) in done.err
         target.nothing_changed(ignore=())
-
-
-@pytest.mark.parametrize("name", ["sessions-index.json", ".session-aliases", "memory/MEMORY.md"])
-def test_a_merge_refuses_a_link_on_the_side_of_new(target: Target, name: str) -> None:
-    victim = target.outside / "victim"
-    victim.write_text('{"version":1,"entries":[]}')
-    path = target.target / name
-    path.parent.mkdir(parents=True)
-    path.symlink_to(victim)
-    target.remember()
-    done = target.move()
-    assert done.exit == 4, done
-    assert str(path) in done.err
-    target.nothing_changed()
 
 
 BACKUP_PATHS: dict[str, Where] = {
