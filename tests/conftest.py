@@ -1,7 +1,5 @@
 """Fences every test off from the real home, and gives it a sample one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -59,19 +59,13 @@ def test_no_handler_for_exceptions_hides_it() -> None:
     assert not issubclass(RealHomeTouchedError, Exception)
 
 
-@pytest.mark.parametrize("name", [".claude-other", ".config/x", "code/.claude/settings.json"])
-def test_other_names_in_the_real_home_are_not_guarded(name: str) -> None:
-    assert not is_guarded(REAL_HOME / name, guarded_roots())
-
-
-@pytest.mark.parametrize("name", [".claude", ".claude.json", ".claude.json.lock", ".claude/x/y"])
-def test_every_part_of_the_state_is_guarded(name: str) -> None:
-    assert is_guarded(REAL_HOME / name, guarded_roots())
-    assert is_guarded(os.fsencode(REAL_HOME / name), guarded_roots())
-
-
-def test_an_open_file_is_not_taken_for_a_path() -> None:
-    assert not is_guarded(3, guarded_roots())
+def test_every_part_of_the_state_is_guarded_and_nothing_else() -> None:
+    for name in (".claude", ".claude.json", ".claude.json.lock", ".claude/x/y"):
+        assert is_guarded(REAL_HOME / name, guarded_roots())
+        assert is_guarded(os.fsencode(REAL_HOME / name), guarded_roots())
+    for name in (".claude-other", ".config/x", "code/.claude/settings.json"):
+        assert not is_guarded(REAL_HOME / name, guarded_roots())
+    assert not is_guarded(3, guarded_roots()), "an open file is not a path"
 
 
 def test_the_throw_away_home_can_be_used(throw_away_home: Path) -> None:
@@ -87,15 +81,12 @@ def test_this_process_and_its_children_see_the_throw_away_home(throw_away_home: 
     assert throw_away_home != REAL_HOME
 
 
-def test_nothing_of_claude_code_is_in_the_environment() -> None:
+def test_nothing_of_claude_code_is_in_the_environment_and_xdg_folders_are_in_that_home(
+    throw_away_home: Path,
+) -> None:
     assert [name for name in os.environ if name.startswith("CLAUDE")] == []
-
-
-def test_xdg_folders_are_in_the_throw_away_home(throw_away_home: Path) -> None:
-    folders = {name: value for name, value in os.environ.items() if name.startswith("XDG_")}
-    wanted = {f"XDG_{kind}_HOME" for kind in ("CONFIG", "CACHE", "DATA", "STATE")}
-    assert wanted <= folders.keys()
-    assert all(folders[name].startswith(str(throw_away_home)) for name in wanted)
+    for kind in ("CONFIG", "CACHE", "DATA", "STATE"):
+        assert os.environ[f"XDG_{kind}_HOME"].startswith(str(throw_away_home))
 
 
 def test_the_fingerprint_changes_with_what_it_watches(

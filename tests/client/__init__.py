@@ -1,7 +1,5 @@
 """End-to-end tests of `ccmove` with the real Claude Code client, offline."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

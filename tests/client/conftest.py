@@ -1,7 +1,5 @@
 """Gives a test a client with a home of its own, or skips it and says why."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

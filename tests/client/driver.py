@@ -1,7 +1,5 @@
 """Drives one client in one throw-away home, and `ccmove` beside it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The stand-in API as the tests see it: started without a network, asked what it was sent."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -6,8 +6,6 @@ request with messages to LOG. A file, because the server lives in the clients' n
 and the tests do not. It ends with its standard input, so it never outlives the tests.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """A client in a terminal, driven by keys and read as text: a tmux server of its own."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A client that runs while ccmove works: elsewhere it harms nothing, in OLD it is in the way."""
 
-from __future__ import annotations
-
 import os
 import shutil
 
@@ -67,7 +65,7 @@ def test_a_session_that_is_open_in_old_is_named_and_the_move_refused(desk: Desk)
         assert desk.prompts() == [(str(old), prompt)]
 
 
-@with_clients(lambda client: client.notes_its_pid_domain)
+@with_clients(lambda client: not client.is_of_the_older_form)
 def test_a_session_in_another_pid_namespace_is_one_that_can_not_be_checked(desk: Desk) -> None:
     """As in a container that shares the home: there the client is process 1, here it is not."""
     if os.geteuid() != 0:

@@ -1,7 +1,5 @@
 """After a move the client goes on with the old conversation, in the directory it itself uses."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,7 +138,7 @@ def test_a_project_that_shares_its_directory_takes_only_its_own(desk: Desk) -> N
     assert_goes_on(desk, stayer, stayed, not_knowing=moved)
     assert_directory_is_the_clients_own(desk, desk.code / "other", moved)
     assert_directory_is_the_clients_own(desk, stayer, stayed)
-    if not desk.client.resumes_from_any_folder:
+    if desk.client.is_of_the_older_form:
         for folder, others in ((stayer, moved), (desk.code / "other", stayed)):
             refused = desk.try_ask(folder, new_prompt("not mine"), "--resume", others.session)
             assert "No conversation found" in refused.err
@@ -162,28 +160,16 @@ def test_a_target_that_was_used_before_has_both_conversations(desk: Desk) -> Non
 
 
 @with_clients()
-def test_a_project_moved_twice_still_goes_on(desk: Desk) -> None:
-    old, between, new = desk.folder("old"), desk.code / "between", desk.code / "new"
-    begun = begin(desk, old)
+def test_a_project_moved_twice_and_back_still_goes_on(desk: Desk) -> None:
+    place = desk.folder("old")
+    begun = begin(desk, place)
 
-    desk.rename_and_move(old, between)
-    assert_goes_on(desk, between, begun)
-    desk.rename_and_move(between, new)
+    for name in ["between", "new"] + ["old"] * desk.client.stands_for_all:
+        desk.rename_and_move(place, desk.code / name)
+        place = desk.code / name
+        assert_goes_on(desk, place, begun)
 
-    assert_goes_on(desk, new, begun)
-    assert_directory_is_the_clients_own(desk, new, begun)
-
-
-@with_clients(lambda client: client.stands_for_all)
-def test_a_project_moved_there_and_back_still_goes_on(desk: Desk) -> None:
-    old, new = desk.folder("old"), desk.code / "new"
-    begun = begin(desk, old)
-
-    desk.rename_and_move(old, new)
-    assert_goes_on(desk, new, begun)
-    desk.rename_and_move(new, old)
-
-    assert_goes_on(desk, old, begun)
+    assert_directory_is_the_clients_own(desk, place, begun)
 
 
 @with_clients(lambda client: client.stands_for_all)

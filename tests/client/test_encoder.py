@@ -1,7 +1,5 @@
 """The encoder against the client: fresh random folder names in every run."""
 
-from __future__ import annotations
-
 import random
 import unicodedata
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`claude purge --dry-run PATH` lists what the client takes to be PATH's state."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,18 +42,14 @@ def test_after_a_move_everything_is_the_new_paths_and_nothing_the_olds(desk: Des
     desk.trust(old)
     desk.talk(old, new_prompt("one"))
     desk.talk(old, new_prompt("two"))
-    before = claimed_by(desk, old)
-    assert before.config_keys == (str(old),)
-    assert before.prompts == 2
-    assert len(before.directories) == 1
+    (before,) = {path.parent.name for path in desk.transcripts()}
+    assert claimed_by(desk, old) == Claimed((before,), (str(old),), 2)
     assert claimed_by(desk, new) == Claimed()
 
     desk.rename_and_move(old, new)
 
-    after = claimed_by(desk, new)
-    assert after.config_keys == (str(new),)
-    assert after.prompts == 2
-    assert after.directories == (desk.transcripts()[0].parent.name,)
+    (after,) = {path.parent.name for path in desk.transcripts()}
+    assert claimed_by(desk, new) == Claimed((after,), (str(new),), 2)
     assert claimed_by(desk, old) == Claimed()
 
 

@@ -1,7 +1,5 @@
 """After `ccmove restore` the client finds everything in OLD again, and what came since too."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.client import CLIENT_TEST, with_clients

@@ -1,7 +1,5 @@
 """What a user sees in NEW after a move: no trust question, the old prompts, the old sessions."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Two folders with one encoded name: whose conversations the client shows in which."""
 
-from __future__ import annotations
-
 from tests.client import CLIENT_TEST, with_clients
 from tests.client.driver import Desk, new_prompt
 

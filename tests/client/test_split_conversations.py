@@ -3,8 +3,6 @@
 docs/split-conversations.md has every arrangement that was tried; here is what ccmove relies on.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,11 +1,8 @@
 """What a conversation from before the move still says of the old place; ccmove can only tell."""
 
-from __future__ import annotations
-
 from ccmove.claude.naming import encode
 from tests.client import CLIENT_TEST, with_clients
 from tests.client.driver import Desk, new_prompt
-from tests.client.versions import Client
 
 pytestmark = CLIENT_TEST
 
@@ -13,12 +10,7 @@ pytestmark = CLIENT_TEST
 SIGN = b'"attachment":{"type":"prompt_snapshot"'
 
 
-def is_not_of_the_index_era(client: Client) -> bool:
-    """The index era has no memory."""
-    return not client.is_of_the_index_era
-
-
-@with_clients(is_not_of_the_index_era)
+@with_clients(lambda client: not client.is_of_the_index_era)  # which has no memory
 def test_a_resumed_session_is_told_of_the_old_memory_if_its_transcript_keeps_the_prompt(
     desk: Desk,
 ) -> None:
@@ -28,7 +20,7 @@ def test_a_resumed_session_is_told_of_the_old_memory_if_its_transcript_keeps_the
     transcript = desk.directory_of(first.session) / f"{first.session}.jsonl"
     head = transcript.read_bytes().partition(b'"type":"assistant"')[0]
     assert first.told_beforehand(old_memory)
-    keeps = desk.client.repeats_its_system_prompt
+    keeps = not desk.client.is_of_the_older_form
     assert (SIGN in head) == keeps
 
     desk.rename_and_move(old, new)

@@ -1,7 +1,5 @@
 """A move on Windows: the native client and ccmove, both under Wine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

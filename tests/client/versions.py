@@ -1,7 +1,5 @@
 """Which clients are tested, where each is installed, and how they differ."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from dataclasses import dataclass
@@ -10,17 +8,10 @@ from pathlib import Path
 LIST = Path(__file__).with_name("versions.txt")
 
 
-def cache_directory() -> Path:
-    """Where scripts/install-clients puts the clients: outside the repository."""
-    chosen = os.environ.get("CCMOVE_CLIENT_CACHE")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base, "ccmove-clients")
-
-
+# Where scripts/install-clients puts the clients, outside the repository.
 # Read once, on import: later on every test has a throw-away HOME.
-CACHE = cache_directory()
+_CACHES = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+CACHE = Path(os.environ.get("CCMOVE_CLIENT_CACHE") or Path(_CACHES, "ccmove-clients"))
 
 
 class ClientMissingError(Exception):
@@ -76,28 +67,18 @@ class Client:
 
     @property
     def is_of_the_older_form(self) -> bool:
-        """Composes accents (NFC) before it encodes a path; has no `claude purge`; run by node."""
+        """Composes accents (NFC) before it encodes a path; has no `claude purge`; run by node.
+
+        The others find `--resume ID` in whatever project directory it is (that alone proves
+        little), note in their live-session file on which machine, in which namespace their pid
+        counts, and tell a resumed session again what it was told in its first folder.
+        """
         return self.number <= (2, 1, 92)
 
     @property
     def continues_print_mode_sessions(self) -> bool:
         """2.1.92 passes over what `claude -p` began, moved or not."""
         return self.number != (2, 1, 92)
-
-    @property
-    def resumes_from_any_folder(self) -> bool:
-        """Finds `--resume ID` in whatever project directory it is: that alone proves little."""
-        return not self.is_of_the_older_form
-
-    @property
-    def notes_its_pid_domain(self) -> bool:
-        """Says in its live-session file on which machine, in which namespace its pid counts."""
-        return not self.is_of_the_older_form
-
-    @property
-    def repeats_its_system_prompt(self) -> bool:
-        """A resumed session is told again what it was told in its first folder."""
-        return not self.is_of_the_older_form
 
 
 def pinned() -> list[str]:

@@ -1,7 +1,5 @@
 """Waiting for another process, never longer than it takes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """The Windows client, and a Windows Python with `ccmove` in it, under Wine."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

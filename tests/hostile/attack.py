@@ -1,7 +1,5 @@
 """A state that is ready to be moved, a place outside of it, and a judge of what became of both."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

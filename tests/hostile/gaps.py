@@ -4,8 +4,6 @@ A run is recorded once, undisturbed; then it is made again from the same start f
 the same thing happening before another of its calls each time. Tests judge what is left.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ hook that acts then is the worst case of a racing process: it always wins the ga
 and the use of what was checked. The fork server installs a hook in a child that it runs.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -67,23 +65,26 @@ def watch_modes(own: str, record: str) -> Event:
     return look
 
 
-def at(number: str, word: str, action: Callable[[], None]) -> Event:
-    """Do something once, before the call number `number` that names `word`."""
-    left = int(number)
+def at(number: str, action: Callable[[], None], lock: str = "") -> Event:
+    """Do something once, before the call number `number`.
 
-    def wait(_: str, args: tuple[object, ...]) -> None:
-        nonlocal left
-        if left and any(word in str(arg) for arg in args):
-            left -= 1
-            if not left:
-                action()
+    While somebody holds the lock, a client waits; so it happens before a later call then.
+    """
+    left, done = int(number), False
+
+    def wait(_: str, __: tuple[object, ...]) -> None:
+        nonlocal left, done
+        left -= 1
+        if left <= 0 and not done and not (lock and os.path.lexists(lock)):
+            done = True
+            action()
 
     return wait
 
 
-def fill(number: str, word: str, where: str, spare: str = "0") -> Event:
+def fill(number: str, where: str, spare: str = "0") -> Event:
     """Use up every byte of the file system, but for some to `spare`."""
-    return at(number, word, lambda: use_up_bytes(where, int(spare)))
+    return at(number, lambda: use_up_bytes(where, int(spare)))
 
 
 def use_up_bytes(where: str, spare: int = 0) -> None:
@@ -101,9 +102,9 @@ def use_up_bytes(where: str, spare: int = 0) -> None:
     os.close(fd)
 
 
-def exhaust(number: str, word: str, where: str, spare: str = "0") -> Event:
+def exhaust(number: str, where: str, spare: str = "0") -> Event:
     """Use up every file that the file system can hold, but for some to `spare`."""
-    return at(number, word, lambda: use_up_files(where, int(spare)))
+    return at(number, lambda: use_up_files(where, int(spare)))
 
 
 def use_up_files(where: str, spare: int = 0) -> None:
@@ -141,7 +142,7 @@ def swap(number: str, path: str, copy: str) -> Event:
         os.rename(path, f"{path}.away")
         os.symlink(copy, path)
 
-    return at(number, "", put_a_link)
+    return at(number, put_a_link)
 
 
 def append(number: str, lock: str, text: str, *paths: str) -> Event:
@@ -179,25 +180,14 @@ def vanish(number: str, away: str, *paths: str) -> Event:
 def to_the_first(
     number: str, lock: str, paths: tuple[str, ...], action: Callable[[str], None]
 ) -> Event:
-    """Do something once to the first of the paths that is there, before call number `number`.
+    """Do something once to the first of the paths that is there, before call number `number`."""
 
-    While somebody holds the lock, a client waits; so it happens before a later call then.
-    """
-    left = int(number)
-    done = False
-
-    def wait(_: str, __: tuple[object, ...]) -> None:
-        nonlocal left, done
-        left -= 1
-        if left > 0 or done or (lock and os.path.lexists(lock)):
+    def act() -> None:
+        for path in filter(os.path.lexists, paths):
+            action(path)
             return
-        done = True
-        for path in paths:
-            if os.path.lexists(path):
-                action(path)
-                return
 
-    return wait
+    return at(number, act, lock)
 
 
 def install(event: Event) -> None:

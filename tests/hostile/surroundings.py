@@ -1,7 +1,5 @@
 """Makes the system itself unkind: no privileges, limits, file systems full or read-only."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil
@@ -15,18 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.forked import forget_server
-from tests.support.run import ccmove_command
 
-ROOT = Path(__file__).resolve().parents[2]
 _NEW_NAMESPACE = 0x00020000
 
 AS_ROOT = sys.platform != "win32" and os.geteuid() == 0
 needs_root = pytest.mark.skipif(not AS_ROOT, reason="needs root to give files away")
-
-
-def under_shell(setting: str, *args: str | os.PathLike[str]) -> list[str]:
-    """`ccmove ARGS` after a shell's `setting`, such as `umask 777` or `ulimit -n 20`."""
-    return ["sh", "-c", f'{setting}; exec "$@"', "sh", *ccmove_command(*args)]
 
 
 @contextmanager

@@ -4,12 +4,11 @@ The checksum is no secret, so everything in these files is signed here as ccmove
 must be refused whole, before a byte is written; other commands go on as if it were not there.
 """
 
-from __future__ import annotations
-
+import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,16 +77,6 @@ def not_rolled_back(target: Target, *commands: list[str]) -> None:
     target.nothing_changed(ignore=())
 
 
-def believed_nowhere(target: Target, record: dict[str, Any]) -> None:
-    """Neither in a backup nor in the directory of a run, with a journal and without."""
-    put_manifest(target, record)
-    assert "can't be used" in refused(target)
-    backup_of(target).rename(target.own / "run")
-    not_rolled_back(target)
-    (target.own / "journal.json").write_text("{}")
-    not_rolled_back(target, ["restore"])
-
-
 def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(moved: Target) -> None:
     """The control: forging as such is not what the others are refused for."""
     put_manifest(moved, forged(moved, lambda record: record.update(warnings=["\x1b[31m another"])))
@@ -115,15 +104,15 @@ def test_a_manifest_that_is_not_signed_is_refused(moved: Target) -> None:
     assert "changed" in refused(moved)
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, "2", 2.5, None])
-def test_an_unknown_version_is_refused(moved: Target, version: object) -> None:
-    put_manifest(moved, signed(manifest_of(moved) | {"schema": version}))
-    assert "version" in refused(moved)
-
-
-def test_a_manifest_of_another_backup_is_refused(moved: Target) -> None:
-    put_manifest(moved, signed(manifest_of(moved) | {"id": ID}))
-    assert ID in refused(moved)
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [*(("schema", version, "version") for version in (0, 1, 3, "2", 2.5, None)), ("id", ID, ID)],
+)
+def test_an_unknown_version_or_another_backups_manifest_is_refused(
+    moved: Target, key: str, value: object, told: str
+) -> None:
+    put_manifest(moved, signed(manifest_of(moved) | {key: value}))
+    assert told in refused(moved)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema":2}', "[" * 100_000, "\udcff"])
@@ -175,27 +164,27 @@ def places(value: object, at: tuple[str | int, ...] = ()) -> list[tuple[str | in
     return found
 
 
-def put(record: Any, at: tuple[str | int, ...], value: object) -> None:
-    for token in at[:-1]:
-        record = record[token]
-    record[at[-1]] = value
+def spoilt(record: object) -> Iterator[Any]:
+    """The record with something wrong in each of its places, one at a time."""
+    for *way, last in places(record):
+        for wrong in WRONG:
+            forgery = json.loads(json.dumps(record))
+            holder = forgery
+            for token in way:
+                holder = holder[token]
+            holder[last] = wrong
+            yield forgery
 
 
 def test_no_value_of_a_wrong_kind_is_a_bug(moved: Target) -> None:
     """Whatever stands in any place: it is refused, or means nothing and all of it can be listed."""
-    record = manifest_of(moved)
-    run = seams.reader_of_manifests(moved.state, backup_of(moved))
+    read = seams.reader_of_manifests(moved.state, backup_of(moved))
     tried = 0
-    for at in places(record):
-        for wrong in WRONG:
-            forgery = json.loads(json.dumps(record))
-            put(forgery, at, wrong)
-            tried += 1
-            try:
-                found = run(signed(forgery))
-            except ValueError:
-                continue
-            assert all(isinstance(path, str) for move in found.moves for path in move), at
+    for forgery in spoilt(manifest_of(moved)):
+        tried += 1
+        with contextlib.suppress(ValueError):
+            moves = read(signed(forgery)).moves
+            assert all(isinstance(path, str) for move in moves for path in move), forgery
     assert tried > 600
 
 
@@ -236,13 +225,9 @@ WRONG_KINDS: dict[str, Change] = {
     "a number twice": lambda r: [row.update(number=1) for row in seams.operations(r, "Wrote")],
     "a number that is a way": change_row("Wrote", number="../0"),
     "what it held that is a text": change_row("Rename", holds="x"),
-    "what it held of no kind": lambda r: row_of(r, "Rename")["holds"].update(kind_of="Content"),
-    "entries that lead elsewhere": lambda r: row_of(r, "Rename")["holds"].update(
-        entries=[["../x", 1]]
-    ),
-    "entries that are anywhere": lambda r: row_of(r, "Rename")["holds"].update(
-        entries=[["/etc/passwd", 1]]
-    ),
+    "what it held of no kind": content("holds", "Rename", kind_of="Content"),
+    "entries that lead elsewhere": content("holds", "Rename", entries=[["../x", 1]]),
+    "entries that are anywhere": content("holds", "Rename", entries=[["/etc/passwd", 1]]),
     "no kind of run": lambda r: r.update(kind="delete"),
     "entries that can't be counted": lambda r: r["projects"][0].update(entries=[[1]]),
     "an entry that leads elsewhere": lambda r: r["projects"][0].update(entries=["../x"]),
@@ -288,12 +273,12 @@ def as_file(path: str, place: str) -> Change:
     return change_row("Wrote", path=path, ends=path, place=place)
 
 
-def folders(change: Change, *pairs: tuple[str, str]) -> Change:
+def folders(change: Change, old: str = "/etc/x", new: str = "/etc/y") -> Change:
     """The manifest names these folders itself, as moved and as places."""
 
     def both(record: dict[str, Any]) -> None:
-        record["folders"] += [list(pair) for pair in pairs]
-        record["places"] += [path for pair in pairs for path in pair]
+        record["folders"].append([old, new])
+        record["places"] += [old, new]
         change(record)
 
     return both
@@ -340,19 +325,15 @@ TRAPS: dict[str, Change] = {
         if path != "$C/history.jsonl"
     },
     # directories
-    "a mode of other bits": also("Mkdir", path="$C/projects/x", mode=0o40700),
-    "make the moved folder": folders(also("Mkdir", path="/etc/x", mode=7), ("/etc/x", "/etc/y")),
-    "below the moved folder": folders(rename("/etc/x/y", "$C/projects/x"), ("/etc/x", "/etc/y")),
-    "the moved folder as state": folders(rename("/etc/x", "/etc/y"), ("/etc/x", "/etc/y")),
-    "another folder": folders(rename("/etc/z", "/etc/y", FOLDER), ("/etc/x", "/etc/y")),
-    "a folder into the state": folders(
-        rename("/etc/x", "$C/projects/x", FOLDER), ("/etc/x", "/etc/y")
-    ),
+    "make one of other bits": also("Mkdir", path="$C/projects/x", mode=0o40700),
+    "make the moved folder": folders(also("Mkdir", path="/etc/x", mode=7)),
+    "below the moved folder": folders(rename("/etc/x/y", "$C/projects/x")),
+    "the moved folder as state": folders(rename("/etc/x", "/etc/y")),
+    "another folder": folders(rename("/etc/z", "/etc/y", FOLDER)),
+    "a folder into the state": folders(rename("/etc/x", "$C/projects/x", FOLDER)),
     "projects as a folder": rename("$C/projects/x", "$C/projects/y", FOLDER),
-    "a folder without a root": folders(rename("x", "y", FOLDER), ("x", "y")),
-    "parked elsewhere": folders(
-        rename("/etc/x", "/usr/.ccmove-parked-0", FOLDER), ("/etc/x", "/etc/y")
-    ),
+    "a folder without a root": folders(rename("x", "y", FOLDER), "x", "y"),
+    "parked elsewhere": folders(rename("/etc/x", "/usr/.ccmove-parked-0", FOLDER)),
     # files
     "rewrite a transcript": as_file("$C/projects/-a/1.jsonl", "other"),
     "rewrite a transcript as index": as_file("$C/projects/-a/1.jsonl", "index"),
@@ -363,19 +344,19 @@ TRAPS: dict[str, Change] = {
     "rewrite settings as config": as_file("$C/settings.json", "config"),
     "the config file as index": as_file("~/.claude.json", "index"),
     "no place at all": as_file("$C/jobs/1/state.json", "nowhere"),
-    "settings as those of the home": folders(as_file("$C/settings.json", "other"), ("~/", "/srv")),
+    "settings as those of the home": folders(as_file("$C/settings.json", "other"), "~/", "/srv"),
     "a project among the projects": folders(
-        as_file("$C/projects/-a/.mcp.json", "other"), ("$C/projects/-a", "/srv/x")
+        as_file("$C/projects/-a/.mcp.json", "other"), "$C/projects/-a", "/srv/x"
     ),
     "a project among our own": folders(
-        as_file("$C/ccmove/x/.mcp.json", "other"), ("$C/ccmove/x", "/srv/x")
+        as_file("$C/ccmove/x/.mcp.json", "other"), "$C/ccmove/x", "/srv/x"
     ),
     "another file of a project in the state": folders(
-        as_file("$C/skills/a/SKILL.md", "other"), ("$C/skills/a", "/srv/x")
+        as_file("$C/skills/a/SKILL.md", "other"), "$C/skills/a", "/srv/x"
     ),
-    "a file of the moved folder": folders(as_file("/etc/x/passwd", "other"), ("/etc/x", "/etc/y")),
-    "the moved folder as file": folders(as_file("/etc/x", "other"), ("/etc/x", "/etc/y")),
-    "a settings file as index": folders(as_file("/etc/x/.mcp.json", "index"), ("/etc/x", "/etc/y")),
+    "a file of the moved folder": folders(as_file("/etc/x/passwd", "other")),
+    "the moved folder as file": folders(as_file("/etc/x", "other")),
+    "a settings file as index": folders(as_file("/etc/x/.mcp.json", "index")),
     "a settings file of no folder": as_file("/etc/x/.mcp.json", "other"),
 }
 
@@ -402,16 +383,13 @@ SOME = ["an operation of an unknown kind", "a time without end", "a move of ever
 
 @pytest.mark.parametrize("what", [what for what in SOME if what in WRONG_KINDS | TRAPS])
 def test_no_manifest_makes_a_run(moved: Target, what: str) -> None:
-    """Nor does any command follow it."""
-    believed_nowhere(moved, forged(moved, (WRONG_KINDS | TRAPS)[what]))
-
-
-def test_a_manifest_that_is_too_large_is_refused_without_reading_it(moved: Target) -> None:
-    os.truncate(backup_of(moved) / "manifest.json", 1 << 40)
-    done = moved.run("restore", backup_of(moved).name)
-    assert done.exit == 4
-    assert "larger than" in done.err
-    assert moved.run("backups").exit == 0
+    """Neither in a backup nor in the directory of a run, with a journal and without."""
+    put_manifest(moved, forged(moved, (WRONG_KINDS | TRAPS)[what]))
+    assert "can't be used" in refused(moved)
+    backup_of(moved).rename(moved.own / "run")
+    not_rolled_back(moved)
+    (moved.own / "journal.json").write_text("{}")
+    not_rolled_back(moved, ["restore"])
 
 
 # -- what changed in the history -----------------------------------------------------------------
@@ -445,22 +423,17 @@ def test_no_value_of_a_wrong_kind_in_a_record_of_the_history_is_a_bug(moved: Tar
     row = row_of(record, "WroteHistory")
     path = seams.saved(backup_of(moved), row["number"], "changes")
     head, newline, rows = path.read_bytes().partition(b"\n")
-    changed = json.loads(head)
-    moved.remember()
     with moved.state.history.open("a") as history:
         history.write('{"display":"late"}\n')
-    lines = len(moved.state.history.read_bytes().splitlines())
-    for at in places(changed):
-        for wrong in WRONG:
-            forgery = json.loads(json.dumps(changed))
-            put(forgery, at, wrong)
-            data = json.dumps(forgery).encode() + newline + rows
-            path.write_bytes(data)
-            row["record"] = seams.sha256(data)
-            put_manifest(moved, signed(record))
-            done = moved.run("restore", "--dry-run", record["id"])
-            assert done.exit in (0, 4), (at, wrong, done)
-    assert len(moved.state.history.read_bytes().splitlines()) == lines
+    before = moved.state.history.read_bytes()
+    for forgery in spoilt(json.loads(head)):
+        data = json.dumps(forgery).encode() + newline + rows
+        path.write_bytes(data)
+        row["record"] = seams.sha256(data)
+        put_manifest(moved, signed(record))
+        done = moved.run("restore", "--dry-run", record["id"])
+        assert done.exit in (0, 4), (forgery, done)
+    assert moved.state.history.read_bytes() == before
 
 
 # -- a run that had just begun --------------------------------------------------------------------
@@ -509,16 +482,19 @@ def test_only_staged_files_of_a_run_that_had_just_begun_are_swept_up(moved: Targ
 
 
 @pytest.mark.parametrize("size", [65 << 20, 1 << 40])
-def test_the_manifest_of_a_run_that_is_too_large_is_refused_without_reading_it(
+def test_a_manifest_that_is_too_large_is_refused_without_reading_it(
     moved: Target, size: int
 ) -> None:
-    begun(moved)
-    path = moved.own / "run/manifest.json"
-    os.truncate(path, size)
-    for command in (["recover"], ["restore"]):
-        done = moved.run(*command)
+    os.truncate(backup_of(moved) / "manifest.json", size)
+    done = moved.run("restore", backup_of(moved).name)
+    assert done.exit == 4
+    assert "larger than" in done.err
+    assert moved.run("backups").exit == 0
+    backup_of(moved).rename(moved.own / "run")
+    for command in ("recover", "restore"):
+        done = moved.run(command)
         assert done.exit in (4, 5), done
-        assert str(path) in done.err
+        assert str(moved.own / "run/manifest.json") in done.err
 
 
 @pytest.mark.parametrize("text", ["", "{}", "garbage"])
@@ -548,17 +524,15 @@ def test_a_directory_that_is_named_like_no_id_is_passed_over(moved: Target, name
     assert len(moved.run("backups", "--json").json()["backups"]) == 2
 
 
-def test_the_last_id_of_all_is_refused_with_a_reason(target: Target) -> None:
-    last = target.own / "backups" / "99991231T235959Z-ffff"
+@pytest.mark.parametrize("name", ["99991231T235959Z-ffff", "21000230T235959Z-ffff"])
+def test_an_id_after_which_there_is_none_is_refused_with_a_reason(
+    target: Target, name: str
+) -> None:
+    last = target.own / "backups" / name
     last.mkdir(parents=True, mode=0o700)
     done = target.move()
     assert done.exit == 4, done
     assert str(last) in done.err
-
-
-def test_an_id_after_which_there_is_none_is_refused(target: Target) -> None:
-    (target.own / "backups" / "21000230T235959Z-ffff").mkdir(parents=True, mode=0o700)
-    assert target.move().exit == 4
 
 
 # -- the list of backups ---------------------------------------------------------------------------
@@ -566,9 +540,9 @@ def test_an_id_after_which_there_is_none_is_refused(target: Target) -> None:
 
 def test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside(moved: Target) -> None:
     (moved.outside / "victim").write_bytes(b"x" * 12_345)
-    (moved.own / "backups" / "20200101T000000Z-0000").symlink_to(moved.outside)
+    (moved.own / "backups" / ID).symlink_to(moved.outside)
     rows = moved.run("backups", "--json").json()["backups"]
-    [size] = [row["bytes"] for row in rows if row["id"] == "20200101T000000Z-0000"]
+    [size] = [row["bytes"] for row in rows if row["id"] == ID]
     assert size < 1_000  # of the link itself, at most
 
 

@@ -1,7 +1,5 @@
 """A history of a gigabyte, and a line that alone is longer than any prompt."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -10,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.conftest import on_disk
 from tests.crash.sample import some
 from tests.hostile.attack import Target, make_target
 from tests.support.run import ccmove_command, peak_memory
 from tests.support.state import StateBuilder
-
-__all__ = ["on_disk"]
 
 MIB = 1 << 20
 LONGEST_LINE = 64 * MIB
@@ -60,7 +55,14 @@ def peak_of(target: Target, *args: str | Path) -> int:
     return peak_memory(ccmove_command(*args), state=target.state)
 
 
-def moves_and_comes_back(target: Target, size: int) -> None:
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(GIGABYTE, marks=[pytest.mark.limits, pytest.mark.exhaustive]),
+        2 * MOST_MEMORY,  # more than may be used
+    ],
+)
+def test_a_large_history_moves_and_comes_back_in_little_memory(target: Target, size: int) -> None:
     with target.state.history.open("wb") as file:
         file.writelines(huge(target, target.old, size))
     assert peak_of(target, target.old, target.new) < MOST_MEMORY
@@ -69,42 +71,29 @@ def moves_and_comes_back(target: Target, size: int) -> None:
     assert holds(target.state.history, huge(target, target.old, size))
 
 
-@pytest.mark.limits
-@pytest.mark.exhaustive
-def test_a_history_of_a_gigabyte_moves_and_comes_back_in_little_memory(target: Target) -> None:
-    moves_and_comes_back(target, GIGABYTE)
-
-
-def test_a_history_larger_than_the_memory_that_may_be_used_does_so_too(target: Target) -> None:
-    moves_and_comes_back(target, 2 * MOST_MEMORY)
-
-
-def test_the_measure_sees_a_program_that_reads_it_whole(target: Target) -> None:
+def test_the_measure_sees_a_program_that_reads_it_whole_and_not_the_memory_of_the_tests(
+    target: Target,
+) -> None:
     """The control of the limit above."""
-    target.state.history.write_bytes(b"x" * MOST_MEMORY)
-    reads_it = f"open({str(target.state.history)!r}, 'rb').read()"
-    assert peak_memory([sys.executable, "-c", reads_it], state=target.state) > MOST_MEMORY
-
-
-def test_the_measure_does_not_see_the_memory_of_the_tests(target: Target) -> None:
     ours = b"x" * MOST_MEMORY
-    assert peak_memory([sys.executable, "-c", ""], state=target.state) < len(ours) / 2
+    target.state.history.write_bytes(ours)
+    reads_it = f"open({str(target.state.history)!r}, 'rb').read()"
+    for code, is_large in ((reads_it, True), ("", False)):
+        peak = peak_memory([sys.executable, "-c", code], state=target.state)
+        assert peak > MOST_MEMORY if is_large else peak < len(ours) / 2
 
 
 @pytest.mark.parametrize("last", some(["", "\n"], "\n"), ids=["at the end", "in the middle"])
 def test_a_line_that_is_too_long_to_be_a_prompt_stays_as_it_is(target: Target, last: str) -> None:
     """Even though it names the project; what stands before and after it moves."""
     small = line(target.old, "a prompt")
-    long = line(target.old, "y" * (LONGEST_LINE + MIB))[:-1]
-    long += last.encode()
+    long = line(target.old, "y" * (LONGEST_LINE + MIB))[:-1] + last.encode()
     after = line(target.old, "one more") if last else b""
     target.state.history.write_bytes(small + long + after)
     peak = peak_of(target, target.old, target.new)
-    moved = [
-        piece.replace(str(target.old).encode(), str(target.new).encode())
-        for piece in (small, after)
-    ]
-    assert target.state.history.read_bytes() == moved[0] + long + moved[1]
+    old, new = str(target.old).encode(), str(target.new).encode()
+    moved = small.replace(old, new) + long + after.replace(old, new)
+    assert target.state.history.read_bytes() == moved
     assert peak < MOST_FOR_A_LINE
     assert peak_of(target, "restore") < MOST_FOR_A_LINE
     assert target.state.history.read_bytes() == small + long + after

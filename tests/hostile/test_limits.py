@@ -1,20 +1,13 @@
-"""Limits that the system sets: the size of a file, the number of open files, a quota."""
-
-from __future__ import annotations
+"""Limits that the system sets: the size of a file, the number of open files."""
 
 import pytest
 
 from tests.crash.bench import Bench, bench_of
-from tests.crash.calls import Point
-from tests.crash.conftest import Record, proven
-from tests.crash.sample import at_least
-from tests.crash.sweep import Tally, fail, fail_recovery, recovery_points, sweep, truthful
+from tests.crash.conftest import Record
+from tests.crash.sweep import Tally, truthful
 from tests.hostile.attack import Target, checked
 from tests.hostile.gaps import plain
-from tests.hostile.surroundings import under_shell
-from tests.support.run import run_child
-
-__all__ = ["proven"]
+from tests.support.run import ccmove_command, run_child
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -30,28 +23,23 @@ def limited(bench: Bench, kind: str, limits: list[int], *sabotage: str) -> Tally
     return tally
 
 
-@pytest.mark.parametrize("command", ["move", "restore"])
-def test_a_limit_on_the_size_of_files_never_ends_a_run_half_way(
-    command: str, proven: Record
-) -> None:
-    """From less than a message takes to more than the largest file that is written."""
-    bench = bench_of("merge", command)
-    limits = [*range(100, 1_000, 300), *range(1_000, 9_000, 1_000), 20_000]
-    tally = limited(bench, "file_size_limit", limits)
-    proven(f"a limit on the size of files: {command} (merge)", tally)
-    assert tally.ends["exit 1, before"] > 3
-    assert tally.ends["exit 0, after"] > 0
+# From less than a message takes to more than the largest file that is written.
+SIZES = [*range(100, 1_000, 300), *range(1_000, 9_000, 1_000), 20_000]
+LIMITS = {
+    ("file_size_limit", "move"): SIZES,
+    ("file_size_limit", "restore"): SIZES,
+    ("open_files_limit", "move"): [*range(4, 24, 2), 40],
+    ("open_files_limit", "restore"): [*range(5, 24, 2), 40],
+}
 
 
-@pytest.mark.parametrize("command", ["move", "restore"])
-def test_a_limit_on_the_number_of_open_files_never_ends_a_run_half_way(
-    command: str, proven: Record
+@pytest.mark.parametrize(("kind", "command"), LIMITS)
+def test_a_limit_on_files_never_ends_a_run_half_way(
+    kind: str, command: str, proven: Record
 ) -> None:
-    bench = bench_of("merge", command)
-    first = 4 if command == "move" else 5
-    tally = limited(bench, "open_files_limit", [*range(first, 24, 2), 40])
-    proven(f"a limit on open files: {command} (merge)", tally)
-    assert tally.ends["exit 1, before"] > 0
+    tally = limited(bench_of("merge", command), kind, LIMITS[kind, command])
+    proven(f"{kind.replace('_', ' ')}: {command} (merge)", tally)
+    assert tally.ends["exit 1, before"] > (3 if kind == "file_size_limit" else 0)
     assert tally.ends["exit 0, after"] > 0
 
 
@@ -69,40 +57,11 @@ def test_a_real_process_says_which_limit_is_in_the_way(
     target: Target, setting: str, reason: str
 ) -> None:
     target.remember()
-    done = checked(run_child(under_shell(setting, target.old, target.new), state=target.state))
+    command = ccmove_command(target.old, target.new)
+    limited_by_a_shell = ["sh", "-c", f'{setting}; exec "$@"', "sh", *command]
+    done = checked(run_child(limited_by_a_shell, state=target.state))
     assert done.exit == 1, done
     assert reason in done.err
     target.nothing_changed()
     target.nothing_left_over()
     assert target.move().exit == 0
-
-
-# -- a quota -----------------------------------------------------------------------------------
-
-# What may need room: these say EDQUOT when there is none left for this user.
-_NEEDS_ROOM = ("openat", "write", "mkdirat", "linkat", "renameat", "renameat2")
-
-
-def needs_room(point: Point) -> bool:
-    return point.name in _NEEDS_ROOM and not point.where.endswith(("/out", "/err"))
-
-
-@pytest.mark.crash
-@pytest.mark.parametrize("command", ["move", "restore"])
-def test_a_quota_that_is_used_up_at_any_call_is_reported_and_all_is_as_it_was(
-    command: str, proven: Record
-) -> None:
-    bench = bench_of("move", command)
-    points = [point for point in bench.points if needs_room(point)]
-    tally = sweep(points, lambda point: fail(bench, point, "EDQUOT"))
-    proven(f"failed with EDQUOT: {command} (move)", tally)
-    assert tally.ends["exit 1, before"] > at_least(20)
-
-
-@pytest.mark.crash
-def test_a_quota_in_the_way_of_a_recovery_is_reported(proven: Record) -> None:
-    bench, kind = bench_of("move"), "all changed"
-    points = [point for point in recovery_points(bench, kind) if needs_room(point)]
-    tally = sweep(points, lambda point: fail_recovery(bench, kind, point, "EDQUOT"))
-    proven("failed with EDQUOT: recovery of a move (move)", tally)
-    assert tally.tried > at_least(5)

@@ -3,8 +3,6 @@
 The moment is looked for before and after every single system call of ccmove's own process.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import sys
@@ -240,25 +238,16 @@ def test_a_swap_that_died_half_way_is_rolled_back_only_where_it_was_done(
     (state.root / "moves").write_text(f"{one}\t{two}\n{two}\t{one}\n")
     before, was = tree.snapshot(state.home), [file.read_bytes() for file in files[:2]]
     words = ("--skip-path-check", "--from-file", str(state.root / "moves"))
-    assert (
-        meddle(
-            state,
-            f"now = lock.exists()=>{WAS}",
-            f"{REPLACED}{replaced}=>{DIE}",
-            args=words,
-            paths=(),
-            links=links,
-        ).exit
-        == -9
-    )
+    pairs = (f"now = lock.exists()=>{WAS}", f"{REPLACED}{replaced}=>{DIE}")
+    assert meddle(state, *pairs, args=words, paths=(), links=links).exit == -9
     if goes_on:
-        text = state.config_file.read_text().replace('"numStartups": 4', '"numStartups": 17')
-        state.config_file.with_name("theirs").write_text(text)
-        state.config_file.with_name("theirs").rename(state.config_file)
+        starts, line = (b'"numStartups": 4', b'"numStartups": 17'), LINE.replace(b"OLD", b"/third")
+        theirs = state.home / "theirs"
+        theirs.write_bytes(state.config_file.read_bytes().replace(*starts))
+        theirs.rename(state.config_file)
         with state.history.open("ab") as history:
-            history.write(b'{"display":"late","project":"/third"}\n')
-        was[0] = was[0].replace(b'"numStartups": 4', b'"numStartups": 17')
-        was[1] += b'{"display":"late","project":"/third"}\n'
+            history.write(line)
+        was = [was[0].replace(*starts), was[1] + line]
     age_locks(state)
     assert run_ccmove("recover", state=state).exit == 0
     assert [file.read_bytes() for file in files[:2]] == was

@@ -5,8 +5,6 @@ outside has changed; and when the swap is undone, `recover` leaves the state as 
 as after it.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Sequence
@@ -34,9 +32,9 @@ DEEP = Scenario("deep", build, ("my-app", "new"))
 STATE = "home/.claude"
 
 
-def swept(place: Path, command: str, swapped: str, sabotage: Sequence[str] = ()) -> Tally:
+def swept(in_memory: Path, command: str, swapped: str, sabotage: Sequence[str] = ()) -> Tally:
     """Swap the directory for a link to its copy outside, around every use that is made of it."""
-    bench = Bench(place, DEEP, command)
+    bench = Bench(in_memory, DEEP, command)
     copy, path = bench.live / "outside/copy", bench.live / swapped
     subprocess.run(["cp", "-a", bench.template / swapped, bench.template / "outside/copy"])
 
@@ -96,10 +94,10 @@ REST = pytest.mark.exhaustive
     ],
 )
 def test_a_directory_swapped_for_a_link_around_any_use(
-    place: Path, command: str, swapped: str
+    in_memory: Path, command: str, swapped: str
 ) -> None:
-    old = encoded_name(str(place / "live/code/my-app"))
-    tally = swept(place, command, swapped.replace("OLD", old))
+    old = encoded_name(str(in_memory / "live/code/my-app"))
+    tally = swept(in_memory, command, swapped.replace("OLD", old))
     assert not tally.bad, tally.report()
     assert tally.tried > (10 if EXHAUSTIVE else 3)
     assert tally.ends.keys() & {"exit 1", "exit 4", "exit 5"}, "the swap was never in the way"
@@ -108,9 +106,9 @@ def test_a_directory_swapped_for_a_link_around_any_use(
 @pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_sweep_sees_what_following_links_would_do(place: Path) -> None:
+def test_the_sweep_sees_what_following_links_would_do(in_memory: Path) -> None:
     """The control: without O_NOFOLLOW the very same swaps do reach outside."""
-    tally = swept(place, "move", f"{STATE}/projects", ["follow_links"])
+    tally = swept(in_memory, "move", f"{STATE}/projects", ["follow_links"])
     assert any("outside/" in bad for bad in tally.bad)
 
 

@@ -5,8 +5,6 @@ more places. What another process does to it is not lost, the rest is as before 
 after it, and the exit code says which.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,16 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.crash.bench import Bench
-from tests.crash.conftest import Record, in_memory, proven
+from tests.crash.conftest import Record
 from tests.crash.fork import Ended
 from tests.crash.sample import at_least
 from tests.crash.sweep import UNFINISHED, Tally
-from tests.crash.verdict import expected_after, judge
+from tests.crash.verdict import Verdict, expected_after, judge
 from tests.hostile.gaps import Gap, around, gaps_of, plain, spread, sweep
 from tests.support.state import encoded_name
 from tests.support.tree import Tree, snapshot, with_content
-
-__all__ = ["in_memory", "proven"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -50,8 +46,10 @@ def disturbed_gaps(bench: Bench, places: Sequence[str], sabotage: Sequence[str] 
     return sorted(chosen)
 
 
-def promised(ended: Ended) -> str:
-    return "after" if ended.exit == 0 else "before"
+def as_promised(ended: Ended, verdict: Verdict, problems: list[str]) -> tuple[str, list[str]]:
+    if verdict.outcome != ("after" if ended.exit == 0 else "before"):
+        problems += [f"it is as {verdict.outcome}", *verdict.problems]
+    return f"exit {ended.exit}, {verdict.outcome}", problems
 
 
 # -- vanishing ---------------------------------------------------------------------------------
@@ -103,7 +101,10 @@ def vanished(bench: Bench, what: str, sabotage: Sequence[str] = ()) -> Tally:
         away = bench.live.parent / "vanished"
         return ["vanish", str(number), str(away), *(str(bench.live / place) for place in places)]
 
-    never_there = bench.reset(), _run_and_heal(bench, hook(1), places)
+    at_first = bench.reset()
+    replace(bench.job(), hook=hook(1)).run()
+    heal(bench, places)
+    never_there = at_first, snapshot(bench.live)
 
     def judged(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
         """Done may also mean: as if the thing had never been there."""
@@ -113,17 +114,9 @@ def vanished(bench: Bench, what: str, sabotage: Sequence[str] = ()) -> Tally:
         verdict = bench.judge(before)
         if verdict.outcome == "neither" and ended.exit == 0:
             verdict = judge(before, expected_after(never_there, before), snapshot(bench.live))
-        if verdict.outcome != promised(ended):
-            problems += [f"it is as {verdict.outcome}", *verdict.problems]
-        return f"exit {ended.exit}, {verdict.outcome}", problems
+        return as_promised(ended, verdict, problems)
 
     return sweep(bench, gaps, hook, judged, sabotage)
-
-
-def _run_and_heal(bench: Bench, hook: list[str], places: Sequence[str]) -> Tree:
-    replace(bench.job(), hook=hook).run()
-    heal(bench, places)
-    return snapshot(bench.live)
 
 
 def roll_back(bench: Bench) -> list[str]:
@@ -235,9 +228,7 @@ def written(bench: Bench, what: str, sabotage: Sequence[str] = ()) -> Tally:
         after = expected_after(bench.reference, before)
         verdict = judge(*(_undated(wrote, tree) for tree in (
             wrote.added_to(before), wrote.added_to(after), now)))  # fmt: skip
-        if verdict.outcome != promised(ended):
-            problems += [f"it is as {verdict.outcome}", *verdict.problems]
-        return f"exit {ended.exit}, {verdict.outcome}", problems
+        return as_promised(ended, verdict, problems)
 
     return sweep(bench, gaps, lambda number: wrote.with_gap(bench, number), judged, sabotage)
 

@@ -4,8 +4,6 @@
 before it is committed. Places, IDs and process numbers of a test run are made the same first.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -1,13 +1,11 @@
 """Runs the command line inside the test's own process, so that a failure can be planted."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 
 import pytest
 
-from ccmove.cli.main import main
+from tests.support import seams
 from tests.support.run import Completed
 from tests.support.state import StateBuilder
 
@@ -24,10 +22,9 @@ def run(
     monkeypatch.delenv("CCMOVE_DEBUG", raising=False)
 
     def run_main(*arguments: str | os.PathLike[str]) -> Completed:
-        with pytest.raises(SystemExit) as ended:
-            main([os.fspath(argument) for argument in arguments])
+        code = seams.exit_code_of([os.fspath(argument) for argument in arguments])
         out, err = capfd.readouterr()
         assert "Traceback" not in err, err
-        return Completed(int(str(ended.value.code)), out, err)
+        return Completed(code, out, err)
 
     return run_main

@@ -1,19 +1,18 @@
-"""Every way a user can be refused or fail: how to get there, and what was typed.
+"""Every way a user can be refused or fail: how to get there, and what is typed.
 
-Each function brings a state into the situation and returns the arguments. Its name is the name
-of the golden file.
+The name of a situation is that of its golden file.
 """
-
-from __future__ import annotations
 
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import filelock
@@ -34,6 +33,7 @@ class Stage:
     monkeypatch: pytest.MonkeyPatch
     children: list[subprocess.Popen[bytes]] = field(default_factory=list)
     open_files: list[int] = field(default_factory=list)
+    identifier: str = ""  # of the move that was done
 
     @property
     def old(self) -> Path:
@@ -48,26 +48,14 @@ class Stage:
         self.state.project("my-app")
         self.new.mkdir()
 
-    def moved(self) -> str:
-        """A move that was done; its ID."""
+    def moved(self) -> None:
+        """A move that was done."""
         self.known()
         self.run(self.old, self.new)
-        return max(path.name for path in self.backups.iterdir())
-
-    @property
-    def backups(self) -> Path:
-        return self.state.config_dir / "ccmove" / "backups"
+        self.identifier = seams.backup_ids(self.state)[0]
 
     def run(self, *arguments: str | Path) -> None:
-        with pytest.raises(SystemExit) as ended:
-            seams.run_main(["-q", *(str(argument) for argument in arguments)])
-        assert ended.value.code == 0
-
-    def live(self, folder: Path) -> None:
-        """A process that is registered as a client running in `folder`."""
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-        self.children.append(child)
-        self.state.session_file(child.pid, str(folder), started(child.pid), "sample-session")
+        assert seams.exit_code_of(["-q", *map(str, arguments)]) == 0
 
     def close(self) -> None:
         for child in self.children:
@@ -78,400 +66,217 @@ class Stage:
 
 
 Situation = Callable[[Stage], Arguments]
-SITUATIONS: dict[str, Situation] = {}
-
-
-def situation(function: Situation) -> Situation:
-    SITUATIONS[function.__name__] = function
-    return function
-
-
-def paths(stage: Stage, *options: str) -> Arguments:
-    return [*options, str(stage.old), str(stage.new)]
-
-
-# -- the command line: nothing is planted, this alone is typed -------------------------------------
-
-TYPED = {
-    "usage_unknown_option": ["--dryrun", "OLD", "NEW"],
-    "nothing_about_one_path": ["OLD"],
-    "usage_misspelled_command": ["restor"],
-    "usage_three_paths": ["OLD", "NEW", "third"],
-    "usage_empty_path": ["", "NEW"],
-    "usage_unknown_choice": ["--verify", "twice", "OLD", "NEW"],
-    "usage_option_without_value": ["restore", "--config-dir"],
-    "usage_list_and_paths": ["--from-file", "moves.txt", "OLD", "NEW"],
-    "nothing_is_not_an_id": ["restore", "yesterday"],
-    "usage_prune_what": ["backups", "--prune"],
-    "usage_keep_without_prune": ["backups", "--keep", "3"],
-    "usage_negative_keep": ["backups", "--prune", "--keep", "-1"],
-    "usage_not_an_age": ["backups", "--prune", "--older-than", "long"],
-    "paths_neither_there": ["OLD", "NEW"],
-    "paths_the_same": ["OLD", "OLD/"],
-    "paths_root": ["/", "NEW"],
-    "nothing_to_undo": ["restore"],
-    "nothing_with_that_id": ["restore", "20200101T000000Z-0000"],
-}
-LISTED = {  # lines of a file that is given to --from-file
-    "usage_list_without_tab": "# moves\nOLD NEW\n",
-    "usage_list_is_empty": "# nothing here\n",
-    "usage_list_moves_twice": "OLD\tNEW\nOLD\tNEW2\n",
-    "paths_in_a_list": "# moves\nOLD\tNEW\n",
-}
+Step = Callable[[Stage], object]
 
 
 def filled_in(stage: Stage, text: str) -> str:
-    return text.replace("OLD", str(stage.old)).replace("NEW", str(stage.new))
+    places = {"OLD": stage.old, "NEW": stage.new, "ROOT": stage.state.root, "ID": stage.identifier}
+    return re.sub("OLD|NEW|ROOT|ID", lambda found: str(places[found[0]]), text)
 
 
-def typed(words: Arguments) -> Situation:
-    return lambda stage: [filled_in(stage, word) for word in words]
+def typed(words: str, *steps: Step) -> Situation:
+    """After these steps this is typed."""
+
+    def bring(stage: Stage) -> Arguments:
+        for step in steps:
+            step(stage)
+        return [filled_in(stage, word) for word in words.split(" ")]
+
+    return bring
 
 
-def listed(text: str) -> Situation:
-    def write(stage: Stage) -> Arguments:
-        file = stage.state.root / "moves.txt"
-        file.write_text(filled_in(stage, text))
-        return ["--from-file", str(file)]
-
-    return write
+def listed(text: str, *steps: Step) -> Situation:
+    """After these steps a file with these lines is given to --from-file."""
+    return typed("--from-file ROOT/moves.txt", *steps, file("ROOT/moves.txt", text))
 
 
-SITUATIONS.update({name: typed(words) for name, words in TYPED.items()})
-SITUATIONS.update({name: listed(text) for name, text in LISTED.items()})
+# -- steps ----------------------------------------------------------------------------------------
 
 
-@situation
-def usage_list_is_missing(stage: Stage) -> Arguments:
-    return ["--from-file", str(stage.state.root / "moves.txt")]
+def folder(*names: str) -> Step:
+    return lambda stage: [Path(filled_in(stage, name)).mkdir(parents=True) for name in names]
 
 
-# -- the paths ----------------------------------------------------------------------------------
+def file(name: str, text: str = "") -> Step:
+    return lambda stage: Path(filled_in(stage, name)).write_text(filled_in(stage, text))
 
 
-@situation
-def paths_old_still_there(stage: Stage) -> Arguments:
-    stage.old.mkdir()
-    return paths(stage, "--verify", "full")
+def project(name: str, **more: Any) -> Step:
+    return lambda stage: stage.state.project(name, **more)
 
 
-@situation
-def paths_both_there(stage: Stage) -> Arguments:
-    stage.old.mkdir()
-    stage.new.mkdir()
-    return paths(stage)
-
-
-@situation
-def paths_new_is_a_file(stage: Stage) -> Arguments:
-    stage.new.write_text("")
-    return paths(stage)
-
-
-@situation
-def paths_folder_into_itself(stage: Stage) -> Arguments:
-    stage.old.mkdir()
-    return ["--move-folder", str(stage.old), str(stage.old / "inner")]
-
-
-@situation
-def paths_folder_is_gone(stage: Stage) -> Arguments:
-    stage.new.mkdir()
-    return paths(stage, "--move-folder")
-
-
-@situation
-def paths_folder_in_the_way(stage: Stage) -> Arguments:
-    stage.old.mkdir()
-    stage.new.mkdir()
-    return paths(stage, "--move-folder")
-
-
-@situation
-def paths_folder_without_parent(stage: Stage) -> Arguments:
-    stage.state.project("my-app", make_folder=True)
-    return ["--move-folder", str(stage.old), str(stage.state.code / "no" / "such" / "parent")]
-
-
-@situation
-def paths_folder_is_a_link(stage: Stage) -> Arguments:
-    real = stage.state.root / "disk" / "app"
-    real.mkdir(parents=True)
-    stage.old.symlink_to(real)
-    return paths(stage, "--move-folder")
-
-
-@situation
-def paths_what_mv_does(stage: Stage) -> Arguments:
-    (stage.new / "my-app" / ".git").mkdir(parents=True)
-    return paths(stage)
-
-
-@situation
-def paths_in_a_folder_that_is_gone(stage: Stage) -> Arguments:
-    stage.old.mkdir()
+def gone_from_under_us(stage: Stage) -> None:
     stage.monkeypatch.chdir(stage.old)
     stage.monkeypatch.setenv("PWD", str(stage.old))
     stage.old.rmdir()
-    return [".", str(stage.new)]
 
 
-# -- nothing known ------------------------------------------------------------------------------
+def folder_is_a_link(stage: Stage) -> None:
+    real = stage.state.root / "disk" / "app"
+    real.mkdir(parents=True)
+    stage.old.symlink_to(real)
 
 
-@situation
-def nothing_in_a_line_of_a_list(stage: Stage) -> Arguments:
-    stage.known()
-    return listed("OLD\tNEW\nOLDs\tNEW\n")(stage)
+def live(stage: Stage) -> None:
+    """A process that is registered as a client running in NEW."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    stage.children.append(child)
+    stage.state.session_file(child.pid, str(stage.new), started(child.pid), "sample-session")
 
 
-@situation
-def nothing_did_you_mean(stage: Stage) -> Arguments:
-    stage.known()
-    stage.state.project("elsewhere/my-app")
-    return ["--dry-run", str(stage.state.code / "my-ap"), str(stage.new)]
-
-
-@situation
-def nothing_like_it(stage: Stage) -> Arguments:
-    stage.new.mkdir()
-    return paths(stage)
-
-
-@situation
-def nothing_left_to_move(stage: Stage) -> Arguments:
-    stage.moved()
-    return paths(stage)
-
-
-@situation
-def nothing_no_config_dir(stage: Stage) -> Arguments:
-    stage.new.mkdir()
-    return paths(stage, "--config-dir", str(stage.state.root / "nowhere"))
-
-
-@situation
-def nothing_with_that_id_in_another_place(stage: Stage) -> Arguments:
-    return ["restore", "--config-dir", str(stage.state.config_dir), "20200101T000000Z-0000"]
-
-
-# -- somebody or something is in the way ----------------------------------------------------------
-
-
-@situation
-def refused_another_project(stage: Stage) -> Arguments:
-    stage.state.project("my-app", repo="me/my-app")
-    stage.state.project("new-app", make_folder=True, repo="acme/new-app")
-    return paths(stage)
-
-
-@situation
-def refused_living_twin(stage: Stage) -> Arguments:
-    stage.known()
-    stage.state.project("new/app", make_folder=True)
-    return paths(stage, "--only")
-
-
-@situation
-def refused_session_elsewhere(stage: Stage) -> Arguments:
-    stage.known()
+def live_elsewhere(stage: Stage) -> None:
     record = stage.state.session_file(77, str(stage.new), "1", "sample-session")
     record.write_text(json.dumps({**json.loads(record.read_text()), "pidDomain": "elsewhere"}))
     os.utime(record, (1_700_000_000, 1_700_000_000))
-    return paths(stage, "--dry-run")
 
 
-@situation
-def refused_live_session(stage: Stage) -> Arguments:
-    stage.known()
-    stage.live(stage.new)
-    return paths(stage, "--only")
-
-
-@situation
-def refused_live_session_preview(stage: Stage) -> Arguments:
-    stage.known()
-    stage.live(stage.new)
-    return paths(stage, "--dry-run")
-
-
-@situation
-def refused_live_session_restore(stage: Stage) -> Arguments:
-    stage.moved()
-    stage.live(stage.new)
-    return ["restore"]
-
-
-@situation
-def refused_other_ccmove(stage: Stage) -> Arguments:
-    stage.moved()
-    fd = os.open(stage.state.config_dir / "ccmove" / "lock", os.O_RDWR)
+def other_ccmove(stage: Stage) -> None:
+    fd = os.open(seams.own(stage.state) / "lock", os.O_RDWR)
     stage.open_files.append(fd)
     filelock.lock_descriptor(fd, blocking=False)
-    return ["restore"]
 
 
-@situation
-def refused_client_lock(stage: Stage) -> Arguments:
-    stage.known()
-    stage.monkeypatch.setattr(seams.module("locks"), "WAIT", 0.1)
-    (stage.state.config_dir / "history.jsonl.lock").mkdir()
-    return paths(stage)
+def patched(what: str, value: object) -> Step:
+    return lambda stage: stage.monkeypatch.setattr(what, value)
 
 
-@situation
-def refused_conflict(stage: Stage) -> Arguments:
-    stage.known()
-    for path, text in (("my-app", "old"), ("new-app", "new")):
-        stage.state.project(path, memory={"style.md": f"{text} style\n"})
-    return paths(stage)
+def gone(name: str) -> Step:
+    def remove(stage: Stage) -> None:
+        path = Path(filled_in(stage, name))
+        path.rmdir() if path.is_dir() else path.unlink()
+
+    return remove
 
 
-@situation
-def refused_other_owner(stage: Stage) -> Arguments:
-    stage.known()
-    stage.monkeypatch.setattr(os, "geteuid", lambda: 4242)
-    return paths(stage)
-
-
-@situation
-def refused_full_disk(stage: Stage) -> Arguments:
-    stage.known()
-
-    class Full:
-        f_bavail, f_files = 1, 0
-        f_frsize = 4096
-
-    stage.monkeypatch.setattr(os, "statvfs", lambda _: Full)
-    return paths(stage)
-
-
-@situation
-def refused_projects_is_a_file(stage: Stage) -> Arguments:
-    stage.new.mkdir()
-    stage.state.projects.rmdir()
-    stage.state.projects.write_text("")
-    return paths(stage)
-
-
-@situation
-def refused_history_leads_out(stage: Stage) -> Arguments:
-    stage.known()
+def history_leads_out(stage: Stage) -> None:
     elsewhere = stage.state.root / "history.jsonl"
     stage.state.history.rename(elsewhere)
     stage.state.history.symlink_to(elsewhere)
-    return paths(stage)
 
 
-@situation
-def refused_history_is_a_directory(stage: Stage) -> Arguments:
-    stage.known()
-    stage.state.history.unlink()
-    stage.state.history.mkdir()
-    return paths(stage)
+def tampered(**values: object) -> Step:
+    def tamper(stage: Stage) -> None:
+        manifest = seams.manifest(stage.state, stage.identifier)
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **values}))
+
+    return tamper
 
 
-@situation
-def refused_config_is_not_json(stage: Stage) -> Arguments:
-    stage.known()
-    stage.state.config_file.write_text('{"projects": ')
-    return paths(stage)
-
-
-# -- backups --------------------------------------------------------------------------------------
-
-
-@situation
-def restore_undone_already(stage: Stage) -> Arguments:
-    identifier = stage.moved()
-    stage.run("restore")
-    return ["restore", identifier]
-
-
-@situation
-def restore_saved_file_is_missing(stage: Stage) -> Arguments:
-    identifier = stage.moved()
-    (stage.backups / identifier / "files" / "0.before").unlink()
-    return ["restore"]
-
-
-@situation
-def restore_saved_file_was_changed(stage: Stage) -> Arguments:
-    identifier = stage.moved()
-    (stage.backups / identifier / "files" / "0.before").write_text("{}")
-    return ["restore"]
-
-
-def tamper(stage: Stage, **values: Any) -> str:
-    identifier = stage.moved()
-    file = stage.backups / identifier / "manifest.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
-    return identifier
-
-
-@situation
-def restore_manifest_of_another_version(stage: Stage) -> Arguments:
-    return ["restore", tamper(stage, schema=99)]
-
-
-@situation
-def restore_manifest_was_changed(stage: Stage) -> Arguments:
-    return ["restore", tamper(stage, kind="restore")]
-
-
-@situation
-def recover_journal_can_not_be_read(stage: Stage) -> Arguments:
-    stage.moved()
-    (stage.state.config_dir / "ccmove" / "journal.json").write_text("{")
-    return ["recover"]
-
-
-# -- failures -------------------------------------------------------------------------------------
-
-
-@situation
-def failed_permission(stage: Stage) -> Arguments:
-    stage.known()
-    plant(stage, PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(stage.new)))
-    return paths(stage)
-
-
-@situation
-def failed_io_error(stage: Stage) -> Arguments:
-    stage.known()
-    plant(stage, OSError(errno.EIO, os.strerror(errno.EIO), str(stage.new)))
-    return paths(stage)
-
-
-@situation
-def failed_bug(stage: Stage) -> Arguments:
-    stage.known()
-    plant(stage, KeyError("what nobody foresaw"))
-    return paths(stage)
-
-
-@situation
-def failed_bug_with_a_journal_left(stage: Stage) -> Arguments:
-    stage.moved()
-    (stage.state.config_dir / "ccmove" / "journal.json").write_text("{}")
-    plant(stage, KeyError("what nobody foresaw"))
-    return paths(stage)
-
-
-@situation
-def failed_interrupted(stage: Stage) -> Arguments:
-    stage.known()
-    plant(stage, KeyboardInterrupt())
-    return paths(stage)
-
-
-def plant(stage: Stage, error: BaseException) -> None:
+def fails_with(error: BaseException | int) -> Step:
     """Make the look at the state fail in this way."""
 
-    def fail(*_: object, **__: object) -> None:
-        raise error
+    def plant(stage: Stage) -> None:
+        def fail(*_: object, **__: object) -> None:
+            if isinstance(error, int):
+                raise OSError(error, os.strerror(error), str(stage.new))
+            raise error
 
-    stage.monkeypatch.setattr("ccmove.cli.move.plan_move", fail)
+        stage.monkeypatch.setattr("ccmove.cli.move.plan_move", fail)
+
+    return plant
+
+
+known, moved = Stage.known, Stage.moved
+JOURNAL = "ROOT/home/.claude/ccmove/journal.json"
+SAVED = "ROOT/home/.claude/ccmove/backups/ID/files/0.before"
+HISTORY, PROJECTS = "ROOT/home/.claude/history.jsonl", "ROOT/home/.claude/projects"
+FULL = SimpleNamespace(f_bavail=1, f_files=0, f_frsize=4096)
+UNFORESEEN = KeyError("what nobody foresaw")
+
+SITUATIONS: dict[str, Situation] = {
+    # the command line
+    "usage_unknown_option": typed("--dryrun OLD NEW"),
+    "nothing_about_one_path": typed("OLD"),
+    "usage_misspelled_command": typed("restor"),
+    "usage_three_paths": typed("OLD NEW third"),
+    "usage_empty_path": typed(" NEW"),
+    "usage_unknown_choice": typed("--verify twice OLD NEW"),
+    "usage_option_without_value": typed("restore --config-dir"),
+    "usage_list_and_paths": typed("--from-file moves.txt OLD NEW"),
+    "usage_list_is_missing": typed("--from-file ROOT/moves.txt"),
+    "usage_list_without_tab": listed("# moves\nOLD NEW\n"),
+    "usage_list_is_empty": listed("# nothing here\n"),
+    "usage_list_moves_twice": listed("OLD\tNEW\nOLD\tNEW2\n"),
+    "usage_prune_what": typed("backups --prune"),
+    "usage_keep_without_prune": typed("backups --keep 3"),
+    "usage_negative_keep": typed("backups --prune --keep -1"),
+    "usage_not_an_age": typed("backups --prune --older-than long"),
+    # the paths
+    "paths_neither_there": typed("OLD NEW"),
+    "paths_in_a_list": listed("# moves\nOLD\tNEW\n"),
+    "paths_the_same": typed("OLD OLD/"),
+    "paths_root": typed("/ NEW"),
+    "paths_old_still_there": typed("--verify full OLD NEW", folder("OLD")),
+    "paths_both_there": typed("OLD NEW", folder("OLD", "NEW")),
+    "paths_new_is_a_file": typed("OLD NEW", file("NEW")),
+    "paths_folder_into_itself": typed("--move-folder OLD OLD/inner", folder("OLD")),
+    "paths_folder_is_gone": typed("--move-folder OLD NEW", folder("NEW")),
+    "paths_folder_in_the_way": typed("--move-folder OLD NEW", folder("OLD", "NEW")),
+    "paths_folder_without_parent": typed(
+        "--move-folder OLD ROOT/code/no/such/parent", project("my-app", make_folder=True)
+    ),
+    "paths_folder_is_a_link": typed("--move-folder OLD NEW", folder_is_a_link),
+    "paths_what_mv_does": typed("OLD NEW", folder("NEW/my-app/.git")),
+    "paths_in_a_folder_that_is_gone": typed(". NEW", folder("OLD"), gone_from_under_us),
+    # nothing known
+    "nothing_is_not_an_id": typed("restore yesterday"),
+    "nothing_to_undo": typed("restore"),
+    "nothing_with_that_id": typed("restore 20200101T000000Z-0000"),
+    "nothing_with_that_id_in_another_place": typed(
+        "restore --config-dir ROOT/home/.claude 20200101T000000Z-0000"
+    ),
+    "nothing_in_a_line_of_a_list": listed("OLD\tNEW\nOLDs\tNEW\n", known),
+    "nothing_did_you_mean": typed(
+        "--dry-run ROOT/code/my-ap NEW", known, project("elsewhere/my-app")
+    ),
+    "nothing_like_it": typed("OLD NEW", folder("NEW")),
+    "nothing_left_to_move": typed("OLD NEW", moved),
+    "nothing_no_config_dir": typed("--config-dir ROOT/nowhere OLD NEW", folder("NEW")),
+    # somebody or something is in the way
+    "refused_another_project": typed(
+        "OLD NEW",
+        project("my-app", repo="me/my-app"),
+        project("new-app", make_folder=True, repo="acme/new-app"),
+    ),
+    "refused_living_twin": typed("--only OLD NEW", known, project("new/app", make_folder=True)),
+    "refused_session_elsewhere": typed("--dry-run OLD NEW", known, live_elsewhere),
+    "refused_live_session": typed("--only OLD NEW", known, live),
+    "refused_live_session_preview": typed("--dry-run OLD NEW", known, live),
+    "refused_live_session_restore": typed("restore", moved, live),
+    "refused_other_ccmove": typed("restore", moved, other_ccmove),
+    "refused_client_lock": typed(
+        "OLD NEW", known, patched("ccmove.run.locks.WAIT", 0.1), folder(f"{HISTORY}.lock")
+    ),
+    "refused_conflict": typed(
+        "OLD NEW",
+        known,
+        project("my-app", memory={"style.md": "old style\n"}),
+        project("new-app", memory={"style.md": "new style\n"}),
+    ),
+    "refused_other_owner": typed("OLD NEW", known, patched("os.geteuid", lambda: 4242)),
+    "refused_full_disk": typed("OLD NEW", known, patched("os.statvfs", lambda _: FULL)),
+    "refused_projects_is_a_file": typed("OLD NEW", folder("NEW"), gone(PROJECTS), file(PROJECTS)),
+    "refused_history_leads_out": typed("OLD NEW", known, history_leads_out),
+    "refused_history_is_a_directory": typed("OLD NEW", known, gone(HISTORY), folder(HISTORY)),
+    "refused_config_is_not_json": typed(
+        "OLD NEW", known, file("ROOT/home/.claude.json", '{"projects": ')
+    ),
+    # backups
+    "restore_undone_already": typed("restore ID", moved, lambda stage: stage.run("restore")),
+    "restore_saved_file_is_missing": typed("restore", moved, gone(SAVED)),
+    "restore_saved_file_was_changed": typed("restore", moved, file(SAVED, "{}")),
+    "restore_manifest_of_another_version": typed("restore ID", moved, tampered(schema=99)),
+    "restore_manifest_was_changed": typed("restore ID", moved, tampered(kind="restore")),
+    "recover_journal_can_not_be_read": typed("recover", moved, file(JOURNAL, "{")),
+    # failures
+    "failed_permission": typed("OLD NEW", known, fails_with(errno.EACCES)),
+    "failed_io_error": typed("OLD NEW", known, fails_with(errno.EIO)),
+    "failed_bug": typed("OLD NEW", known, fails_with(UNFORESEEN)),
+    "failed_bug_with_a_journal_left": typed(
+        "OLD NEW", moved, file(JOURNAL, "{}"), fails_with(UNFORESEEN)
+    ),
+    "failed_interrupted": typed("OLD NEW", known, fails_with(KeyboardInterrupt())),
+}
 
 
 @pytest.fixture

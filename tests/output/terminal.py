@@ -1,7 +1,5 @@
 """Runs ccmove on a terminal of a chosen width and gives back what appeared there."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

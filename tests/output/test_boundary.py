@@ -1,18 +1,15 @@
 """Whatever happens to the output or inside: one plain line, and an exit code that is true."""
 
-from __future__ import annotations
-
-import json
 import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.run import ccmove_command, clean_environment, run_ccmove
+from tests.support.run import Completed, ccmove_command, run_ccmove, run_child
 from tests.support.state import StateBuilder
+
+needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 
 
 @pytest.fixture
@@ -22,22 +19,14 @@ def known(state: StateBuilder) -> StateBuilder:
     return state
 
 
-def arguments(state: StateBuilder) -> list[Path]:
-    return [state.code / "my-app", state.code / "new-app"]
+def arguments(state: StateBuilder) -> list[str]:
+    return [str(state.code / "my-app"), str(state.code / "new-app")]
 
 
-def shell(
-    state: StateBuilder, line: str, *args: object, **env: str
-) -> subprocess.CompletedProcess[str]:
-    """Run a shell line in which `ccmove` is ours and "$@" are the arguments."""
+def shell(state: StateBuilder, line: str) -> Completed:
+    """Run a shell line in which `ccmove` is ours and "$@" are OLD and NEW."""
     program = f'ccmove() {{ "{sys.executable}" -m ccmove "$@"; }}; {line}'
-    return subprocess.run(
-        ["bash", "-c", program, "bash", *map(str, args)],
-        env=clean_environment(state, env),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_child(["bash", "-c", program, "bash", *arguments(state)], state=state)
 
 
 @pytest.mark.parametrize("command", ['-n "$@"', "--help"])
@@ -45,34 +34,31 @@ def test_output_that_nobody_reads_any_more_is_not_an_error(
     known: StateBuilder, command: str
 ) -> None:
     line = f'ccmove {command} | true; echo "${{PIPESTATUS[0]}}"'
-    done = shell(known, line, *arguments(known))
-    assert (done.stdout, done.stderr) == ("0\n", "")
+    done = shell(known, line)
+    assert (done.out, done.err) == ("0\n", "")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@needs_dev_full
 def test_output_that_can_not_be_written_is_said_and_what_was_done_stays_done(
     known: StateBuilder,
 ) -> None:
-    done = shell(known, 'ccmove "$@" > /dev/full', *arguments(known))
-    assert done.returncode == 0
-    assert done.stderr.startswith("ccmove: the output could not be written: No space left")
-    assert "ccmove backups" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert json.loads(known.config_file.read_bytes())["projects"].keys() == {
-        str(known.code / "new-app")
-    }
+    done = shell(known, 'ccmove "$@" > /dev/full')
+    assert done.exit == 0
+    assert done.err.startswith("ccmove: the output could not be written: No space left")
+    assert "ccmove backups" in done.err
+    assert "Traceback" not in done.err
+    assert list(known.config()["projects"]) == arguments(known)[1:]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@needs_dev_full
 @pytest.mark.parametrize("command", ["--help", "backups", "--no-such-option --json"])
 def test_an_answer_that_can_not_be_written_is_a_failure(known: StateBuilder, command: str) -> None:
     done = shell(known, f"ccmove {command} > /dev/full")
-    assert done.returncode in (1, 2)
-    told = "ccmove: the output could not be written: No space left on device\n"
-    assert done.stderr == told
+    assert done.exit in (1, 2)
+    assert done.err == "ccmove: the output could not be written: No space left on device\n"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@needs_dev_full
 @pytest.mark.parametrize(
     ("command", "code"), [("restore", 3), ("/neither /nor", 4), ("--no-such-option", 2)]
 )
@@ -80,14 +66,14 @@ def test_an_error_that_can_not_be_written_still_has_its_exit_code(
     known: StateBuilder, command: str, code: int
 ) -> None:
     for full in ("2> /dev/full", "> /dev/full 2>&1"):
-        assert shell(known, f"ccmove {command} {full}").returncode == code
+        assert shell(known, f"ccmove {command} {full}").exit == code
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_closed_outputs_do_no_harm(known: StateBuilder, closed: str) -> None:
-    done = shell(known, f'ccmove "$@" {closed}', *arguments(known))
-    assert done.returncode == 0
-    assert "Traceback" not in done.stderr
+    done = shell(known, f'ccmove "$@" {closed}')
+    assert done.exit == 0
+    assert "Traceback" not in done.err
 
 
 def test_a_terminal_without_unicode_gets_escapes(state: StateBuilder) -> None:
@@ -108,62 +94,14 @@ def test_a_bug_shows_its_traceback_only_to_those_who_ask(known: StateBuilder) ->
         "m.plan_move = fail\n"
         "from ccmove.cli.main import main; main(sys.argv[1:])"
     )
-    command = [sys.executable, "-c", script, *map(str, arguments(known))]
+    command = [sys.executable, "-c", script, *arguments(known)]
     for debug, shown in (("", False), ("1", True)):
-        done = subprocess.run(
-            command,
-            env=clean_environment(known, {"CCMOVE_DEBUG": debug}),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 1
-        assert ("Traceback" in done.stderr) is shown
-        assert "planted" in done.stderr
-
-
-@pytest.mark.parametrize("option", [(), ("--json",)])
-def test_ctrl_c_ends_with_130_and_says_that_nothing_changed(
-    known: StateBuilder, option: tuple[str, ...]
-) -> None:
-    script = (
-        "import sys, time, ccmove.cli.move as m\n"
-        "def wait(*a, **k): print('ready', file=sys.stderr, flush=True); time.sleep(60)\n"
-        "m.plan_move = wait\n"
-        "from ccmove.cli.main import main; main(sys.argv[1:])"
-    )
-    child = subprocess.Popen(
-        [sys.executable, "-c", script, *option, *map(str, arguments(known))],
-        env=clean_environment(known),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stderr is not None
-    assert child.stderr.readline() == "ready\n"
-    child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=100)
-    assert child.returncode == 130
-    if option:
-        assert json.loads(out)["error"] == "interrupted; everything is as it was"
-        assert err == ""
-    else:
-        assert err.startswith("ccmove: interrupted; everything is as it was\n")
-
-
-def test_names_from_disk_can_not_act_on_the_terminal(state: StateBuilder) -> None:
-    evil = "app\x1b]0;owned\x07[bold]\u202e\nfake line"
-    state.project(evil)
-    (state.code / "new").mkdir()
-    done = run_ccmove("-n", "-v", state.code / evil, state.code / "new", state=state)
-    assert done.exit == 0
-    assert not set(done.out) & {"\x1b", "\x07", "\u202e"}
-    assert "\nfake line" not in done.out
-    assert r"app\x1b]0;owned\x07[bold]\u202e\nfake line" in done.out
+        done = run_child(command, state=known, env={"CCMOVE_DEBUG": debug})
+        assert (done.exit, "Traceback" in done.err) == (1, shown)
+        assert "planted" in done.err
 
 
 def test_the_program_can_be_run_as_a_module_and_by_its_name(state: StateBuilder) -> None:
     by_name = Path(sys.executable).with_name("ccmove")
     for command in (ccmove_command("--version"), [os.fspath(by_name), "--version"]):
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert done.stdout.startswith("ccmove ")
+        assert run_child(command, state=state).out.startswith("ccmove ")

@@ -1,17 +1,12 @@
 """Which command a line asks for, what is said to a line that asks for none, and the help."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 
 from ccmove import __version__
-from ccmove.cli.boundary import Call, answer
 from ccmove.cli.help import EXAMPLES, MOVES
 from ccmove.cli.main import app
-from ccmove.errors import UsageError
-from ccmove.report.console import Printer
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 
@@ -41,18 +36,6 @@ def test_the_command_is_found(typed: list[str], understood: list[str]) -> None:
     assert app.with_command(typed) == understood
 
 
-def test_wrong_usage_names_the_help_of_the_command() -> None:
-    with pytest.raises(UsageError) as wrong:
-        answer(app, Call(["restore", "--no-such-option"], Printer()))
-    assert wrong.value.hints[0].command == ("ccmove", "restore", "--help")
-
-
-def test_common_options_may_stand_before_the_command(state: StateBuilder) -> None:
-    call = Call(["-q", "--config-dir", str(state.config_dir), "list"], Printer())
-    answer(app, call)
-    assert (call.printer.quiet, call.printer.config_dir) == (True, str(state.config_dir))
-
-
 # -- help ------------------------------------------------------------------------------------------
 
 
@@ -67,12 +50,19 @@ def test_alone_it_prints_one_screen(state: StateBuilder) -> None:
     assert len(lines) == 13  # no line is broken at 80
 
 
-def test_help_lists_commands_by_use_and_shows_defaults(state: StateBuilder) -> None:
+def test_help_begins_with_the_plain_use_and_shows_examples_and_defaults(
+    state: StateBuilder,
+) -> None:
     text = run_ccmove("--help", state=state).out
+    assert text.startswith("Usage: ccmove [OPTIONS] OLD NEW\n")
+    for section in ("Examples", "Commands", "Options", "Exit codes"):
+        assert f"\n{section}:\n" in text
     listed = re.findall(r"^  ([a-z]+) ", text.partition("Commands:")[2], re.MULTILINE)
     assert listed[:3] == ["restore", "doctor", "list"]
+    assert set(app.commands) - {"move"} <= set(listed)
     assert "[default: quick]" in text
     assert "[default: $CLAUDE_CONFIG_DIR" in " ".join(text.split())
+    assert max(len(line) for line in text.splitlines()) <= 80
     assert run_ccmove("help", state=state).out == text
 
 

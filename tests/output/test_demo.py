@@ -1,25 +1,20 @@
 """`ccmove demo` shows the whole cycle, far away from the real home, and leaves nothing behind."""
 
-from __future__ import annotations
-
-import json
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from tests.output.golden import check_golden, normalised
-from tests.output.inprocess import Run, run
+from tests.output.inprocess import Run
 from tests.output.terminal import run_on_terminal
-from tests.support.run import ccmove_command, clean_environment, run_ccmove
+from tests.support.run import ccmove_command, clean_environment, run_ccmove, run_child
 from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
-
-__all__ = ["run"]  # a fixture
 
 
 def left_over(state: StateBuilder) -> list[str]:
@@ -35,9 +30,10 @@ def test_the_demo_shows_preview_move_verification_and_restore(state: StateBuilde
     check_golden("demo", normalised(text, state))
 
 
-def test_the_demo_leaves_nothing_behind(state: StateBuilder) -> None:
+def test_a_quiet_demo_says_nothing_and_leaves_nothing_behind(state: StateBuilder) -> None:
     before = snapshot(state.home)
-    assert run_ccmove("demo", state=state).exit == 0
+    done = run_ccmove("demo", "-q", state=state)
+    assert (done.exit, done.out, done.err) == (0, "", "")
     assert left_over(state) == []
     assert snapshot(state.home) == before
 
@@ -49,10 +45,15 @@ def test_the_demo_needs_no_home(state: StateBuilder, home: str) -> None:
     assert "Your turn:" in done.out
 
 
-def test_a_config_directory_is_not_looked_at_either(state: StateBuilder) -> None:
+def test_as_json_it_is_the_result_of_its_last_command_and_a_config_directory_is_not_looked_at(
+    state: StateBuilder,
+) -> None:
     before = snapshot(state.home)
     done = run_ccmove("--config-dir", state.config_dir, "demo", "--json", state=state)
-    assert done.exit == 0
+    record = done.json()
+    assert (done.exit, done.err) == (0, "")
+    assert (record["status"], record["error"]) == ("restored", None)
+    assert record["old"].endswith(os.path.join("code", "bistro-menu"))
     assert str(state.config_dir) not in done.out
     assert snapshot(state.home) == before
 
@@ -60,75 +61,44 @@ def test_a_config_directory_is_not_looked_at_either(state: StateBuilder) -> None
 @pytest.mark.crash  # for strace
 @pytest.mark.parametrize("variable", ["HOME", "CLAUDE_CONFIG_DIR"])
 def test_no_system_call_of_the_demo_names_the_home(state: StateBuilder, variable: str) -> None:
-    decoy = state.root / "decoy"
-    decoy.mkdir()
-    traced = trace(state, {variable: str(decoy)}, "demo")
+    decoy = str(state.root / "decoy")
+    os.mkdir(decoy)
+    traced = trace(state, {variable: decoy}, "demo")
     assert "ccmove-demo-" in traced
-    assert str(decoy) not in traced
-
-
-@pytest.mark.crash  # for strace
-def test_the_trace_would_show_a_look_at_the_home(state: StateBuilder) -> None:
-    decoy = state.root / "decoy"
-    decoy.mkdir()
-    assert str(decoy) in trace(state, {"HOME": str(decoy)}, "backups")
+    assert decoy not in traced
+    assert decoy in trace(state, {variable: decoy}, "backups"), "the trace would show a look at it"
 
 
 def trace(state: StateBuilder, env: Mapping[str, str], *arguments: str) -> str:
     """Every system call with a file name that a run makes."""
     file = state.root / "trace"
+    words = ["strace", "-f", "-e", "trace=%file", "-o", str(file), *ccmove_command(*arguments)]
     # Python itself looks for packages below the home, unless told not to.
-    environment = {**os.environ, "TMPDIR": "/tmp", "PYTHONNOUSERSITE": "1", **env}
-    done = subprocess.run(
-        ["strace", "-f", "-e", "trace=%file", "-o", file, *ccmove_command(*arguments)],
-        env=environment,
-        cwd="/",
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    environment = {"TMPDIR": "/tmp", "PYTHONNOUSERSITE": "1", **env}
+    done = run_child(words, state=state, cwd=Path("/"), env=environment)
+    assert done.exit == 0, done
     return file.read_text(errors="replace")
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: str) -> None:
-    script = (
-        "import sys, time; from ccmove.cli import demo\n"
-        "def wait(*_):\n    print('ready', flush=True); time.sleep(60)\n"
-        "demo.transcripts = wait\n"
-        "from ccmove.cli.main import main; main(['demo'])"
-    )
-    temporary = state.root / "tmp"
-    temporary.mkdir()
-    child = subprocess.Popen(
-        [sys.executable, "-c", script],
-        env={**os.environ, "TMPDIR": str(temporary)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout is not None
-    assert "ready\n" in iter(child.stdout.readline, "")
-    assert len(left_over(state)) == 1
-    child.send_signal(signal.Signals[number])
-    _, err = child.communicate(timeout=100)
-    assert child.returncode == 130
+    script = f"""
+import os, signal, time
+from ccmove.cli import demo
+from ccmove.cli.main import main
+def stopped(*_):
+    print("in the way:", len(os.listdir(os.environ["TMPDIR"])), flush=True)
+    os.kill(os.getpid(), signal.{number})
+    time.sleep(60)
+demo.transcripts = stopped
+main(["demo"])
+"""
+    done = run_child([sys.executable, "-c", script], state=state)
+    assert done.exit == 130
+    assert "in the way: 1\n" in done.out
     assert left_over(state) == []
-    assert err.startswith("ccmove: interrupted")
-    assert "Traceback" not in err
-
-
-def test_the_demo_as_json_is_the_result_of_its_last_command(state: StateBuilder) -> None:
-    done = run_ccmove("demo", "--json", state=state)
-    record = json.loads(done.out)
-    assert (done.exit, done.err) == (0, "")
-    assert (record["status"], record["error"]) == ("restored", None)
-    assert record["old"].endswith(os.path.join("code", "bistro-menu"))
-
-
-def test_a_quiet_demo_says_nothing(state: StateBuilder) -> None:
-    done = run_ccmove("demo", "-q", state=state)
-    assert (done.exit, done.out, done.err) == (0, "", "")
+    assert done.err.startswith("ccmove: interrupted")
+    assert "Traceback" not in done.err
 
 
 def test_a_demo_that_finds_something_wrong_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """Hints are data: who shows them knows what was typed, and for which state."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest
@@ -9,61 +7,42 @@ import pytest
 from ccmove.errors import Hint, LinkError, again, in_words, look_at, run, system_error
 from tests.support.hints import hint_of
 
+WITHOUT_M = again(instead={"-m": "", "--move-folder": ""})
+# A hint, what was typed, and the command; `elsewhere` another config directory was given.
+HINTS = {
+    "a sentence": (Hint("just so"), "-n /old", ""),
+    "a command": (run("ccmove", "list"), "-n /old", "ccmove list"),
+    "quoted": (run("mv", "a b", "c", text="rename it"), "-n /old", "mv 'a b' c"),
+    "a look": (look_at("/x"), "-n /old", "ls -ld /x"),
+    "again": (again(), "-n /old /new", "ccmove -n /old /new"),
+    "with more": (again("to merge", ["--only"]), "-n /old", "ccmove --only -n /old"),
+    "with another": (again(instead={"/old": "/older"}), "-n /old /new", "ccmove -n /older /new"),
+    "with less": (again(instead={"-n": "", "--dry-run": ""}), "-n /old", "ccmove /old"),
+    "relative": (again(instead={"/old": "/older"}), "old new", "ccmove /older new"),
+    "letter behind": (WITHOUT_M, "-nm a", "ccmove -n a"),
+    "letter before": (WITHOUT_M, "-mq a", "ccmove -q a"),
+    "letter alone": (WITHOUT_M, "-m a", "ccmove a"),
+    "long option": (WITHOUT_M, "--move-folder a", "ccmove a"),
+    "no letter": (WITHOUT_M, "- a", "ccmove - a"),
+    "nothing typed": (again("then"), "", "ccmove OLD NEW"),
+    "elsewhere: a sentence": (Hint("just so"), "", ""),
+    "elsewhere: ours": (run("ccmove", "list"), "", "ccmove --config-dir '/my c' list"),
+    "elsewhere: named": (run("ccmove", "--config-dir", "D"), "", "ccmove --config-dir D"),
+    "elsewhere: typed": (again(), "--config-dir=/my /old", "ccmove --config-dir=/my /old"),
+    "elsewhere: not ours": (run("ls", "-ld", "/x"), "", "ls -ld /x"),
+}
 
-@pytest.mark.parametrize(
-    ("hint", "words"),
-    [
-        (Hint("just so"), ("just so", "")),
-        (run("ccmove", "list"), ("", "ccmove list")),
-        (run("mv", "a b", "c", text="rename it"), ("rename it", "mv 'a b' c")),
-        (look_at("/x"), ("look at it", "ls -ld /x")),
-        (again(), ("", "ccmove -n /old /new")),
-        (again("to merge", ["--only"]), ("to merge", "ccmove --only -n /old /new")),
-        (again(instead={"/old": "/older"}), ("", "ccmove -n /older /new")),
-        (again(instead={"-n": "", "--dry-run": ""}), ("", "ccmove /old /new")),
-    ],
-)
-def test_a_hint_in_words(hint: Hint, words: tuple[str, str]) -> None:
-    assert in_words(hint, ["-n", "/old", "/new"]) == words
 
-
-def test_a_relative_path_is_replaced_by_what_it_means(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("what", HINTS)
+def test_a_hint_in_words(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir("/")
-    assert in_words(again(instead={"/old": "/older"}), ["old", "new"])[1] == "ccmove /older new"
+    hint, typed, command = HINTS[what]
+    config_dir = "/my c" if what.startswith("elsewhere") else None
+    assert in_words(hint, typed.split(), config_dir) == (hint.text, command)
 
 
-def test_an_option_is_left_out_of_letters_that_stand_together() -> None:
-    hint = again(instead={"-m": "", "--move-folder": ""})
-    for typed, left in (
-        ("-nm", "-n"),
-        ("-mq", "-q"),
-        ("-m", ""),
-        ("--move-folder", ""),
-        ("-", "-"),
-    ):
-        expected = " ".join(filter(None, ["ccmove", left, "a"]))
-        assert in_words(hint, [typed, "a"])[1] == expected
-
-
-@pytest.mark.parametrize(
-    ("hint", "argv", "command"),
-    [
-        (run("ccmove", "list"), [], "ccmove --config-dir '/my c' list"),
-        (run("ccmove", "--config-dir", "DIR", "OLD", "NEW"), [], "ccmove --config-dir DIR OLD NEW"),
-        (again(), ["--config-dir=/my c", "/old"], "ccmove '--config-dir=/my c' /old"),
-        (run("ls", "-ld", "/x"), [], "ls -ld /x"),
-        (Hint("just so"), [], ""),
-    ],
-)
-def test_a_command_of_ours_acts_on_the_same_state(
-    hint: Hint, argv: list[str], command: str
-) -> None:
-    assert in_words(hint, argv, "/my c")[1] == command
-
-
-def test_without_a_command_line_the_usual_one_is_named() -> None:
+def test_all_hints_of_an_error_are_said() -> None:
     assert hint_of(LinkError("/x")).startswith("look at it: ls -ld /x\n")
-    assert in_words(again("then")) == ("then", "ccmove OLD NEW")
 
 
 @pytest.mark.parametrize(
@@ -71,6 +50,7 @@ def test_without_a_command_line_the_usual_one_is_named() -> None:
     [
         (errno.EACCES, "look at it: ls -ld /x"),
         (errno.ENOENT, "what is there: ls -l /"),
+        (errno.EDQUOT, "free some space, then try again; what is free: df -h /x"),
         (errno.ENOSPC, "free some space, then try again; what is free: df -h /x"),
         (errno.EIO, "look at it: ls -ld /x"),
     ],

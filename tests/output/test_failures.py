@@ -1,7 +1,5 @@
 """Each refusal and failure says what, where, why, and what to type; also as one JSON object."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -11,13 +9,13 @@ import subprocess
 import pytest
 
 from tests.output.golden import check_golden, normalised, transcript
-from tests.output.inprocess import Run, run
-from tests.output.situations import SITUATIONS, Stage, stage
+from tests.output.inprocess import Run
+from tests.output.situations import SITUATIONS, Stage
 from tests.support.run import Completed
 from tests.support.tree import Entry, Tree, snapshot
 
-__all__ = ["run", "stage"]  # fixtures
-
+ABOUT_NO_PATH = ("usage_", "paths_root", "failed_bug", "failed_interrupted", "nothing_to_undo",
+                 "nothing_is_not_an_id")  # fmt: skip
 STATUS = {1: "failed", 2: "failed", 3: "nothing", 4: "refused", 5: "failed", 130: "failed"}
 
 
@@ -62,16 +60,7 @@ def ends_with_something_to_do(name: str, lines: list[str]) -> None:
     """And names what it is about."""
     assert lines[0].startswith("ccmove: ")
     assert lines[-1].startswith("  -> ")
-    if not name.startswith(
-        (
-            "usage_",
-            "paths_root",
-            "failed_bug",
-            "failed_interrupted",
-            "nothing_to_undo",
-            "nothing_is_not_an_id",
-        )
-    ):
+    if not name.startswith(ABOUT_NO_PATH):
         assert os.sep in lines[0] or "Z-" in lines[0] or "files exist" in lines[0], lines[0]
 
 

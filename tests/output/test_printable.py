@@ -1,7 +1,5 @@
 """Nothing that comes from disk can act on a terminal."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Long work shows how far it is, on a terminal only, and takes the bar away again."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys
@@ -15,7 +13,7 @@ from ccmove.claude.layout import size_of
 from ccmove.report.console import Printer, Progress
 from tests.output.terminal import run_on_terminal
 from tests.support import seams
-from tests.support.run import run_ccmove, run_child
+from tests.support.run import Completed, run_ccmove, run_child
 from tests.support.state import StateBuilder
 
 WAITING = "Waiting for Claude Code to release history.jsonl, Ctrl-C to stop\n"
@@ -57,21 +55,20 @@ def at_once(state: StateBuilder, *options: str) -> list[str]:
     return [sys.executable, "-c", AT_ONCE, *arguments]
 
 
-def test_each_long_part_is_shown_with_how_much_of_it_is_done(large: StateBuilder) -> None:
-    screen = run_on_terminal(at_once(large, "--verify", "full"), state=large, program=True)
+@pytest.mark.parametrize("columns", [60, 80])
+def test_each_long_part_is_shown_with_how_much_of_it_is_done(
+    large: StateBuilder, columns: int
+) -> None:
+    words = at_once(large, "--verify", "full")
+    screen = run_on_terminal(words, state=large, program=True, columns=columns)
     assert screen.exit == 0
     for part in ("reading the history", "writing the history", "hashing"):
         assert part in screen.raw
-    assert re.search(r"the history \d+%", screen.raw)
-    assert screen.raw.count(HIDE_CURSOR) == screen.raw.count(SHOW_CURSOR) >= 1
-    assert "To undo: ccmove restore " in screen.lines[-1]
-
-
-def test_a_narrow_terminal_has_room_for_the_bar(large: StateBuilder) -> None:
-    screen = run_on_terminal(at_once(large), state=large, program=True, columns=60)
-    drawn = [part for part in screen.raw.split("\r") if "history" in part and "%" in part]
+    drawn = [part for part in screen.raw.split("\r") if re.search(r"the history \d+%", part)]
     assert drawn
-    assert all(part.count("\n") <= 1 for part in drawn)
+    assert all(part.count("\n") <= 1 for part in drawn), "a narrow terminal has room for the bar"
+    assert screen.raw.count(HIDE_CURSOR) == screen.raw.count(SHOW_CURSOR) >= 1
+    assert "To undo: ccmove restore " in " ".join(line.strip() for line in screen.lines[-2:])
 
 
 @pytest.mark.parametrize("option", ["-q", "--json"])
@@ -88,31 +85,34 @@ def test_no_bar_in_a_pipe(large: StateBuilder) -> None:
     assert "\r" not in done.out + done.err
 
 
-def test_waiting_for_a_lock_of_the_client_is_said_on_standard_error(state: StateBuilder) -> None:
+@pytest.fixture
+def known(state: StateBuilder) -> list[str]:
     state.project("my-app", sessions=1)
     (state.code / "new-app").mkdir()
+    return [str(state.code / "my-app"), str(state.code / "new-app")]
+
+
+def run_while_the_client_holds_its_lock(*args: str, state: StateBuilder) -> Completed:
     lock = state.config_dir / "history.jsonl.lock"
     lock.mkdir()
     release = threading.Timer(3.0, lock.rmdir)
     release.start()
-    done = run_ccmove("--json", state.code / "my-app", state.code / "new-app", state=state)
+    done = run_ccmove(*args, state=state)
     release.join()
-    assert (done.exit, done.json()["status"]) == (0, "moved")
-    assert done.err == WAITING
+    return done
 
 
-def test_a_recovery_says_that_it_waits_too(state: StateBuilder) -> None:
-    state.project("my-app", sessions=1)
-    (state.code / "new-app").mkdir()
+def test_waiting_for_a_lock_of_the_client_is_said_on_standard_error(
+    state: StateBuilder, known: list[str]
+) -> None:
+    done = run_while_the_client_holds_its_lock("--json", *known, state=state)
+    assert (done.exit, done.err, done.json()["status"]) == (0, WAITING, "moved")
+
+
+def test_a_recovery_says_that_it_waits_too(state: StateBuilder, known: list[str]) -> None:
     killed = f"{seams.PROLOGUE}\nWork.verify = lambda *_: os._exit(9)\nmain(sys.argv[1:])"
-    words = [str(state.code / "my-app"), str(state.code / "new-app")]
-    assert run_child([sys.executable, "-c", killed, *words], state=state).exit == 9
-    lock = state.config_dir / "history.jsonl.lock"
-    lock.mkdir()
-    release = threading.Timer(3.0, lock.rmdir)
-    release.start()
-    done = run_ccmove("recover", state=state)
-    release.join()
+    assert run_child([sys.executable, "-c", killed, *known], state=state).exit == 9
+    done = run_while_the_client_holds_its_lock("recover", state=state)
     assert (done.exit, done.err) == (0, WAITING)
     assert done.out.endswith("Everything is as it was before.\n")
 
@@ -124,33 +124,20 @@ def test_reading_a_long_history_is_shown_by_what_does_not_move(large: StateBuild
         assert "reading the history" in screen.raw
 
 
-def terminal() -> io.StringIO:
-    out = io.StringIO()
-    out.isatty = lambda: True  # type: ignore[method-assign]
-    return out
-
-
-def test_nothing_is_drawn_before_half_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    out = terminal()
-    progress = Progress(Printer(out=out, err=out))
-    progress("reading", 1, 10)
-    now += 0.49
-    progress("reading", 2, 10)
-    progress.close()
-    assert out.getvalue() == ""
-
-
 def test_after_half_a_second_it_is_drawn_and_taken_away_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     monkeypatch.setenv("TERM", "xterm")
-    out = terminal()
+    out = io.StringIO()
+    out.isatty = lambda: True  # type: ignore[method-assign]
     progress = Progress(Printer(out=out, err=out))
-    now += 0.6
+    progress("history", 1, 10_000_000)
+    now += 0.49
+    progress("history", 2, 10_000_000)
+    assert out.getvalue() == ""
+    now += 0.11
     progress("history", 5_000_000, 10_000_000)
     progress("history", 20_000_000, 10_000_000)  # it grew meanwhile
     progress.close()

@@ -1,8 +1,5 @@
 """SAFETY.md names tests; each of them must exist, and every promise must name one."""
 
-from __future__ import annotations
-
-import ast
 import re
 from pathlib import Path
 
@@ -13,17 +10,10 @@ DOCUMENT = (REPO / "SAFETY.md").read_text(encoding="utf-8")
 NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", DOCUMENT)
 
 
-def names_in(file: Path) -> set[str]:
-    """Names of the test functions of a file, also of those inside classes."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    functions = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return {name for name in functions if name.startswith("test_")}
-
-
 @pytest.mark.parametrize(("file", "name"), NAMED, ids=lambda part: part.rpartition("/")[2])
 def test_a_test_that_is_named_exists(file: str, name: str) -> None:
     assert (REPO / file).is_file(), f"{file} is gone"
-    assert name in names_in(REPO / file)
+    assert re.search(rf"^ *def {name}\(", (REPO / file).read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_every_promise_names_a_test() -> None:

@@ -1,7 +1,5 @@
 """On a terminal: fitted to its width, coloured unless that is not wanted, never cut at the end."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -10,41 +8,37 @@ from tests.output.terminal import Screen, run_on_terminal
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 
+DEEP = Path("code", "customers", "northern-branch", "websites")  # so that paths are long
+
 
 @pytest.fixture
 def known(state: StateBuilder) -> StateBuilder:
-    """A project deep below the home, so that its paths are long."""
-    deep = state.home / "code" / "customers" / "northern-branch" / "websites"
-    state.project(deep / "cafe-menu", sessions=2, index=True, repo="acme/cafe")
-    state.project(deep / "cafe-menu" / "packages" / "core", sessions=1)
-    (deep / "bistro-menu").mkdir(parents=True)
+    old, new = paths(state)
+    state.project(old, sessions=2, index=True, repo="acme/cafe")
+    state.project(old / "packages" / "core", sessions=1)
+    new.mkdir(parents=True)
     return state
 
 
 def paths(state: StateBuilder) -> tuple[Path, Path]:
-    deep = state.home / "code" / "customers" / "northern-branch" / "websites"
-    return deep / "cafe-menu", deep / "bistro-menu"
+    return state.home / DEEP / "cafe-menu", state.home / DEEP / "bistro-menu"
 
 
 def preview(state: StateBuilder, columns: int, **env: str) -> Screen:
-    screen = run_on_terminal(
-        ["--dry-run", *paths(state)], state=state, columns=columns, env={**env}
-    )
+    screen = run_on_terminal(["--dry-run", *paths(state)], state=state, columns=columns, env=env)
     assert screen.exit == 0
     return screen
 
 
-def test_home_is_written_as_a_tilde(known: StateBuilder) -> None:
-    screen = preview(known, 140)
-    assert str(known.home) not in "\n".join(screen.lines)
-    assert any(line.startswith("Would move  ~/code/") for line in screen.lines)
-
-
-def test_the_most_important_line_is_the_last(known: StateBuilder) -> None:
+def test_the_most_important_line_is_the_last_and_home_is_written_as_a_tilde(
+    known: StateBuilder,
+) -> None:
     old, new = paths(known)
-    *_, before, last = preview(known, 80).lines
+    *above, before, last = preview(known, 80).lines
     told = f"ccmove {old} {new}".replace(str(known.home), "~")
     assert (before, last.strip()) == ("Nothing was changed. To apply:", told)
+    assert str(known.home) not in "\n".join(above)
+    assert preview(known, 140).lines[0].startswith("Would move  ~/code/")
     done = run_on_terminal(paths(known), state=known, columns=140)
     assert "To undo: ccmove restore 2" in done.lines[-1]
 
@@ -54,17 +48,11 @@ def test_the_command_to_undo_is_whole_on_a_narrow_terminal(known: StateBuilder) 
     assert done.lines[-1].strip().startswith("ccmove restore 2")
 
 
-def test_a_terminal_gets_colours(known: StateBuilder) -> None:
-    assert preview(known, 80).is_coloured
-
-
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_no_colour_where_it_is_not_wanted(known: StateBuilder, env: dict[str, str]) -> None:
-    screen = preview(known, 80, **env)
-    assert not screen.is_coloured
-    assert [line.rstrip() for line in screen.lines] == [
-        line.rstrip() for line in preview(known, 80).lines
-    ]
+    screen, usual = preview(known, 80, **env), preview(known, 80)
+    assert (screen.is_coloured, usual.is_coloured) == (False, True)
+    assert [line.rstrip() for line in screen.lines] == [line.rstrip() for line in usual.lines]
 
 
 def test_a_failure_is_coloured_on_a_terminal_and_ends_with_the_hint(known: StateBuilder) -> None:

@@ -1,7 +1,5 @@
 """No line is wider than the terminal, at any width; only a command on its own line may be."""
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -15,10 +13,8 @@ from ccmove.cli.boundary import Call, answer, show
 from ccmove.cli.main import app
 from ccmove.errors import CcmoveError
 from ccmove.report.console import Printer
-from tests.output.situations import Stage, stage
+from tests.output.situations import Stage
 from tests.support.state import StateBuilder
-
-__all__ = ["stage"]  # a fixture
 
 WIDTHS = range(40, 131)
 COMMAND = re.compile(r" *(ccmove|git|grep|findstr|mv|move(?= .?[A-Z]:)|ls|dir|df|mkdir|chmod) ")
@@ -73,30 +69,19 @@ def too_wide(say: Show) -> Iterator[str]:
                 yield f"{width}: {row}"
 
 
-READING = {
-    "list": ["list"],
-    "list in full": ["list", "-v"],
-    "doctor": ["doctor"],
-    "verify": ["verify", "-v"],
-    "backups": ["backups"],
-}
+AFTERWARDS = ["list", "list -v", "doctor", "verify -v", "backups", "show", "restore -n", "restore",
+              "backups --prune --keep 0"]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", READING)
-def test_what_is_looked_at_fits(crowded: StateBuilder, name: str) -> None:
+@pytest.mark.parametrize("words", AFTERWARDS)
+def test_after_a_move_everything_fits(crowded: StateBuilder, words: str) -> None:
     shown(paths(crowded))
-    assert list(too_wide(shown(READING[name]))) == []
+    assert list(too_wide(shown(words.split()))) == []
 
 
 @pytest.mark.parametrize("options", [["-n"], ["-n", "-v"], [], ["-v"]], ids=" ".join)
 def test_a_move_and_its_preview_fit(crowded: StateBuilder, options: list[str]) -> None:
     assert list(too_wide(shown([*options, *paths(crowded)]))) == []
-
-
-def test_what_was_done_fits_when_it_is_shown_again_and_undone(crowded: StateBuilder) -> None:
-    shown(paths(crowded))
-    for words in (["show"], ["restore", "-n"], ["restore"], ["backups", "--prune", "--keep", "0"]):
-        assert list(too_wide(shown(words))) == []
 
 
 def test_the_demo_fits(crowded: StateBuilder) -> None:

@@ -33,7 +33,7 @@ class TestOddLines:
     @pytest.mark.parametrize("newline", [True, False], ids=["", "no newline"])
     def test_each_kind_becomes_what_it_must(self, number: int, newline: bool) -> None:
         odd = odd_line(number, OLD, SESSION)
-        if not newline and isinstance(odd.pieces[-1], bytes):
+        if not newline:
             odd = odd.without_newline()
         assert moved_bytes(odd.raw, PATHS) == odd.expected(OLD, NEW)
 

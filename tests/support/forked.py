@@ -1,7 +1,5 @@
 """The asking side of the fork server: one server a test process, started when first needed."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os
@@ -47,18 +45,10 @@ def _server() -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )  # fmt: skip
-    atexit.register(_stop, server)
+    atexit.register(server.communicate, timeout=60)  # closes its input, which ends it
     return server
 
 
 def forget_server() -> None:
     """The next request starts a new server: one that sees what this process sees by now."""
     _server.cache_clear()
-
-
-def _stop(server: subprocess.Popen[str]) -> None:
-    assert server.stdin is not None
-    assert server.stdout is not None
-    server.stdin.close()
-    server.wait(timeout=60)
-    server.stdout.close()

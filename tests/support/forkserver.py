@@ -6,8 +6,6 @@ before its first step, and answers with one line: how the child ended, what it p
 A test compares the calls of such a child with those of a real process.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import importlib
@@ -27,7 +25,7 @@ from typing import Any
 import ccmove
 from tests.crash import sabotage
 from tests.hostile import hooks
-from tests.support.ending import exit_code_of
+from tests.support.seams import exit_code_of
 
 _PR_SET_PTRACER = 0x59616D61
 _PR_SET_PTRACER_ANY = ctypes.c_ulong(-1)

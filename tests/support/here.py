@@ -6,8 +6,6 @@ happen to a process of its own (it is killed, or somebody acts between two of it
 one: this module, run as a program.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -23,7 +21,7 @@ import pytest
 
 from tests.crash import sabotage
 from tests.hostile import hooks
-from tests.support.ending import exit_code_of
+from tests.support.seams import exit_code_of
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLED = 9  # what Windows calls the end of a process that was killed

@@ -1,7 +1,5 @@
 """What an error says is to be done next, as it would be printed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

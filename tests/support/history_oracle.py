@@ -1,13 +1,17 @@
 """What a move makes of a history, found in a slow and simple way: line by line, by `json`."""
 
-from __future__ import annotations
-
 import json
+import re
 from collections.abc import Callable
 
-from tests.support.oddlines import stringify
-
 Mapping = Callable[[str], str | None]  # where a path is after the move, None when it stays
+
+
+def stringify(value: object, indent: int | None = None) -> bytes:
+    """JSON.stringify(value, null, indent): non-ASCII as it is, a lone surrogate as an escape."""
+    separators = (",", ":") if indent is None else (",", ": ")
+    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    return re.sub("[\ud800-\udfff]", lambda lone: f"\\u{ord(lone[0]):04x}", text).encode()
 
 
 def moved_history(data: bytes, mapping: Mapping) -> bytes:

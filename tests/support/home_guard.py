@@ -8,8 +8,6 @@ Limits: `os.stat` is not announced (and changes nothing); a path is compared as 
 following symlinks; a child process is not covered, it gets a throw-away HOME instead.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable
@@ -22,29 +20,13 @@ else:
 
     REAL_HOME = Path(pwd.getpwuid(os.getuid()).pw_dir)
 
-# Event -> the positions of the paths among its arguments.
-_GUARDED_EVENTS: dict[str, tuple[int, ...]] = {
-    "open": (0,),
-    "os.chdir": (0,),
-    "os.chmod": (0,),
-    "os.chown": (0,),
-    "os.getxattr": (0,),
-    "os.link": (0, 1),
-    "os.listdir": (0,),
-    "os.listxattr": (0,),
-    "os.mkdir": (0,),
-    "os.remove": (0,),
-    "os.removexattr": (0,),
-    "os.rename": (0, 1),
-    "os.rmdir": (0,),
-    "os.scandir": (0,),
-    "os.setxattr": (0,),
-    "os.symlink": (1,),
-    "os.truncate": (0,),
-    "os.utime": (0,),
-    "shutil.copytree": (0, 1),
-    "shutil.rmtree": (0,),
-}
+# Events whose first argument is a path, and those whose first two are.
+_OF_ONE_PATH = {
+    "open", "os.chdir", "os.chmod", "os.chown", "os.getxattr", "os.listdir", "os.listxattr",
+    "os.mkdir", "os.remove", "os.removexattr", "os.rmdir", "os.scandir", "os.setxattr",
+    "os.truncate", "os.utime", "shutil.rmtree",
+}  # fmt: skip
+_OF_TWO_PATHS = {"os.link", "os.rename", "os.symlink", "shutil.copytree"}
 
 
 class RealHomeTouchedError(BaseException):
@@ -73,9 +55,10 @@ def install() -> None:
     roots = guarded_roots()
 
     def refuse_real_home(event: str, args: tuple[object, ...]) -> None:
-        for position in _GUARDED_EVENTS.get(event, ()):
-            if is_guarded(args[position], roots):
-                raise RealHomeTouchedError(f"{event} of the real {args[position]!r}")
+        paths = 2 if event in _OF_TWO_PATHS else event in _OF_ONE_PATH
+        for path in args[:paths]:
+            if is_guarded(path, roots):
+                raise RealHomeTouchedError(f"{event} of the real {path!r}")
 
     sys.addaudithook(refuse_real_home)
 

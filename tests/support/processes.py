@@ -1,7 +1,5 @@
 """Processes as the client notes them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs the real command line as a child process, in an environment of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

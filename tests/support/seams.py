@@ -4,12 +4,12 @@ A suite that needs another one adds it here: when the layout changes, only this 
 in ccmove is imported when it is asked for: some ask before they have changed Python's modules.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json
 import re
+import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,6 +144,16 @@ def module(name: str) -> Any:
     return importlib.import_module(MODULES[name])
 
 
-def run_main(args: list[str]) -> None:
-    """The command line, in this process."""
-    module("cli").main(args)
+def exit_code_of(args: list[str]) -> int:
+    """Run the command line in this process, as `python -m ccmove` would, up to its exit code."""
+    try:
+        module("cli").main(args)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return 0

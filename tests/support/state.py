@@ -4,8 +4,6 @@ Everything is deterministic: session ids come from a seeded generator and all ti
 the same calls give the same bytes.
 """
 
-from __future__ import annotations
-
 import copy
 import datetime
 import json
@@ -65,28 +63,24 @@ class ProjectHandle:
 
     @property
     def transcripts(self) -> list[Path]:
-        """The sessions' transcripts, in the order they were made."""
         return [self.directory / f"{session}.jsonl" for session in self.sessions]
 
     @property
     def index(self) -> Path:
-        """Where sessions-index.json is, if the project has one."""
         return self.directory / "sessions-index.json"
 
     @property
     def memory(self) -> Path:
-        """Where memory files are, if the project has any."""
         return self.directory / "memory"
 
 
 class StateBuilder:
     """A home with Claude Code state in it: `root/home`, and `root/code` for the repositories.
 
-    A relative path given to any method is below `root/code`. With `spelled_home` the state speaks
-    of its own home by that name, wherever it really is; fixtures are made that way.
+    A relative path given to any method is below `root/code`.
     """
 
-    def __init__(self, root: Path, *, spelled_home: str | None = None) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = Path(root).resolve()
         self.home = self.root / "home"
         self.config_dir = self.home / ".claude"
@@ -94,7 +88,6 @@ class StateBuilder:
         self.code = self.root / "code"
         self.history = self.config_dir / "history.jsonl"
         self.projects = self.config_dir / "projects"
-        self._spelled_home = spelled_home or str(self.home)
         self._random = random.Random(20261116)
         self._now_ns = _EPOCH_NS
         self._indexes: dict[Path, dict[str, Any]] = {}
@@ -172,11 +165,9 @@ class StateBuilder:
 
     def odd_history(self, path: Path | str, lines: int) -> list[OddLine]:
         """Append odd lines about `path`, each kind in turn, then one without its newline."""
-        before = self.history.read_bytes()
-        if before and not before.endswith(b"\n"):
-            raise ValueError(
-                f"{self.history} lacks its final newline: these lines would be glued to it"
-            )
+        assert self.history.read_bytes()[-1:] in (b"", b"\n"), (
+            "they would be glued to the last line"
+        )
         spelled = self._absolute(path)
         odd = [odd_line(number, spelled, self._uuid()) for number in range(lines - 1)]
         odd.append(odd_line(0, spelled, self._uuid()).without_newline())
@@ -243,17 +234,9 @@ class StateBuilder:
 
     def _conversation(self, session: str, cwd: str, text: str) -> list[dict[str, Any]]:
         """A prompt, a tool call that names the path, its result and a closing answer."""
-        call = {
-            "type": "tool_use",
-            "id": "call_1",
-            "name": "Read",
-            "input": {"file_path": f"{cwd}/menu.txt"},
-        }
-        result = {
-            "type": "tool_result",
-            "tool_use_id": "call_1",
-            "content": f"{cwd}/menu.txt: 3 lines",
-        }
+        file = f"{cwd}/menu.txt"
+        call = {"type": "tool_use", "id": "call_1", "name": "Read", "input": {"file_path": file}}
+        result = {"type": "tool_result", "tool_use_id": "call_1", "content": f"{file}: 3 lines"}
         turns: list[tuple[str, Any]] = [
             ("user", text),
             ("assistant", [call]),
@@ -290,10 +273,8 @@ class StateBuilder:
 
     def _add_session_folder(self, directory: Path, session: str, cwd: str) -> None:
         folder = directory / session
-        turns = [
-            ("user", "look for the menu"),
-            ("assistant", [{"type": "text", "text": "It is here."}]),
-        ]
+        answer = [{"type": "text", "text": "It is here."}]
+        turns = [("user", "look for the menu"), ("assistant", answer)]
         records = self._records(session, cwd, turns, sidechain=True)
         agent = self._uuid()[:8]
         self._write_dated(folder / "subagents" / f"agent-{agent}.jsonl", _json_lines(records))
@@ -315,10 +296,9 @@ class StateBuilder:
     def _index_entry(self, handle: ProjectHandle, session: str) -> dict[str, Any]:
         file = handle.directory / f"{session}.jsonl"
         records = [json.loads(line) for line in file.read_bytes().splitlines()[1:]]
-        below_home = file.relative_to(self.home)
         return {
             "sessionId": session,
-            "fullPath": f"{self._spelled_home}{os.sep}{below_home}",
+            "fullPath": str(file),
             "fileMtime": file.stat().st_mtime_ns // 10**6,
             "firstPrompt": records[0]["message"]["content"],
             "summary": "The café menu",
@@ -382,9 +362,5 @@ def _iso(ns: int) -> str:
 
 
 def _base36(number: int) -> str:
-    digits = ""
-    while True:
-        number, digit = divmod(number, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
-        if not number:
-            return digits
+    head, digit = divmod(number, 36)
+    return (_base36(head) if head else "") + "0123456789abcdefghijklmnopqrstuvwxyz"[digit]

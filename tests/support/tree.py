@@ -1,7 +1,5 @@
 """Snapshots of a directory tree and what differs between two of them."""
 
-from __future__ import annotations
-
 import fnmatch
 import hashlib
 import os
@@ -38,13 +36,13 @@ class Entry:
 Tree = dict[str, Entry]
 
 
-def snapshot(root: Path, *, content: bool = True) -> Tree:
+def snapshot(root: Path) -> Tree:
     """Everything below `root` by relative name, with `/` everywhere.
 
     Names that are not UTF-8 are kept as surrogates.
     """
     return {
-        os.path.relpath(path, root).replace(os.sep, "/"): _entry(path, content=content)
+        os.path.relpath(path, root).replace(os.sep, "/"): _entry(path)
         for path in _walk(os.fspath(root))
     }
 
@@ -72,11 +70,6 @@ def diff(
     return differences
 
 
-def renamed(tree: Mapping[str, Entry], moves: Mapping[str, str]) -> Tree:
-    """`tree` as it is after renaming each key of `moves`, and what is below it, to its value."""
-    return {_renamed(name, moves): entry for name, entry in tree.items()}
-
-
 def with_content(tree: Mapping[str, Entry], name: str, content: bytes) -> Tree:
     """`tree` with other bytes in the file `name`; its mode, mtime and inode stay as they were."""
     digest = hashlib.sha256(content).hexdigest()
@@ -102,10 +95,10 @@ def _walk(directory: str) -> Iterator[str]:
             yield from _walk(entry.path)
 
 
-def _entry(path: str, *, content: bool) -> Entry:
+def _entry(path: str) -> Entry:
     status = os.lstat(path)
     kind = _kind(status.st_mode)
-    data = Path(path).read_bytes() if content and kind == "file" else None
+    data = Path(path).read_bytes() if kind == "file" else None
     return Entry(
         kind=kind,
         mode=_mode(status.st_mode),
@@ -139,13 +132,6 @@ def _is_ignored(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatchcase(part, pattern) for part in parents for pattern in patterns)
 
 
-def _renamed(name: str, moves: Mapping[str, str]) -> str:
-    for old, new in moves.items():
-        if name == old or name.startswith(old + "/"):
-            return new + name[len(old) :]
-    return name
-
-
 def _differences(
     before: Entry | None, after: Entry | None, name: str, mtimes: Scope, inodes: Scope
 ) -> Iterator[str]:
@@ -175,12 +161,9 @@ def _content_difference(before: Entry, after: Entry) -> str:
     sizes = f"{before.size} bytes, now {after.size}"
     if before.content is None or after.content is None:
         return f"content differs ({sizes})"
-    at = _first_difference(before.content, after.content)
+    pairs = enumerate(zip(before.content, after.content, strict=False))
+    shorter = min(before.size, after.size)
+    at = next((place for place, (one, other) in pairs if one != other), shorter)
     start = max(0, at - _CONTEXT)
-    was, now = before.content[start : at + _CONTEXT], after.content[start : at + _CONTEXT]
+    was, now = (data[start : at + _CONTEXT] for data in (before.content, after.content))
     return f"content differs at byte {at} ({sizes}): {was!r}, now {now!r}"
-
-
-def _first_difference(before: bytes, after: bytes) -> int:
-    shorter = min(len(before), len(after))
-    return next((i for i in range(shorter) if before[i] != after[i]), shorter)

@@ -8,8 +8,6 @@ and the package mfusepy. Inodes, hard links, links and nanoseconds are those of 
 no rename that refuses to replace, as on most such file systems, so that its replacement is tried.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

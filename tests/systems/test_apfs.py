@@ -1,7 +1,5 @@
 """What a file system with APFS's idea of names does; skipped where the tests are on another one."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A call that fails is reported, and all is as it was; on every system, without strace."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.bench import Bench, bench_of

@@ -1,7 +1,5 @@
 """Calls that only macOS has, made by stand-ins: which ones, with what, and what if they fail."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

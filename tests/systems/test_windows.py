@@ -1,7 +1,5 @@
 """What only Windows does; and the table of what does not run there names what there is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

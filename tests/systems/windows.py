@@ -4,8 +4,6 @@ A name is that of a directory, of a file, or of a test in it, as pytest spells i
 there; what it meets that Windows does not have (a terminal of POSIX, strace, root) skips it.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections import Counter
@@ -62,9 +60,8 @@ tests/crash/test_linter.py
 tests/systems/test_apfs.py
 """,
     LINKS: """
-tests/output/test_show.py::test_of_one_directory_at_most_ten_rows_are_listed_and_show_has_them_all
 tests/hostile/test_data_not_orders.py::test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside
-tests/test_support_tree.py::test_each_kind_of_change_is_seen_and_named[link target]
+tests/test_support.py::test_each_kind_of_change_is_seen_and_named[link target]
 tests/hostile/test_races.py
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_history_leads_out]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[paths_folder_is_a_link]
@@ -74,7 +71,6 @@ tests/inspect/test_lost.py::test_links_and_what_is_inside_repositories_are_not_w
 tests/inspect/test_spellings.py::test_a_folder_that_is_known_through_a_link_is_merged_by_the_command
 tests/inspect/test_verify.py::test_a_path_may_be_relative_or_lead_through_a_link
 tests/systems/test_homes.py::test_what_is_the_users_own_may_be_a_link_and_stays_one
-tests/systems/test_homes.py::test_any_other_link_is_refused_with_what_to_do
 tests/hostile/test_symlinks.py
 tests/shapes/test_life_went_on.py::test_a_history_that_became_a_link_out_of_the_state_is_not_followed
 tests/shapes/test_moved_before.py::test_a_link_in_the_place_of_the_ledger_leads_nowhere
@@ -86,7 +82,6 @@ tests/shapes/test_shared.py::test_a_link_in_a_shared_memory_is_named_and_not_cop
     PROC: """
 tests/hostile/test_huge.py
 tests/output/test_demo.py::test_the_demo_cleans_up_when_it_is_stopped
-tests/output/test_boundary.py::test_ctrl_c_ends_with_130_and_says_that_nothing_changed
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[paths_in_a_folder_that_is_gone]
 tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[paths_in_a_folder_that_is_gone]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_full_disk]
@@ -102,14 +97,12 @@ tests/e2e/test_who_is_at_new.py
     NAMES: """
 tests/hostile/test_data_not_orders.py::test_a_backup_nested_a_thousand_directories_deep_is_listed
 tests/hostile/test_data_not_orders.py::test_a_directory_that_is_named_like_no_id_is_passed_over[20261116T004112Z-3f9c\\n]
-tests/test_support_tree.py::test_names_that_are_not_utf8_are_kept_apart_and_printable
 tests/hostile/test_data_not_orders.py::test_nothing_is_swept_up_that_is_staged[under a name that no disk can hold]
 tests/hostile/test_data_not_orders.py::test_nothing_is_swept_up_that_is_staged[there by its whole path]
 tests/e2e/test_details.py::test_odd_things_in_a_project_directory_move_along
 tests/rewrite/test_pathmap.py::test_the_client_spells_a_name_that_is_not_utf8_with_replacement_characters
 """,  # noqa: E501
     POSIX_DATA: """
-tests/test_support_fixtures.py
 tests/fuzz/test_corpus.py::test_every_kept_input_holds[manifests]
 tests/fuzz/test_corpus.py::test_some_random_inputs_hold[manifests]
 tests/inspect/test_doctor.py::test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name
@@ -129,9 +122,8 @@ tests/shapes/test_left_alone.py::test_every_hint_is_a_command_that_works_as_it_s
 tests/crash/test_verdict.py::test_anything_else_is_neither[a mode]
 tests/crash/test_verdict.py::test_anything_else_is_neither[our directory is open to others]
 tests/crash/test_verdict.py::test_anything_else_is_neither[our lock is open to others]
-tests/test_support_state.py::test_transcripts_are_of_the_past_with_nanoseconds_and_are_private
-tests/test_support_state.py::test_a_prompt_has_the_form_the_real_client_gave_it
-tests/test_support_tree.py::test_each_kind_of_change_is_seen_and_named[mode]
+tests/test_support.py::test_what_must_survive_is_there_to_be_lost
+tests/test_support.py::test_each_kind_of_change_is_seen_and_named[mode]
 tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_and_changes_nothing[refused_other_owner]
 tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[refused_other_owner]
 tests/inspect/test_verify.py::test_a_closed_directory_of_another_project_is_named
@@ -165,16 +157,15 @@ tests/inspect/test_growth.py
 tests/output/test_command_line.py::test_an_encoded_name_is_answered_with_its_path
 """,
     WORDS: """
-tests/output/test_errors.py::test_a_hint_in_words[hint2-words2]
-tests/output/test_errors.py::test_a_hint_in_words[hint3-words3]
-tests/output/test_errors.py::test_a_relative_path_is_replaced_by_what_it_means
-tests/output/test_errors.py::test_a_command_of_ours_acts_on_the_same_state[hint0-argv0-ccmove --config-dir '/my c' list]
-tests/output/test_errors.py::test_a_command_of_ours_acts_on_the_same_state[hint2-argv2-ccmove '--config-dir=/my c' /old]
-tests/output/test_errors.py::test_a_command_of_ours_acts_on_the_same_state[hint3-argv3-ls -ld /x]
-tests/output/test_errors.py::test_without_a_command_line_the_usual_one_is_named
+tests/output/test_errors.py::test_a_hint_in_words[quoted]
+tests/output/test_errors.py::test_a_hint_in_words[a look]
+tests/output/test_errors.py::test_a_hint_in_words[relative]
+tests/output/test_errors.py::test_a_hint_in_words[elsewhere: ours]
+tests/output/test_errors.py::test_a_hint_in_words[elsewhere: not ours]
+tests/output/test_errors.py::test_all_hints_of_an_error_are_said
 tests/output/test_errors.py::test_what_the_system_refused_has_advice
 tests/output/test_documents.py::test_the_picture_shows_what_the_demo_prints_today
-""",  # noqa: E501
+""",
     BENCHMARK: """
 tests/e2e/test_benchmark.py
 """,
