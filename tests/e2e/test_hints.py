@@ -53,14 +53,6 @@ def test_whatever_rolls_back_an_interrupted_run_says_so(
     assert run_ccmove("recover", state=state).out.startswith("Nothing to roll back")
 
 
-def test_the_undo_of_a_result_names_the_config_directory(
-    state: StateBuilder, config_dir: str
-) -> None:
-    arguments = ("--config-dir", config_dir, state.code / "old", state.code / "new")
-    done = run_ccmove(*arguments, state=state)
-    assert f"To undo: ccmove --config-dir {config_dir} restore 2" in done.out
-
-
 def test_did_you_mean_keeps_every_option(state: StateBuilder, config_dir: str) -> None:
     options = ("--config-dir", config_dir, "--only", "--on-conflict", "keep-new")
     done = run_ccmove(*options, state.code / "olt", state.code / "new", state=state)

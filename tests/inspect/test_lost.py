@@ -93,19 +93,6 @@ def test_the_same_remote_is_likely_the_new_home(state: StateBuilder, homes: Exam
     assert candidate.evidence[0] == "same remote, acme/app"
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "git@github.com:Acme/App.git", "https://github.com/acme/app", "https://x@github.com/acme/app/",
-        "ssh://git@github.com:22/acme/app.git",
-    ],
-)  # fmt: skip
-def test_a_remote_is_known_however_it_is_spelled(tmp_path: Path, url: str) -> None:
-    repo = make_repo(tmp_path / "repo")
-    git(repo, "remote", "add", "origin", url)
-    assert identity(str(repo)).remotes == {"acme/app"}
-
-
 def test_the_remote_of_a_worktree_is_that_of_its_repository(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "repo", "acme/app", commit=True)
     git(repo, "worktree", "add", "-q", str(tmp_path / "tree"))
@@ -122,23 +109,6 @@ def test_the_root_commit_of_another_clone_is_evidence(state: StateBuilder, homes
     state.write_config(data)
     found = {Path(c.path).name: c for c in homes()}
     assert "same root commit" in found["new"].evidence
-
-
-def test_no_hook_and_no_filter_runs_while_git_is_asked(tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "repo", commit=True)
-    trap = tmp_path / "sprung"
-    for name in ("post-checkout", "reference-transaction", "post-index-change"):
-        hook = repo / ".git" / "hooks" / name
-        hook.write_text(f"#!/bin/sh\ntouch {trap}\n")
-        hook.chmod(0o755)
-    for setting in ("core.fsmonitor", "core.pager", "core.sshCommand", "diff.external"):
-        git(repo, "config", setting, f"touch {trap}")
-    root = git(repo, "-c", "core.fsmonitor=false", "--no-pager", "rev-parse", "HEAD")
-    trap.unlink(missing_ok=True)
-    before = {path: path.stat().st_mtime_ns for path in repo.rglob("*")}
-    assert identity(str(repo)).roots == {root}
-    assert not trap.exists()
-    assert {path: path.stat().st_mtime_ns for path in repo.rglob("*")} == before
 
 
 def test_what_is_not_a_repository_of_its_own_has_no_identity(tmp_path: Path) -> None:

@@ -102,15 +102,6 @@ def test_set_aside_it_does_not_stop_the_next_move(blocked: World) -> None:
     assert lost(blocked, there) == []
 
 
-def test_there_is_nothing_to_set_aside_when_no_run_was_interrupted(tmp_path: Path) -> None:
-    bench = world_bench("move")
-    bench.reset()
-    ended = Job(bench.state, ["recover", "--set-aside", "--json"]).run()
-    assert ended.exit == 0, ended
-    assert json.loads(ended.out)["status"] in ("nothing", "recovered")
-    assert not seams.own(bench.state).exists()
-
-
 @pytest.mark.parametrize(("scenario", "command"), [("swap", "move"), ("merge", "restore")])
 def test_a_run_is_rolled_back_although_its_journal_is_gone(
     scenario: str, command: str, proven: Record

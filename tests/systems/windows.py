@@ -93,8 +93,7 @@ tests/output/test_failures.py::test_a_failure_is_told_as_the_golden_file_has_it_
 tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_typed_as_it_stands[refused_full_disk]
 tests/e2e/test_interrupts.py
 tests/shapes/test_move_folder.py::test_a_failure_later_puts_the_folder_back
-tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_the_message_says_so
-tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_whole_paths_work
+tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_only_whole_paths_work
 """,
     GIT: """
 tests/e2e/test_who_is_at_new.py
