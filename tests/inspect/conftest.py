@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
 
 from tests.crash.fork import Job
 from tests.support.run import Completed
@@ -63,24 +60,16 @@ class Finding:
     unambiguous: bool
 
 
-Examine = Callable[..., list[Finding]]
-
-
-@pytest.fixture
-def examine(state: StateBuilder) -> Examine:
+def examine(state: StateBuilder, kind: str | None = None, *roots: Path) -> list[Finding]:
     """All findings, or those of one kind."""
-
-    def look(kind: str | None = None, *roots: Path) -> list[Finding]:
-        searched = [word for root in roots for word in ("--search", str(root))]
-        done = run_ccmove("doctor", "--json", *searched, state=state)
-        rows = [
-            Finding(**{**row, "candidates": [Candidate(**c) for c in row["candidates"]]})
-            for row in done.json()["findings"]
-        ]
-        assert done.exit == bool(rows), done
-        return [row for row in rows if kind in (None, row.kind)]
-
-    return look
+    searched = [word for root in roots for word in ("--search", str(root))]
+    done = run_ccmove("doctor", "--json", *searched, state=state)
+    rows = [
+        Finding(**{**row, "candidates": [Candidate(**c) for c in row["candidates"]]})
+        for row in done.json()["findings"]
+    ]
+    assert done.exit == bool(rows), done
+    return [row for row in rows if kind in (None, row.kind)]
 
 
 def git(folder: Path, *arguments: str, at: int | None = None) -> str:

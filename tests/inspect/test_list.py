@@ -145,13 +145,6 @@ def test_a_path_limits_the_list_to_itself_and_what_is_below(state: StateBuilder)
     ]  # fmt: skip
 
 
-def test_a_path_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuilder) -> None:
-    state.project("my-app")
-    done = run_ccmove("list", str(state.code / "my-ap"), state=state)
-    assert done.exit == 3
-    assert f"did you mean: ccmove list {state.code / 'my-app'}" in done.err
-
-
 def test_a_pipe_gets_one_row_a_project_with_the_whole_path_last(state: StateBuilder) -> None:
     state.project("with blank", sessions=1, prompts=1)
     state.project("with blank/inside", sessions=1, prompts=1)

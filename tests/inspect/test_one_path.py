@@ -197,6 +197,7 @@ def test_a_preview_needs_no_answer(state: StateBuilder, renamed: Path) -> None:
 
 def test_renaming_the_folder_needs_both_paths(state: StateBuilder, renamed: Path) -> None:
     assert here(renamed, state, "-m").exit == 2
+    assert run_ccmove("", state=state).exit == 2
 
 
 # -- what is found ------------------------------------------------------------------------------
@@ -270,14 +271,6 @@ def test_nothing_found_is_exit_3_and_says_where_it_looked(
     assert done.exit == 3
     assert "compared it with 1 project\n" in done.err
     assert f"ccmove doctor --search {tmp_path / 'unrelated'}\n" in done.err
-
-
-def test_a_path_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuilder) -> None:
-    state.project("my-app")
-    done = run_ccmove(str(state.code / "my-ap"), state=state)
-    assert done.exit == 3
-    assert f"did you mean: ccmove {state.code / 'my-app'}\n" in done.err
-    assert run_ccmove("", state=state).exit == 2
 
 
 def test_an_interrupted_run_does_not_hinder_the_search(state: StateBuilder, renamed: Path) -> None:
