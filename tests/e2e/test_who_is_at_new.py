@@ -87,8 +87,7 @@ def test_a_folder_of_that_name_that_is_not_a_repository_means_nothing(bench: Ben
 def test_move_folder_into_a_folder_that_exists_names_the_place_in_it(bench: Bench) -> None:
     state = bench.state
     old = state.project("app", make_folder=True)
-    work = state.code / "work"
-    work.mkdir()
+    work = bench.folder("work")
     report = bench.refused("-m", old.path, f"{work}/")
     go_on(bench, report, f"{old.path} {work}/app")
     assert (work / "app").is_dir()
@@ -168,8 +167,7 @@ def test_a_living_project_with_the_same_encoded_name_is_not_joined(bench: Bench)
     state = bench.state
     old = state.project("old")
     twin = state.project("my-app", sessions=1, make_folder=True)
-    new = state.code / "my_app"
-    new.mkdir()
+    new = bench.folder("my_app")
     for options in ((), ("-n",), ("--merge", "--skip-path-check", "-y", "--allow-live")):
         report = bench.refused(*options, old.path, new)
         assert twin.path in report["error"]
@@ -205,8 +203,7 @@ def test_a_nested_living_twin_is_renamed_first(bench: Bench) -> None:
 def test_a_twin_that_is_not_living_is_no_reason_to_refuse(bench: Bench, why: str) -> None:
     state = bench.state
     old = state.project("old")
-    new = state.code / "my_app"
-    new.mkdir()
+    new = bench.folder("my_app")
     twin = state.project("my-app", sessions=0 if why == "it has no sessions" else 1)
     if why == "it is a link to NEW":
         Path(twin.path).symlink_to(new)

@@ -33,6 +33,11 @@ class Bench:
             if name != own and not name.startswith((f"{own}/", "tmp"))
         }
 
+    def folder(self, name: str) -> Path:
+        """A folder that is there, as that of a project which was renamed to this."""
+        (self.state.code / name).mkdir(parents=True)
+        return self.state.code / name
+
     def run(self, *args: Paths, **options: Any) -> Completed:
         return run_ccmove(*args, state=self.state, env=self.env, **options)
 
@@ -83,6 +88,12 @@ class Bench:
         self.restore(again["backup"])
         self.expect(before)
         return moved
+
+    def plain_cycle(self, old: Paths, new: Paths) -> Any:
+        """The cycle of a move that does what every move does, and nothing else."""
+        expected = Expected(self)
+        expected.move(self.state, old, new)
+        return self.cycle(expected, old, new)
 
     def restore(self, *args: str, warned: bool = False) -> dict[str, Any]:
         """Undo a run; it warns of nothing but the folder, which is not ours to rename."""

@@ -216,8 +216,7 @@ WHOLE: dict[str, tuple[str, str]] = {
 def test_every_other_byte_stays(bench: Bench, what: str) -> None:
     state = bench.state
     old = state.project("old", sessions=1, config=None)
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     was = Path(old.path).as_posix()
     before, after = (
         text.replace("\\/OLD", was.replace("/", "\\/"))

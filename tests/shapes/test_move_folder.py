@@ -51,8 +51,7 @@ def test_its_settings_are_rewritten_on_the_way(bench: Bench, old: ProjectHandle)
 
 
 def test_a_target_that_exists_is_refused(bench: Bench, old: ProjectHandle) -> None:
-    new = bench.state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     bench.refused("-m", old.path, new)
 
 

@@ -44,21 +44,15 @@ def test_transcripts_of_long_ago_go_with_their_directory_without_any_record_of_o
     """Some other tool, or a plain `mv`, renamed the directory before."""
     state = bench.state
     old = state.project("b", sessions=2, cwd=str(state.code / "a"))
-    new = state.code / "c"
-    new.mkdir()
-    expected = Expected(bench)
-    expected.move(state, old.path, new)
-    bench.cycle(expected, old.path, new)
+    new = bench.folder("c")
+    bench.plain_cycle(old.path, new)
 
 
 def test_even_with_nothing_but_the_name_to_go_by(bench: Bench) -> None:
     state = bench.state
     old = state.project("b", sessions=1, cwd="/somewhere/else", config=None, prompts=0)
-    new = state.code / "c"
-    new.mkdir()
-    expected = Expected(bench)
-    expected.move(state, old.path, new)
-    bench.cycle(expected, old.path, new)
+    new = bench.folder("c")
+    bench.plain_cycle(old.path, new)
 
 
 def test_a_nested_name_without_evidence_is_not_taken_for_a_nested_project(bench: Bench) -> None:
@@ -66,11 +60,8 @@ def test_a_nested_name_without_evidence_is_not_taken_for_a_nested_project(bench:
     state = bench.state
     old = state.project("b", sessions=1)
     state.project("b/2", sessions=1, cwd="/somewhere/else", config=None, prompts=0)
-    new = state.code / "c"
-    new.mkdir()
-    expected = Expected(bench)
-    expected.move(state, old.path, new)
-    bench.cycle(expected, old.path, new)
+    new = bench.folder("c")
+    bench.plain_cycle(old.path, new)
 
 
 def test_a_nested_project_is_known_by_any_list_that_names_it(bench: Bench) -> None:
@@ -103,8 +94,7 @@ def test_after_a_move_within_a_shared_directory_our_own_records_tell_them_apart(
         bench.ok("backups", "--prune", "--keep", "0")
         assert seams.backup_ids(state) == []
     (state.code / "my-app").rmdir()
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     expected = Expected(bench)
     target = directory_of(state, new)
     expected.make_directory(target)
@@ -132,8 +122,7 @@ def test_sessions_that_came_into_a_shared_directory_leave_it_again(
     (state.code / "my.app").mkdir()  # while it was there the move would have been refused
     session = state.add_session("my-app")
     (state.code / "my-app").rmdir()
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     bench.ok(state.code / "my-app", new)
     found = {p.stem for p in directory_of(state, new).glob("*.jsonl")}
     assert found == {*far.sessions, session}
@@ -223,8 +212,7 @@ def test_a_session_set_aside_by_the_client_goes_with_its_session(bench: Bench) -
     state.project("my.app", sessions=1, make_folder=True)
     aside = two.directory / f"{two.sessions[0]}.jsonl.superseded-1780000000000"
     aside.write_text("{}\n")
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     bench.ok(two.path, new)
     assert (directory_of(state, new) / aside.name).exists()
 
@@ -239,8 +227,7 @@ def test_a_relocated_session_belongs_to_where_it_was_relocated_to(bench: Bench) 
     with transcript.open("ab") as file:
         file.write(stringify(record) + b"\n")
     os.utime(transcript, ns=(times, times))
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     bench.ok(two.path, new)
     found = {p.stem for p in directory_of(state, new).glob("*.jsonl")}
     assert found == {*one.sessions, *two.sessions}
@@ -251,8 +238,7 @@ def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(ben
     state = bench.state
     before = state.project("my_app", sessions=2, memory={"MEMORY.md": "x\n"}, index=True)
     now = state.project("my-app", sessions=1, index=True)
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     moved = bench.ok(now.path, new)
     assert [row["what"] for row in moved["left_alone"] if "is gone" in row["what"]] == []
     found = {p.stem for p in directory_of(state, new).glob("*.jsonl")}
@@ -280,8 +266,7 @@ def test_they_stay_where_somebody_else_has_a_claim_too(bench: Bench) -> None:
     gone = state.project("my_app", sessions=2)
     state.project("my/app", sessions=1, make_folder=True)
     now = state.project("my-app", sessions=1)
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     moved = bench.ok(now.path, new)
     (hint,) = [row["hint"] for row in moved["left_alone"] if "is gone" in row["what"]]
     assert hint == f"ccmove {gone.path} {new}"

@@ -74,11 +74,8 @@ def test_a_long_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) ->
     state.project(old, sessions=1, memory={"MEMORY.md": "old\n"})
     state.project(other, sessions=1, memory={"MEMORY.md": "other\n"})
     state.project(f"{other}2", sessions=0, memory={"MEMORY.md": "no sessions\n"})
-    new = state.code / "short"
-    new.mkdir()
-    expected = Expected(bench)
-    expected.move(state, old, new)
-    bench.cycle(expected, old, new)
+    new = bench.folder("short")
+    bench.plain_cycle(old, new)
 
 
 def test_a_composed_and_a_decomposed_spelling_have_their_own_directories(bench: Bench) -> None:
@@ -87,8 +84,7 @@ def test_a_composed_and_a_decomposed_spelling_have_their_own_directories(bench: 
     old = str(state.code / unicodedata.normalize("NFD", "café"))
     composed = encoded_name(unicodedata.normalize("NFC", old))
     state.project(old, sessions=1, name=composed)
-    new = state.code / "cafe"
-    new.mkdir()
+    new = bench.folder("cafe")
     expected = Expected(bench)
     expected.rename(state.projects / composed, directory_of(state, new))
     expected.rewrite_lists(state, (old, new))
@@ -131,8 +127,7 @@ def test_with_only_what_is_nested_stays(bench: Bench) -> None:
         "s": {"command": f"{old.path}/bin/serve", "args": [f"{below.path}/x", f"{listed.path}/y"]}
     }
     state.write_config(config)
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     expected = Expected(bench)
     expected.move_directory(state, old.path, new)
     expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new}"'))
@@ -206,8 +201,7 @@ def test_old_below_new_the_contents_went_up(bench: Bench) -> None:
     old = state.project("repo/app", sessions=1, index=True)
     deeper = state.project("repo/app/lib", sessions=1)
     beside = state.project("repo/docs", sessions=1)
-    new = state.code / "repo"
-    new.mkdir()
+    new = bench.folder("repo")
     expected = Expected(bench)
     expected.move_directory(state, old.path, new)
     expected.move_directory(state, deeper.path, new / "lib")
@@ -306,11 +300,8 @@ def test_an_old_config_file_inside_the_directory_is_the_one_that_counts(bench: B
     state.write_config({"projects": {}, "githubRepoPaths": {}})
     old = state.project("old", sessions=1, repo="acme/old")
     usual.write_bytes(stringify({"projects": {old.path: {}}}, 2))
-    new = state.code / "new"
-    new.mkdir()
-    expected = Expected(bench)
-    expected.move(state, old.path, new)
-    bench.cycle(expected, old.path, new)
+    new = bench.folder("new")
+    bench.plain_cycle(old.path, new)
 
 
 def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench) -> None:
@@ -320,8 +311,7 @@ def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench) -> None:
     real.parent.mkdir()
     state.config_file.rename(real)
     state.config_file.symlink_to("dotfiles/claude.json")
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     expected = Expected(bench)
     expected.move_directory(state, old.path, new)
     expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new}"'))

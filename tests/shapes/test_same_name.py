@@ -22,8 +22,7 @@ from tests.support.state import StateBuilder, encoded_name
 def test_files_are_rewritten_and_nothing_is_renamed(bench: Bench) -> None:
     state = bench.state
     old = state.project("my_app", index=True, memory={"MEMORY.md": "x\n"}, repo="acme/my-app")
-    new = state.code / "my-app"
-    new.mkdir()
+    new = bench.folder("my-app")
     expected = Expected(bench)
     expected.replace(old.index, (f'"{old.path}"', f'"{new}"'))
     expected.rewrite_lists(state, (old.path, new))
@@ -51,8 +50,7 @@ def test_a_third_that_shares_the_directory_is_left_alone(bench: Bench) -> None:
     state = bench.state
     third = state.project("my/app", sessions=1, index=True, make_folder=True)
     old = state.project("my_app", index=True)
-    new = state.code / "my-app"
-    new.mkdir()
+    new = bench.folder("my-app")
     expected = Expected(bench)
     expected.replace(old.index, (f'"{old.path}"', f'"{new}"'))
     expected.rewrite_lists(state, (old.path, new))
@@ -64,8 +62,7 @@ def test_a_parent_that_is_renamed_may_keep_some_names_and_change_others(bench: B
     state = bench.state
     old = state.project("my_code", sessions=1, index=True)
     below = state.project("my_code/app", sessions=1, index=True)
-    new = state.code / "my-code"
-    new.mkdir()
+    new = bench.folder("my-code")
     expected = Expected(bench)
     for handle, path in ((old, new), (below, new / "app")):
         expected.replace(handle.index, (f'"{handle.path}"', f'"{path}"'))

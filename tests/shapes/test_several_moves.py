@@ -165,8 +165,7 @@ def test_one_place_is_left_while_part_of_a_shared_directory_comes_to_it(bench: B
     two = state.project("my_app", sessions=1, index=True, memory={"MEMORY.md": "shared\n"})
     there = state.project("there", sessions=1, index=True, memory={"MEMORY.md": "there\n"})
     (state.code / "there").mkdir()
-    away = state.code / "away"
-    away.mkdir()
+    away = bench.folder("away")
     before = bench.tree()
     moves = (two.path, there.path), (there.path, away)
     bench.ok("--from-file", "-", input=listed(*moves))
@@ -185,8 +184,7 @@ def test_one_place_is_left_while_part_of_a_shared_directory_comes_to_it(bench: B
 def test_a_file_of_moves_may_have_comments_and_empty_lines(bench: Bench, tmp_path: Path) -> None:
     state = bench.state
     (old,) = projects(state, "with space")
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     moves = tmp_path / "moves.tsv"
     moves.write_text(f"# what went where\r\n\n{old.path}\t{new}\r\n")
     expected = Expected(bench)

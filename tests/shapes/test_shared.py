@@ -101,8 +101,7 @@ def test_an_index_that_was_begun_by_the_one_that_leaves_becomes_the_others(bench
     state = bench.state
     two = state.project("my_app", sessions=1, index=True)
     one = state.project("my-app", sessions=1, index=True, make_folder=True)
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     bench.ok(two.path, new)
     document = json.loads(one.index.read_text())
     assert document["originalPath"] == one.path
@@ -118,8 +117,7 @@ def test_an_index_entry_without_its_transcript_goes_with_its_path(bench: Bench) 
     one = state.project("my-app", sessions=2, index=True, make_folder=True)
     for handle in (one, two):
         handle.transcripts[0].unlink()
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     before = bench.tree()
     bench.ok(two.path, new)
     left = json.loads(one.index.read_text())["entries"]
@@ -184,8 +182,7 @@ def test_a_link_in_a_shared_memory_is_named_and_not_copied(bench: Bench) -> None
     one = state.project("my-app", sessions=1, memory={"a.md": "a\n"}, make_folder=True)
     two = state.project("my_app", sessions=1)
     (one.memory / "b.md").symlink_to(state.home / "elsewhere.md")
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     before = bench.tree()
     moved = bench.ok(two.path, new)
     assert [p.name for p in (directory_of(state, new) / "memory").iterdir()] == ["a.md"]
@@ -243,8 +240,7 @@ def test_a_path_known_only_to_the_config_file_takes_no_sessions_from_others(benc
     state = bench.state
     one = state.project("my-app", sessions=2, make_folder=True)
     two = state.project("my_app", sessions=0, prompts=2)
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     expected = Expected(bench)
     expected.rewrite_lists(state, (two.path, new))
     moved = bench.cycle(expected, two.path, new)
