@@ -126,7 +126,7 @@ def test_lines_and_values_of_other_files(bench: Bench, moves: tuple[Path, Path])
     files = {
         other.directory / ".session-aliases": "".join(
             f"{state.projects}/{line}"
-            for line in ("+DIR\n", "DIR \n", "DIRX\n", "DIR-2\n", "+DIR\r\n")
+            for line in ("+DIR\n", "DIR \n", "\n", "DIRX\n", "+DIR\r\n", "DIR-2")
         ),
         state.config_dir / "jobs" / "1a2b" / "state.json": """{"cwd": "+OLD", "odd": "\udcff",
             "prompt": "OLD", "nested": {"cwd": "OLD"},
