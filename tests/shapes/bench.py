@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,8 @@ from typing import Any
 
 from tests.support import tree
 from tests.support.run import Completed, run_ccmove
-from tests.support.state import StateBuilder, encoded_name
+from tests.support.oddlines import stringify
+from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 Paths = str | Path
 
@@ -181,8 +183,35 @@ class Expected(dict[str, tree.Entry]):
         self.rename(source, target)
         index = target / "sessions-index.json"
         if self._name(index) in self:
-            below = inside(source.name), inside(target.name)
-            self.replace(index, (f'"{old}"', f'"{new}"'), below)
+            self.rewrite_index(index, (old, new), (source.name, target.name))
+
+    def rewrite_index(
+        self, index: Path, paths: tuple[Paths, Paths], names: tuple[str, str]
+    ) -> None:
+        """The project's path, and the directory's name in the middle of each full path."""
+        old, new = names
+        self.replace(index, (f'"{paths[0]}"', f'"{paths[1]}"'), (inside(old), inside(new)))
+
+    def join_lists(self, state: StateBuilder, *moves: tuple[str, str]) -> None:
+        """The same where NEW is listed already, and its config entry has all that OLD's has."""
+        config = state.config()
+        for old, new in moves:
+            self.replace(state.history, (f'"project":"{old}"', f'"project":"{new}"'))
+            del config["projects"][old]
+        self.write(state.config_file, state.config_bytes(config))
+
+    def bring_sessions(self, old: ProjectHandle, new: ProjectHandle) -> None:
+        """OLD's sessions with their folders, and its entries of the index, come to NEW's."""
+        for session in old.sessions:
+            for name in (f"{session}.jsonl", session):
+                self.rename(old.directory / name, new.directory / name)
+        if old.index.exists():
+            ours, theirs = (json.loads(self[self._name(h.index)].content or b"") for h in (old, new))
+            for entry in ours["entries"]:
+                if entry["sessionId"] in old.sessions:
+                    place = entry["fullPath"].replace(inside(old.name), inside(new.name))
+                    theirs["entries"].append(entry | {"projectPath": new.path, "fullPath": place})
+            self.write(new.index, stringify(theirs, 2))
 
     def move(self, state: StateBuilder, old: Paths, new: Paths) -> None:
         """All that a plain move of one project does."""

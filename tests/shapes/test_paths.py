@@ -6,6 +6,7 @@ import json
 import os
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,11 +44,8 @@ def test_a_long_path_is_found_under_each_name_and_gets_the_current_one(
     expected = Expected(bench)
     target = directory_of(state, new)
     expected.rename(source, target)
-    pairs = (
-        (f'"{old}"', f'"{new}"'),
-        (inside(source.name), inside(target.name)),
-    )
-    expected.replace(target / "sessions-index.json", *pairs)
+    index = target / "sessions-index.json"
+    expected.rewrite_index(index, (old, new), (source.name, target.name))
     expected.rewrite_lists(state, (old, new))
     bench.cycle(expected, old, new)
 
@@ -118,14 +116,22 @@ def test_a_parent_takes_every_project_below_it_along(bench: Bench) -> None:
 
 
 def test_with_only_what_is_nested_stays(bench: Bench) -> None:
+    """Wherever it is known from."""
     state = bench.state
     old = state.project("old", sessions=1, index=True)
-    below = state.project("old/sub", sessions=1, index=True)
-    listed = state.project("old/listed", sessions=0, prompts=0)
+    nested: dict[str, dict[str, Any]] = {
+        "all": {"index": True}, "config": {"sessions": 0, "prompts": 0},
+        "history": {"sessions": 0, "config": None}, "sessions": {"prompts": 0, "config": None},
+        "index": {"prompts": 0, "config": None, "index": True, "subagents": False},
+    }  # fmt: skip
+    for name, options in nested.items():
+        handle = state.project(f"old/{name}", **options)
+        if name == "index":
+            for transcript in handle.transcripts:
+                transcript.unlink()
     config = state.config()
-    config["projects"][old.path]["mcpServers"] = {
-        "s": {"command": f"{old.path}/bin/serve", "args": [f"{below.path}/x", f"{listed.path}/y"]}
-    }
+    tool = {"command": f"{old.path}/bin/serve", "args": [f"{old.path}/{name}/x" for name in nested]}
+    config["projects"][old.path]["mcpServers"] = {"s": tool}
     state.write_config(config)
     new = bench.folder("new")
     expected = Expected(bench)
@@ -157,23 +163,13 @@ def test_nested_names_that_exist_at_the_target_are_merged(bench: Bench) -> None:
     old = state.project("old/app", sessions=1)
     new = state.project("new/app", sessions=1)
     more = state.project("old/lib", sessions=1)
-    mine = state.project("new/mine", sessions=1)
+    state.project("new/mine", sessions=1)
     (state.code / "new").mkdir(exist_ok=True)
     expected = Expected(bench)
-    for path in list(old.directory.iterdir()):
-        expected.rename(path, new.directory / path.name)
+    expected.bring_sessions(old, new)
     expected.remove(old.directory)
-    expected.move_directory(state, more.path, state.code / "new" / "lib")
-    moves = (old.path, new.path), (more.path, str(state.code / "new" / "lib"))
-    for one, other in moves:
-        expected.replace(state.history, (f'"project":"{one}"', f'"project":"{other}"'))
-    config = state.config()
-    config["projects"] = {
-        new.path: config["projects"][new.path],
-        moves[1][1]: config["projects"][more.path],
-        mine.path: config["projects"][mine.path],
-    }
-    expected.write(state.config_file, state.config_bytes(config))
+    expected.join_lists(state, (old.path, new.path))
+    expected.move(state, more.path, state.code / "new" / "lib")
     moved = bench.cycle(expected, state.code / "old", state.code / "new")
     assert sorted(p["kind"] for p in moved["projects"]) == ["merge", "rename"]
 
@@ -219,26 +215,10 @@ def test_new_below_old_the_contents_went_down(bench: Bench) -> None:
     report = bench.refused(old.path, new.path)
     assert "--skip-path-check" in report["hint"]
     expected = Expected(bench)
-    entry = json.loads(old.index.read_text())["entries"][0]
-    entry["projectPath"] = new.path
-    entry["fullPath"] = entry["fullPath"].replace(inside(old.name), inside(new.name))
-    document = json.loads(new.index.read_text())
-    document["entries"].append(entry)
-    for path in list(old.directory.iterdir()):
-        if path != old.index:
-            expected.rename(path, new.directory / path.name)
-    expected.remove(old.directory)
-    expected.write(new.index, stringify(document, 2))
-    # app/lib comes to app/main/lib, which exists: it is merged there.
-    for path in list(lib.directory.iterdir()):
-        expected.rename(path, deeper.directory / path.name)
-    expected.remove(lib.directory)
-    moves = (old.path, new.path), (lib.path, deeper.path)
-    for one, other in moves:
-        expected.replace(state.history, (f'"project":"{one}"', f'"project":"{other}"'))
-    config = state.config()
-    del config["projects"][old.path], config["projects"][lib.path]
-    expected.write(state.config_file, state.config_bytes(config))
+    for one, other in ((old, new), (lib, deeper)):  # where app/lib comes to, there is one already
+        expected.bring_sessions(one, other)
+        expected.remove(one.directory)
+    expected.join_lists(state, (old.path, new.path), (lib.path, deeper.path))
     bench.cycle(expected, "--skip-path-check", old.path, new.path)
 
 

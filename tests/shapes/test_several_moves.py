@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shapes.bench import Bench, Expected, directory_of, inside
+from tests.shapes.bench import Bench, Expected, directory_of
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 
@@ -31,12 +31,8 @@ def swapped(expected: Expected, state: StateBuilder, *cycle: str) -> None:
     for path in cycle:
         target = directory_of(state, nexts[path])
         expected.rename(state.projects / marks[path], target)
-        name = encoded_name(path)
-        pairs = (
-            (f'"{path}"', f'"{nexts[path]}"'),
-            (inside(name), inside(target.name)),
-        )
-        expected.replace(target / "sessions-index.json", *pairs)
+        names = encoded_name(path), target.name
+        expected.rewrite_index(target / "sessions-index.json", (path, nexts[path]), names)
     for file, form in ((state.history, '"project":"{}"'), (state.config_file, '"{}"')):
         spell = Path.as_posix if file == state.config_file else str
         away = [(form.format(path), form.format(marks[path])) for path in cycle]
@@ -78,22 +74,10 @@ def test_a_chain_whose_end_exists_is_merged_there(bench: Bench) -> None:
     for handle in (two, three):
         Path(handle.path).mkdir()
     expected = Expected(bench)
-    for path in list(two.directory.iterdir()):
-        expected.rename(path, three.directory / path.name)
+    expected.bring_sessions(two, three)
     expected.remove(two.directory)
-    expected.rename(one.directory, two.directory)
-    form = '"project":"{}"'
-    expected.replace(
-        state.history,
-        (form.format(two.path), form.format(three.path)),
-        (form.format(one.path), form.format(two.path)),
-    )
-    config = state.config()
-    config["projects"] = {
-        two.path: config["projects"][one.path],
-        three.path: config["projects"][three.path],
-    }
-    expected.write(state.config_file, state.config_bytes(config))
+    expected.join_lists(state, (two.path, three.path))
+    expected.move(state, one.path, two.path)
     moves = (one.path, two.path), (two.path, three.path)
     bench.cycle(expected, "--from-file", "-", input=listed(*moves))
 
@@ -120,12 +104,8 @@ def test_a_swap_with_nested_projects(bench: Bench) -> None:
     expected = Expected(bench)
     swapped(expected, state, *paths)
     swapped(expected, state, *(str(Path(path, "sub")) for path in paths))
-    bench.cycle(expected, "--from-file", "-", input=listed(paths, reversed_(paths)))
-
-
-def reversed_(paths: list[str]) -> tuple[str, str]:
     one, two = paths
-    return two, one
+    bench.cycle(expected, "--from-file", "-", input=listed((one, two), (two, one)))
 
 
 def test_a_swap_of_two_that_share_a_directory_rewrites_only(bench: Bench) -> None:

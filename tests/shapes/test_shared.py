@@ -26,8 +26,12 @@ def sharing(state: StateBuilder) -> tuple[ProjectHandle, ProjectHandle, ProjectH
     return one, two, three
 
 
-def entries_of(index: Path, sessions: list[str]) -> list[dict[str, Any]]:
-    return [e for e in json.loads(index.read_text())["entries"] if e["sessionId"] in sessions]
+def keep_the_rest(expected: Expected, two: ProjectHandle) -> list[dict[str, Any]]:
+    """The entries of `two` leave the index that it shares; they are told."""
+    document = json.loads(two.index.read_text())
+    rest = [e for e in document["entries"] if e["sessionId"] not in two.sessions]
+    expected.write(two.index, stringify({**document, "entries": rest}, 2))
+    return [e for e in document["entries"] if e not in rest]
 
 
 def split(bench: Bench, two: ProjectHandle, target: Path, new: str) -> Expected:
@@ -37,13 +41,10 @@ def split(bench: Bench, two: ProjectHandle, target: Path, new: str) -> Expected:
     for session in two.sessions:
         expected.rename(two.directory / f"{session}.jsonl", target / f"{session}.jsonl")
         expected.rename(two.directory / session, target / session)
-    entries = entries_of(two.index, two.sessions)
+    entries = keep_the_rest(expected, two)
     for entry in entries:
         entry["projectPath"] = new
         entry["fullPath"] = entry["fullPath"].replace(inside(two.name), inside(target.name))
-    document = json.loads(two.index.read_text())
-    rest = [e for e in document["entries"] if e["sessionId"] not in two.sessions]
-    expected.write(two.index, stringify({**document, "entries": rest}, 2))
     index = {"version": 1, "entries": entries, "originalPath": new}
     expected.make(target / "sessions-index.json", stringify(index, 2))
     if two.memory.exists():
@@ -135,26 +136,12 @@ def test_part_of_a_shared_directory_merges_into_a_target_that_exists(
     state = bench.state
     new = state.project("new", sessions=1, index=True, memory={"MEMORY.md": "- new\n"})
     expected = Expected(bench)
-    for session in two.sessions:
-        expected.rename(two.directory / f"{session}.jsonl", new.directory / f"{session}.jsonl")
-        expected.rename(two.directory / session, new.directory / session)
-    entries = entries_of(two.index, two.sessions)
-    for entry in entries:
-        entry["projectPath"] = new.path
-        entry["fullPath"] = entry["fullPath"].replace(inside(two.name), inside(new.name))
-    document = json.loads(two.index.read_text())
-    rest = [e for e in document["entries"] if e["sessionId"] not in two.sessions]
-    expected.write(two.index, stringify({**document, "entries": rest}, 2))
-    theirs = json.loads(new.index.read_text())
-    theirs["entries"] += entries
-    expected.write(new.index, stringify(theirs, 2))
+    expected.bring_sessions(two, new)
+    keep_the_rest(expected, two)
     expected.write(new.memory / "MEMORY.md", b"- new\n- one for both\n")
     expected.make_directory(new.memory / "deep")
     expected.make(new.memory / "deep" / "er.md", b"deeper\n")
-    expected.replace(state.history, (f'"project":"{two.path}"', f'"project":"{new.path}"'))
-    config = state.config()
-    del config["projects"][two.path]
-    expected.write(state.config_file, state.config_bytes(config))
+    expected.join_lists(state, (two.path, new.path))
     bench.cycle(expected, two.path, new.path)
 
 
