@@ -9,7 +9,6 @@ from tests.crash.conftest import Record
 from tests.crash.fork import Job
 from tests.crash.sweep import sweep
 from tests.crash.world import age_locks, is_live, killed, lasting, try_all, world_bench
-from tests.shapes.bench import Bench, directory_of
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import tree
-from tests.support.run import Completed, run_ccmove
 from tests.support.oddlines import stringify
+from tests.support.run import Completed, run_ccmove
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 Paths = str | Path
@@ -206,7 +206,8 @@ class Expected(dict[str, tree.Entry]):
             for name in (f"{session}.jsonl", session):
                 self.rename(old.directory / name, new.directory / name)
         if old.index.exists():
-            ours, theirs = (json.loads(self[self._name(h.index)].content or b"") for h in (old, new))
+            names = (self._name(handle.index) for handle in (old, new))
+            ours, theirs = (json.loads(self[name].content or b"") for name in names)
             for entry in ours["entries"]:
                 if entry["sessionId"] in old.sessions:
                     place = entry["fullPath"].replace(inside(old.name), inside(new.name))
