@@ -43,21 +43,16 @@ PASTES = st.dictionaries(
     max_size=3,
 )
 CLIENT_LINES = st.builds(
-    lambda display, pastes, path, ends: (
-        stringify(
-            {
-                "display": display,
-                "pastedContents": pastes,
-                "timestamp": 1780000061003,
-                "project": path,
-                "sessionId": SESSION,
-            }
-        )
-        + ends
+    lambda values, ends: stringify(values) + ends,
+    st.fixed_dictionaries(
+        {
+            "display": st.one_of(TEXTS, PATHS),
+            "pastedContents": PASTES,
+            "timestamp": st.just(1780000061003),
+            "project": PATHS,
+            "sessionId": st.just(SESSION),
+        }
     ),
-    st.one_of(TEXTS, PATHS),
-    PASTES,
-    PATHS,
     st.sampled_from([b"\n", b"\n", b"\r\n", b" \n", b""]),
 )
 TORN_LINES = st.builds(lambda line, cut: line[:cut], PLAIN_LINES, st.integers(0, 80))
@@ -68,15 +63,8 @@ SPOILED_LINES = st.builds(  # the client's, but for a few bytes somewhere
     st.integers(0, 3),
     st.one_of(st.binary(max_size=2), st.sampled_from([b'"', b"0", b"\\", b"\\u", b"\x7f", b","])),
 )
-LINES = st.one_of(
-    PLAIN_LINES,
-    CLIENT_LINES,
-    SPOILED_LINES,
-    ODD_LINES,
-    JSON_LINES,
-    TORN_LINES,
-    st.binary(max_size=20),
-)
+JSON_OR_NOT = (JSON_LINES, TORN_LINES, st.binary(max_size=20))
+LINES = st.one_of(PLAIN_LINES, CLIENT_LINES, SPOILED_LINES, ODD_LINES, *JSON_OR_NOT)
 HISTORIES = st.lists(LINES, max_size=12).map(b"".join)
 BLOCKS = st.sampled_from([1, 2, 3, 7, 16, 50, 100, 4 << 20])
 
