@@ -77,16 +77,6 @@ def test_the_path_behind_a_long_first_prompt_is_found(state: StateBuilder, layou
     assert State(layout).directory("-x").items[0].path == "/x"
 
 
-def test_a_relocation_near_the_end_counts_more_than_the_first_path(
-    state: StateBuilder, layout: Layout
-) -> None:
-    directory = state.projects / "-x"
-    directory.mkdir()
-    lines = ['{"cwd":"/old"}', "x" * 99_999, '{"type":"relocated","relocatedCwd":"/new"}', "{}"]
-    (directory / "a.jsonl").write_text("\n".join(lines))
-    assert State(layout).directory("-x").items[0].path == "/new"
-
-
 PROMPT = '{"display":"%s","pastedContents":{},"timestamp":%s,"project":"%s","sessionId":"s"}'
 ODD_LINES = [
     PROMPT % ("plain", 1794788328138, "/a"),
