@@ -36,15 +36,10 @@ def then_another_run(*changes: str) -> Tally:
     return sweep(lasting(bench.points), try_one)
 
 
-def test_the_next_run_after_a_crash_loses_nothing(proven: Record) -> None:
-    tally = then_another_run()
-    proven("killed, then another run (swap)", tally)
-    assert tally.ends == {"exit 0": tally.tried}
-
-
-def test_the_next_run_loses_nothing_either_when_the_journal_is_gone(proven: Record) -> None:
-    tally = then_another_run("journal gone")
-    proven("killed, journal gone, then another run (swap)", tally)
+@pytest.mark.parametrize("changes", [(), ("journal gone",)], ids=", ".join)
+def test_the_next_run_after_a_crash_loses_nothing(changes: tuple[str, ...], proven: Record) -> None:
+    tally = then_another_run(*changes)
+    proven(f"{', '.join(('killed', *changes))}, then another run (swap)", tally)
     assert tally.ends == {"exit 0": tally.tried}
 
 
