@@ -8,8 +8,11 @@ from __future__ import annotations
 import pytest
 
 from tests.crash.sample import EXHAUSTIVE
+from tests.shapes.conftest import bench
 from tests.support.run import ALONE
 from tests.systems import windows
+
+__all__ = ["bench"]
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from tests.inspect.conftest import git, make_repo
 from tests.support import tree
 from tests.support.history_oracle import moved_history
 from tests.support.run import run_ccmove, run_child
@@ -237,19 +238,11 @@ def test_what_stands_after_undoing_the_undoing_and_so_on(ready: StateBuilder) ->
 # -- git is asked, and runs nothing ---------------------------------------------------------------
 
 
-def git(folder: Path, *words: str) -> None:
-    who = ("-c", "user.name=d", "-c", "user.email=d@example.invalid", "-c", "core.fsmonitor=false")
-    subprocess.run([windows.git(), "-C", folder, *who, *words], check=True, capture_output=True)
-
-
 @pytest.mark.parametrize("command", [("doctor",), ("my-app", "new"), ("-n", "my-app", "new")])
 def test_no_hook_filter_or_monitor_runs_when_a_folder_is_looked_at(
     ready: StateBuilder, command: tuple[str, ...]
 ) -> None:
-    repo = ready.code / "new"
-    git(repo, "init", "-q")
-    git(repo, "commit", "-q", "--allow-empty", "-m", "begin")
-    git(repo, "remote", "add", "origin", "git@github.com:acme/app.git")
+    repo = make_repo(ready.code / "new", "acme/app", commit=True)
     trap = ready.root / "sprung"
     for name in ("post-checkout", "reference-transaction", "post-index-change"):
         hook = repo / ".git" / "hooks" / name
@@ -297,8 +290,7 @@ def test_a_broken_repository_says_nothing_and_disturbs_nothing(
 )  # fmt: skip
 def test_a_remote_is_known_however_it_is_spelled(ready: StateBuilder, url: str) -> None:
     ready.project("my-app", repo="acme/app")
-    git(ready.code / "new", "init", "-q")
-    git(ready.code / "new", "remote", "add", "origin", url)
+    git(make_repo(ready.code / "new"), "remote", "add", "origin", url)
     found = run_ccmove("doctor", "--json", state=ready).json()["findings"]
     assert [c["path"] for c in found[0]["candidates"]] == [str(ready.code / "new")]
 

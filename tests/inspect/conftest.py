@@ -72,7 +72,7 @@ def examine(state: StateBuilder, kind: str | None = None, *roots: Path) -> list[
     return [row for row in rows if kind in (None, row.kind)]
 
 
-def git(folder: Path, *arguments: str, at: int | None = None) -> str:
+def git(folder: Path | str, *arguments: str, at: int | None = None) -> str:
     """Run git in a folder, as nobody in particular and with nobody's settings."""
     who = ("-c", "user.name=dev", "-c", "user.email=dev@example.invalid")
     command = [windows.git(), "-C", str(folder), *who, "-c", "init.defaultBranch=main", *arguments]
