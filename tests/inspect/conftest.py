@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.crash.fork import Job
 from tests.support.run import Completed
-from tests.support.state import StateBuilder
+from tests.support.state import StateBuilder, encoded_name
+from tests.support.tree import diff, snapshot
 from tests.systems import windows
 
 
@@ -22,6 +25,18 @@ def run_ccmove(
     ended = Job(state, words, answers, cwd=cwd or state.home).run()
     assert "Traceback" not in ended.err, ended.err
     return Completed(ended.exit, ended.out, ended.err)
+
+
+@contextmanager
+def nothing_changes(state: StateBuilder) -> Iterator[None]:
+    before = snapshot(state.home)
+    yield
+    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+
+
+def has_state(state: StateBuilder, path: Path | str) -> bool:
+    """Whether there is a directory for this path; a relative one is below `code`."""
+    return (state.projects / encoded_name(str(state.code / path))).is_dir()
 
 
 def interrupted_move(state: StateBuilder, old: str, new: str) -> str:

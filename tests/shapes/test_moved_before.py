@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,21 +42,14 @@ def test_a_chain_of_moves_one_after_the_other_and_all_the_way_back(bench: Bench)
     bench.refused("restore", code=3)
 
 
+@pytest.mark.parametrize("lists", [{}, {"config": None, "prompts": 0}], ids=["listed", "the name"])
 def test_transcripts_of_long_ago_go_with_their_directory_without_any_record_of_ours(
-    bench: Bench,
+    bench: Bench, lists: dict[str, Any]
 ) -> None:
-    """Some other tool, or a plain `mv`, renamed the directory before."""
-    state = bench.state
-    old = state.project("b", sessions=2, cwd=str(state.code / "a"))
-    new = bench.folder("c")
-    bench.plain_cycle(old.path, new)
-
-
-def test_even_with_nothing_but_the_name_to_go_by(bench: Bench) -> None:
-    state = bench.state
-    old = state.project("b", sessions=1, cwd="/somewhere/else", config=None, prompts=0)
-    new = bench.folder("c")
-    bench.plain_cycle(old.path, new)
+    """Some other tool, or a plain `mv`, renamed the directory before; its name may be all there is
+    to go by."""
+    old = bench.state.project("b", sessions=2, cwd="/somewhere/else", **lists)
+    bench.plain_cycle(old.path, bench.folder("c"))
 
 
 def test_a_nested_name_without_evidence_is_not_taken_for_a_nested_project(bench: Bench) -> None:
@@ -63,8 +57,7 @@ def test_a_nested_name_without_evidence_is_not_taken_for_a_nested_project(bench:
     state = bench.state
     old = state.project("b", sessions=1)
     state.project("b/2", sessions=1, cwd="/somewhere/else", config=None, prompts=0)
-    new = bench.folder("c")
-    bench.plain_cycle(old.path, new)
+    bench.plain_cycle(old.path, bench.folder("c"))
 
 
 def test_a_nested_project_is_known_by_any_list_that_names_it(bench: Bench) -> None:
@@ -156,32 +149,19 @@ def forged(record: dict[str, Any]) -> bytes:
     return json.dumps({**record, "checksum": seams.checksum(record)}).encode()
 
 
-def escaping(record: dict[str, Any]) -> bytes:
-    record["runs"][0][1][0]["target"] = "../../../etc"
-    return forged(record)
+def with_value(record: dict[str, Any], key: str, value: str) -> dict[str, Any]:
+    record["runs"][0][1][0][key] = value
+    return record
 
 
-def unknown(record: dict[str, Any]) -> bytes:
-    return forged({**record, "schema": 99})
-
-
-def without_runs(record: dict[str, Any]) -> bytes:
-    return forged({name: value for name, value in record.items() if name != "runs"})
-
-
-def changed(record: dict[str, Any]) -> bytes:
-    record["runs"][0][1][0]["new_path"] = "/somebody/else"
-    return json.dumps(record).encode()
-
-
-DAMAGED = {
+DAMAGED: dict[str, Callable[[dict[str, Any]], bytes]] = {
     "empty": lambda _: b"",
     "not JSON": lambda _: b'{"schema": 2,',
     "deep": lambda _: b"[" * 100_000,
-    "of an unknown version": unknown,
-    "without its list": without_runs,
-    "changed by hand": changed,
-    "forged": escaping,
+    "of an unknown version": lambda record: forged({**record, "schema": 99}),
+    "without its list": lambda record: forged({k: record[k] for k in record if k != "runs"}),
+    "changed by hand": lambda record: json.dumps(with_value(record, "new_path", "/x")).encode(),
+    "forged": lambda record: forged(with_value(record, "target", "../../../etc")),
 }
 
 
