@@ -10,6 +10,7 @@ from tests.inspect.conftest import make_repo
 from tests.shapes.bench import Bench, directory_of
 from tests.support.hints import commands
 from tests.support.run import run_child
+from tests.support.state import StateBuilder
 
 
 def go_on(bench: Bench, report: dict[str, str], part: str) -> None:
@@ -26,10 +27,9 @@ def go_on(bench: Bench, report: dict[str, str], part: str) -> None:
     ("part", "becomes"), [("my-app INSIDE", "work/my-app"), ("--skip", "work")]
 )
 def test_a_folder_that_mv_brought_into_new_is_the_project(
-    bench: Bench, part: str, becomes: str
+    bench: Bench, part: str, becomes: str, state: StateBuilder
 ) -> None:
     """With the check skipped it is NEW itself."""
-    state = bench.state
     old = state.project("my-app")
     inside = make_repo(state.code / "work/my-app")
     report = bench.refused(old.path, f"{state.code}/work/")
@@ -62,9 +62,8 @@ def test_move_folder_into_a_folder_that_exists_names_the_place_in_it(bench: Benc
 
 
 def test_a_project_with_another_remote_is_not_merged_into_unless_that_is_asked_for(
-    bench: Bench,
+    bench: Bench, state: StateBuilder
 ) -> None:
-    state = bench.state
     old = state.project("app", repo="me/app")
     new = state.project("site", sessions=3, memory={"MEMORY.md": "x\n"})
     make_repo(state.code / "site", "acme/site")
@@ -153,8 +152,7 @@ def test_a_folder_is_not_renamed_to_a_living_twins_name_either(bench: Bench) -> 
         go_on(bench, report, part)
 
 
-def test_a_nested_living_twin_is_renamed_first(bench: Bench) -> None:
-    state = bench.state
+def test_a_nested_living_twin_is_renamed_first(bench: Bench, state: StateBuilder) -> None:
     state.project("old/a_b", sessions=1)
     twin = state.project("new/a.b", sessions=1, make_folder=True)
     report = bench.refused(state.code / "old", state.code / "new")

@@ -41,9 +41,8 @@ def test_a_home_that_moved_with_project_files_can_be_undone(bench: Bench) -> Non
     bench.expect(before)
 
 
-def test_a_home_that_is_old_can_be_moved_and_undone(bench: Bench) -> None:
+def test_a_home_that_is_old_can_be_moved_and_undone(bench: Bench, state: StateBuilder) -> None:
     """The state is inside OLD: it stays where it is, and is no project's own."""
-    state = bench.state
     for folder in (state.home, state.home / "app"):
         state.project(folder, sessions=1)
     (state.home / ".claude/settings.json").write_text(json.dumps({"a": str(state.home / "x")}))
@@ -118,8 +117,7 @@ def test_the_list_of_backups_says_which_one_holds_the_only_copy(
     assert listed.count("only copy") == 1, listed
 
 
-def test_a_backup_of_former_versions_only_is_pruned(bench: Bench) -> None:
-    state = bench.state
+def test_a_backup_of_former_versions_only_is_pruned(bench: Bench, state: StateBuilder) -> None:
     state.project("old", index=True, memory={"MEMORY.md": "x\n"})
     (state.code / "new").mkdir()
     bench.ok(state.code / "old", state.code / "new")

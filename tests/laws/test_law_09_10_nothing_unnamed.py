@@ -10,6 +10,7 @@ import pytest
 from tests.crash.world import users
 from tests.shapes.bench import Bench, directory_of
 from tests.support import seams
+from tests.support.state import StateBuilder
 from tests.support.tree import diff, snapshot
 
 
@@ -37,10 +38,9 @@ def test_a_nested_session_with_a_big_first_prompt_is_moved_or_named(bench: Bench
 
 @pytest.mark.parametrize("moved_by_hand", [True, False])
 def test_sessions_begun_under_a_former_name_are_moved_or_named(
-    bench: Bench, moved_by_hand: bool
+    bench: Bench, moved_by_hand: bool, state: StateBuilder
 ) -> None:
     """my_app became my-app, by hand or with us and the backup was pruned, and is webshop now."""
-    state = bench.state
     first = state.project("my_app", sessions=1)
     if moved_by_hand:
         config = state.config()

@@ -170,8 +170,7 @@ def test_a_line_of_ours_that_was_changed_stays(bench: Bench, old: str, merged: s
 # -- the history --------------------------------------------------------------------------------
 
 
-def test_two_olds_in_one_new_go_back_each_to_its_own(bench: Bench) -> None:
-    state = bench.state
+def test_two_olds_in_one_new_go_back_each_to_its_own(bench: Bench, state: StateBuilder) -> None:
     for name in ("one", "two"):
         state.project(name, sessions=1, prompts=0)
         state.add_prompt(name, f"of {name}")
@@ -192,9 +191,8 @@ def test_two_olds_in_one_new_go_back_each_to_its_own(bench: Bench) -> None:
 
 
 def test_an_undo_is_undone_although_the_older_backup_was_pruned(
-    bench: Bench, old: str, new: str
+    bench: Bench, old: str, new: str, state: StateBuilder
 ) -> None:
-    state = bench.state
     bench.ok(old, new)
     after = state.config()
     undone = bench.ok("restore")["backup"]

@@ -140,9 +140,8 @@ def of_case(projects: dict[str, Any], case: str) -> dict[str, Any]:
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("indent", [None, 2])
 def test_each_project_becomes_what_the_contract_says(
-    bench: Bench, group: str, indent: int | None
+    bench: Bench, group: str, indent: int | None, state: StateBuilder
 ) -> None:
-    state = bench.state
     moves, cases = GROUPS[group]
     for name in "abcd":
         (state.code / name).mkdir()
@@ -224,8 +223,7 @@ WHOLE: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("what", WHOLE)
-def test_every_other_byte_stays(bench: Bench, what: str) -> None:
-    state = bench.state
+def test_every_other_byte_stays(bench: Bench, what: str, state: StateBuilder) -> None:
     old = state.project("old", sessions=1, config=None)
     new = bench.folder("new")
     was = Path(old.path).as_posix()
@@ -265,8 +263,7 @@ def left(bench: Bench, *args: str | Path) -> str:
     return "\n".join(row["what"] for row in rows)
 
 
-def test_values_that_stay_are_named_and_no_others(bench: Bench) -> None:
-    state = bench.state
+def test_values_that_stay_are_named_and_no_others(bench: Bench, state: StateBuilder) -> None:
     code = state.code
     old, new, down = code / "old", code / "new", code / "down"
     values = {

@@ -69,8 +69,7 @@ def test_files_of_the_user_in_the_state(bench: Bench) -> None:
         assert rows[str(path)]["hint"] == look_for(old.path, path, in_directory=in_directory)
 
 
-def test_paths_with_a_tilde_or_home_are_seen(bench: Bench) -> None:
-    state = bench.state
+def test_paths_with_a_tilde_or_home_are_seen(bench: Bench, state: StateBuilder) -> None:
     old = state.project(state.home / "work" / "old", sessions=1)
     other = state.project("other", sessions=1)
     config = state.config()

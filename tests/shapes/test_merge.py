@@ -90,9 +90,8 @@ def test_different_files_of_one_name_are_refused_with_a_list(bench: Bench) -> No
 
 @pytest.mark.parametrize("choice", ["keep-new", "keep-old"])
 def test_what_loses_a_conflict_stays_in_the_backup_and_comes_back_when_it_is_undone(
-    bench: Bench, choice: str
+    bench: Bench, choice: str, state: StateBuilder
 ) -> None:
-    state = bench.state
     old, new, session = twins(state)
     name = f"{session}.jsonl"
     contents = [(handle.directory / name).read_bytes() for handle in (old, new)]
@@ -120,8 +119,7 @@ def test_what_loses_a_conflict_stays_in_the_backup_and_comes_back_when_it_is_und
     bench.expect(before)
 
 
-def test_identical_files_are_not_a_conflict(bench: Bench) -> None:
-    state = bench.state
+def test_identical_files_are_not_a_conflict(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", sessions=1, subagents=False)
     new = state.project("new", sessions=1, subagents=False, config=None, make_folder=True)
     copy = new.directory / f"{old.sessions[0]}.jsonl"
@@ -133,8 +131,7 @@ def test_identical_files_are_not_a_conflict(bench: Bench) -> None:
     bench.cycle(expected, old.path, new.path)
 
 
-def test_a_session_folder_on_both_sides_is_merged(bench: Bench) -> None:
-    state = bench.state
+def test_a_session_folder_on_both_sides_is_merged(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", sessions=1)
     session = old.sessions[0]
     new = state.project("new", sessions=0, prompts=0, config=None, make_folder=True)
@@ -155,8 +152,7 @@ def test_a_session_folder_on_both_sides_is_merged(bench: Bench) -> None:
         assert now.inode == was.inode or was.kind == "directory" or "projects" not in name
 
 
-def test_a_file_that_meets_a_directory_is_a_conflict(bench: Bench) -> None:
-    state = bench.state
+def test_a_file_that_meets_a_directory_is_a_conflict(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", sessions=1, memory={"notes": "a file\n"})
     new = state.project("new", sessions=1, memory={"notes/deep.md": "in a folder\n"})
     Path(new.path).mkdir()
@@ -168,8 +164,7 @@ def test_a_file_that_meets_a_directory_is_a_conflict(bench: Bench) -> None:
     bench.expect(before)
 
 
-def test_two_olds_can_merge_into_one_new(bench: Bench) -> None:
-    state = bench.state
+def test_two_olds_can_merge_into_one_new(bench: Bench, state: StateBuilder) -> None:
     one = state.project("one", sessions=1, index=True, memory={"MEMORY.md": "- one\n"})
     two = state.project("two", sessions=1, index=True, memory={"MEMORY.md": "- two\n"})
     new = state.project("new", sessions=1, index=True, memory={"MEMORY.md": "- new\n"})

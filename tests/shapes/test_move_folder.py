@@ -92,8 +92,7 @@ def test_a_failure_later_puts_the_folder_back(bench: Bench, old: ProjectHandle) 
     assert not (state.config_dir / "ccmove" / "journal.json").exists()
 
 
-def test_folders_can_be_swapped(bench: Bench, old: ProjectHandle) -> None:
-    state = bench.state
+def test_folders_can_be_swapped(bench: Bench, old: ProjectHandle, state: StateBuilder) -> None:
     other = state.project("other", sessions=1, index=True, make_folder=True)
     (Path(other.path) / "README").write_text("the other one\n")
     before = bench.tree()
@@ -107,9 +106,8 @@ def test_folders_can_be_swapped(bench: Bench, old: ProjectHandle) -> None:
 
 
 def test_folders_can_move_in_a_chain_and_one_out_of_another(
-    bench: Bench, old: ProjectHandle
+    bench: Bench, old: ProjectHandle, state: StateBuilder
 ) -> None:
-    state = bench.state
     inner = state.project("old/inner", sessions=1, make_folder=True)
     next_one = state.project("next", sessions=1, make_folder=True)
     before = bench.tree()
@@ -199,9 +197,8 @@ def test_a_parent_with_a_repository_and_its_worktrees_is_repaired(bench: Bench) 
 
 
 def test_a_worktree_that_is_moved_with_its_folder_is_repaired(
-    bench: Bench, old: ProjectHandle
+    bench: Bench, old: ProjectHandle, state: StateBuilder
 ) -> None:
-    state = bench.state
     _, beside = repository(old.path)
     state.project(beside, sessions=1)
     before = git(old.path, "worktree", "list")

@@ -14,7 +14,7 @@ import pytest
 from tests.shapes.bench import Bench, Expected, directory_of, files_of
 from tests.support import seams
 from tests.support.oddlines import stringify
-from tests.support.state import ProjectHandle, encoded_name
+from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 
 def test_a_chain_of_moves_one_after_the_other_and_all_the_way_back(bench: Bench) -> None:
@@ -78,10 +78,9 @@ def test_a_nested_project_is_known_by_any_list_that_names_it(bench: Bench) -> No
 
 @pytest.mark.parametrize("pruned", [False, True])
 def test_after_a_move_within_a_shared_directory_our_own_records_tell_them_apart(
-    bench: Bench, pruned: bool
+    bench: Bench, pruned: bool, state: StateBuilder
 ) -> None:
     """They do so for ever: what is known of whose a session is outlives the backups."""
-    state = bench.state
     one = state.project("my_app", sessions=2)
     two = state.project("my.app", sessions=1, make_folder=True)
     (state.code / "my-app").mkdir()
@@ -105,9 +104,8 @@ def test_after_a_move_within_a_shared_directory_our_own_records_tell_them_apart(
 
 @pytest.mark.parametrize("pruned", [False, True])
 def test_sessions_that_came_into_a_shared_directory_leave_it_again(
-    bench: Bench, pruned: bool
+    bench: Bench, pruned: bool, state: StateBuilder
 ) -> None:
-    state = bench.state
     far = state.project("far", sessions=2)
     other = state.project("my.app", sessions=1)
     (state.code / "my-app").mkdir()
@@ -233,8 +231,7 @@ def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(ben
     assert index["originalPath"] == str(new)
 
 
-def test_once_that_was_undone_they_are_whose_they_were(bench: Bench) -> None:
-    state = bench.state
+def test_once_that_was_undone_they_are_whose_they_were(bench: Bench, state: StateBuilder) -> None:
     other, ours = (state.project(name, sessions=1) for name in ("my-app", "my_app"))
     (state.code / "new").mkdir()
     bench.ok(ours.path, state.code / "new")
@@ -244,8 +241,7 @@ def test_once_that_was_undone_they_are_whose_they_were(bench: Bench) -> None:
     assert {path.stem for path in other.directory.glob("*.jsonl")} == set(other.sessions)
 
 
-def test_they_stay_where_somebody_else_has_a_claim_too(bench: Bench) -> None:
-    state = bench.state
+def test_they_stay_where_somebody_else_has_a_claim_too(bench: Bench, state: StateBuilder) -> None:
     gone = state.project("my_app", sessions=2)
     state.project("my/app", sessions=1, make_folder=True)
     now = state.project("my-app", sessions=1)

@@ -33,9 +33,8 @@ def long_names(path: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", ["hashed", "uncut", "unknown"])
 def test_a_long_path_is_found_under_each_name_and_gets_the_current_one(
-    bench: Bench, kind: str
+    bench: Bench, kind: str, state: StateBuilder
 ) -> None:
-    state = bench.state
     old = deep(state)
     new = f"{old}-moved"
     source = state.projects / long_names(old)[kind]
@@ -100,8 +99,7 @@ NESTED = (
 )
 
 
-def test_a_parent_takes_every_project_below_it_along(bench: Bench) -> None:
-    state = bench.state
+def test_a_parent_takes_every_project_below_it_along(bench: Bench, state: StateBuilder) -> None:
     handles = [state.project(path, sessions=1, index=True) for path in NESTED]
     state.project("old-2", sessions=1)
     state.project("old.x/core", sessions=1)
@@ -115,9 +113,8 @@ def test_a_parent_takes_every_project_below_it_along(bench: Bench) -> None:
     assert sorted(p["from"] for p in moved["projects"]) == sorted(h.path for h in handles)
 
 
-def test_with_only_what_is_nested_stays(bench: Bench) -> None:
+def test_with_only_what_is_nested_stays(bench: Bench, state: StateBuilder) -> None:
     """Wherever it is known from."""
-    state = bench.state
     old = state.project("old", sessions=1, index=True)
     nested: dict[str, dict[str, Any]] = {
         "all": {"index": True}, "config": {"sessions": 0, "prompts": 0},
@@ -192,8 +189,7 @@ def test_nested_paths_that_collide_in_their_new_names_share_a_directory(bench: B
 # -- one inside the other ----------------------------------------------------------------------
 
 
-def test_old_below_new_the_contents_went_up(bench: Bench) -> None:
-    state = bench.state
+def test_old_below_new_the_contents_went_up(bench: Bench, state: StateBuilder) -> None:
     old = state.project("repo/app", sessions=1, index=True)
     deeper = state.project("repo/app/lib", sessions=1)
     beside = state.project("repo/docs", sessions=1)
@@ -206,8 +202,7 @@ def test_old_below_new_the_contents_went_up(bench: Bench) -> None:
     assert beside.directory.is_dir()
 
 
-def test_new_below_old_the_contents_went_down(bench: Bench) -> None:
-    state = bench.state
+def test_new_below_old_the_contents_went_down(bench: Bench, state: StateBuilder) -> None:
     old = state.project("app", sessions=1, index=True)
     new = state.project("app/main", sessions=1, index=True, make_folder=True)
     deeper = state.project("app/main/lib", sessions=1)
@@ -225,8 +220,7 @@ def test_new_below_old_the_contents_went_down(bench: Bench) -> None:
 # -- where the state is, and how paths are written ---------------------------------------------
 
 
-def test_a_parent_that_is_a_link_is_seen_through(bench: Bench) -> None:
-    state = bench.state
+def test_a_parent_that_is_a_link_is_seen_through(bench: Bench, state: StateBuilder) -> None:
     old = state.project("real/old", sessions=1, index=True)
     (state.code / "real" / "new").mkdir(parents=True)
     (state.code / "link").symlink_to("real")
@@ -248,9 +242,8 @@ def test_a_path_that_is_known_only_as_it_was_typed_is_moved(bench: Bench) -> Non
 
 @pytest.mark.parametrize("how", ["option", "variable"])
 def test_a_state_elsewhere_is_moved_and_the_usual_one_is_not_touched(
-    bench: Bench, how: str
+    bench: Bench, how: str, state: StateBuilder
 ) -> None:
-    state = bench.state
     other = StateBuilder(state.root / "other")
     elsewhere = other.config_dir
     (elsewhere / ".claude.json").write_bytes(b"")
@@ -284,8 +277,7 @@ def test_an_old_config_file_inside_the_directory_is_the_one_that_counts(bench: B
     bench.plain_cycle(old.path, new)
 
 
-def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench) -> None:
-    state = bench.state
+def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", sessions=1)
     real = state.home / "dotfiles" / "claude.json"
     real.parent.mkdir()
@@ -338,9 +330,8 @@ WINDOWS = [
 
 @pytest.mark.parametrize(("old", "new", "known", "becomes"), WINDOWS)
 def test_windows_paths_in_the_data(
-    bench: Bench, old: str, new: str, known: str, becomes: str
+    bench: Bench, old: str, new: str, known: str, becomes: str, state: StateBuilder
 ) -> None:
-    state = bench.state
     source = state.projects / encoded_name(known)
     session = state.add_session("/unused", cwd=known, directory=source)
     line = stringify({"display": "hi", "timestamp": 1, "project": known, "sessionId": session})
@@ -356,9 +347,8 @@ def test_windows_paths_in_the_data(
     bench.cycle(expected, "--skip-path-check", old, new)
 
 
-def test_all_spellings_of_a_windows_folder_come_together(bench: Bench) -> None:
+def test_all_spellings_of_a_windows_folder_come_together(bench: Bench, state: StateBuilder) -> None:
     """`c:/x`, `C:/x` and `C:\\X` are one folder, and NEW's spelling is the one on disk."""
-    state = bench.state
     spellings = [r"c:\work\x", r"C:\work\x", r"C:\WORK\X"]
     for path in spellings:
         state.add_session("/unused", cwd=path, directory=state.projects / encoded_name(path))

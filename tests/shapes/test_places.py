@@ -274,9 +274,8 @@ TILDE = """{
 
 @pytest.mark.parametrize("in_home", [True, False])
 def test_paths_with_a_tilde_or_home_follow_in_the_same_spelling(
-    bench: Bench, in_home: bool
+    bench: Bench, in_home: bool, state: StateBuilder
 ) -> None:
-    state = bench.state
     old = state.project(state.home / "work" / "old", sessions=1)
     new = (state.home / "work" if in_home else state.code) / "new"
     new.mkdir(parents=True)
@@ -296,8 +295,7 @@ def test_paths_with_a_tilde_or_home_follow_in_the_same_spelling(
     bench.cycle(expected, "--project-files", old.path, new)
 
 
-def test_project_files_of_nested_projects_follow_too(bench: Bench) -> None:
-    state = bench.state
+def test_project_files_of_nested_projects_follow_too(bench: Bench, state: StateBuilder) -> None:
     state.project("code/app", sessions=1)
     folder = state.code / "src" / "app"
     (file, *_) = settings(folder, json.dumps({"a": f"{state.code / 'code' / 'app'}/x"}))
@@ -310,10 +308,9 @@ def test_project_files_of_nested_projects_follow_too(bench: Bench) -> None:
 
 @pytest.mark.parametrize("options", [["--project-files"], ["--project-files", "--move-folder"]])
 def test_project_files_of_a_project_inside_the_state_follow_and_come_back(
-    bench: Bench, options: list[str]
+    bench: Bench, options: list[str], state: StateBuilder
 ) -> None:
     """Someone works on a plugin or a skill where the client keeps it."""
-    state = bench.state
     old, new = state.config_dir / "skills" / "old", state.config_dir / "skills" / "new"
     state.project(old, sessions=1)
     settings(old if "--move-folder" in options else new, json.dumps({"a": f"{old}/x"}))

@@ -19,8 +19,7 @@ from tests.shapes.bench import Bench, Expected, directory_of
 from tests.support.state import StateBuilder, encoded_name
 
 
-def test_files_are_rewritten_and_nothing_is_renamed(bench: Bench) -> None:
-    state = bench.state
+def test_files_are_rewritten_and_nothing_is_renamed(bench: Bench, state: StateBuilder) -> None:
     old = state.project("my_app", index=True, memory={"MEMORY.md": "x\n"}, repo="acme/my-app")
     new = bench.folder("my-app")
     expected = Expected(bench)
@@ -43,8 +42,7 @@ def test_new_sessions_in_the_same_directory_are_joined_by_the_old_ones(bench: Be
     assert not any(long_ago in row["file"] for row in moved["left_alone"])
 
 
-def test_a_third_that_shares_the_directory_is_left_alone(bench: Bench) -> None:
-    state = bench.state
+def test_a_third_that_shares_the_directory_is_left_alone(bench: Bench, state: StateBuilder) -> None:
     third = state.project("my/app", sessions=1, index=True, make_folder=True)
     old = state.project("my_app", index=True)
     new = bench.folder("my-app")

@@ -41,8 +41,7 @@ def swapped(expected: Expected, state: StateBuilder, *cycle: str) -> None:
 
 
 @pytest.mark.parametrize("names", [("one", "two"), ("one", "two", "three")])
-def test_a_swap_of_any_length(bench: Bench, names: tuple[str, ...]) -> None:
-    state = bench.state
+def test_a_swap_of_any_length(bench: Bench, names: tuple[str, ...], state: StateBuilder) -> None:
     paths = [handle.path for handle in projects(state, *names)]
     for path in paths:
         Path(path).mkdir()
@@ -52,8 +51,7 @@ def test_a_swap_of_any_length(bench: Bench, names: tuple[str, ...]) -> None:
     bench.cycle(expected, "--from-file", "-", input=listed(*moves))
 
 
-def test_a_chain_in_any_order(bench: Bench) -> None:
-    state = bench.state
+def test_a_chain_in_any_order(bench: Bench, state: StateBuilder) -> None:
     one, two = projects(state, "one", "two")
     for name in ("two", "three"):
         (state.code / name).mkdir()
@@ -68,8 +66,7 @@ def test_a_chain_in_any_order(bench: Bench) -> None:
         bench.cycle(expected, "--from-file", "-", input=listed(*moves))
 
 
-def test_a_chain_whose_end_exists_is_merged_there(bench: Bench) -> None:
-    state = bench.state
+def test_a_chain_whose_end_exists_is_merged_there(bench: Bench, state: StateBuilder) -> None:
     one, two, three = (state.project(n, sessions=1) for n in ("one", "two", "three"))
     for handle in (two, three):
         Path(handle.path).mkdir()
@@ -95,8 +92,7 @@ def test_undoing_a_chain_brings_what_a_session_got_since_back_to_it(bench: Bench
     assert all((two.directory / name).exists() for name in (results, aside))
 
 
-def test_a_swap_with_nested_projects(bench: Bench) -> None:
-    state = bench.state
+def test_a_swap_with_nested_projects(bench: Bench, state: StateBuilder) -> None:
     paths = [handle.path for handle in projects(state, "one", "two")]
     projects(state, "one/sub", "two/sub")
     for path in paths:

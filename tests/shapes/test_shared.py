@@ -147,9 +147,8 @@ def test_part_of_a_shared_directory_merges_into_a_target_that_exists(
 
 @pytest.mark.parametrize("choice", ["keep-new", "keep-old"])
 def test_a_memory_file_that_differs_at_the_target_is_decided_like_any_other(
-    bench: Bench, choice: str
+    bench: Bench, choice: str, state: StateBuilder
 ) -> None:
-    state = bench.state
     one = state.project("my-app", sessions=1, memory={"style.md": "shared\n"}, make_folder=True)
     two = state.project("my_app", sessions=1)
     new = state.project("new", sessions=1, memory={"style.md": "of its own\n"}, make_folder=True)
@@ -178,8 +177,7 @@ def test_a_link_in_a_shared_memory_is_named_and_not_copied(bench: Bench) -> None
     bench.expect(before)
 
 
-def test_two_that_share_and_move_together_stay_together(bench: Bench) -> None:
-    state = bench.state
+def test_two_that_share_and_move_together_stay_together(bench: Bench, state: StateBuilder) -> None:
     one = state.project("old/my-app", sessions=1, index=True, memory=MEMORY)
     two = state.project("old/my_app", sessions=1, index=True)
     (state.code / "new").mkdir()
@@ -203,8 +201,7 @@ def test_two_that_share_and_move_together_stay_together(bench: Bench) -> None:
     ]
 
 
-def test_two_that_share_can_part_in_one_go(bench: Bench) -> None:
-    state = bench.state
+def test_two_that_share_can_part_in_one_go(bench: Bench, state: StateBuilder) -> None:
     one = state.project("my-app", sessions=1, index=True, memory=MEMORY)
     two = state.project("my_app", sessions=1, index=True)
     for name in ("one", "two"):
