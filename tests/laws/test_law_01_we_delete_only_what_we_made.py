@@ -52,10 +52,7 @@ def test_a_file_of_the_users_that_only_looks_like_ours_stays(bench: Bench) -> No
     for name in names:
         (old.directory / name).write_text("mine\n")
         (state.home / name).write_text("mine\n")
-    before = bench.tree()
-    bench.ok(old.path, state.code / "new")
-    target = state.projects / encoded_name(str(state.code / "new"))
-    assert all((folder / name).exists() for folder in (state.home, target) for name in names)
-    bench.ok("recover")
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(old.path, state.code / "new"):
+        target = state.projects / encoded_name(str(state.code / "new"))
+        assert all((folder / name).exists() for folder in (state.home, target) for name in names)
+        bench.ok("recover")

@@ -33,12 +33,9 @@ NEW_HOME = Scenario("new home", _new_home, ("--project-files", "/Users/me", ".."
 
 def test_a_home_that_moved_with_project_files_can_be_undone(bench: Bench) -> None:
     _new_home(bench.state)
-    before = bench.tree()
-    bench.ok("--project-files", "/Users/me", bench.state.home)
-    server = json.loads((bench.state.home / "code/app/.mcp.json").read_text())
-    assert server == {"args": [str(bench.state.home / "code" / "app")]}
-    bench.ok("restore")
-    bench.expect(before)
+    with bench.moved("--project-files", "/Users/me", bench.state.home):
+        server = json.loads((bench.state.home / "code/app/.mcp.json").read_text())
+        assert server == {"args": [str(bench.state.home / "code" / "app")]}
 
 
 def test_a_home_that_is_old_can_be_moved_and_undone(bench: Bench, state: StateBuilder) -> None:
@@ -46,11 +43,8 @@ def test_a_home_that_is_old_can_be_moved_and_undone(bench: Bench, state: StateBu
     for folder in (state.home, state.home / "app"):
         state.project(folder, sessions=1)
     (state.home / ".claude/settings.json").write_text(json.dumps({"a": str(state.home / "x")}))
-    before = bench.tree()
-    bench.ok("--skip-path-check", "--project-files", state.home, state.root / "elsewhere")
-    assert directory_of(state, state.root / "elsewhere/app").is_dir()
-    bench.ok("restore")
-    bench.expect(before)
+    with bench.moved("--skip-path-check", "--project-files", state.home, state.root / "elsewhere"):
+        assert directory_of(state, state.root / "elsewhere/app").is_dir()
 
 
 @pytest.mark.crash

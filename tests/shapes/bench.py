@@ -6,7 +6,8 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,14 @@ class Bench:
         self.restore(again["backup"])
         self.expect(before)
         return moved
+
+    @contextmanager
+    def moved(self, *args: Paths, **options: Any) -> Iterator[dict[str, Any]]:
+        """Done, looked at, and undone: then everything is as before."""
+        before = self.tree()
+        yield self.ok(*args, **options)
+        self.restore()
+        self.expect(before)
 
     def plain_cycle(self, old: Paths, new: Paths) -> Any:
         """The cycle of a move that does what every move does, and nothing else."""

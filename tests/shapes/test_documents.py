@@ -26,13 +26,10 @@ def moves(bench: Bench) -> tuple[Path, Path]:
 
 def move_and_back(bench: Bench, files: dict[Path, bytes], *args: str | Path) -> None:
     """After the move these files hold this; the undo brings back every byte and name."""
-    before = bench.tree()
-    bench.ok(*args)
-    assert {path.parent.name: path.read_bytes() for path in files} == {
-        path.parent.name: content for path, content in files.items()
-    }
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(*args):
+        assert {path.parent.name: path.read_bytes() for path in files} == {
+            path.parent.name: content for path, content in files.items()
+        }
 
 
 # -- sessions-index.json -----------------------------------------------------------------------
@@ -183,11 +180,8 @@ def test_notes_that_the_new_one_lacks_are_appended_once(
             state.project(path, sessions=1, config=None, prompts=0, subagents=False, memory=memory)
         there = directory_of(state, new / f"case-{number}") / "memory" / "MEMORY.md"
         after[there] = (theirs + added).encode()
-    before = bench.tree()
-    bench.ok(old, new)
-    assert [path.read_bytes() for path in after] == list(after.values())
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(old, new):
+        assert [path.read_bytes() for path in after] == list(after.values())
 
 
 # -- settings ----------------------------------------------------------------------------------

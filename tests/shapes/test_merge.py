@@ -107,16 +107,13 @@ def test_what_loses_a_conflict_stays_in_the_backup_and_comes_back_when_it_is_und
     last = config["projects"].pop(old.path)["lastSessionId"]
     config["projects"][new.path]["lastSessionId"] = last
     expected.write(state.config_file, state.config_bytes(config))
-    before = bench.tree()
-    moved = bench.ok("--on-conflict", choice, old.path, new.path)
-    loser = (old if choice == "keep-new" else new).directory / name
-    assert any(w.startswith(f"{loser}: the other file") for w in moved["warnings"])
-    bench.expect(expected)
-    backup = state.config_dir / "ccmove" / "backups" / moved["backup"] / "aside"
-    lost = [p.read_bytes() for p in backup.iterdir() if p.is_file()]
-    assert lost == [contents[choice == "keep-old"]]
-    bench.ok("restore")
-    bench.expect(before)
+    with bench.moved("--on-conflict", choice, old.path, new.path) as moved:
+        loser = (old if choice == "keep-new" else new).directory / name
+        assert any(w.startswith(f"{loser}: the other file") for w in moved["warnings"])
+        bench.expect(expected)
+        backup = state.config_dir / "ccmove" / "backups" / moved["backup"] / "aside"
+        lost = [p.read_bytes() for p in backup.iterdir() if p.is_file()]
+        assert lost == [contents[choice == "keep-old"]]
 
 
 def test_identical_files_are_not_a_conflict(bench: Bench, state: StateBuilder) -> None:
@@ -157,11 +154,8 @@ def test_a_file_that_meets_a_directory_is_a_conflict(bench: Bench, state: StateB
     new = state.project("new", sessions=1, memory={"notes/deep.md": "in a folder\n"})
     Path(new.path).mkdir()
     bench.refused(old.path, new.path)
-    before = bench.tree()
-    bench.ok("--on-conflict", "keep-old", old.path, new.path)
-    assert (new.memory / "notes").read_text() == "a file\n"
-    bench.ok("restore")
-    bench.expect(before)
+    with bench.moved("--on-conflict", "keep-old", old.path, new.path):
+        assert (new.memory / "notes").read_text() == "a file\n"
 
 
 def test_two_olds_can_merge_into_one_new(bench: Bench, state: StateBuilder) -> None:
@@ -186,8 +180,5 @@ def test_an_index_that_is_not_an_index_is_a_conflict_of_its_own(bench: Bench) ->
     new.index.write_text("{ not JSON")
     report = bench.refused(old.path, new.path)
     assert str(new.index) in report["details"][0]
-    before = bench.tree()
-    bench.ok("--on-conflict", "keep-new", old.path, new.path)
-    assert new.index.read_text() == "{ not JSON"
-    bench.ok("restore")
-    bench.expect(before)
+    with bench.moved("--on-conflict", "keep-new", old.path, new.path):
+        assert new.index.read_text() == "{ not JSON"

@@ -55,13 +55,10 @@ def test_a_long_path_that_several_clients_have_kept_is_brought_together(bench: B
     new = f"{old}-moved"
     handles = [state.project(old, sessions=1, name=name) for name in long_names(old).values()]
     Path(new).mkdir(parents=True)
-    before = bench.tree()
-    bench.ok(old, new)
-    found = sorted(p.stem for p in directory_of(state, new).glob("*.jsonl"))
-    assert found == sorted(handle.sessions[0] for handle in handles)
-    assert os.listdir(state.projects) == [encoded_name(new)]
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(old, new):
+        found = sorted(p.stem for p in directory_of(state, new).glob("*.jsonl"))
+        assert found == sorted(handle.sessions[0] for handle in handles)
+        assert os.listdir(state.projects) == [encoded_name(new)]
 
 
 def test_a_long_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) -> None:
@@ -178,12 +175,9 @@ def test_nested_paths_that_collide_in_their_new_names_share_a_directory(bench: B
     two = state.project("old/a_b", sessions=1)
     there = state.project("new/a.b", sessions=1)
     (state.code / "new").mkdir()
-    before = bench.tree()
-    bench.ok(state.code / "old", state.code / "new")
-    found = sorted(p.stem for p in there.directory.glob("*.jsonl"))
-    assert found == sorted([*one.sessions, *two.sessions, *there.sessions])
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(state.code / "old", state.code / "new"):
+        found = sorted(p.stem for p in there.directory.glob("*.jsonl"))
+        assert found == sorted([*one.sessions, *two.sessions, *there.sessions])
 
 
 # -- one inside the other ----------------------------------------------------------------------

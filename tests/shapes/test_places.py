@@ -48,11 +48,8 @@ def test_aliases_on_both_sides_are_joined(bench: Bench) -> None:
     one, two = state.project("one", sessions=1), state.project("two", sessions=1)
     written(old.directory / ".session-aliases", f"{one.directory}\n{two.directory}\n".encode())
     theirs = written(native.directory / ".session-aliases", f"{two.directory}\n".encode())
-    before = bench.tree()
-    bench.ok(old.path, new)
-    assert theirs.read_text() == f"{two.directory}\n{one.directory}\n"
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(old.path, new):
+        assert theirs.read_text() == f"{two.directory}\n{one.directory}\n"
 
 
 def test_plugins_installed_for_the_project_follow(bench: Bench) -> None:
@@ -183,12 +180,9 @@ def test_connector_downloads_on_both_sides_are_merged(bench: Bench) -> None:
     two = downloads(state, new) / "connector-downloads"
     written(one / "a.bin", b"a")
     written(two / "b.bin", b"b")
-    before = bench.tree()
-    bench.ok(old.path, new)
-    assert sorted(path.name for path in two.iterdir()) == ["a.bin", "b.bin"]
-    assert not one.parent.exists()
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(old.path, new):
+        assert sorted(path.name for path in two.iterdir()) == ["a.bin", "b.bin"]
+        assert not one.parent.exists()
 
 
 def test_jobs_are_reported_while_the_daemon_runs(bench: Bench) -> None:
@@ -314,11 +308,8 @@ def test_project_files_of_a_project_inside_the_state_follow_and_come_back(
     old, new = state.config_dir / "skills" / "old", state.config_dir / "skills" / "new"
     state.project(old, sessions=1)
     settings(old if "--move-folder" in options else new, json.dumps({"a": f"{old}/x"}))
-    before = bench.tree()
-    bench.ok(*options, old, new)
-    assert json.loads((new / ".mcp.json").read_text()) == {"a": f"{new}/x"}
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(*options, old, new):
+        assert json.loads((new / ".mcp.json").read_text()) == {"a": f"{new}/x"}
 
 
 def test_project_files_alone_can_follow_later(bench: Bench) -> None:

@@ -119,14 +119,13 @@ def test_an_index_entry_without_its_transcript_goes_with_its_path(bench: Bench) 
     for handle in (one, two):
         handle.transcripts[0].unlink()
     new = bench.folder("new")
-    before = bench.tree()
-    bench.ok(two.path, new)
-    left = json.loads(one.index.read_text())["entries"]
-    moved = json.loads((directory_of(state, new) / "sessions-index.json").read_text())["entries"]
-    assert [e["sessionId"] for e in left] == one.sessions
-    assert [e["sessionId"] for e in moved] == two.sessions
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(two.path, new):
+        left = json.loads(one.index.read_text())["entries"]
+        moved = json.loads((directory_of(state, new) / "sessions-index.json").read_text())[
+            "entries"
+        ]
+        assert [e["sessionId"] for e in left] == one.sessions
+        assert [e["sessionId"] for e in moved] == two.sessions
 
 
 def test_part_of_a_shared_directory_merges_into_a_target_that_exists(
@@ -154,13 +153,10 @@ def test_a_memory_file_that_differs_at_the_target_is_decided_like_any_other(
     new = state.project("new", sessions=1, memory={"style.md": "of its own\n"}, make_folder=True)
     report = bench.refused(two.path, new.path)
     assert str(one.memory / "style.md") in report["details"][0]
-    before = bench.tree()
-    bench.ok("--on-conflict", choice, two.path, new.path)
-    kept = {"keep-new": "of its own\n", "keep-old": "shared\n"}[choice]
-    assert (new.memory / "style.md").read_text() == kept
-    assert (one.memory / "style.md").read_text() == "shared\n"
-    bench.restore()
-    bench.expect(before)
+    with bench.moved("--on-conflict", choice, two.path, new.path):
+        kept = {"keep-new": "of its own\n", "keep-old": "shared\n"}[choice]
+        assert (new.memory / "style.md").read_text() == kept
+        assert (one.memory / "style.md").read_text() == "shared\n"
 
 
 def test_a_link_in_a_shared_memory_is_named_and_not_copied(bench: Bench) -> None:
@@ -169,12 +165,9 @@ def test_a_link_in_a_shared_memory_is_named_and_not_copied(bench: Bench) -> None
     two = state.project("my_app", sessions=1)
     (one.memory / "b.md").symlink_to(state.home / "elsewhere.md")
     new = bench.folder("new")
-    before = bench.tree()
-    moved = bench.ok(two.path, new)
-    assert [p.name for p in (directory_of(state, new) / "memory").iterdir()] == ["a.md"]
-    assert str(one.memory / "b.md") in {row["file"] for row in moved["left_alone"]}
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(two.path, new) as moved:
+        assert [p.name for p in (directory_of(state, new) / "memory").iterdir()] == ["a.md"]
+        assert str(one.memory / "b.md") in {row["file"] for row in moved["left_alone"]}
 
 
 def test_two_that_share_and_move_together_stay_together(bench: Bench, state: StateBuilder) -> None:
