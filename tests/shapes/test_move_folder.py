@@ -95,14 +95,11 @@ def test_a_failure_later_puts_the_folder_back(bench: Bench, old: ProjectHandle) 
 def test_folders_can_be_swapped(bench: Bench, old: ProjectHandle, state: StateBuilder) -> None:
     other = state.project("other", sessions=1, index=True, make_folder=True)
     (Path(other.path) / "README").write_text("the other one\n")
-    before = bench.tree()
     lines = f"{old.path}\t{other.path}\n{other.path}\t{old.path}\n"
-    bench.ok("-m", "--from-file", "-", input=lines)
-    assert (Path(old.path) / "README").exists()
-    assert (Path(other.path) / "src" / "main.py").exists()
-    assert sorted(os.listdir(state.code)) == ["old", "other"]
-    bench.restore()
-    bench.expect(before)
+    with bench.moved("-m", "--from-file", "-", input=lines):
+        assert (Path(old.path) / "README").exists()
+        assert (Path(other.path) / "src" / "main.py").exists()
+        assert sorted(os.listdir(state.code)) == ["old", "other"]
 
 
 def test_folders_can_move_in_a_chain_and_one_out_of_another(
@@ -110,14 +107,11 @@ def test_folders_can_move_in_a_chain_and_one_out_of_another(
 ) -> None:
     inner = state.project("old/inner", sessions=1, make_folder=True)
     next_one = state.project("next", sessions=1, make_folder=True)
-    before = bench.tree()
     moves = [(old.path, next_one.path), (next_one.path, "last"), (inner.path, "inner")]
     lines = "".join(f"{one}\t{state.code / other}\n" for one, other in moves)
-    bench.ok("-m", "--from-file", "-", input=lines)
-    assert sorted(os.listdir(state.code)) == ["inner", "last", "next"]
-    assert (state.code / "next" / "src").is_dir()
-    bench.restore()
-    bench.expect(before)
+    with bench.moved("-m", "--from-file", "-", input=lines):
+        assert sorted(os.listdir(state.code)) == ["inner", "last", "next"]
+        assert (state.code / "next" / "src").is_dir()
 
 
 def test_restoring_is_refused_when_the_old_folder_exists_again(

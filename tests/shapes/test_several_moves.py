@@ -142,19 +142,16 @@ def test_one_place_is_left_while_part_of_a_shared_directory_comes_to_it(bench: B
     there = state.project("there", sessions=1, index=True, memory={"MEMORY.md": "there\n"})
     (state.code / "there").mkdir()
     away = bench.folder("away")
-    before = bench.tree()
     moves = (two.path, there.path), (there.path, away)
-    bench.ok("--from-file", "-", input=listed(*moves))
-    assert [p.stem for p in one.directory.glob("*.jsonl")] == one.sessions
-    assert [p.stem for p in there.directory.glob("*.jsonl")] == two.sessions
-    assert [p.stem for p in directory_of(state, away).glob("*.jsonl")] == there.sessions
-    assert two.sessions[0] in there.index.read_text()
-    assert there.sessions[0] not in there.index.read_text()
-    assert there.sessions[0] in (directory_of(state, away) / "sessions-index.json").read_text()
-    assert (there.memory / "MEMORY.md").read_text() == "shared\n"
-    assert (directory_of(state, away) / "memory" / "MEMORY.md").read_text() == "there\n"
-    bench.restore()
-    bench.expect(before)
+    with bench.moved("--from-file", "-", input=listed(*moves)):
+        assert [p.stem for p in one.directory.glob("*.jsonl")] == one.sessions
+        assert [p.stem for p in there.directory.glob("*.jsonl")] == two.sessions
+        assert [p.stem for p in directory_of(state, away).glob("*.jsonl")] == there.sessions
+        assert two.sessions[0] in there.index.read_text()
+        assert there.sessions[0] not in there.index.read_text()
+        assert there.sessions[0] in (directory_of(state, away) / "sessions-index.json").read_text()
+        assert (there.memory / "MEMORY.md").read_text() == "shared\n"
+        assert (directory_of(state, away) / "memory" / "MEMORY.md").read_text() == "there\n"
 
 
 def test_a_file_of_moves_may_have_comments_and_empty_lines(bench: Bench, tmp_path: Path) -> None:

@@ -199,18 +199,15 @@ def test_two_that_share_can_part_in_one_go(bench: Bench, state: StateBuilder) ->
     two = state.project("my_app", sessions=1, index=True)
     for name in ("one", "two"):
         (state.code / name).mkdir()
-    before = bench.tree()
     lines = f"{one.path}\t{state.code}/one\n{two.path}\t{state.code}/two\n"
-    bench.ok("--from-file", "-", input=lines)
-    for handle, name in ((one, "one"), (two, "two")):
-        directory = directory_of(state, state.code / name)
-        assert [p.stem for p in directory.glob("*.jsonl")] == handle.sessions
-        index = json.loads((directory / "sessions-index.json").read_text())
-        assert [e["sessionId"] for e in index["entries"]] == handle.sessions
-        assert (directory / "memory" / "MEMORY.md").read_text() == "- one for both\n"
-    assert json.loads(one.index.read_text())["entries"] == []
-    bench.restore()
-    bench.expect(before)
+    with bench.moved("--from-file", "-", input=lines):
+        for handle, name in ((one, "one"), (two, "two")):
+            directory = directory_of(state, state.code / name)
+            assert [p.stem for p in directory.glob("*.jsonl")] == handle.sessions
+            index = json.loads((directory / "sessions-index.json").read_text())
+            assert [e["sessionId"] for e in index["entries"]] == handle.sessions
+            assert (directory / "memory" / "MEMORY.md").read_text() == "- one for both\n"
+        assert json.loads(one.index.read_text())["entries"] == []
 
 
 def test_a_path_known_only_to_the_config_file_takes_no_sessions_from_others(bench: Bench) -> None:
