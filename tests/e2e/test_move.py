@@ -102,8 +102,13 @@ def test_a_dry_run_changes_nothing_and_creates_nothing(busy: StateBuilder) -> No
 
 
 def test_saved_files_are_readable_by_the_owner_only(busy: StateBuilder) -> None:
+    """Whatever the umask is."""
     busy.config_file.chmod(0o644)
-    assert move(busy).exit == 0
+    before = os.umask(0)
+    try:
+        assert move(busy).exit == 0
+    finally:
+        os.umask(before)
     assert (busy.config_file.stat().st_mode & 0o777) == 0o644
     own = busy.config_dir / "ccmove"
     for path in (own, *own.rglob("*")):
@@ -111,16 +116,6 @@ def test_saved_files_are_readable_by_the_owner_only(busy: StateBuilder) -> None:
         assert mode == (0o700 if path.is_dir() else 0o600), path
     assert run_ccmove("restore", state=busy).exit == 0
     assert (busy.config_file.stat().st_mode & 0o777) == 0o644
-
-
-def test_a_move_with_a_loose_umask_keeps_our_files_private(busy: StateBuilder) -> None:
-    before = os.umask(0)
-    try:
-        assert move(busy).exit == 0
-    finally:
-        os.umask(before)
-    own = busy.config_dir / "ccmove"
-    assert all((path.stat().st_mode & 0o077) == 0 for path in (own, *own.rglob("*")))
 
 
 def test_json_tells_everything(busy: StateBuilder) -> None:
@@ -183,25 +178,6 @@ def test_a_link_left_at_the_old_place_is_no_obstacle(busy: StateBuilder) -> None
     done = move(busy)
     assert done.exit == 0, done.err
     assert (busy.projects / encoded_name(str(busy.code / "new-app"))).is_dir()
-
-
-def test_a_swap_is_undone_although_the_config_file_was_changed_since(state: StateBuilder) -> None:
-    one, other = state.code / "one", state.code / "other"
-    for path in (one, other):
-        state.project(path, sessions=1, index=True)
-        path.mkdir(parents=True)
-    keys = {path: state.config()["projects"][str(path)] for path in (one, other)}
-    moves = f"{one}\t{other}\n{other}\t{one}\n"
-    assert run_ccmove("--from-file", "-", state=state, input=moves).exit == 0
-    config = state.config()
-    config["projects"][str(one)]["lastCost"] = 1.5
-    config["projects"][str(other)]["lastCost"] = 2.5
-    state.write_config(config)
-    done = run_ccmove("restore", state=state)
-    assert done.exit == 0, done.err
-    after = state.config()["projects"]
-    assert after[str(other)] == keys[other] | {"lastCost": 1.5}
-    assert after[str(one)] == keys[one] | {"lastCost": 2.5}
 
 
 def test_an_index_with_lists_where_strings_should_be_is_not_a_bug(state: StateBuilder) -> None:

@@ -140,25 +140,21 @@ def test_a_project_directory_inside_a_project_directory_is_found(state: StateBui
     assert [finding.kind for finding in examine(state)] == ["orphan"]
 
 
-def test_a_copy_of_a_session_is_found_once(state: StateBuilder) -> None:
-    one = state.project("one", subagents=False, make_folder=True)
-    two = state.project("two", subagents=False, make_folder=True)
-    shutil.copy2(one.transcripts[0], two.directory)
-    (finding,) = examine(state)
-    assert (finding.kind, finding.subject) == ("split-session", one.sessions[0])
-    assert finding.what == "both are the same"
-
-
-def test_of_two_copies_the_one_that_goes_on_comes_first(state: StateBuilder) -> None:
+def test_a_copy_of_a_session_is_found_once_and_the_one_that_goes_on_comes_first(
+    state: StateBuilder,
+) -> None:
     one = state.project("one", subagents=False, make_folder=True)
     two = state.project("two", subagents=False, make_folder=True)
     copy = two.directory / one.transcripts[0].name
-    copy.write_bytes(one.transcripts[0].read_bytes() + b'{"type":"user"}\n')
+    shutil.copy2(one.transcripts[0], copy)
+    (finding,) = examine(state)
+    assert (finding.kind, finding.subject) == ("split-session", one.sessions[0])
+    assert finding.what == "both are the same"
+    copy.write_bytes(copy.read_bytes() + b'{"type":"user"}\n')
     (finding,) = examine(state)
     assert finding.what == "the first has all that the second has, and more"
-    assert [detail.split(": ")[0] for detail in finding.details] == [
-        str(copy), str(one.transcripts[0]),
-    ]  # fmt: skip
+    files = [detail.split(": ")[0] for detail in finding.details]
+    assert files == [str(copy), str(one.transcripts[0])]
 
 
 def split(state: StateBuilder, common: int) -> tuple[Path, Path]:

@@ -230,6 +230,8 @@ def test_every_hint_is_a_command_that_works_as_it_stands(bench: Bench) -> None:
     for program, *args in commands:
         if program == "ccmove":
             assert bench.run(*args).exit == 0, args
+            rewritten = "--project-files" in args and args[-1] == str(new)
+            assert not rewritten or str(new) in (new / ".claude/settings.json").read_text()
         else:
             assert subprocess.run([program, *args], check=True, capture_output=True).stdout
 

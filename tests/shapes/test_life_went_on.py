@@ -85,14 +85,29 @@ def test_new_sessions_and_prompts_go_back_with_the_project(bench: Bench) -> None
     bench.expect(expected)
 
 
-def test_a_key_that_is_gone_is_named(bench: Bench) -> None:
-    state, old, new = moved(bench)
-    change_config(state, lambda config: config["projects"].pop(str(new)))
-    report = bench.restore(warned=True)
-    place = f"{state.config_file}: projects > {Path(old.path).as_posix()} has changed since"
-    assert any(warning.startswith(place) for warning in report["warnings"])
-    assert old.directory.is_dir()
-    assert set(projects_of(state)) == {old.path}
+@pytest.mark.parametrize("gone", ["the key", "the history", "the directory"])
+def test_what_is_gone_is_named_and_the_rest_is_undone(bench: Bench, gone: str) -> None:
+    state, old, new = ready(bench)
+    config, history = state.config(), state.history.read_bytes()
+    bench.ok(old.path, new)
+    key = f"{state.config_file}: projects > {Path(old.path).as_posix()} has changed since"
+    if gone == "the key":
+        change_config(state, lambda config: config["projects"].pop(str(new)))
+    elif gone == "the history":
+        state.history.unlink()
+    else:
+        shutil.rmtree(directory_of(state, new))
+    named = {
+        "the key": key,
+        "the history": str(state.history),
+        "the directory": encoded_name(str(new)),
+    }
+    warnings = bench.restore(warned=True)["warnings"]
+    assert any(named[gone] in warning for warning in warnings)
+    assert old.directory.is_dir() == (gone != "the directory")
+    assert (state.config() == config) == (gone != "the key")
+    assert state.history.exists() == (gone != "the history")
+    assert gone == "the history" or state.history.read_bytes() == history
 
 
 def test_while_the_config_file_is_broken_nothing_is_undone(bench: Bench) -> None:
@@ -121,15 +136,6 @@ def test_the_history_after_the_clients_sweep_is_undone_line_by_line(bench: Bench
     assert len(odd) == 40
 
 
-def test_a_history_that_is_gone_is_named(bench: Bench) -> None:
-    state, old, _ = moved(bench)
-    state.history.unlink()
-    report = bench.restore(warned=True)
-    assert any(str(state.history) in warning for warning in report["warnings"])
-    assert old.directory.is_dir()
-    assert not state.history.exists()
-
-
 def test_index_entries_that_came_since_go_back_with_the_project(bench: Bench) -> None:
     state, old, new = ready(bench)
     before = json.loads(old.index.read_text())
@@ -154,17 +160,6 @@ def test_sessions_that_are_gone_stay_gone(bench: Bench) -> None:
     bench.restore()
     expected.remove(old.directory / name, old.memory)
     bench.expect(expected)
-
-
-def test_a_directory_that_is_gone_is_named_and_the_rest_is_undone(bench: Bench) -> None:
-    state, old, new = ready(bench)
-    config = state.config()
-    bench.ok(old.path, new)
-    shutil.rmtree(directory_of(state, new))
-    report = bench.restore(warned=True)
-    assert any(encoded_name(str(new)) in warning for warning in report["warnings"])
-    assert state.config() == config
-    assert set(projects_of(state)) == {old.path}
 
 
 def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(bench: Bench) -> None:

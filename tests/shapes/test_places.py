@@ -312,17 +312,6 @@ def test_project_files_of_a_project_inside_the_state_follow_and_come_back(
         assert json.loads((new / ".mcp.json").read_text()) == {"a": f"{new}/x"}
 
 
-def test_project_files_alone_can_follow_later(bench: Bench) -> None:
-    _, old, new = ready(bench)
-    files = settings(new, named(SETTINGS, "OLD", old.path))
-    moved = bench.ok(old.path, new)
-    hints = {row["file"]: row["hint"] for row in moved["left_alone"]}
-    command = hints[str(files[0])]
-    assert command == f"ccmove --project-files {old.path} {new}"
-    bench.ok(*command.split()[1:])
-    assert json.loads(files[0].read_text())["env"]["ROOT"] == str(new)
-
-
 def test_a_settings_file_that_is_not_json_is_left_and_named(bench: Bench) -> None:
     _, old, new = ready(bench)
     file = written(new / ".claude" / "settings.json", f'{{ // {old.path}\n"a": 1}}'.encode())

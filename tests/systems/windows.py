@@ -136,7 +136,6 @@ tests/output/test_failures.py::test_every_command_that_a_failure_prints_can_be_t
 tests/inspect/test_verify.py::test_a_closed_directory_of_another_project_is_named
 tests/shapes/test_moved_before.py::test_what_is_kept_of_pruned_backups_is_readable_by_the_owner_only
 tests/e2e/test_move.py::test_saved_files_are_readable_by_the_owner_only
-tests/e2e/test_move.py::test_a_move_with_a_loose_umask_keeps_our_files_private
 """,
     FROM_ELSEWHERE: """
 tests/inspect/test_doctor.py::test_a_folder_that_can_not_be_checked_is_not_an_orphan
