@@ -1,7 +1,5 @@
 """Is Claude Code running there? With real processes, and records that lie."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Names are computed exactly as the real client does it."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from pathlib import Path

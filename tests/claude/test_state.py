@@ -1,7 +1,5 @@
 """The one look at the state: odd entries, closed directories, paths far down in a transcript."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -3,8 +3,6 @@
 In `make test` only those of test_move.py are: five times as many would fit into the same time.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.sample import EXHAUSTIVE

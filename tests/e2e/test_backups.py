@@ -1,7 +1,5 @@
 """Backups that are named, pruned and undone; commands that name the state they are about."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.run import run_ccmove

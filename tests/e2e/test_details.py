@@ -1,7 +1,5 @@
 """Small things of the command line that were once wrong, or that nothing else looks at."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,7 +1,5 @@
 """A command that ccmove prints acts on the same state, and keeps what else was typed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

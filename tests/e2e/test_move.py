@@ -1,7 +1,5 @@
 """A move and its undoing, through the real command line, on a state with everything odd in it."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

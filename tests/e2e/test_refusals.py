@@ -1,7 +1,5 @@
 """Paths that are refused. What each refusal says, word for word: tests/output/situations.py."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

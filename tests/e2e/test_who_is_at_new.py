@@ -1,7 +1,5 @@
 """Nothing merges by accident: what is at NEW already decides whether a move is what was meant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What `ccmove doctor` finds in a state, and git repositories for it to find."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Completion by the protocol that the shells speak, and in the shells themselves."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`ccmove doctor`: each finding in a state that has it, and none in one that has not."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`ccmove doctor --fix`: what is chosen is moved in one run, and one restore undoes it."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -3,8 +3,6 @@
 Counted in calls, not in seconds: those depend on the machine and on what else it does.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """`ccmove list`: every known project, from all evidence, for people and for scripts."""
 
-from __future__ import annotations
-
 import json
 import os
 import unicodedata

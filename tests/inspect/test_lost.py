@@ -1,7 +1,5 @@
 """Where a lost project may be now: evidence, confidence, and what is not evidence at all."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`ccmove PATH`: the other path is found, asked about on a terminal, and never guessed."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One folder under several paths: doctor names them, how they differ, and what merges them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`ccmove verify`: is the state of a project, or of all, consistent?"""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Law 1: we delete only what we made; what is parked or set aside is the user's."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.calls import Point

@@ -5,8 +5,6 @@ nor after, some of them with exit 0; a config file that the client had written s
 "not begun", or for ours.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.conftest import Record

@@ -1,7 +1,5 @@
 """Law 3: what is neither what we found nor what we left is never replaced or removed."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.calls import Point

@@ -1,7 +1,5 @@
 """Law 4: a project folder is renamed back only if it is the one that we renamed, or nothing is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

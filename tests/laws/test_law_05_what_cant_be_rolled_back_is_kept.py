@@ -1,7 +1,5 @@
 """Law 5: what can't be rolled back is kept, and blocks, and nobody is told to remove it by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.conftest import Record

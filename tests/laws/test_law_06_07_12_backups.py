@@ -1,7 +1,5 @@
 """Laws 6, 7 and 12: what a backup must be good for, what it alone holds, what a hard link is."""
 
-from __future__ import annotations
-
 import json
 import os
 

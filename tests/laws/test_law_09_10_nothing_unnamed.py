@@ -1,7 +1,5 @@
 """Laws 9 and 10: nothing of OLD stays behind unnamed, and the newest backup is the newest."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

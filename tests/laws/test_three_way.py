@@ -5,8 +5,6 @@ More of this is in tests/shapes: documents that are as the run left them, a hist
 or was swept, keys and files that vanished.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

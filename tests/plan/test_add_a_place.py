@@ -1,7 +1,5 @@
 """The example of CONTRIBUTING.md, executed: two snippets teach ccmove a new place."""
 
-from __future__ import annotations
-
 import errno
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """What the property tests are fed with: JSON values and texts in every spelling, paths, lines."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

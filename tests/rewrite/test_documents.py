@@ -1,7 +1,5 @@
 """The entries of an index, and permission rules; tests/shapes/test_documents.py has the rest."""
 
-from __future__ import annotations
-
 import pytest
 
 from ccmove.rewrite import index

@@ -1,7 +1,5 @@
 """The history: exactly the `project` values of the move change, at the speed of reading."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A history is undone to the byte, and line by line when lines have come and gone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 """For any bytes and any block size: the scan agrees with a simple slow oracle."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 from hypothesis import example, given

@@ -1,7 +1,5 @@
 """Every value's place in the text is exact, whatever the text."""
 
-from __future__ import annotations
-
 import pytest
 
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Number, parse, quote, show

@@ -1,7 +1,5 @@
 """Paths are mapped by whole components, once, and by the nearest move."""
 
-from __future__ import annotations
-
 import os
 import string
 

@@ -1,7 +1,5 @@
 """A splice changes its own bytes only; what is added is spaced as the rest is."""
 
-from __future__ import annotations
-
 import pytest
 
 from ccmove.rewrite.jsonspan import parse

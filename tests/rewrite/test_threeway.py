@@ -1,7 +1,5 @@
 """The rules by which a change is taken out of a document, one by one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """IDs in the order of the runs, whatever the clock says."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -3,8 +3,6 @@
 Each case is a project of its own below the folders that move, so that one run tries them all.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What names the old path and stays as it is: each with its place, its reason, what to do."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Undoing a move after Claude Code was used: what was added stays, nothing is overwritten."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The target exists: someone started Claude Code in the new folder before running ccmove."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`--move-folder`: the folder itself is renamed in the same transaction."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A project that was moved before: its transcripts still name paths of long ago."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

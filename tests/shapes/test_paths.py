@@ -1,7 +1,5 @@
 """Paths of every sort: long ones, parents, worktrees, one inside the other, links, Windows."""
 
-from __future__ import annotations
-
 import json
 import os
 import unicodedata

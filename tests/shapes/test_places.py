@@ -1,7 +1,5 @@
 """The other places that know a project's path."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

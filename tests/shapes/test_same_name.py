@@ -1,7 +1,5 @@
 """OLD and NEW have the same encoded name, or names that differ in case alone."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Several moves in one transaction: swaps, chains, and what else can happen at one moment."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

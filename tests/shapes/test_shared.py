@@ -1,7 +1,5 @@
 """One directory for several paths: only what is OLD's moves."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Each case is a project of its own below the folder that moves, so that one run tries them all.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
