@@ -29,8 +29,9 @@ def move(state: StateBuilder, *options: str) -> Completed:
     return run_ccmove(*options, state.code / "my-app", state.code / "new-app", state=state)
 
 
-def ours_left_out(differences: list[str]) -> list[str]:
-    return [line for line in differences if not line.startswith("'.claude/ccmove")]
+def differences(before: tree.Tree, state: StateBuilder) -> list[str]:
+    """In all but what is ours."""
+    return tree.diff(before, tree.snapshot(state.home), ignore=[".claude/ccmove"])
 
 
 def test_exactly_the_planned_bytes_change_among_20000_odd_history_lines(busy: StateBuilder) -> None:
@@ -48,7 +49,7 @@ def test_exactly_the_planned_bytes_change_among_20000_odd_history_lines(busy: St
     assert busy.history.read_bytes() == expected
     assert os.name == "nt" or (busy.history.stat().st_mode & 0o777) == 0o600
     assert run_ccmove("restore", state=busy).exit == 0
-    assert ours_left_out(tree.diff(before, tree.snapshot(busy.home))) == []
+    assert differences(before, busy) == []
 
 
 def test_config_and_index_change_only_in_the_planned_values(busy: StateBuilder) -> None:
@@ -135,7 +136,7 @@ def test_moving_there_and_back_gives_the_same_state(busy: StateBuilder) -> None:
     (busy.code / "new-app").rename(busy.code / "my-app")
     back = run_ccmove(busy.code / "new-app", busy.code / "my-app", state=busy)
     assert back.exit == 0, back.err
-    assert ours_left_out(tree.diff(before, tree.snapshot(busy.home), mtimes="transcripts")) == []
+    assert differences(before, busy) == []
 
 
 def test_undo_keeps_what_was_added_since(busy: StateBuilder) -> None:
@@ -163,7 +164,7 @@ def test_an_undo_can_be_undone(busy: StateBuilder) -> None:
     undo = run_ccmove("restore", "--json", state=busy).json()
     assert undo["status"] == "restored"
     assert run_ccmove("restore", undo["backup"], state=busy).exit == 0
-    assert ours_left_out(tree.diff(moved, tree.snapshot(busy.home))) == []
+    assert differences(moved, busy) == []
 
 
 @pytest.mark.parametrize("verify", ["quick", "full"])

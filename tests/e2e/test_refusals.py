@@ -12,7 +12,6 @@ from tests.support.state import StateBuilder
 @pytest.fixture
 def known(state: StateBuilder) -> StateBuilder:
     state.project("my-app")
-    state.code.mkdir(exist_ok=True)
     return state
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.shapes.bench import Bench, directory_of, in_json, in_rule
-from tests.support.state import StateBuilder
+from tests.support.state import StateBuilder, encoded_name
 
 FACT = Path(__file__).parents[2] / "fixtures" / "facts" / "client-2.1.23" / "sessions-index.json"
 
@@ -74,7 +74,7 @@ INDEXES = {
 
 def versions(text: str, old: Path, new: Path) -> tuple[bytes, bytes]:
     """The text before the move and after it."""
-    names = directory_name(old), directory_name(new)
+    names = encoded_name(str(old)), encoded_name(str(new))
     slashes = old.as_posix().replace("/", "\\/"), new.as_posix()
     pairs = [("S-OLD", *slashes), ("OLD", in_json(str(old)), in_json(str(new)))]
     before = after = text
@@ -82,10 +82,6 @@ def versions(text: str, old: Path, new: Path) -> tuple[bytes, bytes]:
         after = after.replace(f"+{word}", becomes).replace(word, was)
         before = before.replace(f"+{word}", was).replace(word, was)
     return before.encode("utf-8", "surrogateescape"), after.encode("utf-8", "surrogateescape")
-
-
-def directory_name(path: Path) -> str:
-    return "".join(c if c.isalnum() else "-" for c in str(path))
 
 
 def test_an_index_is_rewritten_whatever_its_spelling(

@@ -219,21 +219,12 @@ def test_a_run_that_a_later_one_builds_on_names_it(bench: Bench) -> None:
     assert report["hint"] == f"undo that first: ccmove restore {later}"
 
 
-def test_a_project_that_somebody_began_in_new_by_now_stays_there(bench: Bench) -> None:
+def test_several_projects_go_back_only_if_nobody_has_begun_in_one_of_them(bench: Bench) -> None:
     """What was moved there went on by hand, so that no run of ours tells."""
-    state, _, new = moved(bench)
-    directory_of(state, new).rename(directory_of(state, state.code / "elsewhere"))
-    state.project("new", sessions=1)
-    report = bench.refused("restore")
-    assert str(directory_of(state, new)) in report["error"]
-
-
-def test_several_projects_go_back_only_if_all_are_still_there(bench: Bench) -> None:
     state = bench.state
     for name in ("one", "two"):
         state.project(f"old/{name}", sessions=1)
-    (state.code / "new").mkdir()
-    bench.ok(state.code / "old", state.code / "new")
+    bench.ok(state.code / "old", bench.folder("new"))
     moved = directory_of(state, state.code / "new" / "two")
     moved.rename(directory_of(state, state.code / "elsewhere"))
     stranger = state.project("new/two", sessions=1)

@@ -96,34 +96,21 @@ def test_what_nobody_can_be_told_to_own_stays_and_is_named(bench: Bench, sharing
     assert named == {str(two.directory / f"{long_ago}.jsonl"), str(odd), str(lonely)}
 
 
-def test_an_index_that_was_begun_by_the_one_that_leaves_becomes_the_others(bench: Bench) -> None:
-    state = bench.state
-    two = state.project("my_app", sessions=1, index=True)
-    one = state.project("my-app", sessions=1, index=True, make_folder=True)
-    new = bench.folder("new")
-    bench.ok(two.path, new)
-    document = json.loads(one.index.read_text())
-    assert document["originalPath"] == one.path
-    assert [e["sessionId"] for e in document["entries"]] == one.sessions
-    moved = json.loads((directory_of(state, new) / "sessions-index.json").read_text())
-    assert moved["originalPath"] == str(new)
-    assert [e["sessionId"] for e in moved["entries"]] == two.sessions
-
-
-def test_an_index_entry_without_its_transcript_goes_with_its_path(bench: Bench) -> None:
-    state = bench.state
+def test_an_index_parts_by_its_entries_and_each_part_gets_its_own_path(
+    bench: Bench, state: StateBuilder
+) -> None:
+    """Also one that was begun by the project that leaves, and entries without their transcripts."""
     two = state.project("my_app", sessions=2, index=True)
     one = state.project("my-app", sessions=2, index=True, make_folder=True)
     for handle in (one, two):
         handle.transcripts[0].unlink()
     new = bench.folder("new")
     with bench.moved(two.path, new):
-        left = json.loads(one.index.read_text())["entries"]
-        moved = json.loads((directory_of(state, new) / "sessions-index.json").read_text())[
-            "entries"
-        ]
-        assert [e["sessionId"] for e in left] == one.sessions
-        assert [e["sessionId"] for e in moved] == two.sessions
+        indexes = one.index, directory_of(state, new) / "sessions-index.json"
+        left, moved = (json.loads(index.read_text()) for index in indexes)
+        assert (left["originalPath"], moved["originalPath"]) == (one.path, str(new))
+        assert [e["sessionId"] for e in left["entries"]] == one.sessions
+        assert [e["sessionId"] for e in moved["entries"]] == two.sessions
 
 
 def test_part_of_a_shared_directory_merges_into_a_target_that_exists(
