@@ -91,18 +91,15 @@ def test_parts_of_sessions_are_not_sessions(state: StateBuilder) -> None:
     assert by_path(state, "app")["sessions"] == 1
 
 
-def test_missing_shows_only_projects_whose_folder_is_gone(state: StateBuilder) -> None:
-    state.project("here", make_folder=True)
-    state.project("gone")
-    assert [Path(row["path"]).name for row in listed(state, "--missing")] == ["gone"]
-
-
-def test_missing_says_so_when_no_folder_is_missing(state: StateBuilder) -> None:
+def test_missing_shows_only_projects_whose_folder_is_gone_or_says_that_none_is(
+    state: StateBuilder,
+) -> None:
     here = state.project("here", make_folder=True)
     for path in ((), (here.path,)):
         done = run_ccmove("list", "--missing", *path, state=state)
         assert (done.exit, done.err) == (0, "No folder is missing.\n")
         state.project("gone")  # but not in that path
+    assert [Path(row["path"]).name for row in listed(state, "--missing")] == ["gone"]
 
 
 def test_whether_a_windows_folder_exists_can_not_be_told_here(state: StateBuilder) -> None:
@@ -133,10 +130,8 @@ def test_a_path_limits_the_list_to_itself_and_what_is_below(state: StateBuilder)
     state.project("app")
     state.project("app/packages/core")
     state.project("app-docker")
-    rows = listed(state, str(state.code / "app"))
-    assert [row["path"] for row in rows] == [
-        str(state.code / "app"), str(state.code / "app/packages/core"),
-    ]  # fmt: skip
+    paths = [str(state.code / name) for name in ("app", "app/packages/core")]
+    assert [row["path"] for row in listed(state, paths[0])] == paths
 
 
 def test_a_pipe_gets_one_row_a_project_with_the_whole_path_last(state: StateBuilder) -> None:
