@@ -134,10 +134,8 @@ def test_a_living_project_with_the_same_encoded_name_is_not_joined(bench: Bench)
         report = bench.refused(*options, old.path, new)
         assert twin.path in report["error"]
         assert "could not tell them apart" in report["error"]
-    rename, then = commands(report["hint"])
-    for command in (rename, then):
-        done = run_child(["bash", "-c", command], state=state, env=bench.on_path())
-        assert done.exit == 0, (command, done.err)
+    for command in commands(report["hint"]):
+        go_on(bench, report, command)
     assert directory_of(state, state.code / "my_app-2").is_dir()
 
 

@@ -160,15 +160,13 @@ def test_of_several_every_one_has_its_command_with_the_options_typed(state: Stat
         assert f": ccmove --project-files {state.code / name} {new}\n" in done.err
 
 
-def test_yes_takes_the_only_one_by_git(state: StateBuilder, renamed: Path) -> None:
+def test_yes_takes_the_only_one_by_git_or_what_an_earlier_move_says(
+    state: StateBuilder, renamed: Path
+) -> None:
     done = here(renamed, state, "-y")
     assert done.exit == 0
     assert f"Found {state.code / 'cafe-menu'} (same remote, me/cafe-menu)" in done.err
     assert has_state(state, renamed)
-
-
-def test_yes_takes_what_an_earlier_move_says(state: StateBuilder, renamed: Path) -> None:
-    assert here(renamed, state, "-y").exit == 0
     state.add_prompt("cafe-menu", "from a session that went on")
     assert here(renamed, state, "-y").exit == 0
     assert "cafe-menu" not in state.history.read_text()

@@ -129,15 +129,14 @@ class TestConfig:
         assert (result, lost) == (expected, [])
 
 
-class TestUndoOfAnUndo:
-    def test_a_merge_that_was_undone_is_made_again(self) -> None:
-        apart = {"projects": {"/o": {"l": ["b"], "x": 1}, "/n": {"l": ["a"]}}}
-        text = json.dumps(apart, indent=2)
-        merged = config.rewritten(text, MOVE)
-        now = json.dumps(apart | {"since": 1}, indent=2)
-        for renamed in (MOVE.reversed().map, lambda _: None):
-            result, lost = taken_out("config", merged, text, now, MOVE.map, renamed)
-            assert (json.loads(result), lost) == (json.loads(merged) | {"since": 1}, [])
+def test_a_merge_that_was_undone_is_made_again() -> None:
+    apart = {"projects": {"/o": {"l": ["b"], "x": 1}, "/n": {"l": ["a"]}}}
+    text = json.dumps(apart, indent=2)
+    merged = config.rewritten(text, MOVE)
+    now = json.dumps(apart | {"since": 1}, indent=2)
+    for renamed in (MOVE.reversed().map, lambda _: None):
+        result, lost = taken_out("config", merged, text, now, MOVE.map, renamed)
+        assert (json.loads(result), lost) == (json.loads(merged) | {"since": 1}, [])
 
 
 class TestIndex:
@@ -167,19 +166,18 @@ class TestIndex:
         assert self.out([self.entry("b")], after, twice) == ([self.entry("b")], [])
 
 
-class TestOtherDocuments:
-    @pytest.mark.parametrize(
-        ("before", "after", "now", "expected", "lost"),
-        [
-            ("new\n", "new\nx\n", "new\nx\nmore\n", "new\nmore\n", []),
-            ("new\nx\n", "new\n", "new\nmore\n", "new\nmore\nx\n", []),
-            ("new", "new\nx\n", "new\nmore\nx\n", "new\nmore\n", []),
-            ("new\n", "new\nx\ny\n", "new\nx!\ny\n", "new\nx!\n", []),
-            ("a\nb\n", "a\nB\n", "0\na\nB\n", "0\na\nb\n", []),
-            ("a\r\nb\r\n", "A\r\nb\r\n", "A\r\nb\r\nc\r\n", "a\r\nb\r\nc\r\n", []),
-            ("a\nb\n", "a\nB\n", "a\nC\n", "a\nC\n", ["line 2"]),
-            ("a\nb\n", "a\nB\n", "x\na\nb\n", "x\na\nb\n", []),
-        ],
-    )
-    def test_lines(self, before: str, after: str, now: str, expected: str, lost: list[str]) -> None:
-        assert taken_out("lines", before, after, now, MOVE.map, MOVE.map) == (expected, lost)
+@pytest.mark.parametrize(
+    ("before", "after", "now", "expected", "lost"),
+    [
+        ("new\n", "new\nx\n", "new\nx\nmore\n", "new\nmore\n", []),
+        ("new\nx\n", "new\n", "new\nmore\n", "new\nmore\nx\n", []),
+        ("new", "new\nx\n", "new\nmore\nx\n", "new\nmore\n", []),
+        ("new\n", "new\nx\ny\n", "new\nx!\ny\n", "new\nx!\n", []),
+        ("a\nb\n", "a\nB\n", "0\na\nB\n", "0\na\nb\n", []),
+        ("a\r\nb\r\n", "A\r\nb\r\n", "A\r\nb\r\nc\r\n", "a\r\nb\r\nc\r\n", []),
+        ("a\nb\n", "a\nB\n", "a\nC\n", "a\nC\n", ["line 2"]),
+        ("a\nb\n", "a\nB\n", "x\na\nb\n", "x\na\nb\n", []),
+    ],
+)
+def test_lines(before: str, after: str, now: str, expected: str, lost: list[str]) -> None:
+    assert taken_out("lines", before, after, now, MOVE.map, MOVE.map) == (expected, lost)

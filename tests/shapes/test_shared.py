@@ -76,10 +76,8 @@ def test_it_is_the_same_when_the_other_folder_is_gone_and_a_hint_says_how_to_bri
     expected = split(bench, two, directory_of(bench.state, new), new)
     moved = bench.cycle(expected, two.path, new)
     (left,) = [row for row in moved["left_alone"] if "is gone" in row["what"]]
-    assert left["file"] == str(one.directory)
-    assert "2 sessions" in left["what"]
-    assert one.path in left["what"]
-    assert left["hint"] == f"ccmove {one.path} {new}"
+    assert (left["file"], left["hint"]) == (str(one.directory), f"ccmove {one.path} {new}")
+    assert ("2 sessions" in left["what"], one.path in left["what"]) == (True, True)
 
 
 def test_what_nobody_can_be_told_to_own_stays_and_is_named(bench: Bench, sharing: Three) -> None:
