@@ -11,6 +11,7 @@ import pytest
 from tests.inspect.conftest import interrupted_move
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
+from tests.support.tree import diff, snapshot
 
 
 @pytest.fixture
@@ -82,8 +83,10 @@ def test_a_config_directory_in_the_folder_to_be_renamed_comes_along_by_hand(
     """It would be renamed under the run's feet; both commands can be typed as they stand."""
     old, new = state.home, state.root / "new home"
     state.project(old, sessions=1)
+    before = snapshot(state.home)
     done = run_ccmove("-m", old, new, state=state, cwd=state.root)
-    assert done.exit == 4
+    assert (done.exit, str(state.config_dir) in done.err.splitlines()[0]) == (4, True)
+    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
     mv, then = (line.partition(": ")[2] for line in done.err.splitlines()[1:])
     assert mv == f"mv {old} '{new}'"
     program = (

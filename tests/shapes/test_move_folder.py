@@ -47,11 +47,6 @@ def test_its_settings_are_rewritten_on_the_way(bench: Bench, old: ProjectHandle)
     bench.cycle(expected, "-m", "--project-files", old.path, new)
 
 
-def test_a_target_that_exists_is_refused(bench: Bench, old: ProjectHandle) -> None:
-    new = bench.folder("new")
-    bench.refused("-m", old.path, new)
-
-
 def test_a_folder_on_another_file_system_is_refused(bench: Bench, old: ProjectHandle) -> None:
     with places.on_disk() as other:
         if Path(other).stat().st_dev == bench.state.code.stat().st_dev:
@@ -59,12 +54,6 @@ def test_a_folder_on_another_file_system_is_refused(bench: Bench, old: ProjectHa
         report = bench.refused("-m", old.path, Path(other) / "new")
         assert "a different file system" in report["error"]
         assert os.listdir(other) == []
-
-
-def test_a_folder_with_the_state_in_it_is_refused(bench: Bench, state: StateBuilder) -> None:
-    state.project(state.home, sessions=1)
-    report = bench.refused("-m", state.home, state.root / "moved")
-    assert str(state.config_dir) in report["error"]
 
 
 def test_a_failure_later_puts_the_folder_back(bench: Bench, old: ProjectHandle) -> None:
