@@ -1,20 +1,12 @@
 """Names are computed exactly as the real client does it."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from pathlib import Path
 
 import pytest
 
-from ccmove.claude.naming import (
-    encode,
-    may_be_name_of,
-    possible_names,
-    sieve,
-    uncut,
-)
+from ccmove.claude.naming import encode, may_be_name_of, possible_names, sieve, uncut
 from tests.support.state import encoded_name
 
 FACTS = json.loads(
@@ -81,50 +73,37 @@ def test_the_hash_of_a_long_path_is_made_from_any_units(character: str) -> None:
         assert encode(path) == encoded_name(path)
 
 
-def test_the_composed_name_of_one_version_is_possible_too() -> None:
+def test_the_names_under_which_a_path_is_looked_for_the_current_one_first() -> None:
     composed = unicodedata.normalize("NFC", DECOMPOSED)
     assert possible_names(DECOMPOSED) == (encode(DECOMPOSED), encode(composed))
     assert encode(composed) == "-home-dev-caf-"
     assert sieve(DECOMPOSED)("-home-dev-caf--sub")
-
-
-def test_a_plain_path_has_one_possible_name() -> None:
     assert possible_names("/home/dev/app") == ("-home-dev-app",)
-
-
-def test_a_long_path_is_looked_for_under_its_cut_name_first() -> None:
     assert possible_names(LONG) == (encode(LONG), uncut(LONG))
 
 
-class TestUnknownSuffix:
+CUT, COMPOSED = (
+    uncut(LONG)[:200],
+    uncut(unicodedata.normalize("NFC", DECOMPOSED + "/x" * 120))[:200],
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "may_be"),
+    [
+        (f"{CUT}-1x9", LONG, True),
+        (f"{COMPOSED}-1x9", DECOMPOSED + "/x" * 120, True),
+        (f"{encode(LONG)}.0123456789abcdef", LONG, False),  # downloads beside it
+        *((f"{CUT}{suffix}", LONG, False) for suffix in ("", "-", "x1")),
+        (f"{CUT}-1x9", "/other" + LONG, False),
+        (f"{uncut(LONG[:200])}-1x9", LONG[:200], False),  # which is not cut
+        (f"{uncut(LONG[:200])}-1x9", LONG[:200] + "x", True),
+        ("-home-dev-app-1x9", "/home/dev/app", False),
+    ],
+)
+def test_any_suffix_may_be_the_hash_of_a_long_path(name: str, path: str, may_be: bool) -> None:
     """Some clients cut long names with another hash: only its place is known."""
-
-    def test_any_suffix_may_be_the_hash(self) -> None:
-        assert may_be_name_of(uncut(LONG)[:200] + "-1x9", LONG)
-
-    def test_the_composed_name_may_have_one_too(self) -> None:
-        path = DECOMPOSED + "/x" * 120
-        name = uncut(unicodedata.normalize("NFC", path))[:200] + "-1x9"
-        assert may_be_name_of(name, path)
-
-    def test_a_directory_of_downloads_beside_it_is_another_thing(self) -> None:
-        assert not may_be_name_of(f"{encode(LONG)}.0123456789abcdef", LONG)
-
-    def test_there_must_be_one(self) -> None:
-        assert not may_be_name_of(uncut(LONG)[:200], LONG)
-        assert not may_be_name_of(uncut(LONG)[:200] + "-", LONG)
-        assert not may_be_name_of(uncut(LONG)[:200] + "x1", LONG)
-
-    def test_another_long_path_has_another_name(self) -> None:
-        assert not may_be_name_of(uncut(LONG)[:200] + "-1x9", "/other" + LONG)
-
-    def test_a_path_of_200_units_is_not_cut(self) -> None:
-        path = LONG[:200]
-        assert not may_be_name_of(uncut(path) + "-1x9", path)
-        assert may_be_name_of(uncut(path) + "-1x9", path + "x")
-
-    def test_a_short_path_has_none(self) -> None:
-        assert not may_be_name_of("-home-dev-app-1x9", "/home/dev/app")
+    assert may_be_name_of(name, path) == may_be
 
 
 class TestSieve:

@@ -1,7 +1,5 @@
 """The planner and `list` give the same answer to the question whose a session is."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """A directory is reached without any link on the way; files are read as they are."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

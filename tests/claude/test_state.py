@@ -1,7 +1,5 @@
 """The one look at the state: odd entries, closed directories, paths far down in a transcript."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -75,16 +73,6 @@ def test_the_path_behind_a_long_first_prompt_is_found(state: StateBuilder, layou
     record = {"message": {"content": "x" * 300_000}, "cwd": "/x"}
     (directory / "a.jsonl").write_text(json.dumps(record) + "\n")
     assert State(layout).directory("-x").items[0].path == "/x"
-
-
-def test_a_relocation_near_the_end_counts_more_than_the_first_path(
-    state: StateBuilder, layout: Layout
-) -> None:
-    directory = state.projects / "-x"
-    directory.mkdir()
-    lines = ['{"cwd":"/old"}', "x" * 99_999, '{"type":"relocated","relocatedCwd":"/new"}', "{}"]
-    (directory / "a.jsonl").write_text("\n".join(lines))
-    assert State(layout).directory("-x").items[0].path == "/new"
 
 
 PROMPT = '{"display":"%s","pastedContents":{},"timestamp":%s,"project":"%s","sessionId":"s"}'

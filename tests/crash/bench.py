@@ -1,7 +1,5 @@
 """A command on a prepared state that can be put back to its start and judged as often as needed."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

@@ -1,7 +1,5 @@
 """System calls as strace records them, and which of them are points to kill or fail at."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -7,8 +7,6 @@ that it reads it also adds one to `numStartups` in the config file. At the end i
 of each it wrote.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

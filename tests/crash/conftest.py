@@ -1,7 +1,5 @@
 """Places for the proof to work in, and the table of its figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

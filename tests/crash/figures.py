@@ -1,7 +1,5 @@
 """The figures of the proof: how many points were tried and how many were bad."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """ccmove in a forked child: under strace, sabotaged, or with something happening inside."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

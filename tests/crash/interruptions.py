@@ -1,7 +1,5 @@
 """The different kinds of interruption that a recovery can meet."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tests.crash.calls import Point

@@ -9,8 +9,6 @@ point: they are flushed before it changes, and before the journal goes. The name
 and of the client's locks need not be flushed: what is lost of them is not missed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable

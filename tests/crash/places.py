@@ -1,7 +1,5 @@
 """Where states are put that are made and thrown away by the thousand."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each function changes the running process; the fork server calls it in a child, before ccmove.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -6,8 +6,6 @@ back, and is done. Where "every 12th" begins is taken from the commit, so that o
 their turn with each; CCMOVE_OFFSET=number repeats one.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import subprocess

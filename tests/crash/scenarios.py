@@ -1,7 +1,5 @@
 """The states that are put to the proof: small, but with every shape that a move knows."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What people and the client do between a crash and the recovery: each was seen to go wrong."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A client that writes during many moves to and fro loses nothing and gets nothing twice."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The client's locks: taken by its own protocol, never taken away from someone who holds them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading

@@ -1,7 +1,5 @@
 """Controls: with its journal taken out ccmove fails the very tests that it passes with it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.bench import bench_of, points_of

@@ -1,7 +1,5 @@
 """A run in which a system call fails says so plainly, and leaves everything as it was."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.bench import bench_of

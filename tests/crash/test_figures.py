@@ -1,7 +1,5 @@
 """The table at the end adds up."""
 
-from __future__ import annotations
-
 from tests.crash.figures import table
 
 

@@ -1,7 +1,5 @@
 """A run that is killed anywhere is rolled back completely, or was done completely."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.bench import bench_of

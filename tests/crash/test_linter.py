@@ -1,7 +1,5 @@
 """The trace linter finds nothing in a real run, and everything in a bad one."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.bench import Bench, bench_of

@@ -1,7 +1,5 @@
 """What is proven for forked children holds for `python -m ccmove`: it makes the same calls."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A recovery may be killed or fail as well: the next one finishes it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.bench import bench_of

@@ -1,7 +1,5 @@
 """A write that takes less than it was given loses nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.bench import bench_of

@@ -1,7 +1,5 @@
 """Two ccmove at once: one does its work, the others are refused."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The judge of all crash tests sees every way in which a tree can be neither before nor after."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

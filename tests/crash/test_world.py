@@ -1,7 +1,5 @@
 """The world changes between a crash and the recovery: nothing is lost, what came later is live."""
 
-from __future__ import annotations
-
 import os
 import random
 

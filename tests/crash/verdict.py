@@ -1,7 +1,5 @@
 """Is a tree exactly as before a run, or exactly as after it? Anything else is bad."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

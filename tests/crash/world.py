@@ -8,8 +8,6 @@ something else, may the recovery end with 5, and then nothing is lost.
 The project folders are in the home here, so that they go with it when it is copied or moved.
 """
 
-from __future__ import annotations
-
 import atexit
 import copy
 import functools

@@ -3,13 +3,14 @@
 In `make test` only those of test_move.py are: five times as many would fit into the same time.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.sample import EXHAUSTIVE
+from tests.shapes.conftest import bench
 from tests.support.run import ALONE
 from tests.systems import windows
+
+__all__ = ["bench"]
 
 
 @pytest.fixture(autouse=True)

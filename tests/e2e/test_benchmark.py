@@ -1,7 +1,5 @@
 """The benchmark runs and judges rightly; how fast anything is, no test asks."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

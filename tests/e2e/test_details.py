@@ -1,7 +1,5 @@
 """Small things of the command line that were once wrong, or that nothing else looks at."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -15,6 +13,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from tests.inspect.conftest import git, make_repo
 from tests.support import tree
 from tests.support.history_oracle import moved_history
 from tests.support.run import run_ccmove, run_child
@@ -91,30 +90,6 @@ def test_without_transcripts_nothing_is_said_of_them(ready: StateBuilder) -> Non
     assert moved(ready)["left_alone"] == []
 
 
-@pytest.mark.parametrize("known_from", ["history", "transcripts", "index", "config"])
-def test_with_only_what_is_nested_stays_wherever_it_is_known_from(
-    ready: StateBuilder, known_from: str
-) -> None:
-    ready.project("my-app", sessions=1)
-    tool = {"command": str(ready.code / "my-app" / "web" / "serve")}
-    config = ready.config()
-    config["projects"][str(ready.code / "my-app")]["mcpServers"] = {"x": tool}
-    ready.write_config(config)
-    parts: dict[str, dict[str, Any]] = {
-        "history": {"sessions": 0, "config": None}, "transcripts": {"prompts": 0, "config": None},
-        "index": {"prompts": 0, "config": None, "index": True, "subagents": False},
-        "config": {"sessions": 0, "prompts": 0},
-    }  # fmt: skip
-    web = ready.project("my-app/web", **parts[known_from])
-    if known_from == "index":
-        for transcript in web.transcripts:
-            transcript.unlink()
-    moved(ready, "--only")
-    servers = ready.config()["projects"][str(ready.code / "new")]["mcpServers"]
-    assert servers["x"] == tool
-    assert web.directory.exists() == (known_from in ("transcripts", "index"))
-
-
 def test_lines_of_the_history_that_can_not_be_read_are_counted(ready: StateBuilder) -> None:
     path = ready.project("my-app").path
     broken = f'{{"project":"{path}"\n'.encode()
@@ -132,20 +107,21 @@ def test_lines_in_the_clients_form_are_taken_for_json_exactly_when_they_are(
     """Python 3.11.2 had a fault that took `\\u` without digits for an escape."""
     path = ready.project("my-app", prompts=0).path
     texts = ["".join(t) for n in range(6) for t in itertools.product('\\u"0z', repeat=n)]
-    pastes = ('"1":{"id":1}', f'"2":{{"id":2,"project":"{path}"}}', ",", "{", "}", '"id"', "0")
-    odd = ["\x1f", "\t", "\\x", "\\ud83", "\x7f", "é", "\\ud83d", "\\u0000", "\\/", "\udcff"]
-    lines = [(text, "", f"{path}/x") for text in (*texts, *odd)]
-    lines += [("x", "", f"{path}/{text}") for text in (*texts, *odd)]
-    lines += [
-        ("x", "".join(p), path) for n in range(5) for p in itertools.product(pastes, repeat=n)
-    ]
+    texts += ["\x1f", "\t", "\\x", "\\ud83", "\x7f", "é", "\\ud83d", "\\u0000", "\\/"]
+    texts += ["\udcff", "caf\udcc3"]
+    pieces = ('"1":{"id":1}', f'"2":{{"id":2,"project":"{path}"}}', ",", "{", "}", '"id"', "0")
+    pastes = ["".join(p) for n in range(5) for p in itertools.product(pieces, repeat=n)]
+    pastes += [f'"1":{{"id":1,"type":"text","content":"{text}"}}' for text in texts]
     numbers = ["01", "+1", "1.", "", "0x1", "1 2", "-", "-1", "1e5"]
-    form = (
-        '{"display":"%s","pastedContents":{%s},"timestamp":%s,"project":"%s","sessionId":"0a-1"}\n'
-    )
-    text = "".join(form % (d, p, "1780000061003", q) for d, p, q in lines)
-    text += "".join(form % ("x", "", number, path) for number in numbers)
-    before = text.encode("utf-8", "surrogateescape")
+    usual = ("x", "", "1780000061003", path, "0a-1")
+    odd = (texts, pastes, numbers, [f"{path}/{text}" for text in texts], texts)
+    lines = [
+        (*usual[:place], value, *usual[place + 1 :])
+        for place, values in enumerate(odd)
+        for value in values
+    ]
+    form = '{"display":"%s","pastedContents":{%s},"timestamp":%s,"project":"%s","sessionId":"%s"}\n'
+    before = "".join(form % line for line in lines).encode("utf-8", "surrogateescape")
     ready.history.write_bytes(before)
     new = str(ready.code / "new")
 
@@ -154,7 +130,7 @@ def test_lines_in_the_clients_form_are_taken_for_json_exactly_when_they_are(
         return new + project.removeprefix(path) if inside else None
 
     moved(ready)
-    assert ready.history.read_bytes() == moved_history(before, mapping)
+    assert ready.history.read_bytes() == moved_history(before, mapping) != before
     assert run_ccmove("restore", state=ready).exit == 0
     assert ready.history.read_bytes() == before
 
@@ -174,15 +150,6 @@ def test_all_files_in_each_others_way_are_counted_and_both_ways_out_are_named(
     assert " and 2 more" in report["error"]
     for choice in ("keep-new", "keep-old"):
         assert f"--on-conflict {choice}" in report["hint"]
-
-
-def test_no_hint_discards_a_part_of_a_conversation_that_is_in_two_files(
-    ready: StateBuilder,
-) -> None:
-    session = ready.add_session("my-app", text="one")
-    ready.add_session("new", session_id=session, text="another")
-    report = moved(ready, code=4)
-    assert report["hint"].endswith(f"ccmove doctor {session}")
 
 
 def test_who_holds_our_lock_by_filelock_keeps_us_out(ready: StateBuilder) -> None:
@@ -211,9 +178,10 @@ def test_with_and_without_its_name_a_move_says_and_does_the_same(ready: StateBui
 
 
 def test_a_new_folder_may_be_named_like_a_command(state: StateBuilder) -> None:
-    state.project("my-app")
+    """And the old one, written with its place."""
+    state.project("restore")
     (state.code / "list").mkdir()
-    assert run_ccmove("my-app", "list", state=state, cwd=state.code).exit == 0
+    assert run_ccmove("./restore", "list", state=state, cwd=state.code).exit == 0
     assert directory(state, "list").is_dir()
 
 
@@ -268,32 +236,20 @@ def test_what_stands_after_undoing_the_undoing_and_so_on(ready: StateBuilder) ->
 # -- git is asked, and runs nothing ---------------------------------------------------------------
 
 
-def git(folder: Path, *words: str) -> None:
-    who = ("-c", "user.name=d", "-c", "user.email=d@example.invalid", "-c", "core.fsmonitor=false")
-    subprocess.run([windows.git(), "-C", folder, *who, *words], check=True, capture_output=True)
-
-
 @pytest.mark.parametrize("command", [("doctor",), ("my-app", "new"), ("-n", "my-app", "new")])
 def test_no_hook_filter_or_monitor_runs_when_a_folder_is_looked_at(
     ready: StateBuilder, command: tuple[str, ...]
 ) -> None:
-    repo = ready.code / "new"
-    git(repo, "init", "-q")
-    git(repo, "commit", "-q", "--allow-empty", "-m", "begin")
-    git(repo, "remote", "add", "origin", "git@github.com:acme/app.git")
+    repo = make_repo(ready.code / "new", "acme/app", commit=True)
     trap = ready.root / "sprung"
     for name in ("post-checkout", "reference-transaction", "post-index-change"):
         hook = repo / ".git" / "hooks" / name
         hook.write_text(f"#!/bin/sh\ntouch {trap}\n")
         hook.chmod(0o755)
-    names = (
-        "core.fsmonitor",
-        "core.pager",
-        "core.sshCommand",
-        "diff.external",
-        "gc.recentObjectsHook",
-    )
-    for name in (*names, "filter.x.clean", "credential.helper", "uploadpack.packObjectsHook"):
+    for name in (
+        "core.fsmonitor", "core.pager", "core.sshCommand", "diff.external", "filter.x.clean",
+        "gc.recentObjectsHook", "credential.helper", "uploadpack.packObjectsHook",
+    ):  # fmt: skip
         git(repo, "config", name, f"touch {trap}")
     (repo / ".gitattributes").write_text("* filter=x\n")
     trap.unlink(missing_ok=True)
@@ -324,12 +280,15 @@ def test_a_broken_repository_says_nothing_and_disturbs_nothing(
 
 
 @pytest.mark.parametrize(
-    "url", ["git@github.com:Acme/App.git", "https://x@github.com/acme/app/", "ssh://git@github.com:22/acme/app.git"]
+    "url",
+    [
+        "git@github.com:Acme/App.git", "https://github.com/acme/app",
+        "https://x@github.com/acme/app/", "ssh://git@github.com:22/acme/app.git",
+    ],
 )  # fmt: skip
 def test_a_remote_is_known_however_it_is_spelled(ready: StateBuilder, url: str) -> None:
     ready.project("my-app", repo="acme/app")
-    git(ready.code / "new", "init", "-q")
-    git(ready.code / "new", "remote", "add", "origin", url)
+    git(make_repo(ready.code / "new"), "remote", "add", "origin", url)
     found = run_ccmove("doctor", "--json", state=ready).json()["findings"]
     assert [c["path"] for c in found[0]["candidates"]] == [str(ready.code / "new")]
 

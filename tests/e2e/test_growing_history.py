@@ -1,7 +1,5 @@
 """A history that grows while it is moved: its backup and the hashes of it are whole."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

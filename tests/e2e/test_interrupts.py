@@ -1,7 +1,5 @@
 """Ctrl-C, a closed terminal or a polite kill at any stage: everything is as it was."""
 
-from __future__ import annotations
-
 import signal
 import sys
 

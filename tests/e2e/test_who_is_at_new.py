@@ -1,39 +1,14 @@
 """Nothing merges by accident: what is at NEW already decides whether a move is what was meant."""
 
-from __future__ import annotations
-
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.inspect.conftest import make_repo
 from tests.shapes.bench import Bench, directory_of
 from tests.support.hints import commands
-from tests.support.run import clean_environment, run_child
+from tests.support.run import run_child
 from tests.support.state import StateBuilder
-from tests.systems import windows
-
-
-@pytest.fixture
-def bench(state: StateBuilder) -> Bench:
-    return Bench(state)
-
-
-def git(bench: Bench, folder: Path, *arguments: str) -> None:
-    environment = clean_environment(bench.state)
-    command = [windows.git(), "-c", "user.name=me", "-c", "user.email=me@example.com", *arguments]
-    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
-
-
-def repository(bench: Bench, path: str, remote: str | None = None, commit: str = "") -> Path:
-    folder = bench.state.code / path
-    folder.mkdir(parents=True, exist_ok=True)
-    git(bench, folder, "init", "-q")
-    if remote is not None:
-        git(bench, folder, "remote", "add", "origin", f"git@github.com:{remote}.git")
-    if commit:
-        git(bench, folder, "commit", "-q", "--allow-empty", "-m", commit)
-    return folder
 
 
 def go_on(bench: Bench, report: dict[str, str], part: str) -> None:
@@ -46,49 +21,36 @@ def go_on(bench: Bench, report: dict[str, str], part: str) -> None:
 # -- mv's habit --------------------------------------------------------------------------------
 
 
-def test_a_folder_that_mv_brought_into_new_is_the_project(bench: Bench) -> None:
-    state = bench.state
-    old = state.project("app")
-    inside = repository(bench, "work/app")
+@pytest.mark.parametrize(
+    ("part", "becomes"), [("my-app INSIDE", "work/my-app"), ("--skip", "work")]
+)
+def test_a_folder_that_mv_brought_into_new_is_the_project(
+    bench: Bench, part: str, becomes: str, state: StateBuilder
+) -> None:
+    """With the check skipped it is NEW itself."""
+    old = state.project("my-app")
+    inside = make_repo(state.code / "work/my-app")
     report = bench.refused(old.path, f"{state.code}/work/")
     assert str(inside) in report["error"]
-    go_on(bench, report, f"{old.path} {inside}")
-    assert directory_of(state, inside).is_dir()
+    go_on(bench, report, part.replace("INSIDE", str(inside)))
+    assert directory_of(state, state.code / becomes).is_dir()
 
 
-def test_with_the_check_skipped_new_itself_is_the_project(bench: Bench) -> None:
-    state = bench.state
-    old = state.project("app")
-    repository(bench, "work/app")
-    go_on(bench, bench.refused(old.path, state.code / "work"), "--skip-path-check")
-    assert directory_of(state, state.code / "work").is_dir()
-
-
-@pytest.mark.parametrize("inner_is_one", [True, False])
+@pytest.mark.parametrize("repositories", [["site"], ["site", "site/mysite"], []], ids=", ".join)
 def test_a_repository_with_a_folder_of_its_own_name_is_moved(
-    bench: Bench, inner_is_one: bool
+    bench: Bench, repositories: list[str]
 ) -> None:
-    state = bench.state
-    old = state.project("mysite")
-    new = repository(bench, "site")
-    (new / "mysite").mkdir()
-    if inner_is_one:
-        repository(bench, "site/mysite")
-    bench.ok(old.path, new)
-
-
-def test_a_folder_of_that_name_that_is_not_a_repository_means_nothing(bench: Bench) -> None:
-    state = bench.state
-    old = state.project("mysite")
-    (state.code / "site" / "mysite").mkdir(parents=True)
-    bench.ok(old.path, state.code / "site")
+    """And a folder that has such a one, when neither is a repository."""
+    old, _ = bench.state.project("mysite"), bench.folder("site/mysite")
+    for name in repositories:
+        make_repo(bench.state.code / name)
+    bench.ok(old.path, bench.state.code / "site")
 
 
 def test_move_folder_into_a_folder_that_exists_names_the_place_in_it(bench: Bench) -> None:
     state = bench.state
     old = state.project("app", make_folder=True)
-    work = state.code / "work"
-    work.mkdir()
+    work = bench.folder("work")
     report = bench.refused("-m", old.path, f"{work}/")
     go_on(bench, report, f"{old.path} {work}/app")
     assert (work / "app").is_dir()
@@ -98,12 +60,11 @@ def test_move_folder_into_a_folder_that_exists_names_the_place_in_it(bench: Benc
 
 
 def test_a_project_with_another_remote_is_not_merged_into_unless_that_is_asked_for(
-    bench: Bench,
+    bench: Bench, state: StateBuilder
 ) -> None:
-    state = bench.state
     old = state.project("app", repo="me/app")
     new = state.project("site", sessions=3, memory={"MEMORY.md": "x\n"})
-    repository(bench, "site", "acme/site")
+    make_repo(state.code / "site", "acme/site")
     for option in ([], ["-n"]):
         report = bench.refused(*option, old.path, new.path)
         for fact in ("3 sessions of its own", "acme/site", "me/app"):
@@ -117,8 +78,8 @@ def test_a_project_without_a_common_root_commit_is_another_one(bench: Bench) -> 
     state = bench.state
     old = state.project("app")
     new = state.project("site", sessions=1)
-    repository(bench, "app", commit="one")
-    repository(bench, "site", commit="two")
+    make_repo(state.code / "app", commit=True)
+    make_repo(state.code / "site", commit=True)
     report = bench.refused("--skip-path-check", old.path, new.path)
     assert "root commit" in report["error"]
     assert bench.ok("--skip-path-check", "--merge", old.path, new.path)["status"] == "moved"
@@ -128,7 +89,7 @@ def test_nested_projects_are_not_merged_into_others_either(bench: Bench) -> None
     state = bench.state
     old = state.project("old/app", repo="me/app")
     new = state.project("new/app", sessions=1)
-    repository(bench, "new/app", "acme/app")
+    make_repo(state.code / "new/app", "acme/app")
     report = bench.refused(state.code / "old", state.code / "new")
     assert old.path in report["error"]
     assert new.path in report["error"]
@@ -140,7 +101,7 @@ def test_what_is_not_known_to_be_another_project_is_merged(bench: Bench, known: 
     old = state.project("app", repo=None if known == "nothing to compare" else "Me/App")
     sessions = 0 if known == "no sessions at NEW" else 8
     new = state.project("site", sessions=sessions)
-    repository(bench, "site", "acme/site" if known == "no sessions at NEW" else "me/app")
+    make_repo(state.code / "site", "acme/site" if known == "no sessions at NEW" else "me/app")
     preview = bench.run("-n", old.path, new.path).out
     done = bench.run(old.path, new.path)
     assert done.exit == 0, done.err
@@ -168,16 +129,13 @@ def test_a_living_project_with_the_same_encoded_name_is_not_joined(bench: Bench)
     state = bench.state
     old = state.project("old")
     twin = state.project("my-app", sessions=1, make_folder=True)
-    new = state.code / "my_app"
-    new.mkdir()
+    new = bench.folder("my_app")
     for options in ((), ("-n",), ("--merge", "--skip-path-check", "-y", "--allow-live")):
         report = bench.refused(*options, old.path, new)
         assert twin.path in report["error"]
         assert "could not tell them apart" in report["error"]
-    rename, then = commands(report["hint"])
-    for command in (rename, then):
-        done = run_child(["bash", "-c", command], state=state, env=bench.on_path())
-        assert done.exit == 0, (command, done.err)
+    for command in commands(report["hint"]):
+        go_on(bench, report, command)
     assert directory_of(state, state.code / "my_app-2").is_dir()
 
 
@@ -190,8 +148,7 @@ def test_a_folder_is_not_renamed_to_a_living_twins_name_either(bench: Bench) -> 
         go_on(bench, report, part)
 
 
-def test_a_nested_living_twin_is_renamed_first(bench: Bench) -> None:
-    state = bench.state
+def test_a_nested_living_twin_is_renamed_first(bench: Bench, state: StateBuilder) -> None:
     state.project("old/a_b", sessions=1)
     twin = state.project("new/a.b", sessions=1, make_folder=True)
     report = bench.refused(state.code / "old", state.code / "new")
@@ -205,8 +162,7 @@ def test_a_nested_living_twin_is_renamed_first(bench: Bench) -> None:
 def test_a_twin_that_is_not_living_is_no_reason_to_refuse(bench: Bench, why: str) -> None:
     state = bench.state
     old = state.project("old")
-    new = state.code / "my_app"
-    new.mkdir()
+    new = bench.folder("my_app")
     twin = state.project("my-app", sessions=0 if why == "it has no sessions" else 1)
     if why == "it is a link to NEW":
         Path(twin.path).symlink_to(new)

@@ -1,7 +1,5 @@
 """The inputs that fuzzing left behind hold, and a planted bug is found by them."""
 
-from __future__ import annotations
-
 import importlib
 import random
 from collections.abc import Callable, Iterator

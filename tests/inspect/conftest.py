@@ -1,19 +1,17 @@
 """What `ccmove doctor` finds in a state, and git repositories for it to find."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from tests.crash.fork import Job
 from tests.support.run import Completed
-from tests.support.state import StateBuilder
+from tests.support.state import StateBuilder, encoded_name
+from tests.support.tree import diff, snapshot
 from tests.systems import windows
 
 
@@ -25,6 +23,18 @@ def run_ccmove(
     ended = Job(state, words, answers, cwd=cwd or state.home).run()
     assert "Traceback" not in ended.err, ended.err
     return Completed(ended.exit, ended.out, ended.err)
+
+
+@contextmanager
+def nothing_changes(state: StateBuilder) -> Iterator[None]:
+    before = snapshot(state.home)
+    yield
+    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+
+
+def has_state(state: StateBuilder, path: Path | str) -> bool:
+    """Whether there is a directory for this path; a relative one is below `code`."""
+    return (state.projects / encoded_name(str(state.code / path))).is_dir()
 
 
 def interrupted_move(state: StateBuilder, old: str, new: str) -> str:
@@ -63,27 +73,19 @@ class Finding:
     unambiguous: bool
 
 
-Examine = Callable[..., list[Finding]]
-
-
-@pytest.fixture
-def examine(state: StateBuilder) -> Examine:
+def examine(state: StateBuilder, kind: str | None = None, *roots: Path) -> list[Finding]:
     """All findings, or those of one kind."""
-
-    def look(kind: str | None = None, *roots: Path) -> list[Finding]:
-        searched = [word for root in roots for word in ("--search", str(root))]
-        done = run_ccmove("doctor", "--json", *searched, state=state)
-        rows = [
-            Finding(**{**row, "candidates": [Candidate(**c) for c in row["candidates"]]})
-            for row in done.json()["findings"]
-        ]
-        assert done.exit == bool(rows), done
-        return [row for row in rows if kind in (None, row.kind)]
-
-    return look
+    searched = [word for root in roots for word in ("--search", str(root))]
+    done = run_ccmove("doctor", "--json", *searched, state=state)
+    rows = [
+        Finding(**{**row, "candidates": [Candidate(**c) for c in row["candidates"]]})
+        for row in done.json()["findings"]
+    ]
+    assert done.exit == bool(rows), done
+    return [row for row in rows if kind in (None, row.kind)]
 
 
-def git(folder: Path, *arguments: str, at: int | None = None) -> str:
+def git(folder: Path | str, *arguments: str, at: int | None = None) -> str:
     """Run git in a folder, as nobody in particular and with nobody's settings."""
     who = ("-c", "user.name=dev", "-c", "user.email=dev@example.invalid")
     command = [windows.git(), "-C", str(folder), *who, "-c", "init.defaultBranch=main", *arguments]

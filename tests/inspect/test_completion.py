@@ -1,16 +1,13 @@
 """Completion by the protocol that the shells speak, and in the shells themselves."""
 
-from __future__ import annotations
-
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.run import clean_environment, run_ccmove, run_child
+from tests.shapes.bench import Bench
+from tests.support.run import run_ccmove, run_child
 from tests.support.state import StateBuilder
 
 
@@ -35,47 +32,34 @@ def known(state: StateBuilder) -> StateBuilder:
     return state
 
 
-@pytest.mark.parametrize("start", ["ccmove", "ccmove move", "ccmove -n", "ccmove --json move"])
-def test_old_completes_from_the_known_projects_missing_first(
-    known: StateBuilder, start: str
+KNOWN = ["plain,CODE/app-gone", "plain,CODE/zoo", "plain,CODE/app-here"]  # missing first
+ANSWERS = {
+    **{f"ccmove{words} CODE/": KNOWN for words in ("", " move", " -n", " --json move")},
+    "ccmove rest": ["plain,restore"],
+    "ccmove app-g": ["plain,CODE/app-gone"],
+    "ccmove --dry": ["plain,--dry-run"],
+    "ccmove --he": ["plain,--help"],
+    **{f"ccmove{words} /old some/wh": ["dir,some/wh"] for words in ("", " move", " -n")},
+    "ccmove --config-dir /x": ["dir,/x"],
+    "ccmove /nowhere/x": ["dir,/nowhere/x"],
+}
+
+
+@pytest.mark.parametrize("typed", ANSWERS)
+def test_what_is_typed_completes_from_commands_projects_or_folders(
+    known: StateBuilder, typed: str
 ) -> None:
-    assert complete(known, f"{start} {known.code}/") == [
-        f"plain,{known.code}/app-gone",
-        f"plain,{known.code}/zoo",
-        f"plain,{known.code}/app-here",
-    ]
+    answers = [answer.replace("CODE", str(known.code)) for answer in ANSWERS[typed]]
+    assert complete(known, typed.replace("CODE", str(known.code))) == answers
 
 
-def test_the_first_word_may_be_a_command_too(known: StateBuilder) -> None:
-    answers = complete(known, "ccmove ")
-    assert "plain,restore" in answers
-    assert f"plain,{known.code}/app-gone" in answers
-    assert complete(known, "ccmove rest") == ["plain,restore"]
+def test_the_first_word_may_be_a_command_or_a_project(known: StateBuilder) -> None:
+    assert {"plain,restore", f"plain,{known.code}/app-gone"} <= {*complete(known, "ccmove ")}
 
 
-def test_a_folders_name_is_enough(known: StateBuilder) -> None:
-    assert complete(known, "ccmove app-g") == [f"plain,{known.code}/app-gone"]
-
-
-def test_options_of_a_move_complete_without_its_name(known: StateBuilder) -> None:
-    assert complete(known, "ccmove --dry") == ["plain,--dry-run"]
-    assert complete(known, "ccmove --he") == ["plain,--help"]
-
-
-@pytest.mark.parametrize("start", ["ccmove /old", "ccmove move /old", "ccmove -n /old"])
-def test_new_completes_from_directories(known: StateBuilder, start: str) -> None:
-    assert complete(known, f"{start} some/wh") == ["dir,some/wh"]
-
-
-def test_the_config_directory_completes_from_directories(known: StateBuilder) -> None:
-    assert complete(known, "ccmove --config-dir /x") == ["dir,/x"]
-
-
-def test_an_old_that_nobody_knows_completes_from_directories(known: StateBuilder) -> None:
-    assert complete(known, "ccmove /nowhere/x") == ["dir,/nowhere/x"]
-
-
-def test_restore_completes_from_the_backups_newest_first(known: StateBuilder) -> None:
+def test_restore_completes_from_the_backups_newest_first_and_undone_ones_last(
+    known: StateBuilder,
+) -> None:
     assert complete(known, "ccmove restore ") == []
     for number, (old, new) in enumerate((("app-gone", "one"), ("zoo", "two"))):
         (known.code / new).mkdir()
@@ -86,15 +70,8 @@ def test_restore_completes_from_the_backups_newest_first(known: StateBuilder) ->
     assert complete(known, f"ccmove restore {oldest.removeprefix('plain,')}") == [oldest]
     with_help = complete(known, "ccmove restore ", "zsh")
     assert with_help[2] == f"move {known.code}/zoo -> {known.code}/two"
-
-
-def test_what_was_undone_comes_last(known: StateBuilder) -> None:
-    for old, new in (("app-gone", "one"), ("zoo", "two")):
-        (known.code / new).mkdir()
-        assert run_ccmove(f"{known.code}/{old}", f"{known.code}/{new}", state=known).exit == 0
-    _, second = sorted(os.listdir(known.config_dir / "ccmove" / "backups"))
-    assert run_ccmove("restore", second, state=known).exit == 0
-    assert complete(known, "ccmove restore ")[-1] == f"plain,{second}"
+    assert run_ccmove("restore", newest.removeprefix("plain,"), state=known).exit == 0
+    assert complete(known, "ccmove restore ")[-1] == newest
 
 
 def test_the_config_directory_on_the_line_is_the_one_asked(
@@ -146,18 +123,9 @@ def test_an_unknown_shell_is_wrong_usage(state: StateBuilder) -> None:
 
 def in_shell(state: StateBuilder, program: list[str], script: str) -> str:
     """What the shell prints when it runs this script with `ccmove` on its path."""
-    path = state.root / "bin"
-    path.mkdir(exist_ok=True)
-    command = path / "ccmove"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ccmove "$@"\n')
-    command.chmod(0o755)
-    environment = clean_environment(state)
-    environment["PATH"] = f"{path}:{environment['PATH']}"
-    done = subprocess.run(
-        [*program, script], env=environment, capture_output=True, text=True, timeout=60
-    )
-    assert done.stderr == ""
-    return done.stdout
+    done = run_child([*program, script], state=state, env=Bench(state).on_path(), timeout=60)
+    assert done.err == ""
+    return done.out
 
 
 def test_bash_gets_the_answers_as_they_are(known: StateBuilder) -> None:

@@ -1,13 +1,10 @@
 """`ccmove doctor`: each finding in a state that has it, and none in one that has not."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +13,8 @@ from ccmove import text as shell_words
 from ccmove.inspect.checks import KINDS
 from ccmove.report.console import Printer
 from ccmove.text import plural
-from tests.inspect.conftest import Examine, interrupted_move, make_repo, moved_repo, run_ccmove
+from tests.inspect.conftest import examine, interrupted_move, make_repo, moved_repo, run_ccmove
+from tests.shapes.bench import Bench
 from tests.support.run import run_child
 from tests.support.state import StateBuilder, encoded_name
 
@@ -29,14 +27,22 @@ def healthy(state: StateBuilder) -> None:
     state.project("app-docker", index=True, make_folder=True)
     downloads = state.projects / (encoded_name(str(state.code / "app")) + ".0123456789abcdef")
     (downloads / "connector-downloads").mkdir(parents=True)
+    for name in ("my-app", "my_app"):  # two paths share a directory
+        state.project(name, sessions=1, make_folder=True)
+    for name in ("one", "two"):  # agents are no sessions: theirs may have one name
+        agent = state.project(name, make_folder=True).directory / "agent-12ab34cd.jsonl"
+        agent.write_text("{}\n")
+    for name in (encoded_name(str(state.code / "app-docker")), "-no-such-path"):
+        (state.projects / name / "memory").mkdir(parents=True)  # the client makes it at every start
+    state.project("moved-by-hand", cwd=str(state.code / "before"), make_folder=True)
 
 
-def test_nothing_is_wrong_in_a_healthy_state(state: StateBuilder, examine: Examine) -> None:
+def test_nothing_is_wrong_in_a_healthy_state(state: StateBuilder) -> None:
     healthy(state)
-    assert examine() == []
+    assert examine(state) == []
     done = run_ccmove("doctor", state=state)
     assert done.exit == 0
-    assert done.out == "Nothing is wrong: 3 projects checked.\n"
+    assert done.out == "Nothing is wrong: 8 projects checked.\n"
 
 
 def test_every_finding_says_what_it_means_and_what_to_type(state: StateBuilder) -> None:
@@ -45,89 +51,75 @@ def test_every_finding_says_what_it_means_and_what_to_type(state: StateBuilder) 
     done = run_ccmove("doctor", state=state)
     assert KINDS["orphan"] in done.out
     assert f"-> ccmove doctor --search {state.home} {state.code / 'gone'}\n" in done.out
-    assert done.out.endswith("1 finding in 4 projects.\nFix them one by one: ccmove doctor --fix\n")
+    assert done.out.endswith("1 finding in 9 projects.\nFix them one by one: ccmove doctor --fix\n")
 
 
 # -- lost projects -----------------------------------------------------------------------------
 
 
-def test_a_project_whose_folder_is_gone_is_an_orphan(state: StateBuilder, examine: Examine) -> None:
+def test_a_project_whose_folder_is_gone_is_an_orphan(state: StateBuilder) -> None:
     handle = state.project("gone", memory={"MEMORY.md": "x"})
-    (finding,) = examine()
-    assert finding.kind == "orphan"
-    assert finding.subject == handle.path
+    (finding,) = examine(state)
+    assert (finding.kind, finding.subject) == ("orphan", handle.path)
     assert "2 sessions" in finding.what
     assert "1 memory file" in finding.what
     assert finding.candidates == []
 
 
-def test_a_folder_that_can_not_be_checked_is_not_an_orphan(
-    state: StateBuilder, examine: Examine
-) -> None:
+def test_a_folder_that_can_not_be_checked_is_not_an_orphan(state: StateBuilder) -> None:
     data = state.config()
     data["projects"]["C:\\code\\app"] = {}
     state.write_config(data)
-    assert examine() == []
+    assert examine(state) == []
 
 
-def test_entries_without_conversations_are_stale(state: StateBuilder, examine: Examine) -> None:
+def test_entries_without_conversations_are_stale(state: StateBuilder) -> None:
     state.project("only-config", sessions=0, prompts=0)
     state.add_prompt("only-prompt", "hello")
-    assert [(f.kind, Path(f.subject).name, f.what) for f in examine()] == [
+    assert [(f.kind, Path(f.subject).name, f.what) for f in examine(state)] == [
         ("stale-entries", "only-config", "1 config entry"),
         ("stale-entries", "only-prompt", "1 prompt"),
     ]
 
 
 def test_entries_of_a_project_that_was_moved_by_hand_are_found_with_its_new_path(
-    state: StateBuilder, examine: Examine
+    state: StateBuilder,
 ) -> None:
     old = str(state.code / "old")
     state.project("new", cwd=old, prompts=0, config=None, make_folder=True)
     state.add_prompt("old", "left behind")
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert (finding.kind, finding.subject) == ("moved-entries", old)
     assert finding.candidates[0].command == f"ccmove {old} {state.code / 'new'}"
     assert finding.candidates[0].confidence == "certain"
     assert finding.unambiguous
 
 
-def test_a_moved_project_with_nothing_left_behind_is_not_a_finding(
-    state: StateBuilder, examine: Examine
-) -> None:
-    state.project("new", cwd=str(state.code / "old"), make_folder=True)
-    assert examine() == []
-
-
-def test_our_own_move_tells_where_later_prompts_belong(
-    state: StateBuilder, examine: Examine
-) -> None:
+def test_our_own_move_tells_where_later_prompts_belong(state: StateBuilder) -> None:
     handle = state.project("old")
     (state.code / "new").mkdir()
     assert run_ccmove(handle.path, str(state.code / "new"), state=state).exit == 0
-    assert examine() == []
+    assert examine(state) == []
     state.add_prompt("old", "written by a session that still ran")
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert finding.kind == "moved-entries"
     assert [candidate.path for candidate in finding.candidates] == [str(state.code / "new")]
 
 
 def test_a_session_once_started_at_home_makes_nothing_below_a_subfolder(
-    state: StateBuilder, examine: Examine
+    state: StateBuilder,
 ) -> None:
     state.project(str(state.home))
     state.project(str(state.home / "code" / "gone"))
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert finding.candidates == []
 
 
-def test_nested_projects_move_together_with_the_one_they_are_in(
-    state: StateBuilder, examine: Examine
-) -> None:
+def test_nested_projects_move_together_with_the_one_they_are_in(state: StateBuilder) -> None:
     state.project("old", repo="acme/old")
     nested = state.project("old/packages/core")
     make_repo(state.code / "new", "acme/old")
-    first, second = examine("orphan")
+    first, second = examine(state, "orphan")
     assert (first.along, second.along) == (None, str(state.code / "old"))
     assert second.subject == nested.path
     assert second.command == ""
@@ -136,47 +128,31 @@ def test_nested_projects_move_together_with_the_one_they_are_in(
 # -- directories -------------------------------------------------------------------------------
 
 
-def test_a_directory_shared_by_two_paths_is_nothing_wrong(
-    state: StateBuilder, examine: Examine
-) -> None:
-    state.project("my-app", make_folder=True)
-    state.project("my_app", sessions=1, make_folder=True)
-    assert examine() == []
-
-
-def test_a_project_directory_inside_a_project_directory_is_found(
-    state: StateBuilder, examine: Examine
-) -> None:
+def test_a_project_directory_inside_a_project_directory_is_found(state: StateBuilder) -> None:
     outer = state.project("new", make_folder=True)
     inner = outer.directory / encoded_name(str(state.code / "old"))
     state.add_session("old", directory=inner)
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert (finding.kind, finding.subject) == ("misplaced-directory", str(inner))
     subprocess.run(finding.command, shell=True, check=True)
-    assert [finding.kind for finding in examine()] == ["orphan"]
+    assert [finding.kind for finding in examine(state)] == ["orphan"]
 
 
-def test_a_copy_of_a_session_is_found_once(state: StateBuilder, examine: Examine) -> None:
-    one = state.project("one", subagents=False, make_folder=True)
-    two = state.project("two", subagents=False, make_folder=True)
-    shutil.copy2(one.transcripts[0], two.directory)
-    (finding,) = examine()
-    assert (finding.kind, finding.subject) == ("split-session", one.sessions[0])
-    assert finding.what == "both are the same"
-
-
-def test_of_two_copies_the_one_that_goes_on_comes_first(
-    state: StateBuilder, examine: Examine
+def test_a_copy_of_a_session_is_found_once_and_the_one_that_goes_on_comes_first(
+    state: StateBuilder,
 ) -> None:
     one = state.project("one", subagents=False, make_folder=True)
     two = state.project("two", subagents=False, make_folder=True)
     copy = two.directory / one.transcripts[0].name
-    copy.write_bytes(one.transcripts[0].read_bytes() + b'{"type":"user"}\n')
-    (finding,) = examine()
+    shutil.copy2(one.transcripts[0], copy)
+    (finding,) = examine(state)
+    assert (finding.kind, finding.subject) == ("split-session", one.sessions[0])
+    assert finding.what == "both are the same"
+    copy.write_bytes(copy.read_bytes() + b'{"type":"user"}\n')
+    (finding,) = examine(state)
     assert finding.what == "the first has all that the second has, and more"
-    assert [detail.split(": ")[0] for detail in finding.details] == [
-        str(copy), str(one.transcripts[0]),
-    ]  # fmt: skip
+    files = [detail.split(": ")[0] for detail in finding.details]
+    assert files == [str(copy), str(one.transcripts[0])]
 
 
 def split(state: StateBuilder, common: int) -> tuple[Path, Path]:
@@ -194,10 +170,10 @@ def split(state: StateBuilder, common: int) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("common", [0, 3])
 def test_a_split_conversation_is_told_turn_by_turn_and_no_hint_discards_a_part(
-    state: StateBuilder, examine: Examine, common: int
+    state: StateBuilder, common: int
 ) -> None:
     moved, stayed = split(state, common)
-    (finding,) = examine("split-session")
+    (finding,) = examine(state, "split-session")
     what = f"same beginning: {plural(common, 'line')}; then they differ"
     assert (finding.subject, finding.what) == (moved.stem, what)
     assert {*finding.details} == {f"{moved}: 5 lines", f"{stayed}: {plural(common + 1, 'line')}"}
@@ -208,11 +184,9 @@ def test_a_split_conversation_is_told_turn_by_turn_and_no_hint_discards_a_part(
         assert harmful not in done.out
 
 
-def test_a_move_that_a_split_conversation_would_stop_is_not_offered(
-    state: StateBuilder, examine: Examine
-) -> None:
+def test_a_move_that_a_split_conversation_would_stop_is_not_offered(state: StateBuilder) -> None:
     moved, stayed = split(state, 0)
-    (lost,) = examine("orphan")
+    (lost,) = examine(state, "orphan")
     assert lost.candidates[0].command == f"ccmove doctor {moved.stem}"
     assert not lost.unambiguous
     done = run_ccmove("doctor", state=state)
@@ -225,27 +199,10 @@ def test_a_move_that_a_split_conversation_would_stop_is_not_offered(
     assert stayed.exists()
 
 
-def test_agent_files_of_one_name_are_not_duplicate_sessions(
-    state: StateBuilder, examine: Examine
-) -> None:
-    for name in ("one", "two"):
-        handle = state.project(name, make_folder=True)
-        (handle.directory / "agent-12ab34cd.jsonl").write_text("{}\n")
-    assert examine() == []
-
-
-def test_an_empty_memory_is_nothing_wrong(state: StateBuilder, examine: Examine) -> None:
-    """The client makes it at every start."""
-    handle = state.project("app", sessions=0, prompts=0, make_folder=True)
-    (handle.directory / "memory").mkdir(parents=True)
-    (state.projects / "-no-such-path" / "memory").mkdir(parents=True)
-    assert examine() == []
-
-
-def test_a_name_that_no_known_path_has_is_found(state: StateBuilder, examine: Examine) -> None:
+def test_a_name_that_no_known_path_has_is_found(state: StateBuilder) -> None:
     directory = state.projects / "-home-dev-my.app"  # a tool that forgot the dot
     state.add_session("x", cwd="/home/dev/my.app", directory=directory)
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert (finding.kind, finding.subject) == ("misplaced-directory", str(directory))
     assert finding.details == ["its transcripts name /home/dev/my.app"]
     subprocess.run(finding.command, shell=True, check=True)
@@ -253,12 +210,12 @@ def test_a_name_that_no_known_path_has_is_found(state: StateBuilder, examine: Ex
 
 
 def test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name(
-    state: StateBuilder, examine: Examine
+    state: StateBuilder,
 ) -> None:
     memory = state.projects / "-home-dev-nobody" / "memory" / "MEMORY.md"
     memory.parent.mkdir(parents=True)
     memory.write_text("x")
-    (finding,) = examine("misplaced-directory")
+    (finding,) = examine(state, "misplaced-directory")
     assert finding.command == f"ls -lA {memory.parents[1]}"
     target = state.code / "found"
     target.mkdir()
@@ -267,76 +224,75 @@ def test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name(
     assert (state.projects / encoded_name(str(target)) / "memory" / "MEMORY.md").exists()
 
 
-def test_bringing_a_directory_beside_takes_hidden_files_along(
-    state: StateBuilder, examine: Examine
-) -> None:
+def test_bringing_a_directory_beside_takes_hidden_files_along(state: StateBuilder) -> None:
     outer = state.project("outer", make_folder=True)
     inside = state.project("inside", subagents=False, make_folder=True)
     inner = outer.directory / inside.name
     state.add_session("inside", directory=inner)
     (inner / ".session-aliases").write_text(f"{outer.directory}\n")
-    (finding,) = examine()
+    (finding,) = examine(state)
     subprocess.run(finding.command, shell=True, check=True)
     assert (inside.directory / ".session-aliases").exists()
     assert not inner.exists()
-    assert examine() == []
+    assert examine(state) == []
 
 
 # -- indexes and aliases -------------------------------------------------------------------------
 
 
-def test_index_entries_that_point_nowhere_are_found(state: StateBuilder, examine: Examine) -> None:
+def test_index_entries_that_point_nowhere_are_found(state: StateBuilder) -> None:
     handle = state.project("app", index=True, make_folder=True)
-    assert examine() == []
+    assert examine(state) == []
     handle.transcripts[0].unlink()
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert (finding.kind, finding.subject) == ("index", str(handle.index))
     assert finding.details == [f"sessionId: {handle.sessions[0]}"]
 
 
-def test_index_entries_that_point_at_another_directory_are_found(
-    state: StateBuilder, examine: Examine
-) -> None:
+def test_index_entries_that_point_at_another_directory_are_found(state: StateBuilder) -> None:
     handle = state.project("old", index=True, config=None, prompts=0)
     new = state.code / "new"
     new.mkdir()
     renamed = handle.directory.rename(state.projects / encoded_name(str(new)))
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert (finding.kind, finding.subject) == ("index", str(renamed / "sessions-index.json"))
     assert f"originalPath: {handle.path}" in finding.details
     assert f"fullPath: {handle.transcripts[0]}" in finding.details
+    assert run_ccmove("verify", new, state=state).exit == 1
 
 
-def test_an_index_that_is_not_json_is_found(state: StateBuilder, examine: Examine) -> None:
+def test_an_index_that_is_not_json_is_found(state: StateBuilder) -> None:
     handle = state.project("app", make_folder=True)
     handle.index.write_text("{ not json")
     moved_aside = shell_words.command_line(["mv", "-n", f"{handle.index}", f"{handle.index}.old"])
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert (finding.kind, finding.command) == ("index", moved_aside)
 
 
 # -- ccmove's own --------------------------------------------------------------------------------
 
 
-def test_an_interrupted_run_is_found_and_comes_first(state: StateBuilder, examine: Examine) -> None:
+def test_an_interrupted_run_is_found_and_comes_first(state: StateBuilder) -> None:
     state.project("gone")
     identifier = interrupted_move(state, "gone", "new")
-    first = examine()[0]
+    first = examine(state)[0]
     assert (first.kind, first.command) == ("interrupted-run", "ccmove recover")
     assert identifier in first.what
-    assert not [finding for finding in examine() if finding.kind == "damaged-backup"]
+    assert not [finding for finding in examine(state) if finding.kind == "damaged-backup"]
     assert (
         run_ccmove("backups", "--json", state=state).json()["backups"][0]["state"] == "unfinished"
     )
     assert run_ccmove("recover", state=state).exit == 0
-    assert [finding.kind for finding in examine()] == ["orphan"]
+    assert [finding.kind for finding in examine(state)] == ["orphan"]
 
 
-def test_a_journal_that_can_not_be_trusted_is_found(state: StateBuilder, examine: Examine) -> None:
+def test_a_journal_that_can_not_be_trusted_is_found(state: StateBuilder) -> None:
+    handle = state.project("app", make_folder=True)
     (state.config_dir / "ccmove").mkdir(mode=0o700)
     (state.config_dir / "ccmove" / "journal.json").write_text("{}")
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert (finding.kind, finding.unambiguous) == ("interrupted-run", False)
+    assert run_ccmove("verify", handle.path, state=state).exit == 1  # as of every project
 
 
 def moves(state: StateBuilder, number: int) -> list[str]:
@@ -351,28 +307,26 @@ def moves(state: StateBuilder, number: int) -> list[str]:
     return sorted(os.listdir(state.config_dir / "ccmove" / "backups"))
 
 
-def test_a_damaged_backup_is_found(state: StateBuilder, examine: Examine) -> None:
+def test_a_damaged_backup_is_found(state: StateBuilder) -> None:
     (identifier,) = moves(state, 1)
-    assert examine() == []
+    assert examine(state) == []
     manifest = (state.config_dir / "ccmove" / "backups") / identifier / "manifest.json"
     manifest.write_text(manifest.read_text().replace("a1", "a2"))
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert (finding.kind, finding.subject) == ("damaged-backup", f"run {identifier}")
 
 
-def test_what_can_not_be_read_is_a_finding(state: StateBuilder, examine: Examine) -> None:
+def test_what_can_not_be_read_is_a_finding(state: StateBuilder) -> None:
     state.project("app", make_folder=True, config=None)
     state.config_file.write_text("{ not json")
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert (finding.kind, finding.subject) == ("unreadable", str(state.config_file))
 
 
-def test_a_link_in_the_place_of_the_projects_is_fine(
-    state: StateBuilder, examine: Examine, tmp_path: Path
-) -> None:
+def test_a_link_in_the_place_of_the_projects_is_fine(state: StateBuilder, tmp_path: Path) -> None:
     state.projects.rmdir()
     state.projects.symlink_to(tmp_path)
-    assert examine() == []
+    assert examine(state) == []
 
 
 # -- asking for less ------------------------------------------------------------------------------
@@ -391,11 +345,17 @@ def test_a_subject_limits_the_findings(state: StateBuilder) -> None:
         assert [row["kind"] for row in done.json()["findings"]] == [kind]
 
 
-def test_a_subject_that_nobody_knows_is_exit_3_with_the_nearest(state: StateBuilder) -> None:
-    state.project("my-app", make_folder=True)
-    done = run_ccmove("doctor", str(state.code / "my-ap"), state=state)
+@pytest.mark.parametrize(
+    ("command", "is_there"),
+    [(["doctor"], True), (["verify"], True), (["list"], False), ([], False)],
+)
+def test_a_path_that_nobody_knows_is_exit_3_with_the_nearest(
+    state: StateBuilder, command: list[str], is_there: bool
+) -> None:
+    state.project("my-app", make_folder=is_there)
+    done = run_ccmove(*command, str(state.code / "my-ap"), state=state)
     assert done.exit == 3
-    assert f"did you mean: ccmove doctor {state.code / 'my-app'}" in done.err
+    assert f"did you mean: {' '.join(['ccmove', *command])} {state.code / 'my-app'}\n" in done.err
 
 
 def test_the_bare_name_of_a_folder_and_the_current_one_are_subjects(state: StateBuilder) -> None:
@@ -452,9 +412,7 @@ def test_every_command_that_is_printed_can_be_typed_as_it_stands(state: StateBui
     commands = re.findall(r"(?:-> (?:[a-z ]+: )?|one by one: )(.*)", out)
     assert len(commands) > 12
     assert not re.search(r"\b(OLD|NEW|DIR)\b|\brm\b", "\n".join(commands))
-    (state.root / "ccmove").write_text(f'#!/bin/sh\nexec {sys.executable} -m ccmove "$@"\n')
-    (state.root / "ccmove").chmod(0o755)
-    env = {"PATH": f"{state.root}:{os.environ['PATH']}", "TERM": "dumb"}
+    env = {**Bench(state).on_path(), "TERM": "dumb"}
     for command in commands:
         kept = state.root / "kept"
         shutil.copytree(state.home, kept, symlinks=True)

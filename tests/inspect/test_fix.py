@@ -1,7 +1,5 @@
 """`ccmove doctor --fix`: what is chosen is moved in one run, and one restore undoes it."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil
@@ -12,15 +10,17 @@ import pytest
 
 from tests.inspect.conftest import (
     clone,
+    has_state,
     interrupted_move,
     make_repo,
     moved_repo,
+    nothing_changes,
     run_ccmove,
 )
 from tests.support import run as support
 from tests.support.processes import started
 from tests.support.run import Completed
-from tests.support.state import StateBuilder, encoded_name
+from tests.support.state import StateBuilder
 from tests.support.tree import diff, snapshot
 
 OURS = (".claude/ccmove",)
@@ -28,10 +28,6 @@ OURS = (".claude/ccmove",)
 
 def fix(state: StateBuilder, *options: str, answers: str = "") -> Completed:
     return run_ccmove("doctor", "--fix", *options, state=state, answers=answers)
-
-
-def undone(state: StateBuilder) -> None:
-    assert run_ccmove("restore", state=state).exit == 0
 
 
 # -- one transaction -----------------------------------------------------------------------------
@@ -44,11 +40,10 @@ def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(state: StateBuil
     done = fix(state, "--yes", "--json").json()
     assert len(done["result"]["moves"]) == 20
     assert done["left"] == []
-    for number in range(20):
-        assert (state.projects / encoded_name(str(state.code / f"new-{number}"))).is_dir()
+    assert all(has_state(state, f"new-{number}") for number in range(20))
     assert len(os.listdir(state.config_dir / "ccmove" / "backups")) == 1
     assert run_ccmove("doctor", state=state).exit == 0
-    undone(state)
+    assert run_ccmove("restore", state=state).exit == 0
     assert diff(before, snapshot(state.home), ignore=OURS) == []
 
 
@@ -57,9 +52,8 @@ def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(state: StateBuil
 
 def unchanged(state: StateBuilder, answers: str) -> Completed:
     """What is said when these answers are to change nothing."""
-    before = snapshot(state.home)
-    done = fix(state, answers=answers)
-    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+    with nothing_changes(state):
+        done = fix(state, answers=answers)
     assert done.exit == 1
     assert "Nothing was changed." in done.out
     return done
@@ -71,12 +65,10 @@ def test_a_question_a_finding_then_the_list_of_moves_is_confirmed(state: StateBu
     done = fix(state, answers="n\n1\ny\n")
     assert f"[1/2] {state.code / 'first'} is gone (2 sessions). Where is it now?" in done.err
     assert f"1  certain: {state.code / 'first-new'}" in done.err
-    assert (
-        f"  {state.code / 'second'} -> {state.code / 'second-new'}\nApply 1 move? [Y/n]:"
-        in done.err
-    )
-    assert (state.projects / encoded_name(str(state.code / "first"))).is_dir()
-    assert (state.projects / encoded_name(str(state.code / "second-new"))).is_dir()
+    move = f"  {state.code / 'second'} -> {state.code / 'second-new'}"
+    assert f"{move}\nApply 1 move? [Y/n]:" in done.err
+    assert has_state(state, "first")
+    assert has_state(state, "second-new")
     assert done.exit == 1
     assert "1 finding left." in done.out
 
@@ -86,8 +78,8 @@ def test_an_empty_answer_takes_the_best_place_and_leaves_one_by_name(state: Stat
     state.project("doubtful")
     (state.code / "archive" / "doubtful").mkdir(parents=True)
     fix(state, answers="\n\n\n")
-    assert (state.projects / encoded_name(str(state.code / "sure-new"))).is_dir()
-    assert (state.projects / encoded_name(str(state.code / "doubtful"))).is_dir()
+    assert has_state(state, "sure-new")
+    assert has_state(state, "doubtful")
 
 
 def test_another_path_can_be_typed_also_for_a_project_without_any_sign(
@@ -100,7 +92,7 @@ def test_another_path_can_be_typed_also_for_a_project_without_any_sign(
     assert done.exit == 0, done
     assert "/no/such/folder is neither a number above nor a folder" in done.err
     assert "7 is neither a number above nor a folder" in done.err
-    assert (state.projects / encoded_name(str(target))).is_dir()
+    assert has_state(state, target)
 
 
 def test_s_skips_the_rest_and_keeps_what_was_answered(state: StateBuilder) -> None:
@@ -108,7 +100,7 @@ def test_s_skips_the_rest_and_keeps_what_was_answered(state: StateBuilder) -> No
         moved_repo(state, f"old-{number}", f"new-{number}")
     done = fix(state, answers="1\ns\ny\n")
     assert "[3/3]" not in done.err
-    assert (state.projects / encoded_name(str(state.code / "new-0"))).is_dir()
+    assert has_state(state, "new-0")
     assert "2 findings left." in done.out
 
 
@@ -128,10 +120,9 @@ def test_whoever_quits_or_does_not_answer_changes_nothing(
 def test_without_any_input_nothing_is_changed(state: StateBuilder) -> None:
     """`<&-`: not even an empty one."""
     moved_repo(state, "first", "first-new")
-    before = snapshot(state.home)
     line = f"{shlex.join(support.ccmove_command('doctor', '--fix'))} <&-"
-    done = support.run_child(["sh", "-c", line], state=state)
-    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+    with nothing_changes(state):
+        done = support.run_child(["sh", "-c", line], state=state)
     assert (done.exit, done.out.splitlines()[-1]) == (1, "Nothing was changed.")
 
 
@@ -153,14 +144,12 @@ def test_a_plan_is_a_list_of_moves_for_from_file(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     state.project("cafe")
     (state.code / "archive" / "cafe").mkdir(parents=True)
-    before = snapshot(state.home)
-    done = run_ccmove("doctor", "--plan", state=state)
-    assert done.exit == 0
-    assert done.out == f"{state.code / 'old'}\t{state.code / 'new'}\n"
-    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
+    with nothing_changes(state):
+        done = run_ccmove("doctor", "--plan", state=state)
+    assert (done.exit, done.out) == (0, f"{state.code / 'old'}\t{state.code / 'new'}\n")
     (state.root / "moves.txt").write_text(done.out)
     assert run_ccmove("--from-file", state.root / "moves.txt", state=state).exit == 0
-    assert (state.projects / encoded_name(str(state.code / "new"))).is_dir()
+    assert has_state(state, "new")
 
 
 def test_what_fits_in_no_line_is_not_planned(state: StateBuilder) -> None:
@@ -179,18 +168,17 @@ def test_a_subject_limits_what_is_fixed(state: StateBuilder) -> None:
     moved_repo(state, "first", "first-new")
     moved_repo(state, "second", "second-new")
     assert fix(state, "--yes", str(state.code / "second")).exit == 0
-    assert (state.projects / encoded_name(str(state.code / "first"))).is_dir()
-    assert (state.projects / encoded_name(str(state.code / "second-new"))).is_dir()
+    assert has_state(state, "first")
+    assert has_state(state, "second-new")
 
 
 # -- what --yes does not take -------------------------------------------------------------------
 
 
 def left_by_yes(state: StateBuilder) -> list[str]:
-    before = snapshot(state.home)
-    done = fix(state, "--yes", "--json").json()
+    with nothing_changes(state):
+        done = fix(state, "--yes", "--json").json()
     assert done["result"] is None
-    assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
     return [finding["kind"] for finding in done["left"]]
 
 
@@ -228,12 +216,8 @@ def test_yes_leaves_what_other_tools_left_and_says_how_to_fix_it(state: StateBui
     two = state.project("two", subagents=False, make_folder=True)
     shutil.copy2(outer.transcripts[1], two.directory)
     state.add_session("x", cwd="/home/dev/my.app", directory=state.projects / "-home-dev-my.app")
-    assert left_by_yes(state) == [
-        "misplaced-directory",
-        "misplaced-directory",
-        "split-session",
-        "index",
-    ]
+    misplaced = "misplaced-directory"
+    assert left_by_yes(state) == [misplaced, misplaced, "split-session", "index"]
 
 
 def test_a_move_that_is_refused_does_not_stop_the_others(state: StateBuilder) -> None:
@@ -258,7 +242,7 @@ def test_an_interrupted_run_is_rolled_back_first_as_by_any_other_command(
     assert "Where is it now?" in done.err
     assert f"Rolled back the interrupted run {identifier}." in done.out
     assert not (state.config_dir / "ccmove" / "journal.json").exists()
-    assert (state.projects / encoded_name(str(state.code / "old"))).is_dir()
+    assert has_state(state, "old")
 
 
 def test_what_was_rolled_back_is_told_beside_what_was_fixed(state: StateBuilder) -> None:
@@ -276,8 +260,8 @@ def test_where_a_session_is_running_nothing_is_moved(state: StateBuilder) -> Non
     done = support.run_ccmove("doctor", "--fix", "--yes", state=state, alone=True)  # sees others
     assert done.exit == 1
     assert f"(pid {os.getpid()}" in done.out
-    assert (state.projects / encoded_name(str(state.code / "old"))).is_dir()
-    assert (state.projects / encoded_name(str(state.code / "other-new"))).is_dir()
+    assert has_state(state, "old")
+    assert has_state(state, "other-new")
 
 
 @pytest.mark.parametrize("option", ["--yes", "--fix"])

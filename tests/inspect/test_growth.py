@@ -3,8 +3,6 @@
 Counted in calls, not in seconds: those depend on the machine and on what else it does.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -92,34 +90,22 @@ def calls(command: Sequence[str], state: StateBuilder, expected: int) -> int:
     return int(done.err.splitlines()[-1])
 
 
-@pytest.fixture
-def once(tmp_path: Path) -> StateBuilder:
-    """A state with some projects."""
-    return fill(StateBuilder(tmp_path / "once"), FEW)
-
-
-@pytest.fixture
-def twice(tmp_path: Path) -> StateBuilder:
-    """A state with twice as many."""
-    return fill(StateBuilder(tmp_path / "twice"), 2 * FEW)
+def growth(tmp_path: Path, command: Sequence[str], expected: int = 0) -> float:
+    """How many times the calls it makes where there are twice as many projects."""
+    few, many = (fill(StateBuilder(tmp_path / str(n)), n * FEW) for n in (1, 2))
+    for state in (few, many):
+        (state.root / "square.py").write_text(_SQUARE)
+    return calls(command, many, expected) / calls(command, few, expected)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "expected"), [("list", 0), ("doctor", 1), ("verify", 0)])
-def test_twice_the_projects_are_twice_the_work(
-    command: str, expected: int, once: StateBuilder, twice: StateBuilder
-) -> None:
-    asked = ["ccmove", command, "--json"]
-    grew = calls(asked, twice, expected) / calls(asked, once, expected)
-    assert 1.2 < grew < DOUBLED_AT_MOST
+def test_twice_the_projects_are_twice_the_work(tmp_path: Path, command: str, expected: int) -> None:
+    assert 1.2 < growth(tmp_path, ["ccmove", command, "--json"], expected) < DOUBLED_AT_MOST
 
 
-def test_control_work_that_grows_with_the_square_is_noticed(
-    once: StateBuilder, twice: StateBuilder
-) -> None:
-    for state in (once, twice):
-        (state.root / "square.py").write_text(_SQUARE)
-    assert calls(["square"], twice, 0) / calls(["square"], once, 0) > DOUBLED_AT_MOST
+def test_control_work_that_grows_with_the_square_is_noticed(tmp_path: Path) -> None:
+    assert growth(tmp_path, ["square"]) > DOUBLED_AT_MOST
 
 
 @pytest.mark.slow

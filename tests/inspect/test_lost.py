@@ -1,16 +1,15 @@
 """Where a lost project may be now: evidence, confidence, and what is not evidence at all."""
 
-from __future__ import annotations
-
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ccmove.claude.git import Identity, identity
-from tests.inspect.conftest import Candidate, Examine, clone, git, make_repo, moved_repo
-from tests.support.state import StateBuilder
+from tests.inspect.conftest import Candidate, clone, examine, git, make_repo, moved_repo
+from tests.support.state import ProjectHandle, StateBuilder
 
 
 @pytest.fixture
@@ -19,63 +18,52 @@ def state(tmp_path: Path) -> StateBuilder:
     return StateBuilder(tmp_path / "a" / "b" / "c")
 
 
-@pytest.fixture
-def homes(examine: Examine) -> Examine:
-    """The candidates for the only lost project."""
-
-    def look(*roots: Path) -> list[Candidate]:
-        (finding,) = examine(None, *roots)
-        return list(finding.candidates)
-
-    return look
+def named(candidates: list[Candidate]) -> list[tuple[str, ...]]:
+    """Their names, how sure each is, and all that speaks against it."""
+    return [(Path(found.path).name, found.confidence, *found.against) for found in candidates]
 
 
-def named(candidates: list[Candidate]) -> list[tuple[str, str]]:
-    return [(Path(candidate.path).name, candidate.confidence) for candidate in candidates]
+def homes(state: StateBuilder, *roots: Path) -> list[tuple[str, ...]]:
+    """Where the only lost project may be."""
+    (finding,) = examine(state, None, *roots)
+    return named(finding.candidates)
 
 
 # -- renamed where it was -----------------------------------------------------------------------
 
 
-def test_a_folder_renamed_where_it_was_is_found_without_git(
-    state: StateBuilder, homes: Examine
-) -> None:
+def test_a_folder_renamed_where_it_was_is_found_without_git(state: StateBuilder) -> None:
     state.project("cafe")
     state.project("other", make_folder=True)
     (state.code / "bistro").mkdir()
-    (candidate,) = homes()
-    assert candidate.path == str(state.code / "bistro")
+    ((candidate,),) = (finding.candidates for finding in examine(state))
     assert candidate.evidence == ["the only folder there that Claude Code does not know"]
-    assert candidate.confidence == "possible"
+    assert (candidate.path, candidate.confidence) == (str(state.code / "bistro"), "possible")
 
 
-def test_of_several_new_folders_one_with_a_similar_name_is_found(
-    state: StateBuilder, homes: Examine
-) -> None:
+def test_of_several_new_folders_one_with_a_similar_name_is_found(state: StateBuilder) -> None:
     state.project("cafe-menu")
     for name in ("bistro-menu", "x", "y"):
         (state.code / name).mkdir()
-    (candidate,) = homes()
+    ((candidate,),) = (finding.candidates for finding in examine(state))
     assert candidate.path == str(state.code / "bistro-menu")
     assert candidate.evidence == ["a similar name in the same place"]
 
 
-def test_a_renamed_parent_is_found_and_what_is_in_it(state: StateBuilder, examine: Examine) -> None:
+def test_a_renamed_parent_is_found_and_what_is_in_it(state: StateBuilder) -> None:
     state.project("team/app")
     state.project("team/lib")
     for name in ("app", "lib"):
         (state.code / "squad" / name).mkdir(parents=True)
-    found = [(Path(f.subject).name, named(f.candidates)) for f in examine()]
+    found = [(Path(f.subject).name, named(f.candidates)) for f in examine(state)]
     assert found == [("app", [("app", "possible")]), ("lib", [("lib", "possible")])]
 
 
-def test_a_nested_project_moves_with_the_one_it_is_in(
-    state: StateBuilder, examine: Examine
-) -> None:
+def test_a_nested_project_moves_with_the_one_it_is_in(state: StateBuilder) -> None:
     state.project("cafe-menu")
     state.project("cafe-menu/packages/core")
     (state.code / "bistro-menu" / "packages" / "core").mkdir(parents=True)
-    outer, inner = examine()
+    outer, inner = examine(state)
     assert named(outer.candidates) == [("bistro-menu", "possible")]
     assert (inner.candidates, inner.along) == ([], outer.subject)
 
@@ -83,27 +71,13 @@ def test_a_nested_project_moves_with_the_one_it_is_in(
 # -- the same repository ------------------------------------------------------------------------
 
 
-def test_the_same_remote_is_likely_the_new_home(state: StateBuilder, homes: Examine) -> None:
+def test_the_same_remote_is_likely_the_new_home(state: StateBuilder) -> None:
     state.project("old", repo="acme/app")
     make_repo(state.code / "new", "acme/app")
     make_repo(state.code / "other", "acme/other")
-    (candidate,) = homes()
-    assert candidate.path == str(state.code / "new")
-    assert candidate.confidence == "likely"
+    ((candidate,),) = (finding.candidates for finding in examine(state))
+    assert (candidate.path, candidate.confidence) == (str(state.code / "new"), "likely")
     assert candidate.evidence[0] == "same remote, acme/app"
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "git@github.com:Acme/App.git", "https://github.com/acme/app", "https://x@github.com/acme/app/",
-        "ssh://git@github.com:22/acme/app.git",
-    ],
-)  # fmt: skip
-def test_a_remote_is_known_however_it_is_spelled(tmp_path: Path, url: str) -> None:
-    repo = make_repo(tmp_path / "repo")
-    git(repo, "remote", "add", "origin", url)
-    assert identity(str(repo)).remotes == {"acme/app"}
 
 
 def test_the_remote_of_a_worktree_is_that_of_its_repository(tmp_path: Path) -> None:
@@ -112,7 +86,7 @@ def test_the_remote_of_a_worktree_is_that_of_its_repository(tmp_path: Path) -> N
     assert identity(str(tmp_path / "tree")).remotes == {"acme/app"}
 
 
-def test_the_root_commit_of_another_clone_is_evidence(state: StateBuilder, homes: Examine) -> None:
+def test_the_root_commit_of_another_clone_is_evidence(state: StateBuilder) -> None:
     state.project("old", repo="acme/app")
     clone = make_repo(state.code / "clone", commit=True)
     git(clone, "clone", "-q", str(clone), str(state.code / "new"))
@@ -120,25 +94,9 @@ def test_the_root_commit_of_another_clone_is_evidence(state: StateBuilder, homes
     data = state.config()
     data["githubRepoPaths"]["acme/app"].append(str(clone))
     state.write_config(data)
-    found = {Path(c.path).name: c for c in homes()}
+    (finding,) = examine(state)
+    found = {Path(c.path).name: c for c in finding.candidates}
     assert "same root commit" in found["new"].evidence
-
-
-def test_no_hook_and_no_filter_runs_while_git_is_asked(tmp_path: Path) -> None:
-    repo = make_repo(tmp_path / "repo", commit=True)
-    trap = tmp_path / "sprung"
-    for name in ("post-checkout", "reference-transaction", "post-index-change"):
-        hook = repo / ".git" / "hooks" / name
-        hook.write_text(f"#!/bin/sh\ntouch {trap}\n")
-        hook.chmod(0o755)
-    for setting in ("core.fsmonitor", "core.pager", "core.sshCommand", "diff.external"):
-        git(repo, "config", setting, f"touch {trap}")
-    root = git(repo, "-c", "core.fsmonitor=false", "--no-pager", "rev-parse", "HEAD")
-    trap.unlink(missing_ok=True)
-    before = {path: path.stat().st_mtime_ns for path in repo.rglob("*")}
-    assert identity(str(repo)).roots == {root}
-    assert not trap.exists()
-    assert {path: path.stat().st_mtime_ns for path in repo.rglob("*")} == before
 
 
 def test_what_is_not_a_repository_of_its_own_has_no_identity(tmp_path: Path) -> None:
@@ -161,139 +119,125 @@ def test_the_first_commit_of_a_shallow_clone_says_nothing(tmp_path: Path) -> Non
 # -- a deleted project is not a moved one -------------------------------------------------------
 
 
-def test_a_folder_of_another_repository_is_not_a_candidate(
-    state: StateBuilder, homes: Examine
-) -> None:
-    state.project("deleted", repo="acme/deleted")
-    make_repo(state.code / "other", "acme/other", commit=True)
-    assert homes() == []
+def in_use(state: StateBuilder, name: str) -> ProjectHandle:
+    """A checkout of acme/app that is a project itself."""
+    handle = state.project(name, repo="acme/app")
+    make_repo(Path(handle.path), "acme/app")
+    return handle
 
 
-def test_another_clone_that_was_used_at_the_same_time_is_only_possible(
-    state: StateBuilder, homes: Examine
-) -> None:
-    clone = state.project("clone", repo="acme/app")
-    make_repo(Path(clone.path), "acme/app")
-    state.project("deleted", repo="acme/app")
-    (candidate,) = homes()
-    assert (candidate.path, candidate.confidence) == (clone.path, "possible")
-    assert candidate.against == ["it had conversations of its own before that"]
+def cloned_while_in_use(state: StateBuilder) -> None:
+    handle = state.project("old", repo="acme/app")
+    clone(state, "clone", at=int(handle.transcripts[0].stat().st_mtime) + 1)
 
 
-def test_a_clone_that_was_made_afterwards_is_only_possible(
-    state: StateBuilder, homes: Examine
-) -> None:
-    state.project("deleted", repo="acme/app")
-    clone(state, "review")
-    (candidate,) = homes()
-    assert candidate.against == ["it was cloned after the project was last used"]
-    assert candidate.confidence == "possible"
-
-
-def test_a_home_that_was_used_only_afterwards_is_likely(
-    state: StateBuilder, homes: Examine
-) -> None:
-    state.project("old", repo="acme/app")
-    new = state.project("new", repo="acme/app")
-    make_repo(Path(new.path), "acme/app")
-    (candidate,) = homes()
-    assert (candidate.confidence, candidate.against) == ("likely", [])
-
-
-def test_entries_without_a_date_do_not_decide_against_a_project_in_use(
-    state: StateBuilder, examine: Examine
-) -> None:
-    clone = state.project("clone", repo="acme/app")
-    make_repo(Path(clone.path), "acme/app")
-    state.project("deleted", sessions=0, prompts=0, repo="acme/app")
-    (finding,) = examine()
-    assert (named(finding.candidates), finding.unambiguous) == ([("clone", "possible")], False)
-
-
-def test_a_session_that_was_taken_elsewhere_says_nothing_about_the_project(
-    state: StateBuilder, homes: Examine
-) -> None:
+def taken_by_cd(state: StateBuilder) -> None:
     """The client's own `/cd` moves one transcript to the other project's directory."""
-    old = state.project("old")
-    other = state.project("other", make_folder=True)
+    old, other = state.project("old"), state.project("other", make_folder=True)
     state.add_session("old", directory=other.directory, cwd=old.path)
-    assert homes() == []
+
+
+def home_as_repository(state: StateBuilder) -> None:
+    state.project("old", repo="acme/dotfiles")
+    make_repo(state.home, "acme/dotfiles")
+    state.project(str(state.home), repo="acme/dotfiles")
+
+
+SIGNS: dict[str, tuple[Callable[[StateBuilder], object], list[tuple[str, ...]]]] = {
+    "a folder of another repository is none": (
+        lambda s: (
+            s.project("deleted", repo="acme/deleted"),
+            make_repo(s.code / "other", "acme/other", commit=True),
+        ),
+        [],
+    ),
+    "a clone that was used at the same time is only possible": (
+        lambda s: (in_use(s, "clone"), s.project("deleted", repo="acme/app")),
+        [("clone", "possible", "it had conversations of its own before that")],
+    ),
+    "a clone that was made afterwards is only possible": (
+        lambda s: (s.project("deleted", repo="acme/app"), clone(s, "review")),
+        [("review", "possible", "it was cloned after the project was last used")],
+    ),
+    "one that was used only afterwards is likely": (
+        lambda s: (s.project("old", repo="acme/app"), in_use(s, "new")),
+        [("new", "likely")],
+    ),
+    "a session that was taken elsewhere says nothing": (taken_by_cd, []),
+    "a reflog of the time when the project was in use is proof": (
+        lambda s: moved_repo(s, "old", "new"),
+        [("new", "certain")],
+    ),
+    "a clone made while the project was in use is no proof": (
+        cloned_while_in_use,
+        [("clone", "likely")],
+    ),
+    "the home folder is nobody's new home": (home_as_repository, []),
+}
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_what_is_a_sign_of_a_new_home(state: StateBuilder, sign: str) -> None:
+    prepare, expected = SIGNS[sign]
+    prepare(state)
+    assert homes(state) == expected
+
+
+def test_entries_without_a_date_do_not_decide_against_a_project_in_use(state: StateBuilder) -> None:
+    in_use(state, "clone")
+    state.project("deleted", sessions=0, prompts=0, repo="acme/app")
+    (finding,) = examine(state)
+    ((name, confidence, *_),) = named(finding.candidates)
+    assert (name, confidence, finding.unambiguous) == ("clone", "possible", False)
 
 
 def test_the_only_session_taken_into_a_project_in_use_does_not_bring_its_project_along(
-    state: StateBuilder, examine: Examine
+    state: StateBuilder,
 ) -> None:
     other = state.project("other", make_folder=True)
     old = state.project("old", sessions=0)
     state.add_session("old", directory=other.directory, cwd=old.path)
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert (finding.kind, finding.candidates) == ("stale-entries", [])
 
 
-def test_a_reflog_of_the_time_when_the_project_was_in_use_is_proof(
-    state: StateBuilder, homes: Examine
-) -> None:
-    moved_repo(state, "old", "new")
-    assert named(homes()) == [("new", "certain")]
-
-
-def test_a_clone_made_while_the_project_was_in_use_is_not_proof(
-    state: StateBuilder, homes: Examine
-) -> None:
-    handle = state.project("old", repo="acme/app")
-    clone(state, "clone", at=int(handle.transcripts[0].stat().st_mtime) + 1)
-    assert named(homes()) == [("clone", "likely")]
-
-
-def test_two_lost_clones_of_one_repository_are_equal_before_a_third(
-    state: StateBuilder, examine: Examine
-) -> None:
+def test_two_lost_clones_of_one_repository_are_equal_before_a_third(state: StateBuilder) -> None:
     for name in ("first", "second"):
         state.project(name, repo="acme/app")
     make_repo(state.code / "new", "acme/app")
-    for finding in examine():
+    for finding in examine(state):
         assert finding.candidates[0].against == ["it could be another lost project as well"]
 
 
-def test_the_home_folder_is_nobodys_new_home(state: StateBuilder, homes: Examine) -> None:
-    state.project("old", repo="acme/dotfiles")
-    make_repo(state.home, "acme/dotfiles")
-    state.project(str(state.home), repo="acme/dotfiles")
-    assert homes() == []
-
-
-def test_a_folder_that_was_there_all_the_time_is_only_possible(
-    state: StateBuilder, homes: Examine
-) -> None:
+def test_a_folder_that_was_there_all_the_time_is_only_possible(state: StateBuilder) -> None:
     handle = state.project("deleted", repo="acme/app")
     make_repo(state.code / "clone", "acme/app")
     later = time.time() + 1
     time.sleep(1.1)  # the clone must be older than the last use, which must not be in the future
     os.utime(handle.transcripts[0], (later, later))
-    (candidate,) = homes()
-    assert candidate.against == ["it has been where it is since before the project was last used"]
-    assert candidate.confidence == "possible"
+    against = "it has been where it is since before the project was last used"
+    assert homes(state) == [("clone", "possible", against)]
 
 
 # -- where it looks -----------------------------------------------------------------------------
 
 
 def test_a_folder_far_away_is_found_only_when_told_where(
-    state: StateBuilder, homes: Examine, tmp_path: Path
+    state: StateBuilder, tmp_path: Path
 ) -> None:
     state.project("old", repo="acme/app")
     far = tmp_path / "far" / "1" / "2" / "3"
     make_repo(far / "new", "acme/app")
-    assert homes() == []
-    assert named(homes(tmp_path / "far")) == [("new", "likely")]
+    assert homes(state) == []
+    assert homes(state, tmp_path / "far") == [("new", "likely")]
 
 
 def test_links_and_what_is_inside_repositories_are_not_walked_into(
-    state: StateBuilder, homes: Examine, tmp_path: Path
+    state: StateBuilder, tmp_path: Path
 ) -> None:
     state.project("old", repo="acme/app")
     make_repo(tmp_path / "elsewhere" / "new", "acme/app")
     (state.code / "link").symlink_to(tmp_path / "elsewhere")
     outer = make_repo(state.code / "outer", "acme/outer")
     make_repo(outer / "vendored", "acme/app")
-    assert homes() == []
+    assert homes(state) == []

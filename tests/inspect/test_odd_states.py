@@ -1,7 +1,5 @@
 """Whatever is in the state, looking at it ends with an answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

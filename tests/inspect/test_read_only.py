@@ -1,7 +1,5 @@
 """Looking changes nothing: no file, no directory, not even a date."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

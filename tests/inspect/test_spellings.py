@@ -1,34 +1,32 @@
 """One folder under several paths: doctor names them, how they differ, and what merges them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
 import pytest
 
 from ccmove.inspect.checks import difference
-from tests.inspect.conftest import Examine, git, make_repo, run_ccmove
+from tests.inspect.conftest import examine, git, make_repo, run_ccmove
 from tests.support.state import StateBuilder
 
 
 @pytest.mark.parametrize("is_above", [True, False], ids=["a link above", "a link itself"])
 def test_a_folder_that_is_known_through_a_link_is_merged_by_the_command(
-    state: StateBuilder, examine: Examine, is_above: bool
+    state: StateBuilder, is_above: bool
 ) -> None:
     real = state.project("app", make_folder=True)
     link = state.root / "link"
     link.symlink_to(state.code if is_above else real.path)
     spelled = str(link / "app" if is_above else link)
     state.project(spelled, prompts=1)
-    (finding,) = examine()
+    (finding,) = examine(state)
     assert (finding.kind, finding.subject) == ("spelling", spelled)
     how = "one of the two goes through a link or a mount"
     assert finding.what == f"the same folder as {real.path}; {how}"
     assert finding.command == f"ccmove {spelled} {real.path}"
     assert run_ccmove(*finding.command.split()[1:], state=state).exit == 0
     assert len(list(real.directory.glob("*.jsonl"))) == 4
-    assert examine() == []
+    assert examine(state) == []
 
 
 @pytest.mark.parametrize(
@@ -69,15 +67,13 @@ def test_of_spellings_in_other_case_the_one_on_disk_is_real(
     assert finding.command == f"{state.code / 'App'} {state.code / 'app'}"
 
 
-def test_a_worktree_that_was_not_repaired_after_a_move_is_named(
-    state: StateBuilder, examine: Examine
-) -> None:
+def test_a_worktree_that_was_not_repaired_after_a_move_is_named(state: StateBuilder) -> None:
     repo = make_repo(state.code / "old", commit=True)
     state.project("old")
     git(repo, "worktree", "add", "-q", str(state.code / "tree"))
     repo.rename(state.code / "new")
     assert run_ccmove(repo, state.code / "new", state=state).exit == 0
-    (finding,) = examine("worktree")
+    (finding,) = examine(state, "worktree")
     assert finding.command == f"git -C {state.code / 'new'} worktree repair"
     git(state.code / "new", "worktree", "repair")
-    assert examine() == []
+    assert examine(state) == []

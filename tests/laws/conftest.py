@@ -1,7 +1,5 @@
 """What the laws share: the benches of the shapes and of the crash suite."""
 
-from __future__ import annotations
-
 from tests.crash.conftest import proven
 from tests.shapes.conftest import bench
 

@@ -1,7 +1,5 @@
 """Law 1: we delete only what we made; what is parked or set aside is the user's."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.calls import Point
@@ -36,15 +34,10 @@ def then_another_run(*changes: str) -> Tally:
     return sweep(lasting(bench.points), try_one)
 
 
-def test_the_next_run_after_a_crash_loses_nothing(proven: Record) -> None:
-    tally = then_another_run()
-    proven("killed, then another run (swap)", tally)
-    assert tally.ends == {"exit 0": tally.tried}
-
-
-def test_the_next_run_loses_nothing_either_when_the_journal_is_gone(proven: Record) -> None:
-    tally = then_another_run("journal gone")
-    proven("killed, journal gone, then another run (swap)", tally)
+@pytest.mark.parametrize("changes", [(), ("journal gone",)], ids=", ".join)
+def test_the_next_run_after_a_crash_loses_nothing(changes: tuple[str, ...], proven: Record) -> None:
+    tally = then_another_run(*changes)
+    proven(f"{', '.join(('killed', *changes))}, then another run (swap)", tally)
     assert tally.ends == {"exit 0": tally.tried}
 
 
@@ -57,10 +50,7 @@ def test_a_file_of_the_users_that_only_looks_like_ours_stays(bench: Bench) -> No
     for name in names:
         (old.directory / name).write_text("mine\n")
         (state.home / name).write_text("mine\n")
-    before = bench.tree()
-    bench.ok(old.path, state.code / "new")
-    target = state.projects / encoded_name(str(state.code / "new"))
-    assert all((folder / name).exists() for folder in (state.home, target) for name in names)
-    bench.ok("recover")
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(old.path, state.code / "new"):
+        target = state.projects / encoded_name(str(state.code / "new"))
+        assert all((folder / name).exists() for folder in (state.home, target) for name in names)
+        bench.ok("recover")

@@ -5,8 +5,6 @@ nor after, some of them with exit 0; a config file that the client had written s
 "not begun", or for ours.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.conftest import Record
@@ -43,20 +41,16 @@ def test_a_home_that_came_to_another_disk_is_rolled_back(proven: Record) -> None
     proven("killed, home on another disk: move (folder)", tally)
 
 
-def test_a_config_file_that_the_client_wrote_once_since_is_seen_as_replaced(
-    proven: Record,
-) -> None:
-    """Else trust is under the new path and the sessions are under the old one."""
-    bench = world_bench(PLAIN, on_disk=True)
-    tally = try_all(bench, "config written once")
-    proven("killed, config written once: move (plain)", tally)
+@pytest.mark.parametrize("number", ["once", "twice"])
+def test_a_config_file_that_has_our_inode_again_is_not_ours(number: str, proven: Record) -> None:
+    """The client writes twice, and the second file gets the inode number that ours had.
 
-
-def test_a_config_file_that_has_our_inode_again_is_not_ours(proven: Record) -> None:
-    """The client writes twice, and the second file gets the inode number that ours had."""
+    One that it wrote once is seen as replaced, else trust is under the new path and the sessions
+    are under the old one.
+    """
     bench = world_bench(PLAIN, on_disk=True)
-    tally = try_all(bench, "config written twice")
-    proven("killed, config written twice: move (plain)", tally)
+    tally = try_all(bench, f"config written {number}")
+    proven(f"killed, config written {number}: move (plain)", tally)
 
 
 @pytest.mark.parametrize(

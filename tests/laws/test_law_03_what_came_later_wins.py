@@ -1,7 +1,5 @@
 """Law 3: what is neither what we found nor what we left is never replaced or removed."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.calls import Point
@@ -9,7 +7,6 @@ from tests.crash.conftest import Record
 from tests.crash.fork import Job
 from tests.crash.sweep import sweep
 from tests.crash.world import age_locks, is_live, killed, lasting, try_all, world_bench
-from tests.shapes.bench import Bench, directory_of
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -60,18 +57,3 @@ def test_all_that_came_since_the_crash_is_live(command: str, proven: Record) -> 
     bench = world_bench("merge", command)
     tally = try_all(bench, *SINCE)
     proven(f"killed, {', '.join(SINCE)}: {command} (merge)", tally)
-
-
-def test_a_note_added_to_a_file_that_the_run_made_stays_when_it_is_undone(bench: Bench) -> None:
-    state = bench.state
-    state.project("my-app", sessions=1, memory={"MEMORY.md": "- shared\n"}, make_folder=True)
-    mine = state.project("my_app", sessions=1)
-    (state.code / "neu").mkdir()
-    bench.ok(mine.path, state.code / "neu")
-    copy = directory_of(state, state.code / "neu") / "memory/MEMORY.md"
-    copy.write_text(copy.read_text() + "- precious\n")
-    done = bench.run("restore")
-    assert done.exit == 0, done
-    kept = [f for f in state.projects.rglob("*.md") if "- precious\n" in f.read_text()]
-    assert len(kept) == 1, done
-    assert kept[0].parent.parent.name in done.out + done.err

@@ -1,7 +1,5 @@
 """Law 4: a project folder is renamed back only if it is the one that we renamed, or nothing is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from tests.crash.fork import Job
 from tests.crash.sweep import UNFINISHED, sweep
 from tests.crash.world import age_locks, killed, lasting, not_rolled_back, users, world_bench
 from tests.shapes.bench import Bench
+from tests.support.state import StateBuilder
 from tests.support.tree import diff, snapshot
 
 
@@ -78,9 +77,8 @@ def test_a_new_file_in_our_folder_is_no_reason_to_stop(command: str, proven: Rec
     proven(f"killed, a new file in the folder: {command} (folder)", tally)
 
 
-def test_undoing_never_renames_a_strangers_folder(bench: Bench) -> None:
+def test_undoing_never_renames_a_strangers_folder(bench: Bench, state: StateBuilder) -> None:
     """The folder was renamed once more by hand, and another repository has its name now."""
-    state = bench.state
     old, new, archive = (state.code / name for name in ("old", "new", "archive"))
     state.project("old", make_folder=True)
     (old / "file").write_text("mine\n")

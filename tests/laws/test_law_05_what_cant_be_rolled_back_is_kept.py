@@ -1,10 +1,5 @@
 """Law 5: what can't be rolled back is kept, and blocks, and nobody is told to remove it by hand."""
 
-from __future__ import annotations
-
-import json
-from pathlib import Path
-
 import pytest
 
 from tests.crash.conftest import Record
@@ -100,15 +95,6 @@ def test_set_aside_it_does_not_stop_the_next_move(blocked: World) -> None:
     assert run(blocked, "restore").exit == 0
     assert len(seams.unfinished(blocked.state)) == 1
     assert lost(blocked, there) == []
-
-
-def test_there_is_nothing_to_set_aside_when_no_run_was_interrupted(tmp_path: Path) -> None:
-    bench = world_bench("move")
-    bench.reset()
-    ended = Job(bench.state, ["recover", "--set-aside", "--json"]).run()
-    assert ended.exit == 0, ended
-    assert json.loads(ended.out)["status"] in ("nothing", "recovered")
-    assert not seams.own(bench.state).exists()
 
 
 @pytest.mark.parametrize(("scenario", "command"), [("swap", "move"), ("merge", "restore")])

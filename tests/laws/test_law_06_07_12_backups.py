@@ -1,7 +1,5 @@
 """Laws 6, 7 and 12: what a backup must be good for, what it alone holds, what a hard link is."""
 
-from __future__ import annotations
-
 import json
 import os
 
@@ -33,25 +31,18 @@ NEW_HOME = Scenario("new home", _new_home, ("--project-files", "/Users/me", ".."
 
 def test_a_home_that_moved_with_project_files_can_be_undone(bench: Bench) -> None:
     _new_home(bench.state)
-    before = bench.tree()
-    bench.ok("--project-files", "/Users/me", bench.state.home)
-    server = json.loads((bench.state.home / "code/app/.mcp.json").read_text())
-    assert server == {"args": [str(bench.state.home / "code" / "app")]}
-    bench.ok("restore")
-    bench.expect(before)
+    with bench.moved("--project-files", "/Users/me", bench.state.home):
+        server = json.loads((bench.state.home / "code/app/.mcp.json").read_text())
+        assert server == {"args": [str(bench.state.home / "code" / "app")]}
 
 
-def test_a_home_that_is_old_can_be_moved_and_undone(bench: Bench) -> None:
+def test_a_home_that_is_old_can_be_moved_and_undone(bench: Bench, state: StateBuilder) -> None:
     """The state is inside OLD: it stays where it is, and is no project's own."""
-    state = bench.state
     for folder in (state.home, state.home / "app"):
         state.project(folder, sessions=1)
     (state.home / ".claude/settings.json").write_text(json.dumps({"a": str(state.home / "x")}))
-    before = bench.tree()
-    bench.ok("--skip-path-check", "--project-files", state.home, state.root / "elsewhere")
-    assert directory_of(state, state.root / "elsewhere/app").is_dir()
-    bench.ok("restore")
-    bench.expect(before)
+    with bench.moved("--skip-path-check", "--project-files", state.home, state.root / "elsewhere"):
+        assert directory_of(state, state.root / "elsewhere/app").is_dir()
 
 
 @pytest.mark.crash
@@ -118,8 +109,7 @@ def test_the_list_of_backups_says_which_one_holds_the_only_copy(
     assert listed.count("only copy") == 1, listed
 
 
-def test_a_backup_of_former_versions_only_is_pruned(bench: Bench) -> None:
-    state = bench.state
+def test_a_backup_of_former_versions_only_is_pruned(bench: Bench, state: StateBuilder) -> None:
     state.project("old", index=True, memory={"MEMORY.md": "x\n"})
     (state.code / "new").mkdir()
     bench.ok(state.code / "old", state.code / "new")

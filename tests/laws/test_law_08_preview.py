@@ -1,7 +1,5 @@
 """Law 8: what the real run would refuse the preview refuses, with the same exit code and reason."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Law 11: locks of the client that we made are always released, and no lock of anybody else is."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
 import time

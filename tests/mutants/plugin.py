@@ -1,7 +1,5 @@
 """Makes the tests fit for mutation testing: repeatable, and quick also where they fail."""
 
-from __future__ import annotations
-
 import os
 import sys
 

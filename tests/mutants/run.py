@@ -7,8 +7,6 @@ Then come those of `by_hand.toml`, or with `--by-hand` only these. One whose tex
 any more is named: it must be rewritten, or go.
 """
 
-from __future__ import annotations
-
 import resource
 import shutil
 import subprocess

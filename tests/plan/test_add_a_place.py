@@ -1,7 +1,5 @@
 """The example of CONTRIBUTING.md, executed: two snippets teach ccmove a new place."""
 
-from __future__ import annotations
-
 import errno
 import re
 from collections.abc import Iterable, Iterator
@@ -31,16 +29,6 @@ def text(folder: Path) -> str:
 
 
 @pytest.fixture
-def _registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    made: dict[str, Any] = {}
-    exec(FUNCTION, vars(other), made)
-    monkeypatch.setattr(other, "bookmarks", made["bookmarks"], raising=False)
-    documents.PLACES.append(eval(ROW, vars(documents)))
-    yield
-    documents.PLACES.pop()
-
-
-@pytest.fixture
 def old(state: StateBuilder) -> Path:
     state.project("old")
     (state.code / "new").mkdir()
@@ -60,6 +48,17 @@ def file(state: StateBuilder, old: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def book(file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The same file, now that ccmove was taught its place."""
+    made: dict[str, Any] = {}
+    exec(FUNCTION, vars(other), made)
+    monkeypatch.setattr(other, "bookmarks", made["bookmarks"], raising=False)
+    documents.PLACES.append(eval(ROW, vars(documents)))
+    yield file
+    documents.PLACES.pop()
+
+
 def users(state: StateBuilder) -> Tree:
     """All but what is ccmove's own."""
     found = snapshot(state.home)
@@ -71,26 +70,29 @@ def assert_as_it_was(before: Tree, state: StateBuilder, failed: Completed) -> No
     assert diff(before, users(state)) == []
 
 
-@pytest.mark.usefixtures("_registered")
-def test_a_file_there_is_previewed_and_moved(run: Run, old: Path, new: Path, file: Path) -> None:
+def test_a_file_there_is_previewed_moved_and_restored_to_the_byte(
+    run: Run, state: StateBuilder, old: Path, new: Path, book: Path
+) -> None:
+    before = users(state)
     preview = run("-n", "--json", old, new).json()
-    assert file.read_text() == text(old)
-    (change,) = [change for change in preview["changes"] if change["file"] == str(file)]
+    assert book.read_text() == text(old)
+    (change,) = [change for change in preview["changes"] if change["file"] == str(book)]
     assert (change["before"], change["after"]) == (f"{old}/src", f"{new}/src")
     moved = run("--json", old, new)
     assert moved.exit == 0, moved
-    assert file.read_text() == text(new)
-    assert str(file) not in str(moved.json()["left_alone"])
+    assert book.read_text() == text(new)
+    assert str(book) not in str(moved.json()["left_alone"])
+    assert run("restore").exit == 0
+    assert diff(before, users(state)) == []
 
 
-@pytest.mark.usefixtures("_registered")
 def test_its_new_content_is_verified_before_it_goes_live(
-    run: Run, state: StateBuilder, old: Path, new: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, state: StateBuilder, old: Path, new: Path, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_new = disk.write_new
 
     def spoiled(path: Path, pieces: Iterable[bytes], *rest: Any) -> None:
-        is_staged = path.parent == file.parent
+        is_staged = path.parent == book.parent
         write_new(path, [b"{}"] if is_staged else pieces, *rest)
 
     monkeypatch.setattr(disk, "write_new", spoiled)
@@ -100,36 +102,24 @@ def test_its_new_content_is_verified_before_it_goes_live(
     assert "not what was planned" in failed.err
 
 
-@pytest.mark.usefixtures("_registered")
-def test_it_is_restored_to_the_byte(
-    run: Run, state: StateBuilder, old: Path, new: Path, file: Path
-) -> None:
-    before = users(state)
+def test_what_came_since_is_kept_by_a_restore(run: Run, old: Path, new: Path, book: Path) -> None:
     assert run(old, new).exit == 0
+    book.write_text(book.read_text().replace("1.10", "2"))
     assert run("restore").exit == 0
-    assert diff(before, users(state)) == []
-
-
-@pytest.mark.usefixtures("_registered")
-def test_what_came_since_is_kept_by_a_restore(run: Run, old: Path, new: Path, file: Path) -> None:
-    assert run(old, new).exit == 0
-    file.write_text(file.read_text().replace("1.10", "2"))
-    assert run("restore").exit == 0
-    assert file.read_text() == (text(old)).replace("1.10", "2")
+    assert book.read_text() == (text(old)).replace("1.10", "2")
 
 
 def fail(*_: object) -> None:
     raise OSError(errno.EIO, "planted")
 
 
-@pytest.mark.usefixtures("_registered")
 def test_it_is_rolled_back_when_the_run_fails_later(
-    run: Run, state: StateBuilder, old: Path, new: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, state: StateBuilder, old: Path, new: Path, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, seen = users(state), []
 
     def failing(*_: object) -> None:
-        seen.append(file.read_text())
+        seen.append(book.read_text())
         fail()
 
     monkeypatch.setattr(transaction.Work, "verify", failing)
@@ -137,16 +127,15 @@ def test_it_is_rolled_back_when_the_run_fails_later(
     assert seen == [text(new)]
 
 
-@pytest.mark.usefixtures("_registered")
 def test_it_is_rolled_back_from_the_disk_alone(
-    run: Run, state: StateBuilder, old: Path, new: Path, file: Path
+    run: Run, state: StateBuilder, old: Path, new: Path, book: Path
 ) -> None:
     before = users(state)
     with pytest.MonkeyPatch.context() as dying:
         dying.setattr(transaction.Work, "verify", fail)
         dying.setattr(transaction, "_roll_back", lambda *_: None)
         assert run(old, new).exit != 0
-    assert file.read_text() == text(new)
+    assert book.read_text() == text(new)
     assert run("recover").exit == 0
     assert diff(before, users(state)) == []
 
@@ -161,13 +150,12 @@ def test_control_without_the_row_it_is_left_alone_and_counted(
     assert rows[str(state.config_dir)].startswith("1 other file not checked")
 
 
-@pytest.mark.usefixtures("_registered")
 def test_control_without_the_row_no_backup_may_name_it(
-    run: Run, old: Path, new: Path, file: Path
+    run: Run, old: Path, new: Path, book: Path
 ) -> None:
     assert run(old, new).exit == 0
     row = documents.PLACES.pop()
     refused = run("restore")
     documents.PLACES.append(row)
     assert refused.exit == 4, refused
-    assert file.read_text() == text(new)
+    assert book.read_text() == text(new)

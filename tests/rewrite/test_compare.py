@@ -1,7 +1,5 @@
 """Two contents of a file are compared value by value: that is what a restore puts back."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """For any document: only values that are paths in the move change, once, and back again."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

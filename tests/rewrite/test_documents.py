@@ -1,29 +1,13 @@
-"""Only strings that are paths in the move change, and only their own bytes."""
-
-from __future__ import annotations
-
-import json
+"""The entries of an index, and permission rules; tests/shapes/test_documents.py has the rest."""
 
 import pytest
 
 from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.other import map_inside
-from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import Mapper, with_strings
+from ccmove.rewrite.pathmap import PathMap
 
 OLD, NEW = "/home/dev/code/my-app", "/home/dev/code/new-app"
-PATHS = PathMap(((OLD, NEW),))
-NAMES = NameMap((("-home-dev-code-my-app", "-home-dev-code-new-app"),), PATHS)
-
-
-def at(template: str) -> str:
-    """`template` with the real paths in the place of /OLD and /NEW."""
-    return template.replace("/OLD", OLD).replace("/NEW", NEW)
-
-
-def strings(text: str, mapper: Mapper = PATHS.map) -> str:
-    return with_strings(text, mapper)
 
 
 class TestEntries:
@@ -65,25 +49,7 @@ class TestEntries:
             index.entries(text)
 
 
-class TestAnyDocument:
-    def test_values_that_are_paths_change_and_names_stay(self) -> None:
-        text = at('{"/OLD": 1, "a": ["/OLD/x", {"b": "/OLD"}], "c": "--x=/OLD"}')
-        assert json.loads(strings(text)) == {
-            OLD: 1,
-            "a": [NEW + "/x", {"b": NEW}],
-            "c": "--x=" + OLD,
-        }
-
-    def test_of_repeated_keys_the_last_value_changes(self) -> None:
-        assert strings(at('{"k": "/OLD", "k": "/OLD"}')) == at('{"k": "/OLD", "k": "/NEW"}')
-
-
 class TestPermissionRules:
-    def test_a_new_path_that_would_break_the_command_is_not_put_in(self) -> None:
-        spaced = PathMap(((OLD, "/code/new app"),))
-        assert map_inside(f"Bash({OLD}/x:*)", spaced) is None
-        assert map_inside(f"Read(/{OLD}/**)", spaced) == "Read(//code/new app/**)"
-
     @pytest.mark.parametrize(
         ("rule", "becomes"),
         [

@@ -1,8 +1,5 @@
 """The history: exactly the `project` values of the move change, at the speed of reading."""
 
-from __future__ import annotations
-
-import itertools
 import json
 
 import pytest
@@ -10,7 +7,6 @@ import pytest
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap
 from tests.rewrite.strategies import moved_bytes, reader
-from tests.support.history_oracle import moved_history
 from tests.support.oddlines import kind_names, odd_line, stringify
 
 OLD, NEW = "/home/dev/code/my-app", "/home/dev/code/new-app"
@@ -36,46 +32,6 @@ class TestOddLines:
         if not newline:
             odd = odd.without_newline()
         assert moved_bytes(odd.raw, PATHS) == odd.expected(OLD, NEW)
-
-
-class TestTheClientsOwnForm:
-    """Lines that look like the client's are known by a pattern, which must not know more."""
-
-    MEMBERS = ("display", "content", "project", "sessionId")
-
-    def line(self, *, pastes: str | None = None, **spelled: str) -> bytes:
-        display, content, project, session = (
-            spelled.get(name, usual)
-            for name, usual in zip(self.MEMBERS, ("fix it", "it", OLD, SESSION), strict=True)
-        )
-        if pastes is None:  # with one it is not a usual line any more
-            has_one = "content" in spelled
-            pastes = f'"1":{{"id":1,"type":"text","content":"{content}"}}' if has_one else ""
-        return (
-            f'{{"display":"{display}","pastedContents":{{{pastes}}},"timestamp":1780000061003,'
-            f'"project":"{project}","sessionId":"{session}"}}\n'
-        ).encode("utf-8", "surrogateescape")
-
-    @pytest.mark.parametrize("name", MEMBERS)
-    def test_every_short_text_of_quotes_and_escapes_is_read_as_json_is(self, name: str) -> None:
-        """Python 3.11.2 had a fault that took `\\u` without digits for an escape."""
-        texts = ["".join(t) for n in range(6) for t in itertools.product('\\u"0z', repeat=n)]
-        start = f"{OLD}/" if name == "project" else ""
-        data = b"".join(self.line(**{name: start + text}) for text in texts)
-        assert moved_bytes(data, PATHS) == moved_history(data, PATHS.map)
-
-    @pytest.mark.parametrize("name", MEMBERS)
-    @pytest.mark.parametrize("text", ["\udcff", "caf\udcc3", "\x1f", "\t", "\\x", '"', "\\ud83"])
-    def test_what_is_not_text_leaves_the_line_as_it_is(self, name: str, text: str) -> None:
-        spoiled = self.line(**{name: f"{OLD}/{text}"})
-        assert moved_bytes(spoiled + self.line(), PATHS) == spoiled + self.line(project=NEW)
-        assert scan(spoiled).unreadable == 1
-
-    def test_whatever_stands_for_pastes_is_read_as_json_is(self) -> None:
-        pieces = ('"1":{"id":1}', f'"2":{{"id":2,"project":"{OLD}"}}', ",", "{", "}", '"id"', "0")
-        rows = ["".join(row) for n in range(5) for row in itertools.product(pieces, repeat=n)]
-        data = b"".join(self.line(pastes=pastes) for pastes in rows)
-        assert moved_bytes(data, PATHS) == moved_history(data, PATHS.map)
 
 
 class TestWhichPaths:

@@ -1,7 +1,5 @@
 """A history is undone to the byte, and line by line when lines have come and gone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from unittest import mock
@@ -113,32 +111,20 @@ def record(*swaps: Any, rows: bytes = ROWS) -> bytes:
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        b"\n",
-        b"null\n",
-        b"7\n",
-        b"[\n]\n",
-        b"\xff\n",
-        GOOD.replace(b"\n", b"", 1),
-        GOOD + b" ",
-        GOOD[:-1],
-        record(),
-        record(None, None),
+        b"", b"\n", b"null\n", b"7\n", b"[\n]\n", b"\xff\n",
+        GOOD.replace(b"\n", b"", 1), GOOD + b" ", GOOD[:-1], record(), record(None, None),
         record(PAIR),
-        record(PAIR, ["a", "b"]),
-        record(PAIR, ['"a"', "1"]),
-        record(PAIR, ['"a"']),
-        record(PAIR, ['"a"', '"b"', '"c"']),
-        record(PAIR, ['"a"', 1]),
-        record(PAIR, ['"c"', "[]"]),
-        record(PAIR, ['"a"', '"b" x']),
-        record(PAIR, ['"\ud800"', '"b"']),
-        record(PAIR, OTHER, rows=SECOND + FIRST),
-        record(PAIR, OTHER, rows=FIRST + FIRST),
+        *(
+            record(PAIR, other)
+            for other in (
+                ["a", "b"], ['"a"', "1"], ['"a"'], ['"a"', '"b"', '"c"'], ['"a"', 1],
+                ['"c"', "[]"], ['"a"', '"b" x'], ['"\ud800"', '"b"'], ['"\0c\0"\0', '"d"'],
+            )
+        ),
+        record(PAIR, OTHER, rows=SECOND + FIRST), record(PAIR, OTHER, rows=FIRST + FIRST),
         record(PAIR, OTHER, rows=FIRST + Scan.ROW.pack(1 << 40, 2, b"")),
-        record(PAIR, ['"\0c\0"\0', '"d"']),
     ],
-)
+)  # fmt: skip
 def test_what_was_not_kept_like_this_is_refused(data: bytes) -> None:
     from_record(record(PAIR, OTHER), 1000, 1000)
     with pytest.raises(ValueError):

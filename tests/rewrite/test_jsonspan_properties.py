@@ -1,7 +1,5 @@
 """For any text: the same verdict as `json`, and spans that are exact."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

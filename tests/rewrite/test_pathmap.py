@@ -1,7 +1,5 @@
 """Paths are mapped by whole components, once, and by the nearest move."""
 
-from __future__ import annotations
-
 import os
 import string
 
@@ -58,121 +56,95 @@ def test_not_everything_is_in_a_path_with_a_name(path: str) -> None:
     assert not is_root(path)
 
 
-def test_the_longest_old_wins_in_any_order() -> None:
-    moves = (("/code", "/src"), ("/code/app/web", "/web"), ("/code/app", "/lib"))
-    for order in (moves, moves[::-1]):
-        paths = PathMap(order)
-        assert paths.map("/code/x") == "/src/x"
-        assert paths.map("/code/app/x") == "/lib/x"
-        assert paths.map("/code/app/web/x") == "/web/x"
+DOWN = PathMap((("/code/app", "/code/app/main"),))  # must not go into itself again and again
+HOME = PathMap(((r"C:\Users\me\app", r"C:\Users\me\new"),))
+NESTED = (("/code", "/src"), ("/code/app/web", "/web"), ("/code/app", "/lib"))
+LONGEST = {"/code/x": "/src/x", "/code/app/x": "/lib/x", "/code/app/web/x": "/web/x"}
+EACH: dict[str, tuple[PathMap | NameMap, dict[str, str | None]]] = {
+    "the longest old wins": (PathMap(NESTED), {**LONGEST}),
+    "in any order": (PathMap(NESTED[::-1]), {**LONGEST}),
+    "a swap maps each path once": (
+        PathMap((("/a", "/b"), ("/b", "/a"))), {"/a/x": "/b/x", "/b/x": "/a/x"},
+    ),
+    "so does a chain": (
+        PathMap((("/a", "/b"), ("/b", "/c"))), {"/a": "/b", "/b": "/c", "/c": None},
+    ),
+    "a kept project and what is below it stay": (
+        PathMap((("/code/app", "/new"),), frozenset({"/code/app/web"})),
+        {"/code/app/web": None, "/code/app/web/src": None, "/code/app": "/new",
+         "/code/app/web-docker": "/new/web-docker"},
+    ),
+    "but not what a nearer move takes": (
+        PathMap((("/code", "/new"), ("/code/app/web", "/web")), frozenset({"/code/app"})),
+        {"/code/app/x": None, "/code/app/web/x": "/web/x"},
+    ),
+    "what is at or below new is in place already": (
+        DOWN,
+        {"/code/app": "/code/app/main", "/code/app/src": "/code/app/main/src",
+         "/code/app/main": None, "/code/app/main/src": None,
+         "/code/app/main-docker": "/code/app/main/main-docker"},
+    ),
+    "every spelling of one folder of Windows, with its separators": (
+        HOME,
+        {r"C:\Users\me\app": r"C:\Users\me\new", r"C:\Users\me\app\src": r"C:\Users\me\new\src",
+         r"c:\Users\me\app\src": r"C:\Users\me\new\src", "c:/Users/me/app": "C:/Users/me/new",
+         r"C:\USERS\Me\APP\src": r"C:\Users\me\new\src",
+         "C:/Users/me/app/src": "C:/Users/me/new/src",
+         r"C:\Users\me/app\x/y": r"C:\Users\me\new\x/y"},
+    ),
+    "what only looks alike is not mapped": (
+        HOME,
+        dict.fromkeys(
+            [r"C:\Users\me\app-docker", r"D:\Users\me\app", "/Users/me/app", r"C;\Users\me\app"]
+        ),
+    ),
+    "another drive is written as given": (
+        PathMap(((r"c:\app", r"D:\lib\app"),)), {"C:/app/x": "D:/lib/app/x"},
+    ),
+    "new takes the separators of what it replaces": (
+        PathMap(((r"C:\app", "C:/lib/app"),)),
+        {r"C:\app\x": r"C:\lib\app\x", "C:/app/x": "C:/lib/app/x", r"C:/app\x": r"C:/lib/app\x"},
+    ),
+    "a network share is found with either separator": (
+        PathMap(((r"\\server\share\app", r"\\server\share\new"),)),
+        {r"\\server\share\app\x": r"\\server\share\new\x",
+         "//server/share/app/x": "//server/share/new/x"},
+    ),
+    "from Windows the tail takes the separators of new": (
+        PathMap(((r"C:\app", "/mnt/app"),)), {r"C:\app\a\b": "/mnt/app/a/b"},
+    ),
+    "to Windows as well": (PathMap((("/mnt/app", r"C:\app"),)), {"/mnt/app/a/b": r"C:\app\a\b"}),
+    **{  # their capitals are I and S
+        f"a letter that only looks like a drive is none: {letter}": (
+            PathMap(((f"{letter.upper()}:\\code", "D:\\src"),)),
+            {f"{letter.upper()}:\\code\\a": "D:\\src\\a", f"{letter}:\\code\\a": None},
+        )
+        for letter in ("\u0131", "\u017f")
+    },
+    "a session can leave its directory alone": (
+        NameMap((), sessions={("-a", "s1"): "-b"}),
+        {"/c/projects/-a/s1.jsonl": "/c/projects/-b/s1.jsonl",
+         "/c/projects/-a/s1/subagents/x": "/c/projects/-b/s1/subagents/x",
+         r"C:\c\projects\-a\s1\subagents": r"C:\c\projects\-b\s1\subagents",
+         "/c/projects/-a/s2.jsonl": None, "/c/projects/-a": None},
+    ),
+}  # fmt: skip
 
 
-def test_a_swap_and_a_chain_map_each_path_once() -> None:
-    swap = PathMap((("/a", "/b"), ("/b", "/a")))
-    assert (swap.map("/a/x"), swap.map("/b/x")) == ("/b/x", "/a/x")
-    chain = PathMap((("/a", "/b"), ("/b", "/c")))
-    assert (chain.map("/a"), chain.map("/b"), chain.map("/c")) == ("/b", "/c", None)
+@pytest.mark.parametrize("what", EACH)
+def test_each_path_is_mapped_once_and_by_the_nearest_move(what: str) -> None:
+    paths, expected = EACH[what]
+    assert {path: paths.map(path) for path in expected} == expected
 
 
-class TestKept:
-    def test_a_kept_project_and_what_is_below_it_stay(self) -> None:
-        paths = PathMap((("/code/app", "/new"),), frozenset({"/code/app/web"}))
-        assert paths.map("/code/app/web") is None
-        assert paths.map("/code/app/web/src") is None
-        assert paths.map("/code/app/web-docker") == "/new/web-docker"
-        assert paths.map("/code/app") == "/new"
-
-    def test_a_kept_project_does_not_keep_what_a_nearer_move_takes(self) -> None:
-        moves = (("/code", "/new"), ("/code/app/web", "/web"))
-        paths = PathMap(moves, frozenset({"/code/app"}))
-        assert paths.map("/code/app/x") is None
-        assert paths.map("/code/app/web/x") == "/web/x"
-
-
-class TestNewBelowOld:
-    """A project that moved one level down must not be moved into itself again and again."""
-
-    DOWN = PathMap((("/code/app", "/code/app/main"),))
-
-    def test_what_is_at_or_below_new_is_in_place_already(self) -> None:
-        assert self.DOWN.map("/code/app") == "/code/app/main"
-        assert self.DOWN.map("/code/app/src") == "/code/app/main/src"
-        assert self.DOWN.map("/code/app/main") is None
-        assert self.DOWN.map("/code/app/main/src") is None
-        assert self.DOWN.map("/code/app/main-docker") == "/code/app/main/main-docker"
-
-
-class TestWindows:
-    HOME = PathMap(((r"C:\Users\me\app", r"C:\Users\me\new"),))
-
-    @pytest.mark.parametrize(
-        ("path", "expected"),
-        [
-            (r"C:\Users\me\app", r"C:\Users\me\new"),
-            (r"C:\Users\me\app\src", r"C:\Users\me\new\src"),
-            (r"c:\Users\me\app\src", r"C:\Users\me\new\src"),
-            (r"C:\USERS\Me\APP\src", r"C:\Users\me\new\src"),
-            ("C:/Users/me/app/src", "C:/Users/me/new/src"),
-            ("c:/Users/me/app", "C:/Users/me/new"),
-            (r"C:\Users\me/app\x/y", r"C:\Users\me\new\x/y"),
-        ],
-    )
-    def test_every_spelling_of_one_folder_is_mapped_and_keeps_its_separators(
-        self, path: str, expected: str
-    ) -> None:
-        assert self.HOME.map(path) == expected
-
-    @pytest.mark.parametrize(
-        "path",
-        [
-            r"C:\Users\me\app-docker",
-            r"D:\Users\me\app",
-            "/Users/me/app",
-            r"C;\Users\me\app",
-        ],
-    )
-    def test_what_only_looks_alike_is_not_mapped(self, path: str) -> None:
-        assert self.HOME.map(path) is None
-
-    def test_another_drive_is_written_as_given(self) -> None:
-        paths = PathMap(((r"c:\app", r"D:\lib\app"),))
-        assert paths.map("C:/app/x") == "D:/lib/app/x"
-
-    def test_new_takes_the_separators_of_what_it_replaces(self) -> None:
-        paths = PathMap(((r"C:\app", "C:/lib/app"),))
-        assert paths.map(r"C:\app\x") == r"C:\lib\app\x"
-        assert paths.map("C:/app/x") == "C:/lib/app/x"
-        assert paths.map(r"C:/app\x") == r"C:/lib/app\x"
-
-    def test_a_network_share_is_found_with_either_separator(self) -> None:
-        paths = PathMap(((r"\\server\share\app", r"\\server\share\new"),))
-        assert paths.map(r"\\server\share\app\x") == r"\\server\share\new\x"
-        assert paths.map("//server/share/app/x") == "//server/share/new/x"
-
-    def test_between_the_two_worlds_the_tail_takes_the_separators_of_new(self) -> None:
-        assert PathMap(((r"C:\app", "/mnt/app"),)).map(r"C:\app\a\b") == "/mnt/app/a/b"
-        assert PathMap((("/mnt/app", r"C:\app"),)).map("/mnt/app/a/b") == r"C:\app\a\b"
-
-    @pytest.mark.parametrize("drive", ["\u0131", "\u017f"])
-    def test_a_letter_that_only_looks_like_a_drive_is_none(self, drive: str) -> None:
-        """Capitals of these are I and S."""
-        paths = PathMap(((f"{drive.upper()}:\\code", "D:\\src"),))
-        assert paths.map(f"{drive.upper()}:\\code\\a") == "D:\\src\\a"
-        assert paths.map(f"{drive}:\\code\\a") is None
-
-    def test_a_windows_path_is_told_by_its_drive_or_its_backslashes(self) -> None:
-        assert is_windows("C:/x")
-        assert is_windows("c:\\x")
-        assert is_windows("\\\\server\\share")
-        assert not is_windows("/C:/x")
-        assert not is_windows("C:")
-        assert not is_windows("Cx:/x")
-        assert not is_windows("\\x")
+def test_a_windows_path_is_told_by_its_drive_or_its_backslashes() -> None:
+    assert [p for p in ("C:/x", "c:\\x", "\\\\server\\share") if not is_windows(p)] == []
+    assert [p for p in ("/C:/x", "C:", "Cx:/x", "\\x") if is_windows(p)] == []
 
 
 def test_needles_are_in_every_path_that_is_mapped() -> None:
     assert APP.needles() == ("/code/app",)
-    assert TestWindows.HOME.needles() == ("app",)
+    assert HOME.needles() == ("app",)
     assert PathMap((("C:/Users/me/app", "C:/x"),)).needles() == ("app",)
     assert PathMap((("/a", "/b"), ("/a", "/b"), (r"\\s\share", r"\\s\x"))).needles() == (
         "/a",
@@ -225,7 +197,7 @@ class TestNamedIn:
         assert not APP.named_in(text)
 
     def test_windows_paths_are_seen_however_they_are_spelled(self) -> None:
-        paths = TestWindows.HOME
+        paths = HOME
         assert paths.named_in(r"--root=c:\Users\me\app\x")
         assert paths.named_in("--root=C:/Users/me/app")
         assert paths.named_in(r'{"a": "x C:\\Users\\me\\app\\y"}')
@@ -234,12 +206,12 @@ class TestNamedIn:
         assert PathMap(((r"C:\a\\b", r"C:\x"),)).named_in(r"--root=C:\a\b")
 
     def test_a_path_that_moves_up_is_named_although_new_begins_like_it(self) -> None:
-        up = TestNewBelowOld.DOWN.reversed()
+        up = DOWN.reversed()
         assert up.named_in("--dir=/code/app/main/x")
 
     def test_what_is_in_place_or_kept_is_not_named(self) -> None:
-        assert not TestNewBelowOld.DOWN.named_in("--dir=/code/app/main/x")
-        assert TestNewBelowOld.DOWN.named_in("--dir=/code/app/main/x --from=/code/app/x")
+        assert not DOWN.named_in("--dir=/code/app/main/x")
+        assert DOWN.named_in("--dir=/code/app/main/x --from=/code/app/x")
         kept = PathMap((("/code/app", "/new"),), frozenset({"/code/app/web"}))
         assert not kept.named_in("--dir=/code/app/web")
         assert kept.named_in("--dir=/code/app/website")
@@ -251,37 +223,23 @@ class TestNameMap:
     @pytest.mark.parametrize(
         "path",
         [
-            "/home/.claude/projects/-my-app/x.jsonl",
-            "/home/.claude/projects/-my-app",
-            r"C:\me\.claude\projects\-my-app\x.jsonl",
-            "/srv/projects/projects/-my-app/x",
-            "/my-app/.claude/projects/other/x",
-            "/my-app/.claude/projects/-my-app/x",
+            "/home/.claude/projects/-my-app/x.jsonl", "/home/.claude/projects/-my-app",
+            r"C:\me\.claude\projects\-my-app\x.jsonl", "/srv/projects/projects/-my-app/x",
+            "/my-app/.claude/projects/other/x", "/my-app/.claude/projects/-my-app/x",
         ],
-    )
+    )  # fmt: skip
     def test_the_name_of_the_directory_is_replaced(self, path: str) -> None:
         assert self.NAMES.map(path) == path.replace("my-app", "new-app")
 
     @pytest.mark.parametrize(
         "path",
         [
-            "/home/.claude/projects/-my-app-docker/x",
-            "/home/.claude/other/-my-app/x",
-            "/home/myprojects/-my-app/x",
-            "-my-app",
-            "/projects/",
+            "/home/.claude/projects/-my-app-docker/x", "/home/.claude/other/-my-app/x",
+            "/home/myprojects/-my-app/x", "-my-app", "/projects/",
         ],
-    )
+    )  # fmt: skip
     def test_another_name_stays(self, path: str) -> None:
         assert self.NAMES.map(path) is None
-
-    def test_a_session_can_leave_its_directory_alone(self) -> None:
-        names = NameMap((), sessions={("-a", "s1"): "-b"})
-        assert names.map("/c/projects/-a/s1.jsonl") == "/c/projects/-b/s1.jsonl"
-        assert names.map("/c/projects/-a/s1/subagents/x") == "/c/projects/-b/s1/subagents/x"
-        assert names.map(r"C:\c\projects\-a\s1\subagents") == r"C:\c\projects\-b\s1\subagents"
-        assert names.map("/c/projects/-a/s2.jsonl") is None
-        assert names.map("/c/projects/-a") is None
 
 
 class TestAsPeopleWriteIt:

@@ -1,11 +1,10 @@
 """A splice changes its own bytes only; what is added is spaced as the rest is."""
 
-from __future__ import annotations
-
 import pytest
 
 from ccmove.rewrite.jsonspan import parse
-from ccmove.rewrite.splice import apply, changed
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.splice import apply, changed, with_strings
 from tests.rewrite.strategies import node_at
 
 
@@ -63,3 +62,9 @@ def test_members_are_known_by_their_names_and_of_repeated_ones_the_last_changes(
     root = parse('{"a": 1, "b" :2, "a": 3, "b":4, "c,": 5}')
     texts = {"a": "7", "b": None}
     assert changed(root, texts, names={"a": "x", "c,": "y"}) == '{"x": 1, "x": 7, "y": 5}'
+
+
+def test_values_that_are_paths_change_names_stay_and_so_do_repeated_keys_but_the_last() -> None:
+    text = '{"/o": 1, "a": ["/o/x", {"b": "/o"}], "c": "--x=/o", "k": "/o", "k": "/o"}'
+    after = '{"/o": 1, "a": ["/n/x", {"b": "/n"}], "c": "--x=/o", "k": "/o", "k": "/n"}'
+    assert with_strings(text, PathMap((("/o", "/n"),)).map) == after

@@ -1,7 +1,5 @@
 """The rules by which a change is taken out of a document, one by one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +12,6 @@ from ccmove.rewrite.threeway import taken_out
 
 MOVE = PathMap((("/o", "/n"),))
 SWAP = PathMap((("/a", "/b"), ("/b", "/a")))
-CHAIN = PathMap((("/a", "/b"), ("/b", "/c")))
 BOTH = PathMap((("/a", "/c"), ("/b", "/c")))
 Life = Callable[[dict[str, Any]], object]
 
@@ -38,58 +35,53 @@ def projects(before: Any, life: Life, paths: PathMap = MOVE, native: bool = Fals
     return found["projects"], lost
 
 
+# What the projects were, what happened since, what is there afterwards, and what is named.
+SINCE: dict[str, tuple[Any, Life, Any, list[str]]] = {
+    "a value that was changed stays and is named": (
+        {"/o": {"p": "/o", "q": "/o/q"}},
+        lambda p: p["/n"].update(p="else"),
+        {"/o": {"p": "else", "q": "/o/q"}}, ["projects > /o > p"],
+    ),
+    "a path that came in its place follows": (
+        {"/o": {"p": "/o"}}, lambda p: p["/n"].update(p="/n/since"), {"/o": {"p": "/o/since"}}, [],
+    ),
+    "a string that was there before or after is not one that came since": (
+        {"/o": {"p": "/o", "q": "/n/lib"}},
+        lambda p: p["/n"].update(r="/n/lib", s="/n"),
+        {"/o": {"p": "/o", "q": "/n/lib", "r": "/n/lib", "s": "/n"}}, [],
+    ),
+    "a new project stays where its old name is used again": (
+        {"/o": {}},
+        lambda p: p.update({"/n/s": {"a": "/n/s", "b": 1}, "/o/s": {"b": 2}}),
+        {"/o": {}, "/n/s": {"a": "/n/s", "b": 1}, "/o/s": {"b": 2}}, ["projects > /n/s"],
+    ),
+    "a value that vanished is named": (
+        {"/o": {"p": "/o", "q": 1}}, lambda p: p["/n"].pop("p"),
+        {"/o": {"q": 1}}, ["projects > /o > p"],
+    ),
+    "lists are sets, but for arguments": (
+        {"/o": {"dirs": ["/o/a", "x"], "args": ["/o/a", "x"]}},
+        lambda p: p.update({"/n": {"dirs": ["y", "x", "/n/a"], "args": ["y", "/n/a", "x"]}}),
+        {"/o": {"dirs": ["y", "x", "/o/a"], "args": ["y", "/n/a", "x"]}}, ["projects > /o > args"],
+    ),
+    "an item goes back although it took the place of another": (
+        {"/o": {"l": [{"p": "/o"}, {"p": "/o/x"}]}},
+        lambda p: p["/n"]["l"].pop(0),
+        {"/o": {"l": [{"p": "/o/x"}]}}, ["projects > /o > l"],
+    ),
+}  # fmt: skip
+
+
 class TestConfig:
-    def test_a_value_that_was_changed_since_stays_and_is_named(self) -> None:
-        found = projects({"/o": {"p": "/o", "q": "/o/q"}}, lambda p: p["/n"].update(p="else"))
-        assert found == ({"/o": {"p": "else", "q": "/o/q"}}, ["projects > /o > p"])
-
-    def test_a_path_that_came_in_its_place_follows(self) -> None:
-        found = projects({"/o": {"p": "/o"}}, lambda p: p["/n"].update(p="/n/since"))
-        assert found == ({"/o": {"p": "/o/since"}}, [])
-
-    def test_a_string_that_was_there_before_or_after_is_not_one_that_came_since(self) -> None:
-        before = {"/o": {"p": "/o", "q": "/n/lib"}}
-        found = projects(before, lambda p: p["/n"].update(r="/n/lib", s="/n"))
-        assert found == ({"/o": {"p": "/o", "q": "/n/lib", "r": "/n/lib", "s": "/n"}}, [])
-
-    def test_an_old_path_that_is_used_again_keeps_its_later_value(self) -> None:
-        again = {"tools": ["z"], "p": 1}
-        found = projects({"/o": {"tools": ["a"], "p": "/o"}}, lambda p: p.update({"/o": again}))
-        assert found == ({"/o": {"tools": ["z", "a"], "p": 1}}, ["projects > /o"])
-
-    def test_a_new_project_stays_where_its_old_name_is_used_again(self) -> None:
-        life = {"/n/s": {"a": "/n/s", "b": 1}, "/o/s": {"b": 2}}
-        found = projects({"/o": {}}, lambda p: p.update(life))
-        assert found == ({"/o": {}} | life, ["projects > /n/s"])
-
-    def test_a_key_that_vanished_is_named(self) -> None:
-        assert projects({"/o": {}, "/z": {}}, lambda p: p.pop("/n")) == (
-            {"/z": {}},
-            ["projects > /o"],
-        )
-
-    def test_a_value_that_vanished_is_named(self) -> None:
-        found = projects({"/o": {"p": "/o", "q": 1}}, lambda p: p["/n"].pop("p"))
-        assert found == ({"/o": {"q": 1}}, ["projects > /o > p"])
-
-    def test_lists_are_sets_but_for_arguments(self) -> None:
-        value = {"dirs": ["/o/a", "x"], "args": ["/o/a", "x"]}
-        longer = {"dirs": ["y", "x", "/n/a"], "args": ["y", "/n/a", "x"]}
-        found = projects({"/o": value}, lambda p: p.update({"/n": longer}))
-        assert found == (
-            {"/o": {"dirs": ["y", "x", "/o/a"], "args": ["y", "/n/a", "x"]}},
-            ["projects > /o > args"],
-        )
+    @pytest.mark.parametrize("what", SINCE)
+    def test_what_came_since_stays(self, what: str) -> None:
+        before, life, expected, named = SINCE[what]
+        assert projects(before, life) == (expected, named)
 
     def test_an_item_that_vanished_is_named_also_in_a_swap(self) -> None:
         """What another item goes back to is not the one that is missing."""
         found = projects({"/a": {"l": ["/a", "/b"]}}, lambda p: p["/b"]["l"].remove("/a"), SWAP)
         assert found == ({"/a": {"l": ["/a"]}}, ["projects > /a > l"])
-
-    def test_an_item_goes_back_although_it_took_the_place_of_another(self) -> None:
-        before = {"/o": {"l": [{"p": "/o"}, {"p": "/o/x"}]}}
-        found = projects(before, lambda p: p["/n"]["l"].pop(0))
-        assert found == ({"/o": {"l": [{"p": "/o/x"}]}}, ["projects > /o > l"])
 
     def test_a_project_that_came_since_follows_although_the_run_changed_none(self) -> None:
         before = {"projects": {"/z": {}}, "githubRepoPaths": {"a/b": ["/o"]}}
@@ -137,20 +129,17 @@ class TestConfig:
         assert (result, lost) == (expected, [])
 
 
-class TestUndoOfAnUndo:
-    def test_a_merge_that_was_undone_is_made_again(self) -> None:
-        apart = {"projects": {"/o": {"l": ["b"], "x": 1}, "/n": {"l": ["a"]}}}
-        text = json.dumps(apart, indent=2)
-        merged = config.rewritten(text, MOVE)
-        now = json.dumps(apart | {"since": 1}, indent=2)
-        for renamed in (MOVE.reversed().map, lambda _: None):
-            result, lost = taken_out("config", merged, text, now, MOVE.map, renamed)
-            assert (json.loads(result), lost) == (json.loads(merged) | {"since": 1}, [])
+def test_a_merge_that_was_undone_is_made_again() -> None:
+    apart = {"projects": {"/o": {"l": ["b"], "x": 1}, "/n": {"l": ["a"]}}}
+    text = json.dumps(apart, indent=2)
+    merged = config.rewritten(text, MOVE)
+    now = json.dumps(apart | {"since": 1}, indent=2)
+    for renamed in (MOVE.reversed().map, lambda _: None):
+        result, lost = taken_out("config", merged, text, now, MOVE.map, renamed)
+        assert (json.loads(result), lost) == (json.loads(merged) | {"since": 1}, [])
 
 
 class TestIndex:
-    NAMES = NameMap((("-o", "-n"),), MOVE)
-
     @staticmethod
     def entry(key: str, path: str = "/o", **more: Any) -> dict[str, Any]:
         full = f"/c/projects/{path.replace('/', '-')}/{key}.jsonl"
@@ -162,12 +151,6 @@ class TestIndex:
         names = NameMap((("-n", "-o"),), moves)
         result, lost = taken_out("index", *texts, lambda s: moves.map(s) or names.map(s), MOVE.map)
         return json.loads(result)["entries"], lost
-
-    def test_entries_go_back_also_when_the_client_has_rewritten_them(self) -> None:
-        before = [self.entry("a"), self.entry("b")]
-        now = [self.entry("c", "/n"), self.entry("b", "/n", summary="x")]
-        found = self.out(before, [self.entry("a", "/n"), self.entry("b", "/n")], now)
-        assert found == ([self.entry("c"), self.entry("b", summary="x")], [])
 
     def test_entries_that_came_in_leave_and_those_that_left_come_back(self) -> None:
         before = [self.entry("a", "/z"), self.entry("b", "/z")]
@@ -183,19 +166,18 @@ class TestIndex:
         assert self.out([self.entry("b")], after, twice) == ([self.entry("b")], [])
 
 
-class TestOtherDocuments:
-    @pytest.mark.parametrize(
-        ("before", "after", "now", "expected", "lost"),
-        [
-            ("new\n", "new\nx\n", "new\nx\nmore\n", "new\nmore\n", []),
-            ("new\nx\n", "new\n", "new\nmore\n", "new\nmore\nx\n", []),
-            ("new", "new\nx\n", "new\nmore\nx\n", "new\nmore\n", []),
-            ("new\n", "new\nx\ny\n", "new\nx!\ny\n", "new\nx!\n", []),
-            ("a\nb\n", "a\nB\n", "0\na\nB\n", "0\na\nb\n", []),
-            ("a\r\nb\r\n", "A\r\nb\r\n", "A\r\nb\r\nc\r\n", "a\r\nb\r\nc\r\n", []),
-            ("a\nb\n", "a\nB\n", "a\nC\n", "a\nC\n", ["line 2"]),
-            ("a\nb\n", "a\nB\n", "x\na\nb\n", "x\na\nb\n", []),
-        ],
-    )
-    def test_lines(self, before: str, after: str, now: str, expected: str, lost: list[str]) -> None:
-        assert taken_out("lines", before, after, now, MOVE.map, MOVE.map) == (expected, lost)
+@pytest.mark.parametrize(
+    ("before", "after", "now", "expected", "lost"),
+    [
+        ("new\n", "new\nx\n", "new\nx\nmore\n", "new\nmore\n", []),
+        ("new\nx\n", "new\n", "new\nmore\n", "new\nmore\nx\n", []),
+        ("new", "new\nx\n", "new\nmore\nx\n", "new\nmore\n", []),
+        ("new\n", "new\nx\ny\n", "new\nx!\ny\n", "new\nx!\n", []),
+        ("a\nb\n", "a\nB\n", "0\na\nB\n", "0\na\nb\n", []),
+        ("a\r\nb\r\n", "A\r\nb\r\n", "A\r\nb\r\nc\r\n", "a\r\nb\r\nc\r\n", []),
+        ("a\nb\n", "a\nB\n", "a\nC\n", "a\nC\n", ["line 2"]),
+        ("a\nb\n", "a\nB\n", "x\na\nb\n", "x\na\nb\n", []),
+    ],
+)
+def test_lines(before: str, after: str, now: str, expected: str, lost: list[str]) -> None:
+    assert taken_out("lines", before, after, now, MOVE.map, MOVE.map) == (expected, lost)

@@ -1,7 +1,5 @@
 """For any document and any life since: the run's change goes, all that came later stays."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

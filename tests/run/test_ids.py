@@ -1,7 +1,5 @@
 """IDs in the order of the runs, whatever the clock says."""
 
-from __future__ import annotations
-
 import os
 import re
 import time
@@ -37,27 +35,22 @@ class TestIds:
             (layout.backups / name).mkdir()
         return backup.new_id(layout)
 
-    def test_the_first_is_the_time_and_something_random(self, layout: Layout) -> None:
-        assert self.made(layout) == "20261116T120000Z-3f9c"
-
-    def test_it_is_so_after_older_ones(self, layout: Layout) -> None:
-        assert self.made(layout, "20261116T115959Z-ffff", "20261116T120000Z-3f9b") == (
-            "20261116T120000Z-3f9c"
-        )
-
     @pytest.mark.parametrize(
-        ("newest", "following"),
+        ("names", "following"),
         [
-            ("20261116T120000Z-3f9c", "20261116T120000Z-3f9d"),
-            ("20261116T120000Z-fffe", "20261116T120000Z-ffff"),
-            ("20300708T091011Z-000a", "20300708T091011Z-000b"),
-            ("20300708T091011Z-0fff", "20300708T091011Z-1000"),
+            ([], "20261116T120000Z-3f9c"),  # the time, and something random
+            (["20261116T115959Z-ffff", "20261116T120000Z-3f9b"], "20261116T120000Z-3f9c"),
+            (["20261116T120000Z-3f9c"], "20261116T120000Z-3f9d"),
+            (["20261116T120000Z-fffe"], "20261116T120000Z-ffff"),
+            (["20200101T000000Z-0000", "20300708T091011Z-000a"], "20300708T091011Z-000b"),
+            (["20200101T000000Z-0000", "20300708T091011Z-0fff"], "20300708T091011Z-1000"),
+            (["20301316T120000Z-0000", "notes", "20300101T000000Z-000"], "20261116T120000Z-3f9c"),
         ],
     )
-    def test_it_comes_right_after_one_from_the_future(
-        self, layout: Layout, newest: str, following: str
+    def test_it_is_of_this_time_or_comes_right_after_the_newest(
+        self, layout: Layout, names: list[str], following: str
     ) -> None:
-        assert self.made(layout, "20200101T000000Z-0000", newest) == following
+        assert self.made(layout, *names) == following
 
     def test_after_the_last_of_all_there_is_none(self, layout: Layout) -> None:
         with pytest.raises(RefusedError) as caught:
@@ -66,16 +59,10 @@ class TestIds:
         assert str(caught.value) == f"no later backup than {last} can be made"
         assert hint_of(caught.value) == "its date can't be right: ccmove backups"
 
-    def test_other_names_do_not_count(self, layout: Layout) -> None:
-        assert self.made(layout, "20301316T120000Z-0000", "notes", "20300101T000000Z-000") == (
-            "20261116T120000Z-3f9c"
-        )
-        (layout.backups / "20260101T000000Z-0000").mkdir()
-        (layout.backups / "20250101T000000Z-0000").mkdir()
-        assert backup.backup_ids(layout.backups) == [
-            "20250101T000000Z-0000",
-            "20260101T000000Z-0000",
-        ]
+    def test_they_are_listed_in_order_and_other_names_are_not(self, layout: Layout) -> None:
+        names = ["20250101T000000Z-0000", "20260101T000000Z-0000"]
+        self.made(layout, "20301316T120000Z-0000", "notes", "20300101T000000Z-000", *names[::-1])
+        assert backup.backup_ids(layout.backups) == names
 
     def test_a_run_that_was_set_aside_counts_as_well(self, layout: Layout) -> None:
         (layout.unfinished / "20300708T091011Z-000a").mkdir(parents=True)

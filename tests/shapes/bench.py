@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.support import tree
+from tests.support.oddlines import stringify
 from tests.support.run import Completed, run_ccmove
-from tests.support.state import StateBuilder, encoded_name
+from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 Paths = str | Path
 
@@ -32,6 +35,11 @@ class Bench:
             for name, entry in tree.snapshot(self.state.root).items()
             if name != own and not name.startswith((f"{own}/", "tmp"))
         }
+
+    def folder(self, name: str) -> Path:
+        """A folder that is there, as that of a project which was renamed to this."""
+        (self.state.code / name).mkdir(parents=True)
+        return self.state.code / name
 
     def run(self, *args: Paths, **options: Any) -> Completed:
         return run_ccmove(*args, state=self.state, env=self.env, **options)
@@ -83,6 +91,20 @@ class Bench:
         self.restore(again["backup"])
         self.expect(before)
         return moved
+
+    @contextmanager
+    def moved(self, *args: Paths, **options: Any) -> Iterator[dict[str, Any]]:
+        """Done, looked at, and undone: then everything is as before."""
+        before = self.tree()
+        yield self.ok(*args, **options)
+        self.restore()
+        self.expect(before)
+
+    def plain_cycle(self, old: Paths, new: Paths) -> Any:
+        """The cycle of a move that does what every move does, and nothing else."""
+        expected = Expected(self)
+        expected.move(self.state, old, new)
+        return self.cycle(expected, old, new)
 
     def restore(self, *args: str, warned: bool = False) -> dict[str, Any]:
         """Undo a run; it warns of nothing but the folder, which is not ours to rename."""
@@ -170,8 +192,36 @@ class Expected(dict[str, tree.Entry]):
         self.rename(source, target)
         index = target / "sessions-index.json"
         if self._name(index) in self:
-            below = inside(source.name), inside(target.name)
-            self.replace(index, (f'"{old}"', f'"{new}"'), below)
+            self.rewrite_index(index, (old, new), (source.name, target.name))
+
+    def rewrite_index(
+        self, index: Path, paths: tuple[Paths, Paths], names: tuple[str, str]
+    ) -> None:
+        """The project's path, and the directory's name in the middle of each full path."""
+        old, new = names
+        self.replace(index, (f'"{paths[0]}"', f'"{paths[1]}"'), (inside(old), inside(new)))
+
+    def join_lists(self, state: StateBuilder, *moves: tuple[str, str]) -> None:
+        """The same where NEW is listed already, and its config entry has all that OLD's has."""
+        config = state.config()
+        for old, new in moves:
+            self.replace(state.history, (f'"project":"{old}"', f'"project":"{new}"'))
+            del config["projects"][old]
+        self.write(state.config_file, state.config_bytes(config))
+
+    def bring_sessions(self, old: ProjectHandle, new: ProjectHandle) -> None:
+        """OLD's sessions with their folders, and its entries of the index, come to NEW's."""
+        for session in old.sessions:
+            for name in (f"{session}.jsonl", session):
+                self.rename(old.directory / name, new.directory / name)
+        if old.index.exists():
+            names = (self._name(handle.index) for handle in (old, new))
+            ours, theirs = (json.loads(self[name].content or b"") for name in names)
+            for entry in ours["entries"]:
+                if entry["sessionId"] in old.sessions:
+                    place = entry["fullPath"].replace(inside(old.name), inside(new.name))
+                    theirs["entries"].append(entry | {"projectPath": new.path, "fullPath": place})
+            self.write(new.index, stringify(theirs, 2))
 
     def move(self, state: StateBuilder, old: Paths, new: Paths) -> None:
         """All that a plain move of one project does."""

@@ -1,7 +1,5 @@
 """The bench of the shapes."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.shapes.bench import Bench

@@ -3,8 +3,6 @@
 Each case is a project of its own below the folders that move, so that one run tries them all.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -86,6 +84,12 @@ INTO_ONE: dict[str, Case] = {
         {"C": {"l": ["C", "x"]}},
     ),
 }  # fmt: skip
+THREE: dict[str, Case] = {
+    "the-first-of-three-is-no-object": (
+        {"A": None, "B": {"l": ["B"]}, "C": {"l": ["C", "x"]}},
+        {"D": {"l": ["D", "x"]}},
+    ),
+}
 SWAPPED: dict[str, Case] = {
     "keys-and-values": (
         {"A": {"p": "A", "m": {"A": 1, "B": 2}}, "B": {"p": "B"}},
@@ -102,20 +106,21 @@ CHAINED: dict[str, Case] = {
 GROUPS = {
     "one": ("A B", MOVED),
     "into one": ("A C, B C", INTO_ONE),
+    "three": ("A D, B D, C D", THREE),
     "swap": ("A B, B A", SWAPPED),
     "chain": ("A B, B C", CHAINED),
 }
 
 
 def with_paths(value: Any, state: StateBuilder, case: str) -> Any:
-    """The value with real paths in the place of A, B and C: strings that are or begin so."""
+    """The value with real paths in the place of A, B, C and D: strings that are or begin so."""
     if isinstance(value, dict):
         return {with_paths(k, state, case): with_paths(v, state, case) for k, v in value.items()}
     if isinstance(value, list):
         return [with_paths(item, state, case) for item in value]
     if isinstance(value, str):
         flag, _, path = value.rpartition("=")
-        if path[:1] in ("A", "B", "C") and path[1:2] in ("", "/", "-"):
+        if path[:1] in ("A", "B", "C", "D") and path[1:2] in ("", "/", "-"):
             place = f"{state.code.as_posix()}/{path[0].lower()}/{case}{path[1:]}"
             return f"{flag}{'=' * bool(flag)}{place}"
     return value
@@ -133,11 +138,10 @@ def of_case(projects: dict[str, Any], case: str) -> dict[str, Any]:
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("indent", [None, 2])
 def test_each_project_becomes_what_the_contract_says(
-    bench: Bench, group: str, indent: int | None
+    bench: Bench, group: str, indent: int | None, state: StateBuilder
 ) -> None:
-    state = bench.state
     moves, cases = GROUPS[group]
-    for name in "abc":
+    for name in "abcd":
         (state.code / name).mkdir()
     projects = {k: v for c, (b, _) in cases.items() for k, v in with_paths(b, state, c).items()}
     before = json.dumps(
@@ -151,8 +155,12 @@ def test_each_project_becomes_what_the_contract_says(
     assert after["other"] == {"cwd": str(state.code / "a")}
     found = {case: of_case(after["projects"], case) for case in cases}
     assert found == {case: with_paths(wanted, state, case) for case, (_, wanted) in cases.items()}
-    bench.restore()
+    undone = bench.restore()
     assert state.config_file.read_text() == before
+    bench.restore(undone["backup"])
+    state.config_file.write_text(json.dumps(after | {"since": 1}, indent=indent))
+    bench.ok("restore")  # value by value, since the file is not as the run left it
+    assert json.loads(state.config_file.read_bytes()) == json.loads(before) | {"since": 1}
 
 
 # -- bytes -------------------------------------------------------------------------------------
@@ -213,11 +221,9 @@ WHOLE: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("what", WHOLE)
-def test_every_other_byte_stays(bench: Bench, what: str) -> None:
-    state = bench.state
+def test_every_other_byte_stays(bench: Bench, what: str, state: StateBuilder) -> None:
     old = state.project("old", sessions=1, config=None)
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     was = Path(old.path).as_posix()
     before, after = (
         text.replace("\\/OLD", was.replace("/", "\\/"))
@@ -255,8 +261,7 @@ def left(bench: Bench, *args: str | Path) -> str:
     return "\n".join(row["what"] for row in rows)
 
 
-def test_values_that_stay_are_named_and_no_others(bench: Bench) -> None:
-    state = bench.state
+def test_values_that_stay_are_named_and_no_others(bench: Bench, state: StateBuilder) -> None:
     code = state.code
     old, new, down = code / "old", code / "new", code / "down"
     values = {

@@ -3,8 +3,6 @@
 Each case is a project of its own below the folder that moves, so that one run tries them all.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.shapes.bench import Bench, directory_of, in_json, in_rule
-from tests.support.state import StateBuilder
+from tests.support.state import StateBuilder, encoded_name
 
 FACT = Path(__file__).parents[2] / "fixtures" / "facts" / "client-2.1.23" / "sessions-index.json"
 
@@ -26,13 +24,10 @@ def moves(bench: Bench) -> tuple[Path, Path]:
 
 def move_and_back(bench: Bench, files: dict[Path, bytes], *args: str | Path) -> None:
     """After the move these files hold this; the undo brings back every byte and name."""
-    before = bench.tree()
-    bench.ok(*args)
-    assert {path.parent.name: path.read_bytes() for path in files} == {
-        path.parent.name: content for path, content in files.items()
-    }
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(*args):
+        assert {path.parent.name: path.read_bytes() for path in files} == {
+            path.parent.name: content for path, content in files.items()
+        }
 
 
 # -- sessions-index.json -----------------------------------------------------------------------
@@ -79,7 +74,7 @@ INDEXES = {
 
 def versions(text: str, old: Path, new: Path) -> tuple[bytes, bytes]:
     """The text before the move and after it."""
-    names = directory_name(old), directory_name(new)
+    names = encoded_name(str(old)), encoded_name(str(new))
     slashes = old.as_posix().replace("/", "\\/"), new.as_posix()
     pairs = [("S-OLD", *slashes), ("OLD", in_json(str(old)), in_json(str(new)))]
     before = after = text
@@ -87,10 +82,6 @@ def versions(text: str, old: Path, new: Path) -> tuple[bytes, bytes]:
         after = after.replace(f"+{word}", becomes).replace(word, was)
         before = before.replace(f"+{word}", was).replace(word, was)
     return before.encode("utf-8", "surrogateescape"), after.encode("utf-8", "surrogateescape")
-
-
-def directory_name(path: Path) -> str:
-    return "".join(c if c.isalnum() else "-" for c in str(path))
 
 
 def test_an_index_is_rewritten_whatever_its_spelling(
@@ -126,7 +117,7 @@ def test_lines_and_values_of_other_files(bench: Bench, moves: tuple[Path, Path])
     files = {
         other.directory / ".session-aliases": "".join(
             f"{state.projects}/{line}"
-            for line in ("+DIR\n", "DIR \n", "DIRX\n", "DIR-2\n", "+DIR\r\n")
+            for line in ("+DIR\n", "DIR \n", "\n", "DIRX\n", "+DIR\r\n", "DIR-2")
         ),
         state.config_dir / "jobs" / "1a2b" / "state.json": """{"cwd": "+OLD", "odd": "\udcff",
             "prompt": "OLD", "nested": {"cwd": "OLD"},
@@ -183,11 +174,8 @@ def test_notes_that_the_new_one_lacks_are_appended_once(
             state.project(path, sessions=1, config=None, prompts=0, subagents=False, memory=memory)
         there = directory_of(state, new / f"case-{number}") / "memory" / "MEMORY.md"
         after[there] = (theirs + added).encode()
-    before = bench.tree()
-    bench.ok(old, new)
-    assert [path.read_bytes() for path in after] == list(after.values())
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(old, new):
+        assert [path.read_bytes() for path in after] == list(after.values())
 
 
 # -- settings ----------------------------------------------------------------------------------

@@ -1,10 +1,9 @@
 """Undoing a move after Claude Code was used: what was added stays, nothing is overwritten."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,42 @@ from tests.support.oddlines import stringify
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 
-@pytest.fixture
-def old(state: StateBuilder) -> ProjectHandle:
-    (state.code / "new").mkdir()
-    return state.project("old", index=True, memory={"MEMORY.md": "x\n"}, repo="acme/old")
+def ready(bench: Bench) -> tuple[StateBuilder, ProjectHandle, Path]:
+    """A project that was renamed to `new`."""
+    new = bench.folder("new")
+    memory = {"MEMORY.md": "x\n"}
+    return bench.state, bench.state.project("old", index=True, memory=memory, repo="acme/old"), new
 
 
-@pytest.fixture
-def new(state: StateBuilder) -> Path:
-    return state.code / "new"
+def moved(bench: Bench) -> tuple[StateBuilder, ProjectHandle, Path]:
+    """And its state was moved."""
+    state, old, new = ready(bench)
+    bench.ok(old.path, new)
+    return state, old, new
+
+
+def merged(bench: Bench) -> tuple[StateBuilder, ProjectHandle, ProjectHandle]:
+    """NEW had sessions of its own when it was moved."""
+    state, old, new = ready(bench)
+    native = state.project("new", sessions=1, index=True, memory={"MEMORY.md": "new\n"})
+    bench.ok(old.path, new)
+    return state, old, native
 
 
 def projects_of(state: StateBuilder) -> list[str]:
     return [json.loads(line)["project"] for line in state.history.read_bytes().splitlines()]
+
+
+def entries_of(index: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(index.read_text())["entries"]
+    return entries
+
+
+def change_entries(index: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
+    """As the client does it, which writes the whole index again."""
+    document = json.loads(index.read_text())
+    change(document["entries"])
+    index.write_bytes(stringify(document, 2))
 
 
 def change_config(state: StateBuilder, change: Any) -> None:
@@ -39,10 +61,8 @@ def change_config(state: StateBuilder, change: Any) -> None:
 # -- a plain move ------------------------------------------------------------------------------
 
 
-def test_new_sessions_and_prompts_go_back_with_the_project(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
+def test_new_sessions_and_prompts_go_back_with_the_project(bench: Bench) -> None:
+    state, old, new = ready(bench)
     expected = Expected(bench)
     bench.ok(old.path, new)
     session = state.add_session(new)
@@ -63,58 +83,41 @@ def test_new_sessions_and_prompts_go_back_with_the_project(
     bench.expect(expected)
 
 
-def test_config_values_that_came_or_changed_since_are_kept(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
-    before = state.config()
+@pytest.mark.parametrize("gone", ["the key", "the history", "the directory"])
+def test_what_is_gone_is_named_and_the_rest_is_undone(bench: Bench, gone: str) -> None:
+    state, old, new = ready(bench)
+    config, history = state.config(), state.history.read_bytes()
     bench.ok(old.path, new)
-
-    def use(config: dict[str, Any]) -> None:
-        config["numStartups"] += 1
-        config["projects"][str(new)]["lastCost"] = 7
-        config["projects"][str(new)]["exampleFiles"] = [f"{new}/x.py"]
-        config["projects"]["/elsewhere"] = {"hasTrustDialogAccepted": True}
-        config["githubRepoPaths"]["acme/other"] = ["/elsewhere"]
-
-    change_config(state, use)
-    bench.restore()
-    expected = before
-    expected["numStartups"] += 1
-    expected["projects"][old.path]["lastCost"] = 7
-    expected["projects"][old.path]["exampleFiles"] = [f"{old.path}/x.py"]
-    expected["projects"]["/elsewhere"] = {"hasTrustDialogAccepted": True}
-    expected["githubRepoPaths"]["acme/other"] = ["/elsewhere"]
-    assert state.config() == expected
-    assert state.config_file.read_bytes() == state.config_bytes(expected)
-
-
-def test_a_key_that_is_gone_is_named(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    state = bench.state
-    bench.ok(old.path, new)
-    change_config(state, lambda config: config["projects"].pop(str(new)))
-    report = bench.restore(warned=True)
-    place = f"{state.config_file}: projects > {Path(old.path).as_posix()} has changed since"
-    assert any(warning.startswith(place) for warning in report["warnings"])
-    assert old.directory.is_dir()
-    assert set(projects_of(state)) == {old.path}
+    key = f"{state.config_file}: projects > {Path(old.path).as_posix()} has changed since"
+    if gone == "the key":
+        change_config(state, lambda config: config["projects"].pop(str(new)))
+    elif gone == "the history":
+        state.history.unlink()
+    else:
+        shutil.rmtree(directory_of(state, new))
+    named = {
+        "the key": key,
+        "the history": str(state.history),
+        "the directory": encoded_name(str(new)),
+    }
+    warnings = bench.restore(warned=True)["warnings"]
+    assert any(named[gone] in warning for warning in warnings)
+    assert old.directory.is_dir() == (gone != "the directory")
+    assert (state.config() == config) == (gone != "the key")
+    assert state.history.exists() == (gone != "the history")
+    assert gone == "the history" or state.history.read_bytes() == history
 
 
-def test_while_the_config_file_is_broken_nothing_is_undone(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
+def test_while_the_config_file_is_broken_nothing_is_undone(bench: Bench) -> None:
     """As for a move: Claude Code repairs it when it starts."""
-    state = bench.state
-    bench.ok(old.path, new)
+    state, _, _ = moved(bench)
     state.config_file.write_text("{ broken")
     report = bench.refused("restore")
     assert "not valid JSON" in report["error"]
 
 
-def test_the_history_after_the_clients_sweep_is_undone_line_by_line(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
+def test_the_history_after_the_clients_sweep_is_undone_line_by_line(bench: Bench) -> None:
+    state, old, new = ready(bench)
     state.add_prompt("other", "not ours")
     odd = state.odd_history(old.path, 40)
     before = state.history.read_bytes().split(b"\n")
@@ -131,36 +134,22 @@ def test_the_history_after_the_clients_sweep_is_undone_line_by_line(
     assert len(odd) == 40
 
 
-def test_a_history_that_is_gone_is_named(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    state = bench.state
-    bench.ok(old.path, new)
-    state.history.unlink()
-    report = bench.restore(warned=True)
-    assert any(str(state.history) in warning for warning in report["warnings"])
-    assert old.directory.is_dir()
-    assert not state.history.exists()
-
-
-def test_index_entries_that_came_since_go_back_with_the_project(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
+def test_index_entries_that_came_since_go_back_with_the_project(bench: Bench) -> None:
+    state, old, new = ready(bench)
     before = json.loads(old.index.read_text())
     bench.ok(old.path, new)
     index = directory_of(state, new) / "sessions-index.json"
-    document = json.loads(index.read_text())
-    entry = {**document["entries"][0], "sessionId": "since"}
+    entry = {**entries_of(index)[0], "sessionId": "since"}
     entry["fullPath"] = str(index.parent / "since.jsonl")
-    document["entries"].append(entry)
-    index.write_bytes(stringify(document, 2))
+    change_entries(index, lambda entries: entries.append(entry))
     bench.restore()
     now = json.loads(old.index.read_text())
     back = {**entry, "projectPath": old.path, "fullPath": str(old.directory / "since.jsonl")}
     assert now == {**before, "entries": [*before["entries"], back]}
 
 
-def test_sessions_that_are_gone_stay_gone(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    state = bench.state
+def test_sessions_that_are_gone_stay_gone(bench: Bench) -> None:
+    state, old, new = ready(bench)
     expected = Expected(bench)
     bench.ok(old.path, new)
     name = f"{old.sessions[0]}.jsonl"
@@ -171,28 +160,14 @@ def test_sessions_that_are_gone_stay_gone(bench: Bench, old: ProjectHandle, new:
     bench.expect(expected)
 
 
-def test_a_directory_that_is_gone_is_named_and_the_rest_is_undone(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
-    config = state.config()
-    bench.ok(old.path, new)
-    shutil.rmtree(directory_of(state, new))
-    report = bench.restore(warned=True)
-    assert any(encoded_name(str(new)) in warning for warning in report["warnings"])
-    assert state.config() == config
-    assert set(projects_of(state)) == {old.path}
-
-
-def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
-    bench.ok(old.path, new)
+def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(bench: Bench) -> None:
+    state, old, new = moved(bench)
     came = state.project("old", sessions=1, index=True, memory={"MEMORY.md": "y\n", "z.md": "z\n"})
     found = {p.name for p in directory_of(state, new).iterdir()}
-    report = bench.restore(warned=True)
+    before = bench.tree()
+    report = bench.restore(warned=True)  # what OLD has by now is named
     assert any(str(state.config_file) in warning for warning in report["warnings"])
+    assert [project["kind"] for project in report["projects"]] == ["merge"]
     assert not directory_of(state, new).exists()
     assert {p.name for p in old.directory.iterdir()} == {
         *found,
@@ -201,34 +176,23 @@ def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(
     }
     assert (old.memory / "MEMORY.md").read_text() == "y\nx\n"
     assert (old.memory / "z.md").read_text() == "z\n"
-    entries = json.loads(old.index.read_text())["entries"]
+    entries = entries_of(old.index)
     assert {e["sessionId"] for e in entries} == {*old.sessions, *came.sessions}
     assert {e["projectPath"] for e in entries} == {old.path}
     assert all(Path(e["fullPath"]).exists() for e in entries)
-
-
-def test_that_too_can_be_undone(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    state = bench.state
-    bench.ok(old.path, new)
-    state.project("old", sessions=1, index=True, memory={"MEMORY.md": "y\n"})
-    before = bench.tree()
-    undone = bench.restore(warned=True)  # what OLD has by now is named
-    bench.restore(undone["backup"])
+    bench.restore(report["backup"])  # that too can be undone
     bench.expect(before)
 
 
-def test_files_in_the_way_of_what_comes_back_are_refused_with_a_list(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
-    bench.ok(old.path, new)
+def test_files_in_the_way_of_what_comes_back_are_refused_with_a_list(bench: Bench) -> None:
+    state, old, _ = moved(bench)
     state.add_session("old", session_id=old.sessions[0], text="another one")
     report = bench.refused("restore")
     assert any(old.sessions[0] in line for line in report["details"])
 
 
-def test_a_later_move_must_be_undone_first(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    state = bench.state
+def test_a_later_move_must_be_undone_first(bench: Bench) -> None:
+    state, old, new = ready(bench)
     before = bench.tree()
     first = bench.ok(old.path, new)["backup"]
     new.rmdir()
@@ -242,11 +206,9 @@ def test_a_later_move_must_be_undone_first(bench: Bench, old: ProjectHandle, new
     bench.expect(before)
 
 
-def test_a_run_that_a_later_one_builds_on_names_it(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
+def test_a_run_that_a_later_one_builds_on_names_it(bench: Bench) -> None:
     """Somebody else has begun in NEW meanwhile: nothing of theirs goes anywhere."""
-    state = bench.state
+    state, old, new = ready(bench)
     first = bench.ok(old.path, new)["backup"]
     newer = state.code / "newer"
     new.rename(newer)
@@ -257,24 +219,12 @@ def test_a_run_that_a_later_one_builds_on_names_it(
     assert report["hint"] == f"undo that first: ccmove restore {later}"
 
 
-def test_a_project_that_somebody_began_in_new_by_now_stays_there(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
+def test_several_projects_go_back_only_if_nobody_has_begun_in_one_of_them(bench: Bench) -> None:
     """What was moved there went on by hand, so that no run of ours tells."""
-    state = bench.state
-    bench.ok(old.path, new)
-    directory_of(state, new).rename(directory_of(state, state.code / "elsewhere"))
-    state.project("new", sessions=1)
-    report = bench.refused("restore")
-    assert str(directory_of(state, new)) in report["error"]
-
-
-def test_several_projects_go_back_only_if_all_are_still_there(bench: Bench) -> None:
     state = bench.state
     for name in ("one", "two"):
         state.project(f"old/{name}", sessions=1)
-    (state.code / "new").mkdir()
-    bench.ok(state.code / "old", state.code / "new")
+    bench.ok(state.code / "old", bench.folder("new"))
     moved = directory_of(state, state.code / "new" / "two")
     moved.rename(directory_of(state, state.code / "elsewhere"))
     stranger = state.project("new/two", sessions=1)
@@ -286,8 +236,7 @@ def test_a_session_begun_in_a_part_that_was_split_off_goes_back_with_it(bench: B
     state = bench.state
     state.project("my-app", sessions=1, make_folder=True)
     part = state.project("my_app", sessions=1)
-    shop = state.code / "shop"
-    shop.mkdir()
+    shop = bench.folder("shop")
     bench.ok(part.path, shop)
     begun = state.add_session("shop")
     bench.restore()
@@ -295,11 +244,10 @@ def test_a_session_begun_in_a_part_that_was_split_off_goes_back_with_it(bench: B
     assert not directory_of(state, shop).exists()
 
 
-def test_the_first_of_two_moves_to_one_place_is_not_undone_before_the_second(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
+def test_the_first_of_two_moves_to_one_place_is_not_undone_before_the_second(bench: Bench) -> None:
     """It would take along what the second has brought."""
-    other = bench.state.project("other", sessions=1)
+    state, old, new = ready(bench)
+    other = state.project("other", sessions=1)
     before = bench.tree()
     first = bench.ok(old.path, new)["backup"]
     second = bench.ok(other.path, new)["backup"]
@@ -309,12 +257,11 @@ def test_the_first_of_two_moves_to_one_place_is_not_undone_before_the_second(
     bench.expect(before)
 
 
-def test_what_was_undone_into_the_new_path_of_a_move_does_not_go_on_with_it(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
+def test_what_was_undone_into_the_new_path_of_a_move_does_not_go_on_with_it(bench: Bench) -> None:
     """OLD was moved away, another project came in its place, and OLD came back."""
+    state, old, new = ready(bench)
     first = bench.ok(old.path, new)["backup"]
-    other = bench.state.project("other", sessions=1)
+    other = state.project("other", sessions=1)
     second = bench.ok("--skip-path-check", other.path, old.path)["backup"]
     between = bench.tree()
     undone = bench.restore(first, warned=True)["backup"]  # what OLD has by now is named
@@ -325,16 +272,12 @@ def test_what_was_undone_into_the_new_path_of_a_move_does_not_go_on_with_it(
     assert {path.stem for path in other.directory.glob("*.jsonl")} == set(other.sessions)
 
 
-def test_nor_what_a_later_run_brought_to_a_path_of_the_same_encoded_name(
-    bench: Bench, old: ProjectHandle
-) -> None:
-    state = bench.state
-    state.project("other", sessions=1)
+def test_nor_what_a_later_run_brought_to_a_path_of_the_same_encoded_name(bench: Bench) -> None:
     runs = []
-    for path, new in (("old", "my-app"), ("other", "my_app")):
-        (state.code / new).mkdir()
-        runs.append(bench.ok(state.code / path, state.code / new)["backup"])
-        (state.code / new).rmdir()
+    for path, name in (("old", "my-app"), ("other", "my_app")):
+        new = bench.folder(name)
+        runs.append(bench.ok(bench.state.project(path).path, new)["backup"])
+        new.rmdir()
     assert runs[1] in bench.refused("restore", runs[0])["error"]
 
 
@@ -352,29 +295,24 @@ def test_sessions_that_a_twin_of_new_began_since_are_not_taken_along(bench: Benc
     assert {path.stem for path in old.directory.glob("*.jsonl")} == set(old.sessions)
 
 
-def test_what_comes_back_to_a_path_that_is_used_again_is_called_merged(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    bench.ok(old.path, new)
-    bench.state.project("old", sessions=1, config=None, prompts=0)
-    [project] = bench.ok("restore")["projects"]
-    assert project["kind"] == "merge"
-
-
 FOLDER = "the folder is still "
 
 
-def test_undoing_a_move_says_that_the_folder_can_be_renamed_too(
-    bench: Bench, old: ProjectHandle, new: Path
+@pytest.mark.parametrize("is_another", [False, True])
+def test_undoing_a_move_says_that_its_folder_can_be_renamed_too(
+    bench: Bench, is_another: bool
 ) -> None:
-    bench.ok(old.path, new)
-    assert any(w.startswith(FOLDER) for w in bench.restore()["warnings"])
+    _, _, new = moved(bench)
+    if is_another:
+        new.rename(new.with_name("archive"))
+        new.mkdir()
+    said = any(w.startswith(FOLDER) for w in bench.restore()["warnings"])
+    assert said == (not is_another)
 
 
-def test_but_not_when_only_settings_were_undone(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
+def test_but_not_when_only_settings_were_undone(bench: Bench) -> None:
     """The sessions still belong to NEW: who renamed the folder now would lose them from view."""
+    _, old, new = ready(bench)
     (new / ".claude").mkdir()
     settings = new / ".claude" / "settings.json"
     settings.write_text(json.dumps({"additionalDirectories": [f"{old.path}/docs"]}))
@@ -383,69 +321,47 @@ def test_but_not_when_only_settings_were_undone(
     assert not any(w.startswith(FOLDER) for w in bench.restore()["warnings"])
 
 
-def test_nor_when_another_folder_is_there_by_now(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    bench.ok(old.path, new)
-    new.rename(new.with_name("archive"))
-    new.mkdir()
-    assert not any(w.startswith(FOLDER) for w in bench.restore()["warnings"])
-
-
 # -- undoing the undoing -------------------------------------------------------------------------
 
 
-def test_a_restore_is_undone_field_by_field_too(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
-    bench.ok(old.path, new)
-    moved = state.config()
+def test_a_restore_is_undone_field_by_field_too(bench: Bench) -> None:
+    state, old, new = moved(bench)
+    after = state.config()
     undone = bench.restore()
     session = state.add_session(old.path)
     state.add_prompt(old.path, "since", session)
     change_config(state, lambda config: config.update(numStartups=99))
     change_config(state, lambda c: c["projects"][old.path].update(exampleFiles=[f"{old.path}/x"]))
-    document = json.loads(old.index.read_text())
-    document["entries"].append({**document["entries"][0], "sessionId": session})
-    old.index.write_bytes(stringify(document, 2))
+    change_entries(old.index, lambda e: e.append({**e[0], "sessionId": session}))
     bench.restore(undone["backup"])
-    moved["numStartups"] = 99
-    moved["projects"][str(new)]["exampleFiles"] = [f"{new}/x"]
-    assert state.config() == moved
+    after["numStartups"] = 99
+    after["projects"][str(new)]["exampleFiles"] = [f"{new}/x"]
+    assert state.config() == after
     assert set(projects_of(state)) == {str(new)}
     directory = directory_of(state, new)
     assert (directory / f"{session}.jsonl").exists()
-    entries = json.loads((directory / "sessions-index.json").read_text())["entries"]
+    entries = entries_of(directory / "sessions-index.json")
     assert [e["sessionId"] for e in entries] == [*old.sessions, session]
     assert {e["projectPath"] for e in entries} == {str(new)}
 
 
-def test_the_undoing_of_a_merge_is_undone_field_by_field_too(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
-    native = state.project("new", sessions=1, index=True, memory={"MEMORY.md": "new\n"})
-    bench.ok(old.path, new)
-    moved = state.config()
+def test_the_undoing_of_a_merge_is_undone_field_by_field_too(bench: Bench) -> None:
+    state, old, native = merged(bench)
+    after = state.config()
     undone = bench.restore()
     change_config(state, lambda config: config.update(numStartups=99))
     (native.memory / "MEMORY.md").write_text("new\nmore\n")
-    document = json.loads(native.index.read_text())
-    document["entries"].append({**document["entries"][0], "sessionId": "since"})
-    native.index.write_bytes(stringify(document, 2))
+    change_entries(native.index, lambda e: e.append({**e[0], "sessionId": "since"}))
     bench.restore(undone["backup"])
-    assert state.config() == {**moved, "numStartups": 99}
+    assert state.config() == {**after, "numStartups": 99}
     assert (native.memory / "MEMORY.md").read_text() == "new\nmore\nx\n"
-    entries = json.loads(native.index.read_text())["entries"]
-    assert {e["sessionId"] for e in entries} == {*native.sessions, "since", *old.sessions}
-    assert set(projects_of(state)) == {str(new)}
+    sessions = {entry["sessionId"] for entry in entries_of(native.index)}
+    assert sessions == {*native.sessions, "since", *old.sessions}
+    assert set(projects_of(state)) == {native.path}
 
 
-def test_what_came_since_a_merge_was_undone_is_never_hidden_in_a_backup(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
+def test_what_came_since_a_merge_was_undone_is_never_hidden_in_a_backup(bench: Bench) -> None:
+    state, old, new = ready(bench)
     (old.memory / "same.md").write_text("x\n")
     state.project("new", sessions=1, index=True, memory={"MEMORY.md": "y\n", "same.md": "x\n"})
     bench.ok(old.path, new)
@@ -460,9 +376,9 @@ def test_what_came_since_a_merge_was_undone_is_never_hidden_in_a_backup(
 
 
 def test_nothing_is_lost_when_new_went_on_after_a_merge_was_undone_that_is_done_again(
-    bench: Bench, old: ProjectHandle, new: Path
+    bench: Bench,
 ) -> None:
-    state = bench.state
+    state, old, new = ready(bench)
     change_config(state, lambda config: config["projects"][old.path].update(only="old"))
     state.project("new", sessions=1, memory={"MEMORY.md": "y\n"})
     bench.ok(old.path, new)
@@ -476,69 +392,46 @@ def test_nothing_is_lost_when_new_went_on_after_a_merge_was_undone_that_is_done_
 # -- a merge -------------------------------------------------------------------------------------
 
 
-def merged(bench: Bench, old: ProjectHandle, new: Path) -> ProjectHandle:
-    """NEW had sessions of its own; the move was done."""
-    native = bench.state.project("new", sessions=1, index=True, memory={"MEMORY.md": "new\n"})
-    bench.ok(old.path, new)
-    return native
-
-
-def test_undoing_a_merge_takes_out_exactly_what_came_in(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
-    native = merged(bench, old, new)
+def test_undoing_a_merge_takes_out_exactly_what_came_in(bench: Bench) -> None:
+    state, old, native = merged(bench)
+    new = native.path
     session = state.add_session(new)
     state.add_prompt(new, "since", session)
-    change_config(state, lambda c: c["projects"][str(new)].update(lastCost=7, fresh=[str(new)]))
+    change_config(state, lambda c: c["projects"][new].update(lastCost=7, fresh=[new]))
     (native.memory / "fresh.md").write_text("fresh\n")
     (native.memory / "MEMORY.md").write_text("new\nx\nmore\n")
-    document = json.loads(native.index.read_text())
-    entry = {**document["entries"][0], "sessionId": session}
-    document["entries"].append(entry)
-    native.index.write_bytes(stringify(document, 2))
+    change_entries(native.index, lambda e: e.append({**e[0], "sessionId": session}))
     bench.restore()
     assert {p.stem for p in native.directory.glob("*.jsonl")} == {*native.sessions, session}
     assert {p.stem for p in old.directory.glob("*.jsonl")} == {*old.sessions}
     assert (native.memory / "MEMORY.md").read_text() == "new\nmore\n"
     assert (old.memory / "MEMORY.md").read_text() == "x\n"
-    entries = json.loads(native.index.read_text())["entries"]
-    assert [e["sessionId"] for e in entries] == [*native.sessions, session]
-    assert projects_of(state) == [old.path] * 3 + [str(new)] * 4
+    assert [e["sessionId"] for e in entries_of(native.index)] == [*native.sessions, session]
+    assert projects_of(state) == [old.path] * 3 + [new] * 4
     config = state.config()["projects"]
-    assert config[str(new)]["lastCost"] == 7
-    assert config[str(new)]["fresh"] == [str(new)]
+    assert (config[new]["lastCost"], config[new]["fresh"]) == (7, [new])
     assert config[old.path]["lastSessionId"] == old.sessions[-1]
 
 
 def test_index_entries_that_the_client_has_rewritten_leave_with_their_sessions(
-    bench: Bench, old: ProjectHandle, new: Path
+    bench: Bench,
 ) -> None:
-    native = merged(bench, old, new)
-    document = json.loads(native.index.read_text())
-    for entry in document["entries"]:
-        entry["summary"] = "another one"
-    native.index.write_bytes(stringify(document, 2))
+    _, old, native = merged(bench)
+    change_entries(native.index, lambda e: [entry.update(summary="another one") for entry in e])
     bench.restore()
-    entries = json.loads(native.index.read_text())["entries"]
-    assert [(e["sessionId"], e["summary"]) for e in entries] == [
-        (native.sessions[0], "another one")
-    ]
-    entries = json.loads(old.index.read_text())["entries"]
-    assert [e["sessionId"] for e in entries] == old.sessions
+    found = [(entry["sessionId"], entry["summary"]) for entry in entries_of(native.index)]
+    assert found == [(native.sessions[0], "another one")]
+    back = [(entry["sessionId"], entry["projectPath"]) for entry in entries_of(old.index)]
+    assert back == [(session, old.path) for session in old.sessions]
 
 
-def test_index_entries_that_the_client_has_dropped_are_not_a_loss(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    bench.ok(old.path, new)
-    index = directory_of(bench.state, new) / "sessions-index.json"
-    document = json.loads(index.read_text())
-    del document["entries"][0]
-    index.write_bytes(stringify(document, 2))
+def test_index_entries_that_the_client_has_dropped_are_not_a_loss(bench: Bench) -> None:
+    state, old, new = moved(bench)
+    index = directory_of(state, new) / "sessions-index.json"
+    change_entries(index, lambda entries: entries.pop(0))
     bench.restore()
-    entries = json.loads(old.index.read_text())["entries"]
-    assert [(e["sessionId"], e["projectPath"]) for e in entries] == [(old.sessions[1], old.path)]
+    back = [(entry["sessionId"], entry["projectPath"]) for entry in entries_of(old.index)]
+    assert back == [(old.sessions[1], old.path)]
 
 
 def test_a_session_that_came_in_and_got_a_folder_since_takes_it_back(
@@ -581,9 +474,9 @@ def test_a_merge_into_a_parent_of_other_projects_leaves_those_alone(
 
 
 def test_undoing_a_split_leaves_a_note_that_was_changed_in_the_new_place(
-    bench: Bench, state: StateBuilder, new: Path
+    bench: Bench, state: StateBuilder
 ) -> None:
-    new.mkdir(exist_ok=True)
+    new = bench.folder("new")
     one = state.project("my-app", sessions=1, memory={"MEMORY.md": "x\n"}, make_folder=True)
     two = state.project("my_app", sessions=1)
     bench.ok(two.path, new)
@@ -595,13 +488,14 @@ def test_undoing_a_split_leaves_a_note_that_was_changed_in_the_new_place(
     left = directory_of(state, new)
     assert [p.name for p in left.iterdir()] == ["memory"]
     assert (left / "memory" / "MEMORY.md").read_text() == "x\nmore\n"
-    assert any("MEMORY.md" in warning for warning in report["warnings"])
+    assert (one.memory / "MEMORY.md").read_text() == "x\n"
+    assert any(str(left / "memory/MEMORY.md") in warning for warning in report["warnings"])
 
 
 def test_undoing_a_split_when_the_shared_directory_is_gone_makes_it_again(
-    bench: Bench, state: StateBuilder, new: Path
+    bench: Bench, state: StateBuilder
 ) -> None:
-    new.mkdir(exist_ok=True)
+    new = bench.folder("new")
     one = state.project("my-app", sessions=1, config=None, prompts=0, make_folder=True)
     two = state.project("my_app", sessions=1, memory={"deep/notes.md": "x\n"})
     bench.ok(two.path, new)
@@ -616,9 +510,9 @@ def test_undoing_a_split_when_the_shared_directory_is_gone_makes_it_again(
 
 
 def test_prompts_that_came_since_follow_even_if_there_were_none_before(
-    bench: Bench, state: StateBuilder, new: Path
+    bench: Bench, state: StateBuilder
 ) -> None:
-    new.mkdir(exist_ok=True)
+    new = bench.folder("new")
     old = state.project("old", sessions=1, prompts=0)
     bench.ok(old.path, new)
     state.add_prompt(new, "since")
@@ -627,11 +521,10 @@ def test_prompts_that_came_since_follow_even_if_there_were_none_before(
 
 
 def test_prompts_that_were_at_the_new_path_already_stay_there_if_none_moved(
-    bench: Bench, new: Path
+    bench: Bench, state: StateBuilder
 ) -> None:
     """Such a history the run does not change; whose lines they are is known all the same."""
-    state = bench.state
-    new.mkdir()
+    new = bench.folder("new")
     old = state.project("old", prompts=0)
     state.add_prompt(new, "before")
     history, before = state.history.read_bytes(), bench.tree()
@@ -647,10 +540,9 @@ def test_prompts_that_were_at_the_new_path_already_stay_there_if_none_moved(
 
 
 def test_undoing_a_restore_leaves_prompts_that_were_at_the_old_path(
-    bench: Bench, new: Path
+    bench: Bench, state: StateBuilder
 ) -> None:
-    state = bench.state
-    new.mkdir()
+    new = bench.folder("new")
     old = state.project("old", prompts=0)
     bench.ok(old.path, new)
     state.add_prompt(old.path, "still in the old folder")
@@ -661,10 +553,9 @@ def test_undoing_a_restore_leaves_prompts_that_were_at_the_old_path(
 
 @pytest.mark.parametrize("since", ["another move", "a sweep"])
 def test_that_is_known_whatever_the_history_went_through(
-    bench: Bench, new: Path, since: str
+    bench: Bench, state: StateBuilder, since: str
 ) -> None:
-    state = bench.state
-    new.mkdir()
+    new = bench.folder("new")
     old, other = state.project("old", prompts=0), state.project("other", prompts=1)
     state.add_prompt(new, "before")
     moved = bench.ok(old.path, new)
@@ -679,10 +570,9 @@ def test_that_is_known_whatever_the_history_went_through(
 
 
 def test_a_history_that_became_a_link_out_of_the_state_is_not_followed(
-    bench: Bench, new: Path
+    bench: Bench, state: StateBuilder
 ) -> None:
-    state = bench.state
-    new.mkdir()
+    new = bench.folder("new")
     old = state.project("old", prompts=0)
     state.history.unlink(missing_ok=True)
     bench.ok(old.path, new)
@@ -694,9 +584,9 @@ def test_a_history_that_became_a_link_out_of_the_state_is_not_followed(
 
 
 def test_settings_in_a_folder_that_was_renamed_back_are_undone_there(
-    bench: Bench, state: StateBuilder, new: Path
+    bench: Bench, state: StateBuilder
 ) -> None:
-    new.mkdir(exist_ok=True)
+    new = bench.folder("new")
     old = state.project("old", sessions=1)
     settings = new / ".claude" / "settings.json"
     settings.parent.mkdir()

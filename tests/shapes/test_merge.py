@@ -1,14 +1,10 @@
 """The target exists: someone started Claude Code in the new folder before running ccmove."""
 
-from __future__ import annotations
-
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.shapes.bench import Bench, Expected, directory_of, files_of, inside
-from tests.support.oddlines import stringify
+from tests.shapes.bench import Bench, Expected, directory_of
 from tests.support.state import ProjectHandle, StateBuilder
 
 OLD_MEMORY = {
@@ -31,51 +27,16 @@ def pair(state: StateBuilder) -> tuple[ProjectHandle, ProjectHandle]:
     return old, new
 
 
-def merged(bench: Bench, old: ProjectHandle, new: ProjectHandle) -> Expected:
-    """What all merges have in common: sessions, index and lists; memory is left to the test."""
-    state, expected = bench.state, Expected(bench)
-    for path in files_of(old.directory):
-        expected.rename(path, new.directory / path.name)
-    if old.index.exists():
-        merge_index(expected, old, new)
-    expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new.path}"'))
-    merge_config(expected, state, old, new)
-    return expected
-
-
-def merge_index(expected: Expected, old: ProjectHandle, new: ProjectHandle) -> None:
-    """The old entries follow the new ones, in the same form."""
-    coming = json.loads(old.index.read_text())["entries"]
-    for entry in coming:
-        entry["projectPath"] = new.path
-        entry["fullPath"] = entry["fullPath"].replace(inside(old.name), inside(new.name))
-    document = json.loads(new.index.read_text())
-    document["entries"] += coming
-    expected.write(new.index, stringify(document, 2))
-
-
-def merge_config(
-    expected: Expected, state: StateBuilder, old: ProjectHandle, new: ProjectHandle
-) -> None:
-    """Both entries are alike here, so that only the old one goes."""
-    config = state.config()
-    del config["projects"][old.path]
-    expected.write(state.config_file, state.config_bytes(config))
-
-
-def merge_memory(expected: Expected, old: ProjectHandle, new: ProjectHandle) -> None:
-    memory = old.directory / "memory"
-    expected.write(new.memory / "MEMORY.md", b"# Notes\n- shared\n- run make\n- tabs, not spaces\n")
-    expected.rename(memory / "only-old.md", new.memory / "only-old.md")
-    expected.remove(old.directory)
-
-
 def test_everything_is_merged_and_taken_apart_again(
     bench: Bench, pair: tuple[ProjectHandle, ProjectHandle]
 ) -> None:
     old, new = pair
-    expected = merged(bench, old, new)
-    merge_memory(expected, old, new)
+    expected = Expected(bench)
+    expected.bring_sessions(old, new)
+    expected.join_lists(bench.state, (old.path, new.path))
+    expected.write(new.memory / "MEMORY.md", b"# Notes\n- shared\n- run make\n- tabs, not spaces\n")
+    expected.rename(old.memory / "only-old.md", new.memory / "only-old.md")
+    expected.remove(old.directory)
     moved = bench.cycle(expected, old.path, new.path)
     assert [p["kind"] for p in moved["projects"]] == ["merge"]
     assert moved["counts"]["transcripts"] == 2
@@ -100,11 +61,7 @@ def test_a_target_without_index_memory_or_config_gets_the_old_ones(bench: Bench)
     for path in old.directory.iterdir():
         expected.rename(path, new.directory / path.name)
     expected.remove(old.directory)
-    pairs = (
-        (f'"{old.path}"', f'"{new.path}"'),
-        (inside(old.name), inside(new.name)),
-    )
-    expected.replace(new.index, *pairs)
+    expected.rewrite_index(new.index, (old.path, new.path), (old.name, new.name))
     expected.rewrite_lists(state, (old.path, new.path))
     bench.cycle(expected, old.path, new.path)
 
@@ -130,8 +87,9 @@ def test_different_files_of_one_name_are_refused_with_a_list(bench: Bench) -> No
 
 
 @pytest.mark.parametrize("choice", ["keep-new", "keep-old"])
-def test_what_loses_a_conflict_stays_in_the_backup(bench: Bench, choice: str) -> None:
-    state = bench.state
+def test_what_loses_a_conflict_stays_in_the_backup_and_comes_back_when_it_is_undone(
+    bench: Bench, choice: str, state: StateBuilder
+) -> None:
     old, new, session = twins(state)
     name = f"{session}.jsonl"
     contents = [(handle.directory / name).read_bytes() for handle in (old, new)]
@@ -140,39 +98,23 @@ def test_what_loses_a_conflict_stays_in_the_backup(bench: Bench, choice: str) ->
         expected.remove(new.directory / name)
         expected.rename(old.directory / name, new.directory / name)
     expected.rename(old.index, new.index)
-    pairs = (
-        (f'"{old.path}"', f'"{new.path}"'),
-        (inside(old.name), inside(new.name)),
-    )
-    expected.replace(new.index, *pairs)
+    expected.rewrite_index(new.index, (old.path, new.path), (old.name, new.name))
     expected.remove(old.directory)
     expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new.path}"'))
     config = state.config()
     last = config["projects"].pop(old.path)["lastSessionId"]
     config["projects"][new.path]["lastSessionId"] = last
     expected.write(state.config_file, state.config_bytes(config))
-    moved = bench.ok("--on-conflict", choice, old.path, new.path)
-    loser = (old if choice == "keep-new" else new).directory / name
-    assert any(w.startswith(f"{loser}: the other file") for w in moved["warnings"])
-    bench.expect(expected)
-    backup = state.config_dir / "ccmove" / "backups" / moved["backup"] / "aside"
-    lost = [p.read_bytes() for p in backup.iterdir() if p.is_file()]
-    assert lost == [contents[choice == "keep-old"]]
+    with bench.moved("--on-conflict", choice, old.path, new.path) as moved:
+        loser = (old if choice == "keep-new" else new).directory / name
+        assert any(w.startswith(f"{loser}: the other file") for w in moved["warnings"])
+        bench.expect(expected)
+        backup = state.config_dir / "ccmove" / "backups" / moved["backup"] / "aside"
+        lost = [p.read_bytes() for p in backup.iterdir() if p.is_file()]
+        assert lost == [contents[choice == "keep-old"]]
 
 
-def test_a_conflict_that_was_decided_is_undone_as_well(bench: Bench) -> None:
-    for choice in ("keep-new", "keep-old"):
-        state = StateBuilder(bench.state.root / choice)
-        inner = Bench(state)
-        old, new, _ = twins(state)
-        before = inner.tree()
-        inner.ok("--on-conflict", choice, old.path, new.path)
-        inner.ok("restore")
-        inner.expect(before)
-
-
-def test_identical_files_are_not_a_conflict(bench: Bench) -> None:
-    state = bench.state
+def test_identical_files_are_not_a_conflict(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", sessions=1, subagents=False)
     new = state.project("new", sessions=1, subagents=False, config=None, make_folder=True)
     copy = new.directory / f"{old.sessions[0]}.jsonl"
@@ -184,8 +126,7 @@ def test_identical_files_are_not_a_conflict(bench: Bench) -> None:
     bench.cycle(expected, old.path, new.path)
 
 
-def test_a_session_folder_on_both_sides_is_merged(bench: Bench) -> None:
-    state = bench.state
+def test_a_session_folder_on_both_sides_is_merged(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", sessions=1)
     session = old.sessions[0]
     new = state.project("new", sessions=0, prompts=0, config=None, make_folder=True)
@@ -200,49 +141,32 @@ def test_a_session_folder_on_both_sides_is_merged(bench: Bench) -> None:
     assert not old.directory.exists()
     bench.ok("restore")
     after = bench.tree()
-    assert {k: (v.kind, v.mode, v.sha256) for k, v in before.items()} == {
-        k: (v.kind, v.mode, v.sha256) for k, v in after.items()
-    }
-    names = [k for k, v in before.items() if v.kind == "file"]
-    assert [after[k].inode for k in names if "projects" in k] == [
-        before[k].inode for k in names if "projects" in k
-    ]
+    for name in before.keys() | after.keys():  # a session's folder that was emptied is a new one
+        was, now = before[name], after[name]
+        assert (now.kind, now.mode, now.sha256) == (was.kind, was.mode, was.sha256)
+        assert now.inode == was.inode or was.kind == "directory" or "projects" not in name
 
 
-def test_a_file_that_meets_a_directory_is_a_conflict(bench: Bench) -> None:
-    state = bench.state
+def test_a_file_that_meets_a_directory_is_a_conflict(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", sessions=1, memory={"notes": "a file\n"})
     new = state.project("new", sessions=1, memory={"notes/deep.md": "in a folder\n"})
     Path(new.path).mkdir()
     bench.refused(old.path, new.path)
-    before = bench.tree()
-    bench.ok("--on-conflict", "keep-old", old.path, new.path)
-    assert (new.memory / "notes").read_text() == "a file\n"
-    bench.ok("restore")
-    bench.expect(before)
+    with bench.moved("--on-conflict", "keep-old", old.path, new.path):
+        assert (new.memory / "notes").read_text() == "a file\n"
 
 
-def test_two_olds_can_merge_into_one_new(bench: Bench) -> None:
-    state = bench.state
+def test_two_olds_can_merge_into_one_new(bench: Bench, state: StateBuilder) -> None:
     one = state.project("one", sessions=1, index=True, memory={"MEMORY.md": "- one\n"})
     two = state.project("two", sessions=1, index=True, memory={"MEMORY.md": "- two\n"})
     new = state.project("new", sessions=1, index=True, memory={"MEMORY.md": "- new\n"})
     Path(new.path).mkdir()
     expected = Expected(bench)
-    document = json.loads(new.index.read_text())
     for old in (one, two):
-        for path in files_of(old.directory):
-            expected.rename(path, new.directory / path.name)
-        (entry,) = json.loads(old.index.read_text())["entries"]
-        entry["fullPath"] = entry["fullPath"].replace(inside(old.name), inside(new.name))
-        document["entries"].append({**entry, "projectPath": new.path})
+        expected.bring_sessions(old, new)
         expected.remove(old.directory)
-    expected.write(new.index, stringify(document, 2))
     expected.write(new.memory / "MEMORY.md", b"- new\n- one\n- two\n")
-    expected.rewrite_lists(state, (one.path, new.path), (two.path, new.path))
-    config = state.config()
-    del config["projects"][one.path], config["projects"][two.path]
-    expected.write(state.config_file, state.config_bytes(config))
+    expected.join_lists(state, (one.path, new.path), (two.path, new.path))
     lines = f"{one.path}\t{new.path}\n{two.path}\t{new.path}\n"
     bench.cycle(expected, "--from-file", "-", input=lines)
 
@@ -254,8 +178,5 @@ def test_an_index_that_is_not_an_index_is_a_conflict_of_its_own(bench: Bench) ->
     new.index.write_text("{ not JSON")
     report = bench.refused(old.path, new.path)
     assert str(new.index) in report["details"][0]
-    before = bench.tree()
-    bench.ok("--on-conflict", "keep-new", old.path, new.path)
-    assert new.index.read_text() == "{ not JSON"
-    bench.ok("restore")
-    bench.expect(before)
+    with bench.moved("--on-conflict", "keep-new", old.path, new.path):
+        assert new.index.read_text() == "{ not JSON"

@@ -1,10 +1,9 @@
 """A project that was moved before: its transcripts still name paths of long ago."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from tests.shapes.bench import Bench, Expected, directory_of, files_of
 from tests.support import seams
 from tests.support.oddlines import stringify
-from tests.support.state import ProjectHandle, encoded_name
+from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 
 def test_a_chain_of_moves_one_after_the_other_and_all_the_way_back(bench: Bench) -> None:
@@ -33,32 +32,22 @@ def test_a_chain_of_moves_one_after_the_other_and_all_the_way_back(bench: Bench)
     (state.code / "a").rmdir()
     for tree in reversed(trees[:-1]):
         bench.restore()
-        state_only = {n: e for n, e in tree.items() if n.startswith("home")}
-        now = {n: e for n, e in bench.tree().items() if n.startswith("home")}
-        assert {n: e.sha256 for n, e in now.items()} == {n: e.sha256 for n, e in state_only.items()}
+        then, now = (
+            {name: entry.sha256 for name, entry in found.items() if name.startswith("home")}
+            for found in (tree, bench.tree())
+        )
+        assert now == then
+    bench.refused("restore", code=3)
 
 
+@pytest.mark.parametrize("lists", [{}, {"config": None, "prompts": 0}], ids=["listed", "the name"])
 def test_transcripts_of_long_ago_go_with_their_directory_without_any_record_of_ours(
-    bench: Bench,
+    bench: Bench, lists: dict[str, Any]
 ) -> None:
-    """Some other tool, or a plain `mv`, renamed the directory before."""
-    state = bench.state
-    old = state.project("b", sessions=2, cwd=str(state.code / "a"))
-    new = state.code / "c"
-    new.mkdir()
-    expected = Expected(bench)
-    expected.move(state, old.path, new)
-    bench.cycle(expected, old.path, new)
-
-
-def test_even_with_nothing_but_the_name_to_go_by(bench: Bench) -> None:
-    state = bench.state
-    old = state.project("b", sessions=1, cwd="/somewhere/else", config=None, prompts=0)
-    new = state.code / "c"
-    new.mkdir()
-    expected = Expected(bench)
-    expected.move(state, old.path, new)
-    bench.cycle(expected, old.path, new)
+    """Some other tool, or a plain `mv`, renamed the directory before; its name may be all there is
+    to go by."""
+    old = bench.state.project("b", sessions=2, cwd="/somewhere/else", **lists)
+    bench.plain_cycle(old.path, bench.folder("c"))
 
 
 def test_a_nested_name_without_evidence_is_not_taken_for_a_nested_project(bench: Bench) -> None:
@@ -66,11 +55,7 @@ def test_a_nested_name_without_evidence_is_not_taken_for_a_nested_project(bench:
     state = bench.state
     old = state.project("b", sessions=1)
     state.project("b/2", sessions=1, cwd="/somewhere/else", config=None, prompts=0)
-    new = state.code / "c"
-    new.mkdir()
-    expected = Expected(bench)
-    expected.move(state, old.path, new)
-    bench.cycle(expected, old.path, new)
+    bench.plain_cycle(old.path, bench.folder("c"))
 
 
 def test_a_nested_project_is_known_by_any_list_that_names_it(bench: Bench) -> None:
@@ -91,10 +76,9 @@ def test_a_nested_project_is_known_by_any_list_that_names_it(bench: Bench) -> No
 
 @pytest.mark.parametrize("pruned", [False, True])
 def test_after_a_move_within_a_shared_directory_our_own_records_tell_them_apart(
-    bench: Bench, pruned: bool
+    bench: Bench, pruned: bool, state: StateBuilder
 ) -> None:
     """They do so for ever: what is known of whose a session is outlives the backups."""
-    state = bench.state
     one = state.project("my_app", sessions=2)
     two = state.project("my.app", sessions=1, make_folder=True)
     (state.code / "my-app").mkdir()
@@ -103,8 +87,7 @@ def test_after_a_move_within_a_shared_directory_our_own_records_tell_them_apart(
         bench.ok("backups", "--prune", "--keep", "0")
         assert seams.backup_ids(state) == []
     (state.code / "my-app").rmdir()
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     expected = Expected(bench)
     target = directory_of(state, new)
     expected.make_directory(target)
@@ -119,9 +102,8 @@ def test_after_a_move_within_a_shared_directory_our_own_records_tell_them_apart(
 
 @pytest.mark.parametrize("pruned", [False, True])
 def test_sessions_that_came_into_a_shared_directory_leave_it_again(
-    bench: Bench, pruned: bool
+    bench: Bench, pruned: bool, state: StateBuilder
 ) -> None:
-    state = bench.state
     far = state.project("far", sessions=2)
     other = state.project("my.app", sessions=1)
     (state.code / "my-app").mkdir()
@@ -132,8 +114,7 @@ def test_sessions_that_came_into_a_shared_directory_leave_it_again(
     (state.code / "my.app").mkdir()  # while it was there the move would have been refused
     session = state.add_session("my-app")
     (state.code / "my-app").rmdir()
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     bench.ok(state.code / "my-app", new)
     found = {p.stem for p in directory_of(state, new).glob("*.jsonl")}
     assert found == {*far.sessions, session}
@@ -164,32 +145,19 @@ def forged(record: dict[str, Any]) -> bytes:
     return json.dumps({**record, "checksum": seams.checksum(record)}).encode()
 
 
-def escaping(record: dict[str, Any]) -> bytes:
-    record["runs"][0][1][0]["target"] = "../../../etc"
-    return forged(record)
+def with_value(record: dict[str, Any], key: str, value: str) -> dict[str, Any]:
+    record["runs"][0][1][0][key] = value
+    return record
 
 
-def unknown(record: dict[str, Any]) -> bytes:
-    return forged({**record, "schema": 99})
-
-
-def without_runs(record: dict[str, Any]) -> bytes:
-    return forged({name: value for name, value in record.items() if name != "runs"})
-
-
-def changed(record: dict[str, Any]) -> bytes:
-    record["runs"][0][1][0]["new_path"] = "/somebody/else"
-    return json.dumps(record).encode()
-
-
-DAMAGED = {
+DAMAGED: dict[str, Callable[[dict[str, Any]], bytes]] = {
     "empty": lambda _: b"",
     "not JSON": lambda _: b'{"schema": 2,',
     "deep": lambda _: b"[" * 100_000,
-    "of an unknown version": unknown,
-    "without its list": without_runs,
-    "changed by hand": changed,
-    "forged": escaping,
+    "of an unknown version": lambda record: forged({**record, "schema": 99}),
+    "without its list": lambda record: forged({k: record[k] for k in record if k != "runs"}),
+    "changed by hand": lambda record: json.dumps(with_value(record, "new_path", "/x")).encode(),
+    "forged": lambda record: forged(with_value(record, "target", "../../../etc")),
 }
 
 
@@ -223,8 +191,7 @@ def test_a_session_set_aside_by_the_client_goes_with_its_session(bench: Bench) -
     state.project("my.app", sessions=1, make_folder=True)
     aside = two.directory / f"{two.sessions[0]}.jsonl.superseded-1780000000000"
     aside.write_text("{}\n")
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     bench.ok(two.path, new)
     assert (directory_of(state, new) / aside.name).exists()
 
@@ -237,10 +204,9 @@ def test_a_relocated_session_belongs_to_where_it_was_relocated_to(bench: Bench) 
     record = {"type": "relocated", "sessionId": one.sessions[0], "relocatedCwd": two.path}
     times = transcript.stat().st_mtime_ns
     with transcript.open("ab") as file:
-        file.write(stringify(record) + b"\n")
+        file.write(b"x" * 99_999 + b"\n" + stringify(record) + b"\n{}\n")  # only near the end
     os.utime(transcript, ns=(times, times))
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     bench.ok(two.path, new)
     found = {p.stem for p in directory_of(state, new).glob("*.jsonl")}
     assert found == {*one.sessions, *two.sessions}
@@ -251,8 +217,7 @@ def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(ben
     state = bench.state
     before = state.project("my_app", sessions=2, memory={"MEMORY.md": "x\n"}, index=True)
     now = state.project("my-app", sessions=1, index=True)
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     moved = bench.ok(now.path, new)
     assert [row["what"] for row in moved["left_alone"] if "is gone" in row["what"]] == []
     found = {p.stem for p in directory_of(state, new).glob("*.jsonl")}
@@ -264,8 +229,7 @@ def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(ben
     assert index["originalPath"] == str(new)
 
 
-def test_once_that_was_undone_they_are_whose_they_were(bench: Bench) -> None:
-    state = bench.state
+def test_once_that_was_undone_they_are_whose_they_were(bench: Bench, state: StateBuilder) -> None:
     other, ours = (state.project(name, sessions=1) for name in ("my-app", "my_app"))
     (state.code / "new").mkdir()
     bench.ok(ours.path, state.code / "new")
@@ -275,13 +239,11 @@ def test_once_that_was_undone_they_are_whose_they_were(bench: Bench) -> None:
     assert {path.stem for path in other.directory.glob("*.jsonl")} == set(other.sessions)
 
 
-def test_they_stay_where_somebody_else_has_a_claim_too(bench: Bench) -> None:
-    state = bench.state
+def test_they_stay_where_somebody_else_has_a_claim_too(bench: Bench, state: StateBuilder) -> None:
     gone = state.project("my_app", sessions=2)
     state.project("my/app", sessions=1, make_folder=True)
     now = state.project("my-app", sessions=1)
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     moved = bench.ok(now.path, new)
     (hint,) = [row["hint"] for row in moved["left_alone"] if "is gone" in row["what"]]
     assert hint == f"ccmove {gone.path} {new}"

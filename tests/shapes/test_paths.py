@@ -1,11 +1,10 @@
 """Paths of every sort: long ones, parents, worktrees, one inside the other, links, Windows."""
 
-from __future__ import annotations
-
 import json
 import os
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,9 +31,8 @@ def long_names(path: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", ["hashed", "uncut", "unknown"])
 def test_a_long_path_is_found_under_each_name_and_gets_the_current_one(
-    bench: Bench, kind: str
+    bench: Bench, kind: str, state: StateBuilder
 ) -> None:
-    state = bench.state
     old = deep(state)
     new = f"{old}-moved"
     source = state.projects / long_names(old)[kind]
@@ -43,11 +41,8 @@ def test_a_long_path_is_found_under_each_name_and_gets_the_current_one(
     expected = Expected(bench)
     target = directory_of(state, new)
     expected.rename(source, target)
-    pairs = (
-        (f'"{old}"', f'"{new}"'),
-        (inside(source.name), inside(target.name)),
-    )
-    expected.replace(target / "sessions-index.json", *pairs)
+    index = target / "sessions-index.json"
+    expected.rewrite_index(index, (old, new), (source.name, target.name))
     expected.rewrite_lists(state, (old, new))
     bench.cycle(expected, old, new)
 
@@ -58,13 +53,10 @@ def test_a_long_path_that_several_clients_have_kept_is_brought_together(bench: B
     new = f"{old}-moved"
     handles = [state.project(old, sessions=1, name=name) for name in long_names(old).values()]
     Path(new).mkdir(parents=True)
-    before = bench.tree()
-    bench.ok(old, new)
-    found = sorted(p.stem for p in directory_of(state, new).glob("*.jsonl"))
-    assert found == sorted(handle.sessions[0] for handle in handles)
-    assert os.listdir(state.projects) == [encoded_name(new)]
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(old, new):
+        found = sorted(p.stem for p in directory_of(state, new).glob("*.jsonl"))
+        assert found == sorted(handle.sessions[0] for handle in handles)
+        assert os.listdir(state.projects) == [encoded_name(new)]
 
 
 def test_a_long_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) -> None:
@@ -74,11 +66,8 @@ def test_a_long_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) ->
     state.project(old, sessions=1, memory={"MEMORY.md": "old\n"})
     state.project(other, sessions=1, memory={"MEMORY.md": "other\n"})
     state.project(f"{other}2", sessions=0, memory={"MEMORY.md": "no sessions\n"})
-    new = state.code / "short"
-    new.mkdir()
-    expected = Expected(bench)
-    expected.move(state, old, new)
-    bench.cycle(expected, old, new)
+    new = bench.folder("short")
+    bench.plain_cycle(old, new)
 
 
 def test_a_composed_and_a_decomposed_spelling_have_their_own_directories(bench: Bench) -> None:
@@ -87,8 +76,7 @@ def test_a_composed_and_a_decomposed_spelling_have_their_own_directories(bench: 
     old = str(state.code / unicodedata.normalize("NFD", "café"))
     composed = encoded_name(unicodedata.normalize("NFC", old))
     state.project(old, sessions=1, name=composed)
-    new = state.code / "cafe"
-    new.mkdir()
+    new = bench.folder("cafe")
     expected = Expected(bench)
     expected.rename(state.projects / composed, directory_of(state, new))
     expected.rewrite_lists(state, (old, new))
@@ -106,8 +94,7 @@ NESTED = (
 )
 
 
-def test_a_parent_takes_every_project_below_it_along(bench: Bench) -> None:
-    state = bench.state
+def test_a_parent_takes_every_project_below_it_along(bench: Bench, state: StateBuilder) -> None:
     handles = [state.project(path, sessions=1, index=True) for path in NESTED]
     state.project("old-2", sessions=1)
     state.project("old.x/core", sessions=1)
@@ -121,18 +108,24 @@ def test_a_parent_takes_every_project_below_it_along(bench: Bench) -> None:
     assert sorted(p["from"] for p in moved["projects"]) == sorted(h.path for h in handles)
 
 
-def test_with_only_what_is_nested_stays(bench: Bench) -> None:
-    state = bench.state
+def test_with_only_what_is_nested_stays(bench: Bench, state: StateBuilder) -> None:
+    """Wherever it is known from."""
     old = state.project("old", sessions=1, index=True)
-    below = state.project("old/sub", sessions=1, index=True)
-    listed = state.project("old/listed", sessions=0, prompts=0)
+    nested: dict[str, dict[str, Any]] = {
+        "all": {"index": True}, "config": {"sessions": 0, "prompts": 0},
+        "history": {"sessions": 0, "config": None}, "sessions": {"prompts": 0, "config": None},
+        "index": {"prompts": 0, "config": None, "index": True, "subagents": False},
+    }  # fmt: skip
+    for name, options in nested.items():
+        handle = state.project(f"old/{name}", **options)
+        if name == "index":
+            for transcript in handle.transcripts:
+                transcript.unlink()
     config = state.config()
-    config["projects"][old.path]["mcpServers"] = {
-        "s": {"command": f"{old.path}/bin/serve", "args": [f"{below.path}/x", f"{listed.path}/y"]}
-    }
+    tool = {"command": f"{old.path}/bin/serve", "args": [f"{old.path}/{name}/x" for name in nested]}
+    config["projects"][old.path]["mcpServers"] = {"s": tool}
     state.write_config(config)
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     expected = Expected(bench)
     expected.move_directory(state, old.path, new)
     expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new}"'))
@@ -162,23 +155,13 @@ def test_nested_names_that_exist_at_the_target_are_merged(bench: Bench) -> None:
     old = state.project("old/app", sessions=1)
     new = state.project("new/app", sessions=1)
     more = state.project("old/lib", sessions=1)
-    mine = state.project("new/mine", sessions=1)
+    state.project("new/mine", sessions=1)
     (state.code / "new").mkdir(exist_ok=True)
     expected = Expected(bench)
-    for path in list(old.directory.iterdir()):
-        expected.rename(path, new.directory / path.name)
+    expected.bring_sessions(old, new)
     expected.remove(old.directory)
-    expected.move_directory(state, more.path, state.code / "new" / "lib")
-    moves = (old.path, new.path), (more.path, str(state.code / "new" / "lib"))
-    for one, other in moves:
-        expected.replace(state.history, (f'"project":"{one}"', f'"project":"{other}"'))
-    config = state.config()
-    config["projects"] = {
-        new.path: config["projects"][new.path],
-        moves[1][1]: config["projects"][more.path],
-        mine.path: config["projects"][mine.path],
-    }
-    expected.write(state.config_file, state.config_bytes(config))
+    expected.join_lists(state, (old.path, new.path))
+    expected.move(state, more.path, state.code / "new" / "lib")
     moved = bench.cycle(expected, state.code / "old", state.code / "new")
     assert sorted(p["kind"] for p in moved["projects"]) == ["merge", "rename"]
 
@@ -190,24 +173,19 @@ def test_nested_paths_that_collide_in_their_new_names_share_a_directory(bench: B
     two = state.project("old/a_b", sessions=1)
     there = state.project("new/a.b", sessions=1)
     (state.code / "new").mkdir()
-    before = bench.tree()
-    bench.ok(state.code / "old", state.code / "new")
-    found = sorted(p.stem for p in there.directory.glob("*.jsonl"))
-    assert found == sorted([*one.sessions, *two.sessions, *there.sessions])
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(state.code / "old", state.code / "new"):
+        found = sorted(p.stem for p in there.directory.glob("*.jsonl"))
+        assert found == sorted([*one.sessions, *two.sessions, *there.sessions])
 
 
 # -- one inside the other ----------------------------------------------------------------------
 
 
-def test_old_below_new_the_contents_went_up(bench: Bench) -> None:
-    state = bench.state
+def test_old_below_new_the_contents_went_up(bench: Bench, state: StateBuilder) -> None:
     old = state.project("repo/app", sessions=1, index=True)
     deeper = state.project("repo/app/lib", sessions=1)
     beside = state.project("repo/docs", sessions=1)
-    new = state.code / "repo"
-    new.mkdir()
+    new = bench.folder("repo")
     expected = Expected(bench)
     expected.move_directory(state, old.path, new)
     expected.move_directory(state, deeper.path, new / "lib")
@@ -216,8 +194,7 @@ def test_old_below_new_the_contents_went_up(bench: Bench) -> None:
     assert beside.directory.is_dir()
 
 
-def test_new_below_old_the_contents_went_down(bench: Bench) -> None:
-    state = bench.state
+def test_new_below_old_the_contents_went_down(bench: Bench, state: StateBuilder) -> None:
     old = state.project("app", sessions=1, index=True)
     new = state.project("app/main", sessions=1, index=True, make_folder=True)
     deeper = state.project("app/main/lib", sessions=1)
@@ -225,34 +202,17 @@ def test_new_below_old_the_contents_went_down(bench: Bench) -> None:
     report = bench.refused(old.path, new.path)
     assert "--skip-path-check" in report["hint"]
     expected = Expected(bench)
-    entry = json.loads(old.index.read_text())["entries"][0]
-    entry["projectPath"] = new.path
-    entry["fullPath"] = entry["fullPath"].replace(inside(old.name), inside(new.name))
-    document = json.loads(new.index.read_text())
-    document["entries"].append(entry)
-    for path in list(old.directory.iterdir()):
-        if path != old.index:
-            expected.rename(path, new.directory / path.name)
-    expected.remove(old.directory)
-    expected.write(new.index, stringify(document, 2))
-    # app/lib comes to app/main/lib, which exists: it is merged there.
-    for path in list(lib.directory.iterdir()):
-        expected.rename(path, deeper.directory / path.name)
-    expected.remove(lib.directory)
-    moves = (old.path, new.path), (lib.path, deeper.path)
-    for one, other in moves:
-        expected.replace(state.history, (f'"project":"{one}"', f'"project":"{other}"'))
-    config = state.config()
-    del config["projects"][old.path], config["projects"][lib.path]
-    expected.write(state.config_file, state.config_bytes(config))
+    for one, other in ((old, new), (lib, deeper)):  # where app/lib comes to, there is one already
+        expected.bring_sessions(one, other)
+        expected.remove(one.directory)
+    expected.join_lists(state, (old.path, new.path), (lib.path, deeper.path))
     bench.cycle(expected, "--skip-path-check", old.path, new.path)
 
 
 # -- where the state is, and how paths are written ---------------------------------------------
 
 
-def test_a_parent_that_is_a_link_is_seen_through(bench: Bench) -> None:
-    state = bench.state
+def test_a_parent_that_is_a_link_is_seen_through(bench: Bench, state: StateBuilder) -> None:
     old = state.project("real/old", sessions=1, index=True)
     (state.code / "real" / "new").mkdir(parents=True)
     (state.code / "link").symlink_to("real")
@@ -274,9 +234,8 @@ def test_a_path_that_is_known_only_as_it_was_typed_is_moved(bench: Bench) -> Non
 
 @pytest.mark.parametrize("how", ["option", "variable"])
 def test_a_state_elsewhere_is_moved_and_the_usual_one_is_not_touched(
-    bench: Bench, how: str
+    bench: Bench, how: str, state: StateBuilder
 ) -> None:
-    state = bench.state
     other = StateBuilder(state.root / "other")
     elsewhere = other.config_dir
     (elsewhere / ".claude.json").write_bytes(b"")
@@ -306,22 +265,17 @@ def test_an_old_config_file_inside_the_directory_is_the_one_that_counts(bench: B
     state.write_config({"projects": {}, "githubRepoPaths": {}})
     old = state.project("old", sessions=1, repo="acme/old")
     usual.write_bytes(stringify({"projects": {old.path: {}}}, 2))
-    new = state.code / "new"
-    new.mkdir()
-    expected = Expected(bench)
-    expected.move(state, old.path, new)
-    bench.cycle(expected, old.path, new)
+    new = bench.folder("new")
+    bench.plain_cycle(old.path, new)
 
 
-def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench) -> None:
-    state = bench.state
+def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", sessions=1)
     real = state.home / "dotfiles" / "claude.json"
     real.parent.mkdir()
     state.config_file.rename(real)
     state.config_file.symlink_to("dotfiles/claude.json")
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     expected = Expected(bench)
     expected.move_directory(state, old.path, new)
     expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new}"'))
@@ -368,9 +322,8 @@ WINDOWS = [
 
 @pytest.mark.parametrize(("old", "new", "known", "becomes"), WINDOWS)
 def test_windows_paths_in_the_data(
-    bench: Bench, old: str, new: str, known: str, becomes: str
+    bench: Bench, old: str, new: str, known: str, becomes: str, state: StateBuilder
 ) -> None:
-    state = bench.state
     source = state.projects / encoded_name(known)
     session = state.add_session("/unused", cwd=known, directory=source)
     line = stringify({"display": "hi", "timestamp": 1, "project": known, "sessionId": session})
@@ -386,9 +339,8 @@ def test_windows_paths_in_the_data(
     bench.cycle(expected, "--skip-path-check", old, new)
 
 
-def test_all_spellings_of_a_windows_folder_come_together(bench: Bench) -> None:
+def test_all_spellings_of_a_windows_folder_come_together(bench: Bench, state: StateBuilder) -> None:
     """`c:/x`, `C:/x` and `C:\\X` are one folder, and NEW's spelling is the one on disk."""
-    state = bench.state
     spellings = [r"c:\work\x", r"C:\work\x", r"C:\WORK\X"]
     for path in spellings:
         state.add_session("/unused", cwd=path, directory=state.projects / encoded_name(path))

@@ -1,7 +1,5 @@
 """The other places that know a project's path."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -20,15 +18,9 @@ from tests.support.oddlines import stringify
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 
-@pytest.fixture
-def old(state: StateBuilder) -> ProjectHandle:
-    (state.code / "new").mkdir()
-    return state.project("old", sessions=1)
-
-
-@pytest.fixture
-def new(state: StateBuilder) -> Path:
-    return state.code / "new"
+def ready(bench: Bench) -> tuple[StateBuilder, ProjectHandle, Path]:
+    new = bench.folder("new")
+    return bench.state, bench.state.project("old", sessions=1), new
 
 
 def written(path: Path, content: Any) -> Path:
@@ -48,36 +40,18 @@ def plain(bench: Bench, old: ProjectHandle, new: Path) -> Expected:
 # -- in the state ------------------------------------------------------------------------------
 
 
-def test_aliases_of_every_project_follow(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    state = bench.state
-    other = state.project("other", sessions=1)
-    text = f"{old.directory}\n{other.directory}\n/no/such/projects/x\r\n\n{old.directory}-2"
-    theirs = written(other.directory / ".session-aliases", text.encode())
-    ours = written(old.directory / ".session-aliases", f"{other.directory}\n".encode())
-    expected = plain(bench, old, new)
-    target = directory_of(state, new)
-    changed = text.replace(f"{old.directory}\n", f"{target}\n")
-    expected.write(theirs, changed.encode())
-    assert ours.parent == old.directory
-    bench.cycle(expected, old.path, new)
-
-
-def test_aliases_on_both_sides_are_joined(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    state = bench.state
+def test_aliases_on_both_sides_are_joined(bench: Bench) -> None:
+    state, old, new = ready(bench)
     native = state.project("new", sessions=0, config=None, prompts=0)
     one, two = state.project("one", sessions=1), state.project("two", sessions=1)
     written(old.directory / ".session-aliases", f"{one.directory}\n{two.directory}\n".encode())
     theirs = written(native.directory / ".session-aliases", f"{two.directory}\n".encode())
-    before = bench.tree()
-    bench.ok(old.path, new)
-    assert theirs.read_text() == f"{two.directory}\n{one.directory}\n"
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(old.path, new):
+        assert theirs.read_text() == f"{two.directory}\n{one.directory}\n"
 
 
-def test_plugins_installed_for_the_project_follow(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
+def test_plugins_installed_for_the_project_follow(bench: Bench) -> None:
+    state, old, new = ready(bench)
     rows = [
         {"scope": "project", "installPath": f"{old.path}/x", "projectPath": old.path},
         {"scope": "user", "resolvedVersion": old.path},
@@ -85,7 +59,7 @@ def test_plugins_installed_for_the_project_follow(
         {"scope": "local", "projectPath": f"{old.path}-2"},
         {"scope": "user", "installPath": "/elsewhere"},
     ]
-    file = written(bench.state.config_dir / "plugins" / "installed_plugins.json", {
+    file = written(state.config_dir / "plugins" / "installed_plugins.json", {
         "version": 2, "plugins": {"lint@market": rows, "other@market": rows[2:]},
     })  # fmt: skip
     expected = plain(bench, old, new)
@@ -119,10 +93,8 @@ def job(state: StateBuilder, handle: ProjectHandle) -> Path:
     })  # fmt: skip
 
 
-def test_jobs_follow_while_the_daemon_is_not_running(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
+def test_jobs_follow_while_the_daemon_is_not_running(bench: Bench) -> None:
+    state, old, new = ready(bench)
     file = job(state, old)
     written(state.config_dir / "daemon.lock", {"pid": 2**22 + 1, "procStart": "1"})
     expected = plain(bench, old, new)
@@ -138,8 +110,9 @@ def test_jobs_follow_while_the_daemon_is_not_running(
     bench.cycle(expected, old.path, new)
 
 
-def test_marketplaces_in_the_folder_follow(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    file = written(bench.state.config_dir / "plugins" / "known_marketplaces.json", {
+def test_marketplaces_in_the_folder_follow(bench: Bench) -> None:
+    state, old, new = ready(bench)
+    file = written(state.config_dir / "plugins" / "known_marketplaces.json", {
         "mine": {
             "source": {"source": "directory", "path": f"{old.path}/market"},
             "installLocation": f"{old.path}/market", "version": 1.10,
@@ -151,10 +124,9 @@ def test_marketplaces_in_the_folder_follow(bench: Bench, old: ProjectHandle, new
     bench.cycle(expected, old.path, new)
 
 
-def test_the_daemons_and_the_bridges_folders_follow(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    root = bench.state.config_dir
+def test_the_daemons_and_the_bridges_folders_follow(bench: Bench) -> None:
+    state, old, new = ready(bench)
+    root = state.config_dir
     record = {"dir": old.path, "workers": [{"directory": f"{old.path}/x", "name": old.path}]}
     daemon = written(root / "daemon.json", record)
     pointers = [root / "bridge-pointer.json", old.directory / "bridge-pointer.json"]
@@ -166,7 +138,7 @@ def test_the_daemons_and_the_bridges_folders_follow(
     )
     for pointer in pointers:
         expected.replace(pointer, (old.path, str(new)))
-    expected.move(bench.state, old.path, new)
+    expected.move(state, old.path, new)
     bench.cycle(expected, old.path, new)
     with running("sleep") as process:
         written(root / "daemon.lock", {"pid": process.pid})
@@ -185,10 +157,9 @@ def downloads(state: StateBuilder, path: Path | str) -> Path:
 
 
 @pytest.mark.parametrize("name", ["new", "old_", "ne\u0301w"])
-def test_connector_downloads_follow(bench: Bench, old: ProjectHandle, name: str) -> None:
-    state = bench.state
-    new = state.code / name
-    new.mkdir(exist_ok=True)
+def test_connector_downloads_follow(bench: Bench, name: str) -> None:
+    state, old, new = ready(bench)
+    new = new.rename(state.code / name)
     sub = state.project("old/sub", sessions=1)
     for path in (old.path, sub.path):
         written(downloads(state, path) / "connector-downloads" / "x.bin", path.encode())
@@ -201,25 +172,19 @@ def test_connector_downloads_follow(bench: Bench, old: ProjectHandle, name: str)
     bench.cycle(expected, old.path, new)
 
 
-def test_connector_downloads_on_both_sides_are_merged(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    one = downloads(bench.state, old.path) / "connector-downloads"
-    two = downloads(bench.state, new) / "connector-downloads"
+def test_connector_downloads_on_both_sides_are_merged(bench: Bench) -> None:
+    state, old, new = ready(bench)
+    one = downloads(state, old.path) / "connector-downloads"
+    two = downloads(state, new) / "connector-downloads"
     written(one / "a.bin", b"a")
     written(two / "b.bin", b"b")
-    before = bench.tree()
-    bench.ok(old.path, new)
-    assert sorted(path.name for path in two.iterdir()) == ["a.bin", "b.bin"]
-    assert not one.parent.exists()
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(old.path, new):
+        assert sorted(path.name for path in two.iterdir()) == ["a.bin", "b.bin"]
+        assert not one.parent.exists()
 
 
-def test_jobs_are_reported_while_the_daemon_runs(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
-    state = bench.state
+def test_jobs_are_reported_while_the_daemon_runs(bench: Bench) -> None:
+    state, old, new = ready(bench)
     file = job(state, old)
     roster = written(state.config_dir / "daemon" / "roster.json", {"workers": {"a": old.path}})
     with running("sleep") as process:
@@ -273,7 +238,8 @@ def named(text: str, word: str, path: str | Path) -> str:
     return text.replace(f"//{word}", in_rule(path)).replace(word, in_json(str(path)))
 
 
-def test_project_files_follow_when_asked_to(bench: Bench, old: ProjectHandle, new: Path) -> None:
+def test_project_files_follow_when_asked_to(bench: Bench) -> None:
+    _, old, new = ready(bench)
     files = settings(new, named(SETTINGS, "OLD", old.path))
     expected = plain(bench, old, new)
     bench.cycle(expected, old.path, new)
@@ -300,9 +266,8 @@ TILDE = """{
 
 @pytest.mark.parametrize("in_home", [True, False])
 def test_paths_with_a_tilde_or_home_follow_in_the_same_spelling(
-    bench: Bench, in_home: bool
+    bench: Bench, in_home: bool, state: StateBuilder
 ) -> None:
-    state = bench.state
     old = state.project(state.home / "work" / "old", sessions=1)
     new = (state.home / "work" if in_home else state.code) / "new"
     new.mkdir(parents=True)
@@ -322,8 +287,7 @@ def test_paths_with_a_tilde_or_home_follow_in_the_same_spelling(
     bench.cycle(expected, "--project-files", old.path, new)
 
 
-def test_project_files_of_nested_projects_follow_too(bench: Bench) -> None:
-    state = bench.state
+def test_project_files_of_nested_projects_follow_too(bench: Bench, state: StateBuilder) -> None:
     state.project("code/app", sessions=1)
     folder = state.code / "src" / "app"
     (file, *_) = settings(folder, json.dumps({"a": f"{state.code / 'code' / 'app'}/x"}))
@@ -336,33 +300,18 @@ def test_project_files_of_nested_projects_follow_too(bench: Bench) -> None:
 
 @pytest.mark.parametrize("options", [["--project-files"], ["--project-files", "--move-folder"]])
 def test_project_files_of_a_project_inside_the_state_follow_and_come_back(
-    bench: Bench, options: list[str]
+    bench: Bench, options: list[str], state: StateBuilder
 ) -> None:
     """Someone works on a plugin or a skill where the client keeps it."""
-    state = bench.state
     old, new = state.config_dir / "skills" / "old", state.config_dir / "skills" / "new"
     state.project(old, sessions=1)
     settings(old if "--move-folder" in options else new, json.dumps({"a": f"{old}/x"}))
-    before = bench.tree()
-    bench.ok(*options, old, new)
-    assert json.loads((new / ".mcp.json").read_text()) == {"a": f"{new}/x"}
-    bench.restore()
-    bench.expect(before)
+    with bench.moved(*options, old, new):
+        assert json.loads((new / ".mcp.json").read_text()) == {"a": f"{new}/x"}
 
 
-def test_project_files_alone_can_follow_later(bench: Bench, old: ProjectHandle, new: Path) -> None:
-    files = settings(new, named(SETTINGS, "OLD", old.path))
-    moved = bench.ok(old.path, new)
-    hints = {row["file"]: row["hint"] for row in moved["left_alone"]}
-    command = hints[str(files[0])]
-    assert command == f"ccmove --project-files {old.path} {new}"
-    bench.ok(*command.split()[1:])
-    assert json.loads(files[0].read_text())["env"]["ROOT"] == str(new)
-
-
-def test_a_settings_file_that_is_not_json_is_left_and_named(
-    bench: Bench, old: ProjectHandle, new: Path
-) -> None:
+def test_a_settings_file_that_is_not_json_is_left_and_named(bench: Bench) -> None:
+    _, old, new = ready(bench)
     file = written(new / ".claude" / "settings.json", f'{{ // {old.path}\n"a": 1}}'.encode())
     expected = plain(bench, old, new)
     moved = bench.cycle(expected, "--project-files", old.path, new)
@@ -381,10 +330,11 @@ def desktop(state: StateBuilder, handle: ProjectHandle) -> Path:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the place differs elsewhere")
 def test_the_desktop_apps_sessions_follow_when_asked_to_and_it_does_not_run(
-    bench: Bench, old: ProjectHandle, new: Path, tmp_path: Path
+    bench: Bench, tmp_path: Path
 ) -> None:
     """In one test: the app that runs here would be seen by another one at the same time."""
-    file = desktop(bench.state, old)
+    state, old, new = ready(bench)
+    file = desktop(state, old)
     expected = plain(bench, old, new)
     moved = bench.cycle(expected, old.path, new)
     hints = {row["file"]: row["hint"] for row in moved["left_alone"]}

@@ -1,7 +1,5 @@
 """OLD and NEW have the same encoded name, or names that differ in case alone."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -19,11 +17,9 @@ from tests.shapes.bench import Bench, Expected, directory_of
 from tests.support.state import StateBuilder, encoded_name
 
 
-def test_files_are_rewritten_and_nothing_is_renamed(bench: Bench) -> None:
-    state = bench.state
+def test_files_are_rewritten_and_nothing_is_renamed(bench: Bench, state: StateBuilder) -> None:
     old = state.project("my_app", index=True, memory={"MEMORY.md": "x\n"}, repo="acme/my-app")
-    new = state.code / "my-app"
-    new.mkdir()
+    new = bench.folder("my-app")
     expected = Expected(bench)
     expected.replace(old.index, (f'"{old.path}"', f'"{new}"'))
     expected.rewrite_lists(state, (old.path, new))
@@ -39,20 +35,15 @@ def test_new_sessions_in_the_same_directory_are_joined_by_the_old_ones(bench: Be
     long_ago = state.add_session("before/that", directory=new.directory)
     expected = Expected(bench)
     expected.replace(old.index, (f'"{old.path}"', f'"{new.path}"'))
-    expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new.path}"'))
-    config = state.config()
-    del config["projects"][old.path]
-    expected.write(state.config_file, state.config_bytes(config))
+    expected.join_lists(state, (old.path, new.path))
     moved = bench.cycle(expected, old.path, new.path)
     assert not any(long_ago in row["file"] for row in moved["left_alone"])
 
 
-def test_a_third_that_shares_the_directory_is_left_alone(bench: Bench) -> None:
-    state = bench.state
+def test_a_third_that_shares_the_directory_is_left_alone(bench: Bench, state: StateBuilder) -> None:
     third = state.project("my/app", sessions=1, index=True, make_folder=True)
     old = state.project("my_app", index=True)
-    new = state.code / "my-app"
-    new.mkdir()
+    new = bench.folder("my-app")
     expected = Expected(bench)
     expected.replace(old.index, (f'"{old.path}"', f'"{new}"'))
     expected.rewrite_lists(state, (old.path, new))
@@ -64,8 +55,7 @@ def test_a_parent_that_is_renamed_may_keep_some_names_and_change_others(bench: B
     state = bench.state
     old = state.project("my_code", sessions=1, index=True)
     below = state.project("my_code/app", sessions=1, index=True)
-    new = state.code / "my-code"
-    new.mkdir()
+    new = bench.folder("my-code")
     expected = Expected(bench)
     for handle, path in ((old, new), (below, new / "app")):
         expected.replace(handle.index, (f'"{handle.path}"', f'"{path}"'))

@@ -1,13 +1,11 @@
 """Several moves in one transaction: swaps, chains, and what else can happen at one moment."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.shapes.bench import Bench, Expected, directory_of, inside
+from tests.shapes.bench import Bench, Expected, directory_of
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 
@@ -31,12 +29,8 @@ def swapped(expected: Expected, state: StateBuilder, *cycle: str) -> None:
     for path in cycle:
         target = directory_of(state, nexts[path])
         expected.rename(state.projects / marks[path], target)
-        name = encoded_name(path)
-        pairs = (
-            (f'"{path}"', f'"{nexts[path]}"'),
-            (inside(name), inside(target.name)),
-        )
-        expected.replace(target / "sessions-index.json", *pairs)
+        names = encoded_name(path), target.name
+        expected.rewrite_index(target / "sessions-index.json", (path, nexts[path]), names)
     for file, form in ((state.history, '"project":"{}"'), (state.config_file, '"{}"')):
         spell = Path.as_posix if file == state.config_file else str
         away = [(form.format(path), form.format(marks[path])) for path in cycle]
@@ -45,8 +39,7 @@ def swapped(expected: Expected, state: StateBuilder, *cycle: str) -> None:
 
 
 @pytest.mark.parametrize("names", [("one", "two"), ("one", "two", "three")])
-def test_a_swap_of_any_length(bench: Bench, names: tuple[str, ...]) -> None:
-    state = bench.state
+def test_a_swap_of_any_length(bench: Bench, names: tuple[str, ...], state: StateBuilder) -> None:
     paths = [handle.path for handle in projects(state, *names)]
     for path in paths:
         Path(path).mkdir()
@@ -56,8 +49,7 @@ def test_a_swap_of_any_length(bench: Bench, names: tuple[str, ...]) -> None:
     bench.cycle(expected, "--from-file", "-", input=listed(*moves))
 
 
-def test_a_chain_in_any_order(bench: Bench) -> None:
-    state = bench.state
+def test_a_chain_in_any_order(bench: Bench, state: StateBuilder) -> None:
     one, two = projects(state, "one", "two")
     for name in ("two", "three"):
         (state.code / name).mkdir()
@@ -72,28 +64,15 @@ def test_a_chain_in_any_order(bench: Bench) -> None:
         bench.cycle(expected, "--from-file", "-", input=listed(*moves))
 
 
-def test_a_chain_whose_end_exists_is_merged_there(bench: Bench) -> None:
-    state = bench.state
+def test_a_chain_whose_end_exists_is_merged_there(bench: Bench, state: StateBuilder) -> None:
     one, two, three = (state.project(n, sessions=1) for n in ("one", "two", "three"))
     for handle in (two, three):
         Path(handle.path).mkdir()
     expected = Expected(bench)
-    for path in list(two.directory.iterdir()):
-        expected.rename(path, three.directory / path.name)
+    expected.bring_sessions(two, three)
     expected.remove(two.directory)
-    expected.rename(one.directory, two.directory)
-    form = '"project":"{}"'
-    expected.replace(
-        state.history,
-        (form.format(two.path), form.format(three.path)),
-        (form.format(one.path), form.format(two.path)),
-    )
-    config = state.config()
-    config["projects"] = {
-        two.path: config["projects"][one.path],
-        three.path: config["projects"][three.path],
-    }
-    expected.write(state.config_file, state.config_bytes(config))
+    expected.join_lists(state, (two.path, three.path))
+    expected.move(state, one.path, two.path)
     moves = (one.path, two.path), (two.path, three.path)
     bench.cycle(expected, "--from-file", "-", input=listed(*moves))
 
@@ -111,8 +90,7 @@ def test_undoing_a_chain_brings_what_a_session_got_since_back_to_it(bench: Bench
     assert all((two.directory / name).exists() for name in (results, aside))
 
 
-def test_a_swap_with_nested_projects(bench: Bench) -> None:
-    state = bench.state
+def test_a_swap_with_nested_projects(bench: Bench, state: StateBuilder) -> None:
     paths = [handle.path for handle in projects(state, "one", "two")]
     projects(state, "one/sub", "two/sub")
     for path in paths:
@@ -120,12 +98,8 @@ def test_a_swap_with_nested_projects(bench: Bench) -> None:
     expected = Expected(bench)
     swapped(expected, state, *paths)
     swapped(expected, state, *(str(Path(path, "sub")) for path in paths))
-    bench.cycle(expected, "--from-file", "-", input=listed(paths, reversed_(paths)))
-
-
-def reversed_(paths: list[str]) -> tuple[str, str]:
     one, two = paths
-    return two, one
+    bench.cycle(expected, "--from-file", "-", input=listed((one, two), (two, one)))
 
 
 def test_a_swap_of_two_that_share_a_directory_rewrites_only(bench: Bench) -> None:
@@ -165,28 +139,23 @@ def test_one_place_is_left_while_part_of_a_shared_directory_comes_to_it(bench: B
     two = state.project("my_app", sessions=1, index=True, memory={"MEMORY.md": "shared\n"})
     there = state.project("there", sessions=1, index=True, memory={"MEMORY.md": "there\n"})
     (state.code / "there").mkdir()
-    away = state.code / "away"
-    away.mkdir()
-    before = bench.tree()
+    away = bench.folder("away")
     moves = (two.path, there.path), (there.path, away)
-    bench.ok("--from-file", "-", input=listed(*moves))
-    assert [p.stem for p in one.directory.glob("*.jsonl")] == one.sessions
-    assert [p.stem for p in there.directory.glob("*.jsonl")] == two.sessions
-    assert [p.stem for p in directory_of(state, away).glob("*.jsonl")] == there.sessions
-    assert two.sessions[0] in there.index.read_text()
-    assert there.sessions[0] not in there.index.read_text()
-    assert there.sessions[0] in (directory_of(state, away) / "sessions-index.json").read_text()
-    assert (there.memory / "MEMORY.md").read_text() == "shared\n"
-    assert (directory_of(state, away) / "memory" / "MEMORY.md").read_text() == "there\n"
-    bench.restore()
-    bench.expect(before)
+    with bench.moved("--from-file", "-", input=listed(*moves)):
+        assert [p.stem for p in one.directory.glob("*.jsonl")] == one.sessions
+        assert [p.stem for p in there.directory.glob("*.jsonl")] == two.sessions
+        assert [p.stem for p in directory_of(state, away).glob("*.jsonl")] == there.sessions
+        assert two.sessions[0] in there.index.read_text()
+        assert there.sessions[0] not in there.index.read_text()
+        assert there.sessions[0] in (directory_of(state, away) / "sessions-index.json").read_text()
+        assert (there.memory / "MEMORY.md").read_text() == "shared\n"
+        assert (directory_of(state, away) / "memory" / "MEMORY.md").read_text() == "there\n"
 
 
 def test_a_file_of_moves_may_have_comments_and_empty_lines(bench: Bench, tmp_path: Path) -> None:
     state = bench.state
     (old,) = projects(state, "with space")
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     moves = tmp_path / "moves.tsv"
     moves.write_text(f"# what went where\r\n\n{old.path}\t{new}\r\n")
     expected = Expected(bench)

@@ -1,7 +1,5 @@
 """One directory for several paths: only what is OLD's moves."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -26,8 +24,12 @@ def sharing(state: StateBuilder) -> tuple[ProjectHandle, ProjectHandle, ProjectH
     return one, two, three
 
 
-def entries_of(index: Path, sessions: list[str]) -> list[dict[str, Any]]:
-    return [e for e in json.loads(index.read_text())["entries"] if e["sessionId"] in sessions]
+def keep_the_rest(expected: Expected, two: ProjectHandle) -> list[dict[str, Any]]:
+    """The entries of `two` leave the index that it shares; they are told."""
+    document = json.loads(two.index.read_text())
+    rest = [e for e in document["entries"] if e["sessionId"] not in two.sessions]
+    expected.write(two.index, stringify({**document, "entries": rest}, 2))
+    return [e for e in document["entries"] if e not in rest]
 
 
 def split(bench: Bench, two: ProjectHandle, target: Path, new: str) -> Expected:
@@ -37,13 +39,10 @@ def split(bench: Bench, two: ProjectHandle, target: Path, new: str) -> Expected:
     for session in two.sessions:
         expected.rename(two.directory / f"{session}.jsonl", target / f"{session}.jsonl")
         expected.rename(two.directory / session, target / session)
-    entries = entries_of(two.index, two.sessions)
+    entries = keep_the_rest(expected, two)
     for entry in entries:
         entry["projectPath"] = new
         entry["fullPath"] = entry["fullPath"].replace(inside(two.name), inside(target.name))
-    document = json.loads(two.index.read_text())
-    rest = [e for e in document["entries"] if e["sessionId"] not in two.sessions]
-    expected.write(two.index, stringify({**document, "entries": rest}, 2))
     index = {"version": 1, "entries": entries, "originalPath": new}
     expected.make(target / "sessions-index.json", stringify(index, 2))
     if two.memory.exists():
@@ -77,10 +76,8 @@ def test_it_is_the_same_when_the_other_folder_is_gone_and_a_hint_says_how_to_bri
     expected = split(bench, two, directory_of(bench.state, new), new)
     moved = bench.cycle(expected, two.path, new)
     (left,) = [row for row in moved["left_alone"] if "is gone" in row["what"]]
-    assert left["file"] == str(one.directory)
-    assert "2 sessions" in left["what"]
-    assert one.path in left["what"]
-    assert left["hint"] == f"ccmove {one.path} {new}"
+    assert (left["file"], left["hint"]) == (str(one.directory), f"ccmove {one.path} {new}")
+    assert ("2 sessions" in left["what"], one.path in left["what"]) == (True, True)
 
 
 def test_what_nobody_can_be_told_to_own_stays_and_is_named(bench: Bench, sharing: Three) -> None:
@@ -97,37 +94,21 @@ def test_what_nobody_can_be_told_to_own_stays_and_is_named(bench: Bench, sharing
     assert named == {str(two.directory / f"{long_ago}.jsonl"), str(odd), str(lonely)}
 
 
-def test_an_index_that_was_begun_by_the_one_that_leaves_becomes_the_others(bench: Bench) -> None:
-    state = bench.state
-    two = state.project("my_app", sessions=1, index=True)
-    one = state.project("my-app", sessions=1, index=True, make_folder=True)
-    new = state.code / "new"
-    new.mkdir()
-    bench.ok(two.path, new)
-    document = json.loads(one.index.read_text())
-    assert document["originalPath"] == one.path
-    assert [e["sessionId"] for e in document["entries"]] == one.sessions
-    moved = json.loads((directory_of(state, new) / "sessions-index.json").read_text())
-    assert moved["originalPath"] == str(new)
-    assert [e["sessionId"] for e in moved["entries"]] == two.sessions
-
-
-def test_an_index_entry_without_its_transcript_goes_with_its_path(bench: Bench) -> None:
-    state = bench.state
+def test_an_index_parts_by_its_entries_and_each_part_gets_its_own_path(
+    bench: Bench, state: StateBuilder
+) -> None:
+    """Also one that was begun by the project that leaves, and entries without their transcripts."""
     two = state.project("my_app", sessions=2, index=True)
     one = state.project("my-app", sessions=2, index=True, make_folder=True)
     for handle in (one, two):
         handle.transcripts[0].unlink()
-    new = state.code / "new"
-    new.mkdir()
-    before = bench.tree()
-    bench.ok(two.path, new)
-    left = json.loads(one.index.read_text())["entries"]
-    moved = json.loads((directory_of(state, new) / "sessions-index.json").read_text())["entries"]
-    assert [e["sessionId"] for e in left] == one.sessions
-    assert [e["sessionId"] for e in moved] == two.sessions
-    bench.restore()
-    bench.expect(before)
+    new = bench.folder("new")
+    with bench.moved(two.path, new):
+        indexes = one.index, directory_of(state, new) / "sessions-index.json"
+        left, moved = (json.loads(index.read_text()) for index in indexes)
+        assert (left["originalPath"], moved["originalPath"]) == (one.path, str(new))
+        assert [e["sessionId"] for e in left["entries"]] == one.sessions
+        assert [e["sessionId"] for e in moved["entries"]] == two.sessions
 
 
 def test_part_of_a_shared_directory_merges_into_a_target_that_exists(
@@ -137,46 +118,28 @@ def test_part_of_a_shared_directory_merges_into_a_target_that_exists(
     state = bench.state
     new = state.project("new", sessions=1, index=True, memory={"MEMORY.md": "- new\n"})
     expected = Expected(bench)
-    for session in two.sessions:
-        expected.rename(two.directory / f"{session}.jsonl", new.directory / f"{session}.jsonl")
-        expected.rename(two.directory / session, new.directory / session)
-    entries = entries_of(two.index, two.sessions)
-    for entry in entries:
-        entry["projectPath"] = new.path
-        entry["fullPath"] = entry["fullPath"].replace(inside(two.name), inside(new.name))
-    document = json.loads(two.index.read_text())
-    rest = [e for e in document["entries"] if e["sessionId"] not in two.sessions]
-    expected.write(two.index, stringify({**document, "entries": rest}, 2))
-    theirs = json.loads(new.index.read_text())
-    theirs["entries"] += entries
-    expected.write(new.index, stringify(theirs, 2))
+    expected.bring_sessions(two, new)
+    keep_the_rest(expected, two)
     expected.write(new.memory / "MEMORY.md", b"- new\n- one for both\n")
     expected.make_directory(new.memory / "deep")
     expected.make(new.memory / "deep" / "er.md", b"deeper\n")
-    expected.replace(state.history, (f'"project":"{two.path}"', f'"project":"{new.path}"'))
-    config = state.config()
-    del config["projects"][two.path]
-    expected.write(state.config_file, state.config_bytes(config))
+    expected.join_lists(state, (two.path, new.path))
     bench.cycle(expected, two.path, new.path)
 
 
 @pytest.mark.parametrize("choice", ["keep-new", "keep-old"])
 def test_a_memory_file_that_differs_at_the_target_is_decided_like_any_other(
-    bench: Bench, choice: str
+    bench: Bench, choice: str, state: StateBuilder
 ) -> None:
-    state = bench.state
     one = state.project("my-app", sessions=1, memory={"style.md": "shared\n"}, make_folder=True)
     two = state.project("my_app", sessions=1)
     new = state.project("new", sessions=1, memory={"style.md": "of its own\n"}, make_folder=True)
     report = bench.refused(two.path, new.path)
     assert str(one.memory / "style.md") in report["details"][0]
-    before = bench.tree()
-    bench.ok("--on-conflict", choice, two.path, new.path)
-    kept = {"keep-new": "of its own\n", "keep-old": "shared\n"}[choice]
-    assert (new.memory / "style.md").read_text() == kept
-    assert (one.memory / "style.md").read_text() == "shared\n"
-    bench.restore()
-    bench.expect(before)
+    with bench.moved("--on-conflict", choice, two.path, new.path):
+        kept = {"keep-new": "of its own\n", "keep-old": "shared\n"}[choice]
+        assert (new.memory / "style.md").read_text() == kept
+        assert (one.memory / "style.md").read_text() == "shared\n"
 
 
 def test_a_link_in_a_shared_memory_is_named_and_not_copied(bench: Bench) -> None:
@@ -184,18 +147,13 @@ def test_a_link_in_a_shared_memory_is_named_and_not_copied(bench: Bench) -> None
     one = state.project("my-app", sessions=1, memory={"a.md": "a\n"}, make_folder=True)
     two = state.project("my_app", sessions=1)
     (one.memory / "b.md").symlink_to(state.home / "elsewhere.md")
-    new = state.code / "new"
-    new.mkdir()
-    before = bench.tree()
-    moved = bench.ok(two.path, new)
-    assert [p.name for p in (directory_of(state, new) / "memory").iterdir()] == ["a.md"]
-    assert str(one.memory / "b.md") in {row["file"] for row in moved["left_alone"]}
-    bench.restore()
-    bench.expect(before)
+    new = bench.folder("new")
+    with bench.moved(two.path, new) as moved:
+        assert [p.name for p in (directory_of(state, new) / "memory").iterdir()] == ["a.md"]
+        assert str(one.memory / "b.md") in {row["file"] for row in moved["left_alone"]}
 
 
-def test_two_that_share_and_move_together_stay_together(bench: Bench) -> None:
-    state = bench.state
+def test_two_that_share_and_move_together_stay_together(bench: Bench, state: StateBuilder) -> None:
     one = state.project("old/my-app", sessions=1, index=True, memory=MEMORY)
     two = state.project("old/my_app", sessions=1, index=True)
     (state.code / "new").mkdir()
@@ -219,32 +177,27 @@ def test_two_that_share_and_move_together_stay_together(bench: Bench) -> None:
     ]
 
 
-def test_two_that_share_can_part_in_one_go(bench: Bench) -> None:
-    state = bench.state
+def test_two_that_share_can_part_in_one_go(bench: Bench, state: StateBuilder) -> None:
     one = state.project("my-app", sessions=1, index=True, memory=MEMORY)
     two = state.project("my_app", sessions=1, index=True)
     for name in ("one", "two"):
         (state.code / name).mkdir()
-    before = bench.tree()
     lines = f"{one.path}\t{state.code}/one\n{two.path}\t{state.code}/two\n"
-    bench.ok("--from-file", "-", input=lines)
-    for handle, name in ((one, "one"), (two, "two")):
-        directory = directory_of(state, state.code / name)
-        assert [p.stem for p in directory.glob("*.jsonl")] == handle.sessions
-        index = json.loads((directory / "sessions-index.json").read_text())
-        assert [e["sessionId"] for e in index["entries"]] == handle.sessions
-        assert (directory / "memory" / "MEMORY.md").read_text() == "- one for both\n"
-    assert json.loads(one.index.read_text())["entries"] == []
-    bench.restore()
-    bench.expect(before)
+    with bench.moved("--from-file", "-", input=lines):
+        for handle, name in ((one, "one"), (two, "two")):
+            directory = directory_of(state, state.code / name)
+            assert [p.stem for p in directory.glob("*.jsonl")] == handle.sessions
+            index = json.loads((directory / "sessions-index.json").read_text())
+            assert [e["sessionId"] for e in index["entries"]] == handle.sessions
+            assert (directory / "memory" / "MEMORY.md").read_text() == "- one for both\n"
+        assert json.loads(one.index.read_text())["entries"] == []
 
 
 def test_a_path_known_only_to_the_config_file_takes_no_sessions_from_others(bench: Bench) -> None:
     state = bench.state
     one = state.project("my-app", sessions=2, make_folder=True)
     two = state.project("my_app", sessions=0, prompts=2)
-    new = state.code / "new"
-    new.mkdir()
+    new = bench.folder("new")
     expected = Expected(bench)
     expected.rewrite_lists(state, (two.path, new))
     moved = bench.cycle(expected, two.path, new)

@@ -1,7 +1,5 @@
 """Undoing, doing it again, pruning in between: nothing is lost, and no session changes hands."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -3,8 +3,6 @@
 Each case is a project of its own below the folder that moves, so that one run tries them all.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -80,8 +78,7 @@ def test_a_repository_that_was_at_the_new_path_before_stays_listed_there(bench: 
     assert set(state.config()["githubRepoPaths"]["a/b"]) == {old, new, "/fresh"}
 
 
-def test_aliases_that_stand_elsewhere_by_now_or_are_gone(bench: Bench) -> None:
-    state = bench.state
+def test_aliases_that_stand_elsewhere_by_now_or_are_gone(bench: Bench, state: StateBuilder) -> None:
     (state.code / "new").mkdir()
     old = state.project("old", sessions=1)
     files = [state.project(n, sessions=1).directory / ".session-aliases" for n in ("one", "two")]
