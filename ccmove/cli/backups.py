@@ -25,6 +25,7 @@ from ccmove.run.backups import prune as prune_backups
 from ccmove.run.journal import read_run
 from ccmove.run.locks import own_lock
 from ccmove.run.manifest import Manifest, folder_id
+from ccmove.run.preflight import refuse_foreign_state
 from ccmove.run.restore import plan_restore, refuse_built_on
 from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
@@ -45,8 +46,9 @@ def restore_command(call: Call, identifier: str | None, verify: str, **wanted: b
     What was added since is kept. `ccmove undo` is the same.
     """
     # An interrupted run comes first: if it was a move, then that was the newest of all.
-    interrupted = read_run(call.find_layout())
-    layout = call.recover(dry_run=wanted["dry_run"])
+    refuse_foreign_state(layout := call.find_layout())
+    interrupted = read_run(layout)
+    call.recover(dry_run=wanted["dry_run"])
     if identifier is None and interrupted is not None and interrupted.kind == "move":
         return Result("recovered", layout)
     return restore(layout, identifier, call.progress(), full=verify == "full", **wanted)

@@ -147,8 +147,7 @@ def project_values(
             try:
                 value = _project(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
-                spots = (spot for sign in signs for spot in _spots(line, len(line), sign))
-                found.unreadable += any(True for _ in spots)
+                found.unreadable += any(_spots(line, len(line), sign) for sign in signs)
                 continue
             if value is not None:
                 yield value
@@ -168,17 +167,18 @@ def _sign(needle: str) -> Sign:
     return re.compile(re.escape(spelled), re.IGNORECASE) if is_windows else b'"' + spelled
 
 
-def _spots(block: bytes, end: int, sign: Sign) -> Iterator[int]:
+def _spots(block: bytes, end: int, sign: Sign) -> list[int]:
     """Where the sign is, and a whole component ends: not in `/code/app-docker`."""
     if isinstance(sign, re.Pattern):
-        yield from (match.start() for match in sign.finditer(block, 0, end))
-        return
+        return [match.start() for match in sign.finditer(block, 0, end)]
+    spots = []
     spot = block.find(sign, 0, end)  # in a third of the time that a pattern takes
     while spot >= 0:
         after = spot + len(sign)
         if block[after : after + 1] in _ENDS:
-            yield spot
+            spots.append(spot)
         spot = block.find(sign, after, end)
+    return spots
 
 
 def blocks(read: Read, start: int, size: int, most: int = 0) -> Iterator[tuple[int, bytes, int]]:

@@ -65,10 +65,8 @@ def sweep_up(layout: Layout, manifest: Manifest | None) -> str | None:
     """
     if manifest is not None:
         for parent in {path.parent for path in manifest.staged} - {layout.run / "staged"}:
-            is_deleted = parent.is_relative_to(layout.config_dir) and is_there(parent.parent)
-            if (
-                not is_there(parent) and not is_deleted
-            ):  # it may come back, with our file or our change in it
+            # It may come back, with our file or our change in it; that of a job is gone for good.
+            if not is_there(parent) and parent.parent != layout.jobs:
                 raise missing(f"{parent} is gone")
         if manifest.operations:
             write_manifest(replace(manifest, operations=()), layout)

@@ -122,12 +122,16 @@ class Rollback:
         return not passed_on and is_noted(op.path, op.holds)
 
     def _is_past(self, op: Recorded) -> bool:
-        """Whether it certainly was done, and so was all before it, whatever its owner did since."""
-        if isinstance(op, Rename):
-            return (
-                bool(op.holds.entries) and not is_there(op.path) and is_noted(op.target, op.holds)
-            )
-        return not isinstance(op, Mkdir) and not is_there(op.staged)
+        """Whether it certainly was done, and so was all before it, whatever its owner did since.
+
+        Another file may have the size of ours, and a backup may be gone: both tell nothing.
+        """
+        if not isinstance(op, Rename):
+            return not isinstance(op, Mkdir) and not is_there(op.staged)
+        is_known = isinstance(op.holds, FolderHolds) or (op.holds.is_directory and op.holds.entries)
+        is_ours = op.path.is_relative_to(self.layout.own)
+        gone = is_known and not is_ours and not is_there(op.path)
+        return bool(gone) and is_noted(op.target, op.holds)
 
     def _refuse_missing(self) -> None:
         """Before anything is touched: saved texts, and all that was renamed, are there."""
@@ -192,13 +196,13 @@ class Rollback:
             return
         if not self._is_done(path, target, noted):
             return
-        is_ours = path.is_relative_to(self.layout.own)
+        is_hidden = path.is_relative_to(self.layout.backups)
         for parent in reversed(path.parents):
             if parent.is_relative_to(self.layout.own):  # of a backup that is gone by now
                 disk.ensure_directory(parent)
         if is_there(path):
             self._merge_back(target, path, {entry[0].partition("/")[0] for entry in noted.entries})
-        elif is_ours and self._came_since(target, noted):
+        elif is_hidden and self._came_since(target, noted):
             self.stayed.append(f"{target} has something new in it and stays")
             if is_directory(target):
                 disk.make_directory(path)  # an empty one, as it was
@@ -207,9 +211,10 @@ class Rollback:
 
     def _came_since(self, path: Path, noted: Holds | FolderHolds) -> bool:
         """Whether what would be hidden in a backup again was used since it came out of one."""
-        files = [path, *path.rglob("*")] if is_directory(path) and noted.entries else [path]
+        written = {op.ends for op in self.manifest.operations if isinstance(op, Wrote)}
+        files = [f for f in (path, *path.rglob("*")) if not is_directory(f) and f not in written]
         is_later = any(stamp(os.lstat(file).st_mtime) > self.manifest.id[:16] for file in files)
-        return has_grown(path, noted) or (bool(noted.entries) and is_later)
+        return is_later or has_grown(path, noted)
 
     def _is_done(self, path: Path, target: Path, noted: Holds | FolderHolds) -> bool:
         """Of a rename whose target is there. In our own directories nobody else makes anything."""

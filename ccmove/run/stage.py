@@ -8,9 +8,10 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Queue
 from typing import BinaryIO
 
 from ccmove.claude.reading import Fingerprint, add_to_hash, open_regular, reader, sha256_of
@@ -84,35 +85,45 @@ class StagedHistory:
     def stage(self, tick: Tick | None = None) -> None:
         """Write the new history; it is read back, and has the size that was planned."""
         planned = self.scan.new_size()
+        waiting: Queue[bytes] = Queue(4)  # so many pieces may be in memory; an empty one is the end
+        hashes: list[Future[str]] = []  # read back, and of before
         with _opened(self.write.path) as file, ThreadPoolExecutor(2) as beside:
             attributes = Attributes.of(os.fstat(file.fileno()), self.write.mtime_ns)
-            before = beside.submit(self._hash_before)
-            after: list[Future[None]] = []
-            read_back: list[Future[str]] = []
+            hashing = beside.submit(self._hash_after, waiting)
 
             def pieces() -> Iterator[bytes]:
                 done = 0
                 for piece in history.rewritten(reader(file), self.scan):
-                    wait(after[-1:])  # else blocks would pile up in memory
-                    after.append(beside.submit(self._after.update, piece))
+                    waiting.put(piece)
                     done += len(piece)
                     if tick:
                         tick(done, planned)
                     yield piece
 
             def written() -> None:
-                read_back.append(beside.submit(sha256_of, self.path))
+                """While it is flushed: is it on disk what it should be, and what was it before?"""
+                waiting.put(b"")
+                hashes.append(beside.submit(sha256_of, self.path))
+                hashes.append(beside.submit(self._hash_before))
 
-            disk.write_new(self.path, pieces(), attributes, written)
-            for one in (before, *after):
-                one.result()
-        found = os.lstat(self.path).st_size, read_back[0].result()
-        if found != (planned, self._after.hexdigest()):
+            try:
+                disk.write_new(self.path, pieces(), attributes, written)
+            finally:
+                waiting.put(b"")  # also where writing failed: else that thread would never end
+            read_back = hashes[0].result()
+            hashing.result()
+            hashes[1].result()
+        if (os.lstat(self.path).st_size, read_back) != (planned, self._after.hexdigest()):
             raise CcmoveError(f"the new history is not as planned: {self.path}")
 
-    def _hash_before(self) -> None:
+    def _hash_after(self, waiting: Queue[bytes]) -> None:
+        for piece in iter(waiting.get, b""):
+            self._after.update(piece)
+
+    def _hash_before(self) -> str:
         with _opened(self.write.path) as file:
             add_to_hash(self._before, reader(file), 0, self.scan.size)
+        return self._before.hexdigest()
 
     def look_again(self) -> bool:
         """Under the lock: what was appended since the plan is carried over; False when nothing."""

@@ -11,6 +11,7 @@ import pytest
 
 from tests.crash.bench import Bench
 from tests.crash.fork import Ended, Job
+from tests.crash.interruptions import interruptions
 from tests.crash.scenarios import SCENARIOS, Scenario
 from tests.crash.sweep import KILL, KILLED, break_off, happen
 from tests.crash.world import world_bench
@@ -181,14 +182,15 @@ def test_another_config_file_than_the_run_changed_is_not_taken_for_it() -> None:
 
 def test_a_restore_after_an_interrupted_move_undoes_that_one_and_no_other() -> None:
     bench = world_bench("move")
+    number = interruptions(bench.points)["all changed"].ordinal - 8  # our directory is there now
     bench.reset()
-    point = len(bench.points) - 12  # what is left of it is its end
     state = bench.state
     state.add_session("earlier")
     (state.code / "later").mkdir()
     assert Job(state, ["earlier", "later"]).run().exit == 0
     before = snapshot(bench.live)
-    assert bench.job([f"die_at={point}"]).run().exit < 0
+    assert bench.job([f"die_at={number}"]).run().exit == KILLED
+    assert seams.under_way(state)
     ended = bench._job(["restore"]).run()
     assert ended.exit == 0, ended
     assert "Rolled back the interrupted run" in ended.out

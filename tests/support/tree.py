@@ -167,3 +167,12 @@ def _content_difference(before: Entry, after: Entry) -> str:
     start = max(0, at - _CONTEXT)
     was, now = (data[start : at + _CONTEXT] for data in (before.content, after.content))
     return f"content differs at byte {at} ({sizes}): {was!r}, now {now!r}"
+
+
+def renamed(tree: Mapping[str, Entry], moves: Mapping[str, str]) -> Tree:
+    """The tree with everything at or below the keys of `moves` at their values instead."""
+    found: Tree = {}
+    for name, entry in tree.items():
+        old = next((o for o in moves if name == o or name.startswith(f"{o}/")), "")
+        found[moves.get(old, "") + name[len(old) :]] = entry
+    return found
