@@ -41,8 +41,7 @@ class Bench:
         self.reference = self._run_without_trouble()
 
     def _job(self, args: Sequence[str], sabotage: Sequence[str] = ()) -> Job:
-        """Where a lock of its own could not be removed, it waits for that to get stale."""
-        return Job(self.state, args, self._input, ["stale=0.2", *sabotage])
+        return Job(self.state, args, self._input, sabotage)
 
     def job(self, sabotage: Sequence[str] = ()) -> Job:
         """The command that is put to the proof."""

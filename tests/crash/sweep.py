@@ -16,6 +16,7 @@ from tests.crash.sample import CLOSE, sampled
 from tests.support.tree import Tree
 
 KILL = "KILL"
+HURRY = ("stale=0.2",)  # a lock of its own that could not be removed is waited for until then
 ERRORS = ("EIO", "ENOSPC", "EACCES", "EROFS", "EXDEV")
 KILLED = -9
 
@@ -70,6 +71,7 @@ def happen(job: Job, point: Point, what: str, *, traced: bool = False) -> Ended:
     Mostly from the inside, which takes a third of the time and makes no difference to the disk;
     under strace when `traced`, or when the call is not one of `run.disk`.
     """
+    job = replace(job, sabotage=[*HURRY, *job.sabotage])
     if traced or not point.ordinal:
         return job.run(point.inject(("error=" if what.startswith("E") else "signal=") + what))
     ways = {KILL: f"die_at={point.ordinal}", "INT": f"interrupt_at={point.ordinal}:INT",
@@ -102,7 +104,7 @@ def fail(bench: Bench, point: Point, error: str, *, traced: bool = False) -> tup
 def fail_from_there_on(bench: Bench, point: Point, error: str) -> tuple[str, list[str]]:
     """Let that call fail and all later ones that rename, remove, make or flush something."""
     before = bench.reset()
-    ended = bench.job([f"fail_from={point.ordinal}:{error}"]).run()
+    ended = bench.job([*HURRY, f"fail_from={point.ordinal}:{error}"]).run()
     end, problems = truthful(bench, before, ended)
     return end, [*not_happened_there(ended, point), *problems]
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.crash.bench import Bench, bench_of
 from tests.crash.sample import EVERY, offset
-from tests.crash.sweep import truthful
+from tests.crash.sweep import HURRY, truthful
 
 MOST = 400  # no run makes so many changes
 
@@ -12,7 +12,7 @@ MOST = 400  # no run makes so many changes
 def failing(bench: Bench, number: int) -> tuple[bool, str, list[str]]:
     """Let the `number`-th change fail: whether there was one, how it ended, what was wrong."""
     before = bench.reset()
-    ended = bench.job([f"fail_at={number}:EIO"]).run()
+    ended = bench.job([*HURRY, f"fail_at={number}:EIO"]).run()
     end, problems = truthful(bench, before, ended)
     return bool(ended.trace), end, problems
 
