@@ -20,6 +20,7 @@ from ccmove.inspect.checks import Examination, Finding, examine
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import Printer
 from ccmove.report.inspect import Listing, Repair, candidate_lines
+from ccmove.run.rollback import recover
 from ccmove.text import plural, printable
 
 Chosen = list[tuple[Finding, str]]  # with the new path of each
@@ -83,14 +84,21 @@ def doctor_command(
         raise UsageError("--yes needs --fix", run("ccmove", "doctor", "--fix", "--yes"))
     if plan and (fix or call.printer.as_json):
         raise UsageError("--plan goes with neither --fix nor --json")
-    layout, bar = call.recover() if fix else call.find_layout(), call.progress()
-    everything = examine(Survey(layout, bar), call.printer.typed, search, partial(bar, "lost"))
-    found, _ = _about(everything, subject)
+    layout, bar, command = call.find_layout(), call.progress(), call.printer.typed
+    survey = Survey(layout, bar)
+    found, _ = _about(examine(survey, command, search, partial(bar, "lost")), subject)
     bar.close()
     if plan:
         return "".join(f"{line}\n" for line in _plan(found))
     if not fix:
         return found
+    interrupted = [finding for finding in found.findings if finding.kind == "interrupted-run"]
+    if interrupted:  # first and alone: everything else may look different then
+        question = f"{interrupted[0].what}. Roll it back?"
+        if not yes and not answered(click.confirm, question, default=True):
+            return Repair(layout.config_dir, found.findings)
+        note = f"look again to see what else there is: {command('doctor')}"
+        return Repair(layout.config_dir, recovered=recover(layout, bar), notes=(note,))
     lost = [finding for finding in found.findings if finding.can_be_asked]
     chosen = [(finding, finding.sure.path) for finding in lost if finding.sure is not None]
     return repair(call, found, chosen if yes else ask(lost, call.printer))
@@ -109,7 +117,7 @@ def repair(call: Call, found: Examination, chosen: Chosen) -> Repair:
     result = move(layout, pairs, call.progress()) if pairs else None
     olds = [pair.old for pair in pairs]  # with each, all that is below it
     left = tuple(f for f in found.findings if not at_or_below(olds, [f.subject]))
-    return Repair(layout.config_dir, left, result, call.rolled_back, tuple(notes))
+    return Repair(layout.config_dir, left, result, notes=tuple(notes))
 
 
 def _about(found: Examination, subjects: Iterable[str]) -> tuple[Examination, set[str]]:

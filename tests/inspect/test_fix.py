@@ -233,24 +233,28 @@ def test_a_move_that_is_refused_does_not_stop_the_others(state: StateBuilder) ->
 # -- the rest --------------------------------------------------------------------------------------
 
 
-def test_an_interrupted_run_is_rolled_back_first_as_by_any_other_command(
-    state: StateBuilder,
-) -> None:
+def test_an_interrupted_run_is_rolled_back_first_and_alone(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     identifier = interrupted_move(state, "old", "new")
+    journal = state.config_dir / "ccmove" / "journal.json"
     done = fix(state, answers="n\n")
-    assert "Where is it now?" in done.err
-    assert f"Rolled back the interrupted run {identifier}." in done.out
-    assert not (state.config_dir / "ccmove" / "journal.json").exists()
+    assert f"run {identifier} did not finish. Roll it back? [Y/n]:" in done.err
+    assert "Nothing was changed." in done.out
+    assert journal.exists()
+    done = fix(state, answers="y\n1\ny\n")
+    assert "Where is it now?" not in done.err
+    assert identifier in done.out
+    assert not journal.exists()
     assert has_state(state, "old")
 
 
-def test_what_was_rolled_back_is_told_beside_what_was_fixed(state: StateBuilder) -> None:
+def test_yes_rolls_back_an_interrupted_run_without_a_question(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     identifier = interrupted_move(state, "old", "new")
     done = fix(state, "--yes", "--json").json()
     assert identifier in done["recovered"]
-    assert done["status"] == "moved"
+    assert not (state.config_dir / "ccmove" / "journal.json").exists()
+    assert fix(state, "--yes", "--json").json()["status"] == "moved"
 
 
 def test_where_a_session_is_running_nothing_is_moved(state: StateBuilder) -> None:
