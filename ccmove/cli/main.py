@@ -2,21 +2,26 @@
 
 import difflib
 import os
+import re
 import sys
 
 import click
 from click.shell_completion import CompletionItem
 
+from ccmove.claude.layout import find_layout
+from ccmove.claude.naming import may_be_name_of
+from ccmove.claude.state import State
 from ccmove.cli import backups, demo, inspect, move, options
 from ccmove.cli.boundary import Call, TextWanted, end_to_end
 from ccmove.cli.help import ALONE, EXIT_CODES, MORE, MOVES, SUMMARY, USUAL_ONES
 from ccmove.cli.options import ASKING, SHELLS, known_projects
-from ccmove.cli.resolve import USUAL
+from ccmove.cli.resolve import USUAL, WHAT_IS_KNOWN
 from ccmove.errors import UsageError, run
 
 ALIASES = {"undo": "restore"}
 # What people type who come from other tools.
 OTHER_WORDS = {"mv": "move", "rename": "move", "ls": "list", "revert": "restore"}
+ENCODED = re.compile("-[A-Za-z0-9]+(-[A-Za-z0-9]*)+")  # no options: those are letters only
 
 
 class Commands(click.Group):
@@ -34,6 +39,7 @@ class Commands(click.Group):
         if args[0] == "help" and not set(args[1:2]) <= set(known):
             raise UsageError(f"no such command: {args[1]}", f"commands: {', '.join(known)}")
         name, *rest = understood = self.with_command(args)
+        _refuse_encoded_names(args, self.commands["move"])
         if name == "move":
             words = [rest[place] for place in self._words(rest)]
             _refuse_other_words(words, known)
@@ -116,6 +122,22 @@ def _refuse_other_words(words: list[str], commands: list[str]) -> None:
         )
     if len(rest) > 1:
         raise UsageError(f"expected OLD and NEW, got {len(words)} paths", USUAL)
+
+
+def _refuse_encoded_names(args: list[str], move: click.Command) -> None:
+    """UsageError with the paths for the name that Claude Code gives to a project's directory."""
+    for word in args[: args.index("--")] if "--" in args else args:
+        folder, name = os.path.split(word.rstrip("/"))
+        if ENCODED.fullmatch(name):
+            others = [other for other in args if other != word]
+            given = move.make_context("move", others, resilient_parsing=True).params
+            layout = find_layout(given["config_dir"], os.environ)
+            if folder and os.path.realpath(folder) != os.path.realpath(layout.projects):
+                continue
+            paths = sorted(p for p in State(layout).known_paths() if may_be_name_of(name, p))
+            right = [run("ccmove", *(path if w == word else w for w in args)) for path in paths]
+            message = f"{name} is the name of a directory in {layout.projects}, not a path"
+            raise UsageError(message, *(right or [WHAT_IS_KNOWN]))
 
 
 @options.command("completion")
