@@ -16,7 +16,7 @@ from ccmove.cli.boundary import Call, TextWanted, end_to_end
 from ccmove.cli.help import ALONE, EXIT_CODES, MORE, MOVES, SUMMARY, USUAL_ONES
 from ccmove.cli.options import ASKING, SHELLS, known_projects
 from ccmove.cli.resolve import USUAL, WHAT_IS_KNOWN
-from ccmove.errors import UsageError, run
+from ccmove.errors import Hint, UsageError, run
 
 ALIASES = {"undo": "restore"}
 # What people type who come from other tools.
@@ -112,16 +112,31 @@ def _refuse_other_words(words: list[str], commands: list[str]) -> None:
     if near and not (os.path.sep in first or os.path.lexists(first) or is_old_gone):
         name = OTHER_WORDS.get(near[0], near[0])
         right = run("ccmove", name, *rest, text="did you mean")
-        if name == "move" and len(rest) == 2:
-            is_to_rename = os.path.isdir(rest[0]) and not os.path.lexists(rest[1])
-            right = run("ccmove", *(["-m"] if is_to_rename else []), *rest, text="did you mean")
-        elif name == "move":
-            right = USUAL
+        if name == "move":
+            right = _move(*rest) if len(rest) == 2 else USUAL
         raise UsageError(
             f"no such command: {first} (for a folder of that name, type ./{first})", right
         )
     if len(rest) > 1:
-        raise UsageError(f"expected OLD and NEW, got {len(words)} paths", USUAL)
+        *sources, target = words
+        names = [os.path.basename(os.path.abspath(source)) for source in sources]
+        into = [(old, os.path.join(target, name)) for old, name in zip(sources, names, strict=True)]
+        moves = [_move(*pair) for pair in into if any(map(os.path.isdir, pair))]
+        *above, beside = (os.path.dirname(os.path.abspath(path)) for path in words)
+        if not os.path.isdir(target):  # ~/code/* ~/src, before there is a ~/src
+            is_all = {*above} == {above[0]} != {beside} and len(moves) == len(sources)
+            moves = [_move(above[0], target)] if is_all else []
+        raise UsageError(f"expected OLD and NEW, got {len(words)} paths", *(moves or [USUAL]))
+    parent, name = os.path.split(first)
+    if rest and name == "*" and not os.path.lexists(first):  # no match, so the shell left it
+        skip = ["--skip-path-check"] if os.path.lexists(parent) else []
+        every = run("ccmove", *skip, parent, *rest, text="for every project that was in it")
+        raise UsageError(f"{first} matches no folder", every)
+
+
+def _move(old: str, new: str) -> Hint:
+    is_to_rename = os.path.isdir(old) and not os.path.lexists(new)
+    return run("ccmove", *(["-m"] if is_to_rename else []), old, new, text="did you mean")
 
 
 def _refuse_encoded_names(args: list[str], move: click.Command) -> None:

@@ -1,5 +1,6 @@
 """Which command a line asks for, what is said to a line that asks for none, and the help."""
 
+import os
 import re
 
 import pytest
@@ -110,7 +111,12 @@ def folders(state: StateBuilder) -> StateBuilder:
         ("doctr", ["ccmove doctor"]),
         ("ls", ["ccmove list"]),
         ("restor 20261116T004112Z-3f9c", ["ccmove restore 20261116T004112Z-3f9c"]),
-        ("there two into/", ["ccmove OLD NEW"]),
+        ("there two into/", ["ccmove -m there into/there", "ccmove -m two into/two"]),
+        ("went two into", [f"ccmove went into{os.sep}went", f"ccmove -m two into{os.sep}two"]),
+        ("there two three", ["ccmove OLD NEW"]),
+        ("into/went into/too three", [f"ccmove -m {{code}}{os.sep}into three"]),  # into/*
+        ("gone/* into", ["ccmove gone into"]),
+        ("two/* into", ["ccmove --skip-path-check two into"]),
     ],
 )
 def test_what_is_not_a_move_is_answered_with_the_right_command(
@@ -119,7 +125,7 @@ def test_what_is_not_a_move_is_answered_with_the_right_command(
     done = run_ccmove(*typed.split(), state=folders, cwd=folders.code)
     assert done.exit == 2
     named = [line.rpartition(": ")[2].rpartition("-> ")[2] for line in hints(done.err)]
-    assert named == right
+    assert named == [command.format(code=folders.code) for command in right]
 
 
 def test_help_about_what_is_not_a_command_is_wrong_usage(state: StateBuilder) -> None:
