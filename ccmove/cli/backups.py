@@ -136,7 +136,7 @@ def show_command(call: Call, identifier: str | None) -> Result:
         raise NothingKnownError("nothing has been moved yet", PAST)
     backup, manifest = _named(layout, found, identifier or found[-1].id)
     plan, undone = past_plan(layout, manifest), not backup.stands
-    return Result(DONE[plan.kind], layout, plan.moves, plan, backup.id, undone=undone)
+    return Result(DONE[plan.kind], layout, plan.moves, plan, backup.id, past=True, undone=undone)
 
 
 @options.command("recover")

@@ -1,7 +1,8 @@
 """What is said about a move, a restore and a recovery. The last line counts most."""
 
+import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from ccmove.plan.model import Plan, Write
@@ -12,6 +13,7 @@ from ccmove.text import plural
 from ccmove.text import readable_size as size
 
 MOST_FILES = 3  # on a terminal, before -v
+MOST_OF_A_DIRECTORY = 10  # things left alone, also with -v
 LONGEST_EXAMPLE = 100
 PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
 DONE = {"rename": "renamed", "merge": "merged", "split": "split", "same": "kept"}
@@ -149,8 +151,7 @@ def _details(result: Result, plan: Plan) -> Iterator[Line]:
     base = str(result.layout.projects if result.layout else "")
     yield from _section(f"Project directories in {base}", _directories(plan))
     yield from _section("Differences", _differences(plan))
-    harmless = sorted((item.file, item.what) for item in plan.left_alone if not item.command)
-    yield from _section("Left alone", [line for about in harmless for line in _about(*about)])
+    yield from _section("Left alone", _left_alone(result, plan))
     reasons = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
     yield from _section("Why each directory is moved or left alone", reasons)
 
@@ -182,6 +183,22 @@ def _pair(label: str, before: object, after: object) -> Iterator[Line]:
     for sign, style, value in (("-", "red", before), ("+", "green", after)):
         if value is not None:
             yield [(style, f"      {sign} "), (style, re.sub(r"\s*\n\s*", " ", str(value)))]
+
+
+def _left_alone(result: Result, plan: Plan) -> Iterator[Line]:
+    """What does no harm, by directory."""
+    by_directory: dict[str, list[str]] = defaultdict(list)
+    harmless = [item for item in plan.left_alone if not item.command]
+    shared = Counter(os.path.dirname(item.file) for item in harmless)
+    for item in harmless:
+        directory, name = os.path.split(item.file)
+        is_alone = shared[directory] == 1  # and may well be a directory itself
+        about = item.what if is_alone else f"{name}: {item.what}"
+        by_directory[item.file if is_alone else directory].append(about)
+    for directory, rows in sorted(by_directory.items()):
+        shown = rows if result.past else rows[:MOST_OF_A_DIRECTORY]
+        hidden = len(rows) - len(shown)
+        yield from _about(directory, *shown, *([f"… and {hidden} more"] if hidden else []))
 
 
 def _still_to_do(result: Result, config_dir: str | None) -> Iterator[Line]:

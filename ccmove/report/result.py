@@ -31,7 +31,8 @@ class Result:
     exit_code: int = 0
     rolled_back: str | None = None
     apply: str | None = None  # the command that does what was planned
-    undone: bool = False  # of a run of some time ago
+    past: bool = False  # a run of some time ago
+    undone: bool = False  # since then
 
     def to_do(self, config_dir: str | None = None) -> dict[str, list[tuple[str, ...]]]:
         """What needs a hand, by the command that deals with it: which file, and what about it."""
