@@ -16,7 +16,7 @@ from ccmove.cli.boundary import Call, TextWanted, end_to_end
 from ccmove.cli.help import ALONE, EXIT_CODES, MORE, MOVES, SUMMARY, USUAL_ONES
 from ccmove.cli.options import ASKING, SHELLS, known_projects
 from ccmove.cli.resolve import USUAL, WHAT_IS_KNOWN
-from ccmove.errors import Hint, UsageError, run
+from ccmove.errors import Hint, UsageError, options_of, run
 
 ALIASES = {"undo": "restore"}
 # What people type who come from other tools.
@@ -62,7 +62,7 @@ class Commands(click.Group):
         known = [param for command in self.commands.values() for param in command.params]
         options = [param for param in known if isinstance(param, click.Option)]
         with_value = {name for option in options if not option.is_flag for name in option.opts}
-        words = args[: args.index("--")] if "--" in args else args
+        words = options_of(args)
         return [
             place
             for place, (before, word) in enumerate(zip(["", *words], words, strict=False))
@@ -141,7 +141,7 @@ def _move(old: str, new: str) -> Hint:
 
 def _refuse_encoded_names(args: list[str], move: click.Command) -> None:
     """UsageError with the paths for the name that Claude Code gives to a project's directory."""
-    for word in args[: args.index("--")] if "--" in args else args:
+    for word in options_of(args):
         folder, name = os.path.split(word.rstrip("/"))
         if ENCODED.fullmatch(name):
             others = [other for other in args if other != word]

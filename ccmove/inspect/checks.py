@@ -24,9 +24,8 @@ from ccmove.errors import CcmoveError, UnfinishedRunError
 from ccmove.inspect.backups import INTERRUPTED, list_backups
 from ccmove.inspect.lost import Candidate, Finder, described
 from ccmove.inspect.survey import Directory, Project, Survey, Tick, ancestors
-from ccmove.plan.worktrees import repair_command
 from ccmove.rewrite.jsonspan import NotJsonError, parse
-from ccmove.rewrite.pathmap import PathMap, is_windows
+from ccmove.rewrite.pathmap import is_windows
 from ccmove.run.journal import read_run
 from ccmove.text import bringing_all, command_line, plural
 from ccmove.text import readable_size as size
@@ -39,7 +38,6 @@ KINDS = {  # the most pressing first, and what each means for the user
     "moved-entries": "Prompts and settings that still name the old path of a moved project",
     "stale-entries": "Entries of folders that are gone: harmless if they were deleted",
     "spelling": "One folder under several paths: Claude Code shows each as a separate project",
-    "worktree": "Git worktrees that still point to the old path: git can't use them until repaired",
     "misplaced-directory": "Conversations where Claude Code does not look",
     "split-session": "One session in two files: keep both, `--resume` reads only one of them",
     "index": "Outdated session indexes: conversations may be missing in lists",
@@ -158,22 +156,10 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
     for file, what in survey.problems.items():
         look = command_line(["ls", "-ld", file])
         yield Finding("unreadable", file, what, look, names=(os.path.basename(file),))
-    yield from _worktrees(survey)
     for row in list_backups(layout, survey.backups):
         if row.error not in (None, INTERRUPTED):
             look = command("backups", row.id)
             yield Finding("damaged-backup", f"run {row.id}", row.error, look, names=(row.id,))
-
-
-def _worktrees(survey: Survey) -> Iterator[Finding]:
-    """What git still looks for where a move of ours found it."""
-    for run in (backup.manifest for backup in survey.backups if backup.stands):
-        moves = run.moves if run is not None and run.kind == "move" else ()
-        for new in (new for _, new in moves):
-            with contextlib.suppress(OSError):
-                if fix := repair_command(Path(new), PathMap(moves)):
-                    what = "its worktrees were not repaired after the move"
-                    yield Finding("worktree", new, what, command_line(fix))
 
 
 def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:

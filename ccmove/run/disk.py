@@ -22,7 +22,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,41 +72,32 @@ def _open(parent: Folder, name: str, flags: int) -> int:
     return os.open(parent.at(name), flags | AS_IT_IS, 0o600, dir_fd=parent.fd)
 
 
-def write_new(
-    path: Path,
-    pieces: Iterable[bytes],
-    attributes: Attributes | None = None,
-    written: Callable[[], object] = lambda: None,
-) -> None:
-    """Write a file that must not exist yet, and flush it; `written` is called before the flush.
+def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None = None) -> None:
+    """Write a file that must not exist yet, and flush it.
 
-    Its name is flushed by whoever renames it into place, or by `flush`.
+    Its name is flushed by whoever renames it into place, or by `flush`. With the end of `pieces`
+    all of them are in the file, and its mode is what it will be: it can be read back from then on.
     """
-    _write(path, os.O_CREAT | os.O_EXCL, pieces, attributes or Attributes(), written)
+    _write(path, os.O_CREAT | os.O_EXCL, pieces, attributes or Attributes())
 
 
 def append(path: Path, data: bytes, attributes: Attributes) -> None:
     """Add to a staged file of ours, and flush it."""
-    _write(path, os.O_APPEND, [data], attributes, lambda: None)
+    _write(path, os.O_APPEND, [data], attributes)
 
 
-def _write(
-    path: Path,
-    how: int,
-    pieces: Iterable[bytes],
-    attributes: Attributes,
-    written: Callable[[], object],
-) -> None:
+def _write(path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes) -> None:
     with directory(path.parent) as parent:
         fd = _open(parent, path.name, os.O_WRONLY | how)
         try:
+            if not WINDOWS:
+                _set_mode_and_owner(fd, attributes)
             for piece in pieces:
                 view = memoryview(piece)
                 while view:  # os.write may write less than it was given
                     view = view[os.write(fd, view) :]
-            if not WINDOWS:
-                _set_attributes(fd, attributes)
-            written()
+            if not WINDOWS and attributes.mtime_ns is not None:
+                os.utime(fd, ns=(attributes.mtime_ns, attributes.mtime_ns))
             fsync(fd)
         finally:
             os.close(fd)
@@ -114,14 +105,12 @@ def _write(
             os.utime(path, ns=(attributes.mtime_ns, attributes.mtime_ns))
 
 
-def _set_attributes(fd: int, wanted: Attributes) -> None:
+def _set_mode_and_owner(fd: int, wanted: Attributes) -> None:
     now = os.fstat(fd)
     if (wanted.uid, wanted.gid) not in ((-1, -1), (now.st_uid, now.st_gid)):
         os.fchown(fd, wanted.uid, wanted.gid)
     if stat.S_IMODE(now.st_mode) != wanted.mode:
         os.fchmod(fd, wanted.mode)
-    if wanted.mtime_ns is not None:
-        os.utime(fd, ns=(wanted.mtime_ns, wanted.mtime_ns))
 
 
 def save(source: Path, saved: Path) -> None:

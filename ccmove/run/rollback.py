@@ -123,15 +123,12 @@ class Rollback:
 
     def _is_past(self, op: Recorded) -> bool:
         """Whether it certainly was done, and so was all before it, whatever its owner did since.
-
-        Another file may have the size of ours, and a backup may be gone: both tell nothing.
-        """
+        Single files do not tell: another one may have the same size."""
         if not isinstance(op, Rename):
             return not isinstance(op, Mkdir) and not is_there(op.staged)
-        is_known = isinstance(op.holds, FolderHolds) or (op.holds.is_directory and op.holds.entries)
-        is_ours = op.path.is_relative_to(self.layout.own)
-        gone = is_known and not is_ours and not is_there(op.path)
-        return bool(gone) and is_noted(op.target, op.holds)
+        is_whole = op.path.parent == self.layout.projects or isinstance(op.holds, FolderHolds)
+        is_gone = is_whole and bool(op.holds.entries) and not is_there(op.path)
+        return is_gone and is_noted(op.target, op.holds)
 
     def _refuse_missing(self) -> None:
         """Before anything is touched: saved texts, and all that was renamed, are there."""

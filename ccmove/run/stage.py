@@ -99,15 +99,13 @@ class StagedHistory:
                     if tick:
                         tick(done, planned)
                     yield piece
-
-            def written() -> None:
-                """While it is flushed: is it on disk what it should be, and what was it before?"""
                 waiting.put(b"")
+                # While it is flushed: is it on disk what it should be, and what was it before?
                 hashes.append(beside.submit(sha256_of, self.path))
                 hashes.append(beside.submit(self._hash_before))
 
             try:
-                disk.write_new(self.path, pieces(), attributes, written)
+                disk.write_new(self.path, pieces(), attributes)
             finally:
                 waiting.put(b"")  # also where writing failed: else that thread would never end
             read_back = hashes[0].result()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ccmove.inspect.checks import difference
-from tests.inspect.conftest import examine, git, make_repo, run_ccmove
+from tests.inspect.conftest import examine, run_ccmove
 from tests.support.state import StateBuilder
 
 
@@ -65,15 +65,3 @@ def test_of_spellings_in_other_case_the_one_on_disk_is_real(
     survey = Survey(find_layout(str(state.config_dir), {}))
     (finding,) = examine(survey, lambda *words: " ".join(words)).findings
     assert finding.command == f"{state.code / 'App'} {state.code / 'app'}"
-
-
-def test_a_worktree_that_was_not_repaired_after_a_move_is_named(state: StateBuilder) -> None:
-    repo = make_repo(state.code / "old", commit=True)
-    state.project("old")
-    git(repo, "worktree", "add", "-q", str(state.code / "tree"))
-    repo.rename(state.code / "new")
-    assert run_ccmove(repo, state.code / "new", state=state).exit == 0
-    (finding,) = examine(state, "worktree")
-    assert finding.command == f"git -C {state.code / 'new'} worktree repair"
-    git(state.code / "new", "worktree", "repair")
-    assert examine(state) == []
