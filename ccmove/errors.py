@@ -21,7 +21,6 @@ class Hint:
 
 
 def run(*command: object, text: str = "") -> Hint:
-    """A command to type."""
     return Hint(text, tuple(str(word) for word in command))
 
 
@@ -68,7 +67,6 @@ def _changed(word: str, instead: Mapping[str, str], is_option: bool) -> str:
 
 
 def in_one_line(hint: Hint, config_dir: str | None = None) -> str:
-    """The sentence and its command."""
     return ": ".join(filter(None, in_words(hint, config_dir=config_dir)))
 
 

@@ -47,7 +47,6 @@ class Folder:
         return name if self.fd is not None else str(self.path / name)
 
     def scan(self) -> Any:
-        """`os.scandir` of it."""
         return os.scandir(str(self.path) if self.fd is None else self.fd)
 
     def open(self, name: str) -> int:
@@ -109,7 +108,6 @@ def has_room(directory: Path, size: int, files: int) -> bool:
 
 
 def desktop_data(home: Path, environ: Mapping[str, str]) -> Path:
-    """Where desktop applications keep their data."""
     if WINDOWS:
         return Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
     return home / ("Library/Application Support" if MAC else ".config")

@@ -1,14 +1,23 @@
 """Which repository is a folder? git is asked, with everything off that could run another program.
 
 No git, no answer in time, or a folder that git does not trust: no identity.
+
+A repository has the place of each worktree in `.git/worktrees/<name>/gitdir`, and a worktree has
+that of its repository in its file `.git`; after a rename `git worktree repair` fixes both.
 """
 
 import os
 import re
 import subprocess
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+
+from ccmove.errors import Hint, run
+from ccmove.rewrite.pathmap import PathMap
 
 TIMEOUT = 2.0
+REPAIRING = 60.0
 _HARMLESS = ("--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 _ENVIRONMENT = {
     "LC_ALL": "C",
@@ -74,3 +83,41 @@ def ask(folder: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+
+
+def repair_command(folder: Path, paths: PathMap) -> list[str] | None:
+    """What fixes the worktrees of the folder after this move; None when nothing is broken."""
+    if (folder / ".git").is_file():  # it is itself a worktree: its repository knows the old place
+        record = folder / _text(folder / ".git").removeprefix("gitdir: ")
+        if not paths.named_in(_text(record / "gitdir")):
+            return None
+        return _command(record.parent.parent.parent, str(folder))
+    records = sorted(folder.glob(".git/worktrees/*/gitdir"))
+    trees = [Path(record.parent, _text(record)).parent for record in records]
+    moved = [new for tree in trees if (new := paths.map(str(tree))) is not None]
+    if not moved and not any(paths.named_in(_text(tree / ".git")) for tree in trees):
+        return None
+    return _command(folder, *filter(os.path.isdir, moved))
+
+
+def _command(repository: Path, *worktrees: str) -> list[str]:
+    return ["git", "-C", str(repository), "worktree", "repair", *worktrees]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="surrogateescape").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def repair(paths: PathMap, projects: Iterable[str]) -> Iterator[Hint]:
+    """Repair the worktrees of every folder that was renamed; for what can't be, the command."""
+    inside = [path for path in projects if paths.reversed().covers(path)]
+    for folder in dict.fromkeys([*(new for _, new in paths.moves), *inside]):
+        try:
+            command = repair_command(Path(folder), paths)
+        except OSError:  # the move is done by now: no failure here may say otherwise
+            command = _command(Path(folder))
+        if command and ask(command[2], *command[3:], timeout=REPAIRING) is None:
+            yield run(*command, text="git's worktrees could not be repaired; run")

@@ -63,7 +63,6 @@ class Layout:
 
     @property
     def desktop_sessions(self) -> Path:
-        """Where the desktop app keeps its `local_*.json`."""
         base = desktop_data(self.home, os.environ)
         return Path(os.path.realpath(base / "Claude" / "claude-code-sessions"))
 

@@ -183,6 +183,5 @@ def _command_and_folder(pid: int) -> tuple[list[str], str]:
 
 
 def _told(pid: object, name: str) -> str:
-    """What the system tells of a process."""
     with open(f"/proc/{pid}/{name}", "rb") as file:
         return os.fsdecode(file.read(1 << 16))

@@ -23,8 +23,9 @@ def encode(path: str) -> str:
 
 def uncut(path: str) -> str:
     """The name without the cut at 200 units, as clients up to 2.1.23 wrote it."""
-    # Nearly all paths are ASCII, and there may be thousands to compare.
-    return _REPLACED.sub("-" if path.isascii() else _dashes, path)
+    if path.isascii():  # as nearly all are, and there may be thousands to compare
+        return _REPLACED.sub("-", path)
+    return _REPLACED.sub(lambda m: "--" if m.group() > "\uffff" else "-", path)  # by UTF-16 units
 
 
 @lru_cache(maxsize=4096)
@@ -67,10 +68,6 @@ def sieve(*paths: str) -> Callable[[str], bool]:
 def _spellings(path: str) -> tuple[str, str]:
     """2.1.92 composed the path before encoding it; the others take it as it is."""
     return path, path if path.isascii() else unicodedata.normalize("NFC", path)
-
-
-def _dashes(match: re.Match[str]) -> str:
-    return "--" if ord(match.group()) > 0xFFFF else "-"  # one dash a UTF-16 unit
 
 
 def _hash(path: str) -> int:

@@ -111,7 +111,6 @@ class Evidence:
         return self._passes(self.fold(name)) and not is_of_downloads(name)
 
     def fits(self, name: str, path: str) -> bool:
-        """Whether some client may have kept `path` under `name`."""
         return may_be_name_of(self.fold(name), self.fold(path))
 
     def is_other_case(self, path: str) -> bool:

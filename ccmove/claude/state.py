@@ -208,7 +208,6 @@ class State:
 
     @cached_property
     def config_paths(self) -> tuple[str, ...]:
-        """The keys of `projects` in the config file."""
         return tuple(dict.fromkeys(map(native, members(self.config_values, "projects"))))
 
     @cached_property
@@ -220,7 +219,6 @@ class State:
 
     @cached_property
     def repositories(self) -> dict[str, list[str]]:
-        """The paths of each repository, as the config file links them."""
         links = members(self.config_values, "githubRepoPaths")
         return {name: list(_absolute_paths(listed)) for name, listed in links.items()}
 

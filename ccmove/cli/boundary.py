@@ -59,7 +59,6 @@ class Call:
     rolled_back: str | None = None  # what was done about an interrupted run
 
     def find_layout(self) -> Layout:
-        """Where Claude Code keeps its state, for this call."""
         self.layout = find_layout(self.printer.config_dir, os.environ)
         return self.layout
 
@@ -154,7 +153,6 @@ def _is_unfinished(layout: Layout | None) -> bool:
 
 
 def show(result: Any, printer: Printer) -> None:
-    """Print a result in the way of its kind."""
     SHOWN_BY[type(result)](result, printer)
 
 

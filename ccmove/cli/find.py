@@ -30,7 +30,6 @@ class Match(NamedTuple):
 
     @property
     def why(self) -> str:
-        """The best of the evidence, and what speaks against it."""
         doubt = "possible: " if self.candidate.basis is Basis.NAME else ""
         against = "".join(f", but {reason}" for reason in self.candidate.against)
         return f"{doubt}{self.candidate.evidence[0]}{against}"
@@ -107,7 +106,6 @@ def answered(ask: Callable[..., Any], question: str, **how: object) -> Any:
 
 
 def _words(call: Call, typed: str, match: Match) -> list[str]:
-    """What was typed, with both paths."""
     at = len(call.argv) - 1 - call.argv[::-1].index(typed)
     return [*call.argv[:at], match.old, match.candidate.path, *call.argv[at + 1 :]]
 

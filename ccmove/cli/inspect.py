@@ -175,8 +175,7 @@ def _where(finding: Finding, number: str, printer: Printer) -> str:
     for place, candidate in enumerate(finding.candidates, 1):
         lines += candidate_lines(candidate, f"  {place}  ")
     printer.on_stderr().lines(lines)
-
-    tries = iter(range(3, 0, -1))
+    wrong = iter(range(3))
 
     def folder(typed: str) -> str:
         if typed in (LEAVE, SKIP_REST, QUIT):
@@ -185,7 +184,7 @@ def _where(finding: Finding, number: str, printer: Printer) -> str:
             return finding.candidates[int(typed) - 1].path
         path = os.path.realpath(os.path.expanduser(typed))
         if not os.path.isdir(path):
-            if not next(tries, None):  # `yes` would never end
+            if next(wrong, None) is None:  # `yes` would never end
                 raise click.Abort
             raise click.UsageError(f"{printable(typed)} is neither a number above nor a folder")
         return path

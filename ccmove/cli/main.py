@@ -4,6 +4,7 @@ import difflib
 import os
 import re
 import sys
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
@@ -97,7 +98,6 @@ class Commands(click.Group):
 
 
 def _one_screen(formatter: click.HelpFormatter) -> str:
-    """What `ccmove` alone prints."""
     formatter.write(f"{click.wrap_text(ALONE, formatter.width)}\n\n")
     with formatter.indentation():
         formatter.write_dl(USUAL_ONES, col_spacing=4)
@@ -119,8 +119,7 @@ def _refuse_other_words(words: list[str], commands: list[str]) -> None:
         )
     if len(rest) > 1:
         *sources, target = words
-        names = [os.path.basename(os.path.abspath(source)) for source in sources]
-        into = [(old, os.path.join(target, name)) for old, name in zip(sources, names, strict=True)]
+        into = [(old, os.path.join(target, Path(old).absolute().name)) for old in sources]
         moves = [_move(*pair) for pair in into if any(map(os.path.isdir, pair))]
         *above, beside = (os.path.dirname(os.path.abspath(path)) for path in words)
         if not os.path.isdir(target):  # ~/code/* ~/src, before there is a ~/src

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ccmove.claude import git
 from ccmove.claude.layout import Layout, size_of
 from ccmove.cli import options, resolve
 from ccmove.cli.boundary import Call
@@ -14,11 +15,11 @@ from ccmove.cli.find import find_pair
 from ccmove.cli.options import flag
 from ccmove.cli.resolve import Pair, resolve_pair
 from ccmove.errors import NothingKnownError, UsageError, run
-from ccmove.plan import worktrees
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import Tick, plan_move
 from ccmove.report.result import DONE, Result
 from ccmove.rewrite.compare import compare
+from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.backups import all_backups, ledger_of
 from ccmove.run.preflight import preflight
 from ccmove.run.transaction import Progress, run_plan
@@ -167,6 +168,7 @@ def carry_out(
         preflight(layout, plan)
         return Result("planned", layout, plan.moves, plan)
     done = run_plan(layout, make_plan, full=full, progress=progress)
-    warnings = tuple(worktrees.repair(done.plan))
+    renamed = PathMap(tuple((str(old), str(new)) for old, new in done.plan.folders))
+    warnings = tuple(git.repair(renamed, (move.new_path for move in done.plan.projects)))
     what = (layout, done.plan.moves, done.plan, done.identifier, warnings)
     return Result(DONE[done.plan.kind], *what, rolled_back=done.rolled_back)

@@ -227,7 +227,6 @@ def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[
 
 
 def at_or_below(bases: Iterable[str], paths: Iterable[str]) -> set[str]:
-    """Those of the paths that are one of the bases, or below one."""
     return {path for base in bases for path in paths if tail_below(path, base) is not None}
 
 

@@ -281,6 +281,5 @@ def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
 
 
 def _turns(file: Path) -> list[int]:
-    """The hash of each line of a transcript."""
     with open_regular(file) or io.BytesIO() as transcript:
         return [hash(line) for line in transcript]

@@ -190,9 +190,11 @@ class Finder:
         first = min((project.first_used or 0 for project in lost), default=0)
         last = max((project.last_used or 0 for project in lost), default=0)
         log = reflog(new) if candidate.basis is Basis.SAME_REPOSITORY else []
+        own = [f for f in ancestors(new) if tail_below(path, f) is None and os.path.exists(f)]
+        renamed = max((os.stat(f).st_ctime_ns for f in own), default=0)  # then, or before
         if known is not None and known.first_used and (known.first_used < last or not last):
             candidate.against.append("it had conversations of its own before that")
-        elif _moved_at(path, new) < last < time.time_ns():
+        elif renamed < last < time.time_ns():
             what = "it has been where it is since before the project was last used"
             candidate.against.append(what)
         elif log and 0 < last < log[0][0] and log[0][1].startswith("clone:"):
@@ -211,12 +213,10 @@ class Finder:
                 candidate.against.append("it could be another lost project as well")
 
     def at_or_below(self, path: str) -> list[Project]:
-        """The lost projects at a path and below it."""
         return [p for lost, p in self.lost.items() if tail_below(lost, path) is not None]
 
 
 def described(project: Project) -> str:
-    """What is kept of a project, in words."""
     parts = [plural(project.sessions, "session")] if project.sessions else []
     parts += [readable_size(project.bytes)] if project.bytes else []
     return ", ".join([*parts, *project.kept_in_words]) or "nothing but its name"
@@ -239,9 +239,3 @@ def _walk(root: str, depth: int) -> Iterator[tuple[str, bool]]:
             name = os.path.basename(path)
             if not name.startswith(".") and name not in SKIPPED and not os.path.ismount(path):
                 waiting.append((path, level + 1))
-
-
-def _moved_at(path: str, new: str) -> int:
-    """The latest moment, in ns, at which the folder, or one above it, can have been renamed."""
-    own = [folder for folder in ancestors(new) if tail_below(path, folder) is None]
-    return max((os.stat(f).st_ctime_ns for f in own if os.path.exists(f)), default=0)

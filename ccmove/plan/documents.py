@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from ccmove.claude.git import repair_command
 from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
 from ccmove.claude.reading import names_in, read_document
@@ -18,7 +19,6 @@ from ccmove.errors import CcmoveError, LinkError, RefusedError, again, describe
 from ccmove.plan.model import LeftAlone, ProjectMove, Request
 from ccmove.plan.place import Placer
 from ccmove.plan.tree import ends_of
-from ccmove.plan.worktrees import repair_command
 from ccmove.rewrite import other
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.other import Rewrite

@@ -21,7 +21,6 @@ def is_name(text: str) -> bool:
 
 
 def is_inside(text: str) -> bool:
-    """Whether a path leads from a directory to something in it."""
     return ".." not in PurePath(text).parts and not PurePath(text).anchor
 
 

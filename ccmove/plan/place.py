@@ -62,7 +62,6 @@ class Placer:
         self.left_alone.append(LeftAlone(str(path), what, command))
 
     def draft(self, path: Path, known: Document | None = None) -> Draft:
-        """The draft of the document that is at `path` now."""
         if path not in self._drafts:
             document = known or needed(path)
             self._drafts[path] = Draft(document.text, document)
@@ -166,7 +165,8 @@ class Placer:
     def _resolve(self, path: Path, final: Path) -> None:
         """Two things of one name meet: the same bytes are not a conflict."""
         source, occupant = self.tree.now(path), self.tree.now(final)
-        if source is not None and occupant is not None and same_content(source, occupant):
+        are_files = source and occupant and is_file(source) and is_file(occupant)
+        if source and occupant and are_files and filecmp.cmp(source, occupant, shallow=False):
             self.set_aside(path)
         elif self.on_conflict == "keep-new":
             self._lose(path)
@@ -190,7 +190,6 @@ class Placer:
             self.bring(path, final)
 
     def rename_folders(self, moves: Iterable[Move]) -> None:
-        """Rename the projects' own folders, in any order."""
         for path, target in in_order(moves, lambda p, number: p.with_name(f"{PARKED}{number}")):
             self.rename_folder(path, target)
 
@@ -262,8 +261,3 @@ def mode_of(path: Path) -> int:
 def is_file(path: Path) -> bool:
     """Whether it is a regular file itself; a link to one is not."""
     return stat.S_ISREG(os.lstat(path).st_mode)
-
-
-def same_content(one: Path, another: Path) -> bool:
-    """Whether both are regular files of the same bytes."""
-    return is_file(one) and is_file(another) and filecmp.cmp(one, another, shallow=False)

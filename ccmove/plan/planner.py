@@ -203,7 +203,6 @@ def _refuse_another(state: State, move: ProjectMove, number: int) -> None:
 
 
 def _identity(state: State, path: str) -> Identity:
-    """By git; of a folder that is gone by the config file."""
     found = identity(path)
     if found.remotes or found.roots:
         return found

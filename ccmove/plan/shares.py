@@ -19,6 +19,7 @@ from ccmove.plan.place import Placer, mode_of, needed
 from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.splice import at_places
 from ccmove.text import plural
 
 
@@ -219,11 +220,10 @@ def _split_index(text: str, portion: Portion) -> str:
     wanted = {session_of(entry) for entry in portion.entries}
     wanted |= index.sessions_of(text, olds) - present
     names = NameMap(((portion.source.name, portion.target.name),), paths)
+    moving = {"projectPath": paths.map, "fullPath": names.map}
     portion.listed = [
-        (key, index.entry_rewritten(raw, paths, names))
-        for key, raw in index.entries(text)
-        if key in wanted
+        (key, at_places(raw, moving)) for key, raw in index.entries(text) if key in wanted
     ]
-    for heir in portion.case.remaining[:1]:
-        text = index.owned_by(text, olds, heir)
+    for heir in portion.case.remaining[:1]:  # the index is the heir's where it was of one that left
+        text = at_places(text, dict.fromkeys(index.OWNERS, dict.fromkeys(olds, heir).get))
     return index.without(text, wanted)

@@ -58,7 +58,6 @@ class Tree:
         return path.parent == other.parent and self._key(path.name) == self._key(other.name)
 
     def names(self, path: Path) -> list[str]:
-        """What will be in the directory at `path`, sorted."""
         node = self._find(path)
         listed = os.listdir(node.now) if node.now is not None else []
         names = {name for name in listed if self._key(name) not in node.below}

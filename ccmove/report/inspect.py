@@ -55,7 +55,6 @@ class Repair:
 
     @property
     def exit_code(self) -> int:
-        """As of `ccmove doctor`: 1 while something is left to be fixed."""
         return 1 if self.left else 0
 
 
@@ -232,7 +231,6 @@ def _finding_lines(finding: Finding) -> Iterator[Line]:
 
 
 def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]:
-    """A folder, how sure it is, and why."""
     style = {"certain": "good", "likely": "title"}.get(candidate.confidence, "")
     yield [("", start), (style, f"{candidate.confidence}: "), ("", candidate.path)]
     yield [("", f"      {'; '.join(candidate.evidence)}")]

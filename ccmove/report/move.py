@@ -141,7 +141,6 @@ def _in_order(plan: Plan) -> list[Write]:
 
 
 def _example(values: Sequence[object]) -> str:
-    """The first of the new values that fits in a line."""
     fit = (value for value in values if value and len(str(value)) <= LONGEST_EXAMPLE)
     example = next(fit, None)
     return f"{', such as' if len(values) > 1 else ':'} {example}" if example else ""
@@ -149,19 +148,17 @@ def _example(values: Sequence[object]) -> str:
 
 def _details(result: Result, plan: Plan) -> Iterator[Line]:
     base = str(result.layout.projects if result.layout else "")
-    yield from _section(f"Project directories in {base}", _directories(plan))
+    directories: list[Line] = []
+    for move in plan.projects:
+        amount = f"{plural(move.transcripts, 'session')}, {size(move.size)}"
+        directories.append([("", f"  {DONE[move.kind]:8} "), ("", f"{move.source}  {amount}")])
+        if move.source != move.target:
+            directories.append([("dim", f"  {'to':>7}  "), ("bold", move.target)])
+    yield from _section(f"Project directories in {base}", directories)
     yield from _section("Differences", _differences(plan))
     yield from _section("Left alone", _left_alone(result, plan))
     reasons = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
     yield from _section("Why each directory is moved or left alone", reasons)
-
-
-def _directories(plan: Plan) -> Iterator[Line]:
-    for move in plan.projects:
-        amount = f"{plural(move.transcripts, 'session')}, {size(move.size)}"
-        yield [("", f"  {DONE[move.kind]:8} "), ("", f"{move.source}  {amount}")]
-        if move.source != move.target:
-            yield [("dim", f"  {'to':>7}  "), ("bold", move.target)]
 
 
 def _differences(plan: Plan) -> Iterator[Line]:

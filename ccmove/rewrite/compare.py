@@ -24,7 +24,6 @@ class Difference:
 
     @property
     def place(self) -> str:
-        """The pointer as RFC 6901 writes it."""
         return self.line or show(self.pointer)
 
 

@@ -67,19 +67,16 @@ class Scan:
 
     @property
     def lines(self) -> int:
-        """How many lines change."""
         return len(self.rows) // self.ROW.size
 
     @property
     def counts(self) -> dict[tuple[str, str], int]:
-        """How many lines each old path has, with the new one."""
         found: Counter[tuple[str, str]] = Counter()
         for swap, number in self.swaps.items():
             found[swap.move] += self._times[number]
         return dict(found)
 
     def new_size(self) -> int:
-        """How many bytes the file has after the move."""
         times = zip(self.swaps, self._times, strict=True)
         return self.size + sum((len(swap.new) - len(swap.old)) * n for swap, n in times)
 
@@ -92,13 +89,11 @@ class Scan:
         self.rows += self.ROW.pack(start, number, line)
 
     def __iter__(self) -> Iterator[tuple[int, Swap, bytes]]:
-        """Whatever was added."""
         swaps = list(self.swaps)
         for start, number, line in self.ROW.iter_unpack(self.rows):
             yield start, swaps[number], line
 
     def extend(self, rest: "Scan") -> None:
-        """Go on with what was found from here on."""
         for row in rest:
             self.add(*row)
         self.size = rest.size
@@ -110,7 +105,6 @@ def encoded(path: str) -> bytes:
 
 
 def decoded(raw: bytes) -> str:
-    """The path that a JSON string spells."""
     path: str = json.loads(raw.decode())
     return path
 

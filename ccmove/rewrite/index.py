@@ -30,29 +30,16 @@ def rewritten(text: str, paths: PathMap, names: NameMap) -> str:
     return at_places(text, {**dict.fromkeys(moving, paths.map), "entries/[]/fullPath": names.map})
 
 
-def entry_rewritten(raw: str, paths: PathMap, names: NameMap) -> str:
-    """One entry with its paths moved."""
-    return at_places(raw, {"projectPath": paths.map, "fullPath": names.map})
-
-
 def sessions_of(text: str, paths: set[str]) -> set[str]:
-    """The sessions that the index says are of one of these paths."""
     listed = [entry for entry in _listed(text).items if entry.kind == "{"]
     return {key_of(entry) for entry in listed if str(entry.value.get("projectPath")) in paths}
 
 
-def owned_by(text: str, gone: set[str], owner: str) -> str:
-    """The index as the owner's where it says that it is of a path that left."""
-    return at_places(text, dict.fromkeys(OWNERS, dict.fromkeys(gone, owner).get))
-
-
 def entries(text: str) -> Entries:
-    """The entries, each with what it is known by."""
     return [(key_of(entry), entry.raw) for entry in _listed(text).items]
 
 
 def with_entries(text: str, added: Entries) -> str:
-    """The index with the entries that it lacks."""
     have = {key for key, _ in entries(text)}
     lacking = {key: raw for key, raw in reversed(added) if key not in have}
     return without(text, (), reversed(lacking.items()))

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 
 from ccmove.rewrite.compare import changed_lines
-from ccmove.rewrite.jsonspan import Node, Pointer
 from ccmove.rewrite.pathmap import NameMap, PathMap, in_bash
 from ccmove.rewrite.splice import at_places, with_strings
 
@@ -13,7 +12,6 @@ Rewrite = Callable[[str, PathMap, NameMap], str]  # the text with what moves
 
 
 def _paths_at(*places: str) -> Rewrite:
-    """Moves the paths that are at these places."""
     return lambda text, paths, _: at_places(text, dict.fromkeys(places, paths.map))
 
 
@@ -44,12 +42,12 @@ def folders(text: str, paths: PathMap, _: NameMap) -> str:
 
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
     """Settings or .mcp.json with their paths moved, also inside rules such as `Read(//old/**)`."""
-    return with_strings(text, partial(map_inside, paths=paths), _is_not_a_command)
-
-
-def _is_not_a_command(at: Pointer, node: Node) -> bool:
-    """A hook's command with arguments only looks like a path that has blanks in it."""
-    return not (at[-1:] == ("command",) and " " in node.raw)
+    # A hook's command with arguments only looks like a path that has blanks in it.
+    return with_strings(
+        text,
+        partial(map_inside, paths=paths),
+        lambda at, node: at[-1:] != ("command",) or " " not in node.raw,
+    )
 
 
 _RULE = re.compile(r"(?P<tool>\w+)\((?P<content>.*)\)", re.DOTALL)

@@ -65,11 +65,9 @@ class PathMap:
         return _join(path, old, new)
 
     def covers(self, path: str) -> bool:
-        """Whether the moves concern `path`."""
         return self.map(path) is not None
 
     def reversed(self) -> PathMap:
-        """The moves that undo these."""
         return PathMap(tuple((new, old) for old, new in self.moves))
 
     def as_people_write(self, home: str) -> PathMap:
@@ -96,16 +94,14 @@ class PathMap:
 
     def named_in(self, text: str) -> list[str]:
         """Each OLD that stands in `text` as a whole path, not as a part of another one."""
-        # A quick look first, which a pattern is not.
-        likely = [move for move in self.moves if move[0] in text or is_windows(move[0])]
-        return [old for old, new in likely if self._names(text, old, new)]
-
-    def _names(self, text: str, old: str, new: str) -> bool:
-        staying = [path for path in (*self.kept, new) if tail_below(path, old)]
-        return any(
-            not any(_whole_path(path).match(text, found.start()) for path in staying)
-            for found in _whole_path(old).finditer(text)
-        )
+        named = []
+        for old, new in self.moves:
+            if old in text or is_windows(old):  # a quick look first, which a pattern is not
+                staying = [_whole_path(path) for path in (*self.kept, new) if tail_below(path, old)]
+                places = [found.start() for found in _whole_path(old).finditer(text)]
+                if any(not any(path.match(text, place) for path in staying) for place in places):
+                    named.append(old)
+        return named
 
 
 def _concerns(move: Move, path: str) -> bool:

@@ -88,7 +88,6 @@ def read_manifest(path: Path, layout: Layout) -> Manifest:
 
 
 def no_backup(identifier: str, layout: Layout) -> CcmoveError:
-    """Why there is no backup with this ID."""
     if identifier in backup_ids(layout.unfinished):
         kept = layout.unfinished / identifier
         return RefusedError(f"run {identifier} was set aside; it is kept in {kept}", look_at(kept))

@@ -242,7 +242,6 @@ def ensure_directory(path: Path) -> None:
 
 
 def remove_directory(path: Path, *, flushed: bool = True) -> None:
-    """Remove a directory that is empty."""
     with directory(path.parent) as parent:
         os.rmdir(parent.at(path.name), dir_fd=parent.fd)
         if flushed:

@@ -8,7 +8,7 @@ overwritten, and what can't go back is named. The plan is a run like any other.
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -207,8 +207,8 @@ class Undoing:
 
     def _follow(self) -> None:
         """What was made at NEW since, in a config file or an index that the run did not write."""
-        back, rewrites = self.manifest.way_back, dict[Path, Callable[[str], str]]()
-        rewrites[self.layout.real_config_file] = partial(config.rewritten, paths=back, repos=False)
+        back, config_file = self.manifest.way_back, self.layout.real_config_file
+        rewrites = {config_file: partial(config.rewritten, paths=back, repos=False)}
         for move in self.manifest.projects:
             file = self.layout.projects / move.target / INDEX
             names = NameMap(((move.target, move.source),), back)
@@ -217,10 +217,9 @@ class Undoing:
             elif move.kind != "same" and is_there(file) and self._is_later(file):
                 gone = {session_of(entry) for entry in move.entries}
                 rewrites[file] = partial(index.without, keys=gone)
-        for operation in self.manifest.operations:
-            rewrites.pop(getattr(operation, "ends", getattr(operation, "target", Path())), None)
+        ours = {getattr(op, "ends", getattr(op, "target", 0)) for op in self.manifest.operations}
         for path, rewrite in rewrites.items():
-            if (document := read_document(path)) is not None:
+            if path not in ours and (document := read_document(path)) is not None:
                 draft = self.placer.draft(path, document)
                 with contextlib.suppress(NotJsonError):
                     draft.text = rewrite(draft.text)
@@ -284,7 +283,6 @@ class Undoing:
         return has_grown(now, noted) or self._is_later(now)
 
     def _is_later(self, path: Path) -> bool:
-        """Whether it was written after the run."""
         return stamp(os.lstat(path).st_mtime) > self.manifest.id[:16]
 
     def _here(self, path: Path) -> Path:
@@ -338,7 +336,6 @@ class Undoing:
             self.placer.set_aside(document.path)
 
     def _old_place(self, path: Path) -> Path | None:
-        """Where something was before the run."""
         for move in self.manifest.projects:
             directory = self.layout.projects / move.target
             if path.is_relative_to(directory):

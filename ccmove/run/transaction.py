@@ -159,7 +159,6 @@ class Work:
                 _refuse(verifier.check_write(staged.write, staged.path, full=self.full))
 
     def snapshot(self) -> verifier.Traces:
-        """What must survive the renames."""
         tick = self._hashing if self.full else None
         return verifier.snapshot(self.plan, self.manifest.staged, tick)
 
@@ -206,19 +205,15 @@ class Work:
                     disk.replace(self.staged[place].path, operation.path)
                 case WriteHistory():
                     disk.replace(self.staged[place].path, operation.path)
-                case Rename():
-                    disk.rename_new(operation.path, operation.target)
-                    self._refuse_hidden(operation)
+                case Rename(path, target, holds):
+                    disk.rename_new(path, target)
+                    is_hidden = target.parent == self.layout.run / "aside"
+                    if is_hidden and verifier.has_grown(target, holds):  # since it was looked at
+                        raise keeps_changing(path)
                 case Mkdir():
                     disk.make_directory(operation.path, operation.mode)
         for write in self.plan.writes:
             _refuse(verifier.check_write(write, write.ends))
-
-    def _refuse_hidden(self, done: Rename) -> None:
-        """What came into a directory since it was looked at does not go into the backup with it."""
-        is_hidden = done.target.parent == self.layout.run / "aside"
-        if is_hidden and verifier.has_grown(done.target, done.holds):
-            raise keeps_changing(done.path)
 
     def verify(self, traces: verifier.Traces) -> None:
         """Every rename has happened, and every file that moved is the one it was."""

@@ -65,7 +65,6 @@ def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
 
 
 def check(plan: Plan, traces: Traces, tick: Tick | None = None) -> Iterator[str]:
-    """What did not move as planned, in words."""
     yield from (f"{final} is missing" for _, final in plan.moved if not os.path.lexists(final))
     for path, before in traces.items():
         now = _trace(path, tick) if os.path.lexists(path) else None
@@ -90,7 +89,6 @@ def check_write(write: Write, path: Path, *, full: bool = False) -> list[str]:
 
 
 def _named_differences(expected: bytes, found: bytes) -> list[str]:
-    """What deepdiff says of two contents."""
     from deepdiff import DeepDiff
 
     difference = DeepDiff(_value(expected), _value(found), verbose_level=2)

@@ -34,11 +34,6 @@ class TestEntries:
             f"{self.A}, {self.B}, [7]", ""
         )
 
-    def test_the_owner_is_another(self) -> None:
-        text = f'{{"projectPath": "/x", "originalPath": "{OLD}", "entries": [{self.A}]}}'
-        expected = text.replace(f'"originalPath": "{OLD}"', '"originalPath": "/y"')
-        assert index.owned_by(text, {OLD}, "/y") == expected
-
     def test_a_new_one_is_an_index(self) -> None:
         made = index.made([("a", self.A), ("b", self.B)], OLD)
         assert index.entries(made) == [("a", self.A), ("b", self.B)]
