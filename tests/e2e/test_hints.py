@@ -97,3 +97,38 @@ def test_a_config_directory_in_the_folder_to_be_renamed_comes_along_by_hand(
         ["bash", "-ec", f"{program}; {mv}; {then}"], env=environment, check=True, cwd="/"
     )
     assert str(new) in json.loads((new / ".claude.json").read_text())["projects"]
+
+
+@pytest.mark.parametrize("command", ["doctor", "verify"])
+def test_beside_an_interrupted_run_nothing_else_is_advised(
+    state: StateBuilder, config_dir: str, command: str
+) -> None:
+    """What is half moved would look wrong, and moving it away would be one more fault."""
+    state.project("old", index=True)
+    interrupted_move(state, "old", "new")
+    done = run_ccmove(command, "--json", state=state)
+    assert done.exit == 1
+    assert [finding["kind"] for finding in done.json()["findings"]] == ["interrupted-run"]
+
+
+def test_settings_follow_by_the_command_that_is_printed_also_where_old_is_still_there(
+    state: StateBuilder, config_dir: str
+) -> None:
+    old, new = state.code / "old", state.code / "new"
+    old.mkdir()
+    (new / ".mcp.json").write_text(json.dumps({"command": f"{old}/run"}))
+    report = run_ccmove("--json", "--skip-path-check", old, new, state=state).json()
+    (row,) = report["to_do"]
+    typed = row["command"].split()[1:]
+    assert run_ccmove(*typed, state=state).exit == 0
+    assert json.loads((new / ".mcp.json").read_text()) == {"command": f"{new}/run"}
+
+
+def test_an_index_that_can_not_be_read_is_still_to_do(state: StateBuilder, config_dir: str) -> None:
+    index = state.project("old").directory / "sessions-index.json"
+    index.write_text("{")
+    (row,) = run_ccmove("--json", state.code / "old", state.code / "new", state=state).json()[
+        "to_do"
+    ]
+    assert subprocess.run(row["command"], shell=True).returncode == 0
+    assert run_ccmove("verify", state=state).exit == 0

@@ -126,6 +126,13 @@ def test_without_any_input_nothing_is_changed(state: StateBuilder) -> None:
     assert (done.exit, done.out.splitlines()[-1]) == (1, "Nothing was changed.")
 
 
+def test_who_answers_yes_to_everything_is_not_asked_for_ever(state: StateBuilder) -> None:
+    moved_repo(state, "old", "new")
+    done = fix(state, answers="y\n" * 1000)
+    assert (done.exit, done.err.count("is neither a number above nor a folder")) == (1, 3)
+    assert has_state(state, "old")
+
+
 def test_equal_places_are_shown_as_equal_and_none_is_taken_for_an_empty_answer(
     state: StateBuilder,
 ) -> None:

@@ -24,6 +24,7 @@ HINTS = {
     "letter alone": (WITHOUT_M, "-m a", "ccmove a"),
     "long option": (WITHOUT_M, "--move-folder a", "ccmove a"),
     "no letter": (WITHOUT_M, "- a", "ccmove - a"),
+    "a folder, no option": (WITHOUT_M, "-m -- a -my", "ccmove -- a -my"),
     "nothing typed": (again("then"), "", "ccmove OLD NEW"),
     "elsewhere: a sentence": (Hint("just so"), "", ""),
     "elsewhere: ours": (run("ccmove", "list"), "", "ccmove --config-dir '/my c' list"),

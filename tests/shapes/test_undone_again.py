@@ -35,12 +35,12 @@ def test_what_was_done_again_is_undone_with_all_that_was_set_aside(
     bench.expect(before)
 
 
-def test_an_index_that_is_set_aside_when_its_partner_is_gone_is_marked(
-    bench: Bench, merging: tuple[str, str]
-) -> None:
-    bench.ok("--on-conflict", "keep-new", *merging)
+def test_an_index_that_is_set_aside_when_its_partner_is_gone_is_marked(bench: Bench) -> None:
+    old, new = (bench.state.project(name, sessions=1, index=True) for name in ("old", "new"))
+    Path(new.path).mkdir()
+    bench.ok(old.path, new.path)
     undone = bench.restore()
-    (directory_of(bench.state, merging[1]) / "sessions-index.json").unlink()
+    new.index.unlink()
     again = bench.ok("restore", undone["backup"])
     (row,) = (r for r in bench.ok("backups")["backups"] if r["id"] == again["backup"])
     assert row["only_copy"] is True
@@ -57,7 +57,8 @@ def test_a_move_that_was_undone_is_no_evidence_when_it_is_pruned_either(
     mine, other = (state.project(name, sessions=1) for name in ("my_app", "my-app"))
     for name in ("web", "api"):
         (state.code / name).mkdir()
-    bench.ok(mine.path, state.code / "web")
+    moved = bench.ok(mine.path, state.code / "web")
+    assert any(f"the sessions of {other.path}, " in warning for warning in moved["warnings"])
     bench.restore()
     bench.ok("backups", "--prune", "--keep", keep)
     Path(mine.path).mkdir()
