@@ -28,8 +28,13 @@ TESTS = {
     "planner": ["tests/shapes"],
     "journal": ["tests/hostile/test_data_not_orders.py"],
     "backup": ["tests/run/test_ids.py", "tests/e2e/test_backups.py"],
+    "rollback": ["tests/laws", "tests/crash/test_recovery.py"],
+    "restore": ["tests/shapes"],
 }
-PACKAGES = {"encoding": "claude", "planner": "plan", "journal": "run", "backup": "run"}
+PACKAGES = {
+    "encoding": "claude", "planner": "plan", "journal": "run", "backup": "run",
+    "rollback": "run", "restore": "run",
+}  # fmt: skip
 FILES = {"encoding": "naming", "backup": "backups"}  # where the module is named otherwise
 PYTEST = ["-p", "tests.mutants.plugin", "-p", "no:cacheprovider"]
 
