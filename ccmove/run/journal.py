@@ -57,7 +57,7 @@ def read_run(layout: Layout) -> Manifest | None:
         raise UnfinishedRunError(error.message, look_at(layout.own), SET_ASIDE) from error
 
 
-def sweep_up(layout: Layout, manifest: Manifest | None) -> str | None:
+def sweep_up(layout: Layout, manifest: Manifest | None, at_once: bool) -> str | None:
     """Remove what the run left of its own; should there be anything else, its directory is set
     aside, under this ID.
 
@@ -65,8 +65,8 @@ def sweep_up(layout: Layout, manifest: Manifest | None) -> str | None:
     """
     if manifest is not None:
         for parent in {path.parent for path in manifest.staged} - {layout.run / "staged"}:
-            # It may come back, with our file or our change in it; that of a job is gone for good.
-            if not is_there(parent) and parent.parent != layout.jobs:
+            # It may come back, with our file or our change in it; later, a job is gone for good.
+            if not is_there(parent) and (at_once or parent.parent != layout.jobs):
                 raise missing(f"{parent} is gone")
         if manifest.operations:
             write_manifest(replace(manifest, operations=()), layout)

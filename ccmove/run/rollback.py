@@ -59,14 +59,14 @@ def recover(
         return roll_back(layout, waiting)
 
 
-def roll_back(layout: Layout, waiting: Waiting | None = None) -> str | None:
+def roll_back(layout: Layout, waiting: Waiting | None, *, at_once: bool = False) -> str | None:
     """Roll back an unfinished run; what was done, in words, or None when there was none."""
     stayed: list[str] = []
     try:
         manifest = read_run(layout)
         if manifest is not None and manifest.operations:
             stayed = Rollback(layout, manifest).run(waiting)
-        if aside := sweep_up(layout, manifest):
+        if aside := sweep_up(layout, manifest, at_once):
             kept = layout.unfinished / aside
             stayed = [line.replace(str(layout.run), str(kept)) for line in stayed]
             stayed.append(f"what is left of it is in {kept}")

@@ -100,7 +100,7 @@ def attempt(work: Work, ending: contextlib.ExitStack) -> None:
 def _roll_back(work: Work, error: BaseException) -> None:
     """After a failure: everything as it was, or an error that says what to do."""
     with interrupts_ignored():
-        if roll_back(work.layout, work.progress) is None and work.has_begun:
+        if roll_back(work.layout, work.progress, at_once=True) is None and work.has_begun:
             raise UnfinishedRunError(
                 f"{work.layout.run} is gone, so the run could not be rolled back",
                 run("ccmove", "recover", text=f"put {work.layout.own} back where it was, then"),

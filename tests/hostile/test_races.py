@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.bench import Bench
+from tests.crash.bench import Bench, age_locks
 from tests.crash.fork import Ended, Job
 from tests.crash.sample import EXHAUSTIVE
 from tests.crash.scenarios import Scenario
@@ -41,6 +41,7 @@ def swept(in_memory: Path, command: str, swapped: str, sabotage: Sequence[str] =
     def judge(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
         problems = diff(*map(outside, (before, snapshot(bench.live))), mtimes="all", inodes="all")
         heal(bench, path, copy)
+        age_locks(bench.state)  # one that could not be reached when it was to be removed
         recovered = bench.recovery.run()
         if recovered.exit != 0 or gaps.plain(recovered):
             problems.append(f"recover: {recovered}")

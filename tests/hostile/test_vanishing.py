@@ -72,7 +72,8 @@ VANISHING: dict[str, Callable[[Bench], tuple[str, ...]]] = {
 def heal(bench: Bench, places: Sequence[str]) -> None:
     """What vanished comes back: to its place, or to where its directory is by now.
 
-    If something has taken that place, whoever took it away keeps it; it is not lost.
+    If something has taken that place, what is in a directory comes back beside it; of a file
+    whoever took it away keeps it: it is not lost.
     """
     away, note = bench.live.parent / "vanished", bench.live.parent / "vanished-from"
     if not note.exists():
@@ -85,6 +86,9 @@ def heal(bench: Bench, places: Sequence[str]) -> None:
     if free and not spots[0].exists():
         away.rename(free[0])
     elif away.is_dir():
+        for entry in away.iterdir() if spots[0].is_dir() else ():
+            if not (spots[0] / entry.name).exists():
+                entry.rename(spots[0] / entry.name)
         shutil.rmtree(away)
     else:
         away.unlink()
