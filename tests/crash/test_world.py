@@ -62,9 +62,7 @@ TOGETHER = [  # what comes together in practice, and what is hardest together
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("scenario", "command"), KINDS)
-def test_at_every_point_of_every_command_nothing_is_lost(
-    scenario: str, command: str, proven: Record
-) -> None:
+def test_at_every_point_nothing_is_lost(scenario: str, command: str, proven: Record) -> None:
     """Every point with changes that come together; with each alone a third, in turn."""
     tally = Tally()
     bench = world_bench(scenario, command)

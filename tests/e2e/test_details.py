@@ -101,9 +101,7 @@ def test_lines_of_the_history_that_can_not_be_read_are_counted(ready: StateBuild
 # -- the history ---------------------------------------------------------------------------------
 
 
-def test_lines_in_the_clients_form_are_taken_for_json_exactly_when_they_are(
-    ready: StateBuilder,
-) -> None:
+def test_lines_in_the_clients_form_are_taken_for_json_iff_they_are(ready: StateBuilder) -> None:
     """Python 3.11.2 had a fault that took `\\u` without digits for an escape."""
     path = ready.project("my-app", prompts=0).path
     texts = ["".join(t) for n in range(6) for t in itertools.product('\\u"0z', repeat=n)]
@@ -138,9 +136,7 @@ def test_lines_in_the_clients_form_are_taken_for_json_exactly_when_they_are(
 # -- refusals ------------------------------------------------------------------------------------
 
 
-def test_all_files_in_each_others_way_are_counted_and_both_ways_out_are_named(
-    ready: StateBuilder,
-) -> None:
+def test_files_in_each_others_way_are_counted_and_both_ways_out_named(ready: StateBuilder) -> None:
     for name, text in (("my-app", "a"), ("new", "b")):
         ready.add_session(name, text=text)
         for number in range(3):
@@ -266,9 +262,7 @@ def test_no_hook_filter_or_monitor_runs_when_a_folder_is_looked_at(
 
 
 @pytest.mark.parametrize("content", ["gitdir: /no/such/place\n", "", "\0\udcff", None])
-def test_a_broken_repository_says_nothing_and_disturbs_nothing(
-    ready: StateBuilder, content: str | None
-) -> None:
+def test_a_broken_repository_disturbs_nothing(ready: StateBuilder, content: str | None) -> None:
     ready.project("my-app", repo="acme/app")
     if content is None:
         (ready.code / "new" / ".git" / "config").mkdir(parents=True)

@@ -85,9 +85,7 @@ def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(moved: Ta
 
 
 @pytest.mark.parametrize("journal", [None, "", "{", "[]", '{"id": "../../x"}', "[" * 100_000])
-def test_so_it_is_in_the_directory_of_a_run_whatever_its_journal_says(
-    moved: Target, journal: str | None
-) -> None:
+def test_so_it_is_in_a_run_whatever_its_journal_says(moved: Target, journal: str | None) -> None:
     """The control: this is a run that was interrupted when everything was changed."""
     put_manifest(moved, forged(moved, lambda record: record.update(warnings=["another"])))
     backup_of(moved).rename(moved.own / "run")
@@ -482,9 +480,7 @@ def test_only_staged_files_of_a_run_that_had_just_begun_are_swept_up(moved: Targ
 
 
 @pytest.mark.parametrize("size", [65 << 20, 1 << 40])
-def test_a_manifest_that_is_too_large_is_refused_without_reading_it(
-    moved: Target, size: int
-) -> None:
+def test_a_manifest_that_is_too_large_is_refused_and_never_read(moved: Target, size: int) -> None:
     os.truncate(backup_of(moved) / "manifest.json", size)
     done = moved.run("restore", backup_of(moved).name)
     assert done.exit == 4
@@ -525,9 +521,7 @@ def test_a_directory_that_is_named_like_no_id_is_passed_over(moved: Target, name
 
 
 @pytest.mark.parametrize("name", ["99991231T235959Z-ffff", "21000230T235959Z-ffff"])
-def test_an_id_after_which_there_is_none_is_refused_with_a_reason(
-    target: Target, name: str
-) -> None:
+def test_an_id_after_which_there_is_none_is_refused_and_named(target: Target, name: str) -> None:
     last = target.own / "backups" / name
     last.mkdir(parents=True, mode=0o700)
     done = target.move()

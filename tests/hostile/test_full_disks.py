@@ -109,9 +109,7 @@ def test_the_sweep_sees_what_a_full_disk_can_do(disk: Path) -> None:
 @pytest.mark.crash
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("what", USE_UP)
-def test_a_recovery_on_a_full_disk_rolls_back_or_says_that_it_did_not(
-    disk: Path, kind: str, what: str
-) -> None:
+def test_recovery_on_a_full_disk_works_or_says_it_did_not(disk: Path, kind: str, what: str) -> None:
     bench = Bench(disk, "merge")
     before = break_off(bench, kind)
     USE_UP[what](str(filler(bench)))
@@ -143,9 +141,7 @@ def preview(bench: Bench) -> int:
 
 @pytest.mark.parametrize("trouble", [*USE_UP, "ro"])
 @pytest.mark.parametrize("command", ["move", "restore"])
-def test_without_room_or_the_right_to_write_only_looking_works(
-    disk: Path, trouble: str, command: str
-) -> None:
+def test_without_room_or_right_only_looking_works(disk: Path, trouble: str, command: str) -> None:
     bench = Bench(disk, "move", command)
     before = bench.reset()
     expected = answers(bench)

@@ -71,9 +71,7 @@ def test_a_large_history_moves_and_comes_back_in_little_memory(target: Target, s
     assert holds(target.state.history, huge(target, target.old, size))
 
 
-def test_the_measure_sees_a_program_that_reads_it_whole_and_not_the_memory_of_the_tests(
-    target: Target,
-) -> None:
+def test_the_measure_sees_a_program_that_reads_it_whole_and_not_the_tests(target: Target) -> None:
     """The control of the limit above."""
     ours = b"x" * MOST_MEMORY
     target.state.history.write_bytes(ours)

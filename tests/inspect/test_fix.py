@@ -82,9 +82,7 @@ def test_an_empty_answer_takes_the_best_place_and_leaves_one_by_name(state: Stat
     assert has_state(state, "doubtful")
 
 
-def test_another_path_can_be_typed_also_for_a_project_without_any_sign(
-    state: StateBuilder,
-) -> None:
+def test_another_path_can_be_typed_also_for_a_project_without_any_sign(state: StateBuilder) -> None:
     state.project("gone")
     target = state.root / "quite" / "elsewhere"
     target.mkdir(parents=True)
@@ -109,9 +107,7 @@ def test_s_skips_the_rest_and_keeps_what_was_answered(state: StateBuilder) -> No
     ["", "1\n", "1\nq\n", "q\n", "1\n1\n", "1\n1\nn\n", "n\nn\n"],
     ids=["closed", "closed later", "q later", "q", "closed at the end", "no", "all left"],
 )
-def test_whoever_quits_or_does_not_answer_changes_nothing(
-    state: StateBuilder, answers: str
-) -> None:
+def test_who_quits_or_does_not_answer_changes_nothing(state: StateBuilder, answers: str) -> None:
     moved_repo(state, "first", "first-new")
     moved_repo(state, "second", "second-new")
     unchanged(state, answers)
@@ -133,9 +129,7 @@ def test_who_answers_yes_to_everything_is_not_asked_for_ever(state: StateBuilder
     assert has_state(state, "old")
 
 
-def test_equal_places_are_shown_as_equal_and_none_is_taken_for_an_empty_answer(
-    state: StateBuilder,
-) -> None:
+def test_equal_places_are_shown_as_such_and_an_empty_answer_takes_none(state: StateBuilder) -> None:
     state.project("old", repo="acme/app")
     make_repo(state.code / "one", "acme/app")
     make_repo(state.code / "two", "acme/app")
@@ -165,9 +159,7 @@ def test_what_fits_in_no_line_is_not_planned(state: StateBuilder) -> None:
 
 
 @pytest.mark.parametrize("options", [["--yes"], ["--plan", "--fix"], ["--plan", "--json"]])
-def test_options_that_do_not_go_together_are_wrong_usage(
-    state: StateBuilder, options: list[str]
-) -> None:
+def test_options_not_going_together_are_wrong_use(state: StateBuilder, options: list[str]) -> None:
     assert run_ccmove("doctor", *options, state=state).exit == 2
 
 

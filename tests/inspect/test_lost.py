@@ -191,9 +191,7 @@ def test_entries_without_a_date_do_not_decide_against_a_project_in_use(state: St
     assert (name, confidence, finding.unambiguous) == ("clone", "possible", False)
 
 
-def test_the_only_session_taken_into_a_project_in_use_does_not_bring_its_project_along(
-    state: StateBuilder,
-) -> None:
+def test_the_only_session_taken_into_a_used_project_brings_no_project(state: StateBuilder) -> None:
     other = state.project("other", make_folder=True)
     old = state.project("old", sessions=0)
     state.add_session("old", directory=other.directory, cwd=old.path)
@@ -222,9 +220,7 @@ def test_a_folder_that_was_there_all_the_time_is_only_possible(state: StateBuild
 # -- where it looks -----------------------------------------------------------------------------
 
 
-def test_a_folder_far_away_is_found_only_when_told_where(
-    state: StateBuilder, tmp_path: Path
-) -> None:
+def test_a_far_folder_is_found_only_when_told_where(state: StateBuilder, tmp_path: Path) -> None:
     state.project("old", repo="acme/app")
     far = tmp_path / "far" / "1" / "2" / "3"
     make_repo(far / "new", "acme/app")

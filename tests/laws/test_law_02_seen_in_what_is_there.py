@@ -58,9 +58,7 @@ def test_a_config_file_that_has_our_inode_again_is_not_ours(number: str, proven:
     [("sessions added",), ("home copied", "sessions added")],
     ids=", ".join,
 )
-def test_a_directory_that_is_made_again_is_merged_with_what_comes_back(
-    changes: tuple[str, ...], proven: Record
-) -> None:
+def test_a_directory_made_again_is_merged(changes: tuple[str, ...], proven: Record) -> None:
     """Two projects change places, and a session is begun in each while one of them is parked."""
     bench = world_bench("swap")
     tally = try_all(bench, *changes)

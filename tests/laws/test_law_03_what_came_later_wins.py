@@ -11,9 +11,7 @@ from tests.crash.world import age_locks, is_live, killed, lasting, try_all, worl
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-def test_a_note_added_to_a_file_that_the_run_made_stays_is_live_and_is_named(
-    proven: Record,
-) -> None:
+def test_a_note_added_to_a_file_that_the_run_made_stays_live_and_is_named(proven: Record) -> None:
     """A split copies the memory; Claude adds to the copy before the recovery."""
     bench = world_bench("split")
 

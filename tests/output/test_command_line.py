@@ -51,9 +51,7 @@ def test_alone_it_prints_one_screen(state: StateBuilder) -> None:
     assert len(lines) == 13  # no line is broken at 80
 
 
-def test_help_begins_with_the_plain_use_and_shows_examples_and_defaults(
-    state: StateBuilder,
-) -> None:
+def test_help_begins_with_the_plain_use_and_has_examples_and_defaults(state: StateBuilder) -> None:
     text = run_ccmove("--help", state=state).out
     assert text.startswith("Usage: ccmove [OPTIONS] OLD NEW\n")
     for section in ("Examples", "Commands", "Options", "Exit codes"):
@@ -181,9 +179,7 @@ def test_an_encoded_name_of_nothing_known_is_answered_with_the_list(state: State
 @pytest.mark.parametrize(
     ("words", "offered"), [("ccmove un", "undo"), ("ccmove undo --v", "--verify")]
 )
-def test_an_alias_is_completed_like_its_command(
-    words: str, offered: str, state: StateBuilder
-) -> None:
+def test_an_alias_completes_like_its_command(words: str, offered: str, state: StateBuilder) -> None:
     place = str(len(words.split()) - 1)
     asked = {"COMP_WORDS": words, "COMP_CWORD": place, "_CCMOVE_COMPLETE": "bash_complete"}
     assert f"plain,{offered}" in run_ccmove(state=state, env=asked).out.splitlines()

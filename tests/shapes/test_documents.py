@@ -133,9 +133,7 @@ def test_lines_and_values_of_other_files(bench: Bench, moves: tuple[Path, Path])
     move_and_back(bench, after, old, new)
 
 
-def test_a_list_of_plugins_that_can_not_be_read_is_named(
-    bench: Bench, moves: tuple[Path, Path]
-) -> None:
+def test_plugins_that_can_not_be_read_are_named(bench: Bench, moves: tuple[Path, Path]) -> None:
     bench.state.project(moves[0])
     plugins = bench.state.config_dir / "plugins" / "installed_plugins.json"
     plugins.parent.mkdir()
@@ -162,9 +160,7 @@ NOTES = [
 ]
 
 
-def test_notes_that_the_new_one_lacks_are_appended_once(
-    bench: Bench, moves: tuple[Path, Path]
-) -> None:
+def test_notes_that_new_lacks_are_appended_once(bench: Bench, moves: tuple[Path, Path]) -> None:
     state, (old, new) = bench.state, moves
     after = {}
     for number, (theirs, ours, added) in enumerate(NOTES):
@@ -201,9 +197,7 @@ def rules(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["new", "new app"])
-def test_the_path_of_a_rule_follows_and_what_is_not_surely_it_stays(
-    bench: Bench, name: str
-) -> None:
+def test_the_path_of_a_rule_follows_and_what_may_not_be_it_stays(bench: Bench, name: str) -> None:
     """A path with a blank is put only where it does not break the command."""
     state: StateBuilder = bench.state
     old, new = state.project("old", sessions=1).path, state.code / name

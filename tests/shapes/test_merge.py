@@ -183,9 +183,7 @@ def test_an_index_that_is_not_an_index_is_a_conflict_of_its_own(bench: Bench) ->
 
 
 @pytest.mark.parametrize("on_conflict", ["refuse", "keep-new", "keep-old"])
-def test_a_file_in_the_place_of_a_project_directory_is_refused(
-    bench: Bench, on_conflict: str
-) -> None:
+def test_a_file_in_place_of_a_project_directory_is_refused(bench: Bench, on_conflict: str) -> None:
     old = bench.state.project("old")
     (bench.state.code / "new").mkdir()
     directory_of(bench.state, bench.state.code / "new").write_text("a file")

@@ -173,9 +173,7 @@ def test_where_case_is_ignored_a_directory_in_another_case_is_found(
     assert renames(plan) == [(handle.directory, directory_of(state, state.code / "other"))]
 
 
-def test_where_case_is_ignored_a_target_in_another_case_is_merged_into(
-    state: StateBuilder, any_case: None
-) -> None:
+def test_where_case_is_ignored_such_a_target_is_merged(state: StateBuilder, any_case: None) -> None:
     old = state.project("old", sessions=1)
     there = state.project("NEW", sessions=1)
     plan = planned(state, old.path, str(state.code / "new"))

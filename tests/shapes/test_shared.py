@@ -94,9 +94,7 @@ def test_what_nobody_can_be_told_to_own_stays_and_is_named(bench: Bench, sharing
     assert named == {str(two.directory / f"{long_ago}.jsonl"), str(odd), str(lonely)}
 
 
-def test_an_index_parts_by_its_entries_and_each_part_gets_its_own_path(
-    bench: Bench, state: StateBuilder
-) -> None:
+def test_an_index_parts_and_each_part_gets_its_own_path(bench: Bench, state: StateBuilder) -> None:
     """Also one that was begun by the project that leaves, and entries without their transcripts."""
     two = state.project("my_app", sessions=2, index=True)
     one = state.project("my-app", sessions=2, index=True, make_folder=True)
@@ -111,9 +109,7 @@ def test_an_index_parts_by_its_entries_and_each_part_gets_its_own_path(
         assert [e["sessionId"] for e in moved["entries"]] == two.sessions
 
 
-def test_part_of_a_shared_directory_merges_into_a_target_that_exists(
-    bench: Bench, sharing: Three
-) -> None:
+def test_part_of_a_shared_directory_merges_into_what_is_there(bench: Bench, sharing: Three) -> None:
     _, two, _ = sharing
     state = bench.state
     new = state.project("new", sessions=1, index=True, memory={"MEMORY.md": "- new\n"})
