@@ -93,15 +93,13 @@ def age_locks(state: StateBuilder) -> None:
             os.utime(lock, (time.time() - 60,) * 2)
 
 
-def must(job: Job) -> Ended:
+def must(job: Job, strace: Sequence[str] = ()) -> Ended:
     """Run a job that has no reason to fail."""
-    ended = job.run()
+    ended = job.run(strace)
     assert ended.exit == 0, ended
     return ended
 
 
 def points_of(job: Job) -> list[Point]:
     """Every call of a job that changes something; it is run, and must end well."""
-    ended = job.run(["-y", "-e", TRACE_MUTATING])
-    assert ended.exit == 0, ended
-    return points(ended.trace)
+    return points(must(job, ["-y", "-e", TRACE_MUTATING]).trace)

@@ -46,8 +46,7 @@ def without_client_locks() -> None:
 
 def without_process_table() -> None:
     """No other process is seen, however many run on this machine."""
-    live = seams.module("live")
-    replace(live, "_processes", dict)
+    replace(seams.module("live"), "_processes", dict)
 
 
 def follow_links() -> None:
@@ -212,25 +211,11 @@ def end() -> None:
 _KINDS: dict[str, Callable[..., None]] = {
     function.__name__: function
     for function in (
-        without_fsync,
-        without_journal,
-        without_client_locks,
-        without_process_table,
-        follow_links,
-        short_writes,
-        file_size_limit,
-        open_files_limit,
-        umask,
-        without_privileges,
-        clock,
-        patience,
-        stale,
-        die_at,
-        interrupt_at,
-        fail_at,
-        fail_from,
+        without_fsync, without_journal, without_client_locks, without_process_table,
+        without_privileges, follow_links, short_writes, file_size_limit, open_files_limit, umask,
+        clock, patience, stale, die_at, interrupt_at, fail_at, fail_from,
     )
-}
+}  # fmt: skip
 
 
 def commit(name: str) -> None:

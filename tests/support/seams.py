@@ -83,8 +83,6 @@ def unfinished(state: StateBuilder) -> list[str]:
 
 # -- manifests and journals ------------------------------------------------------------------------
 
-SCHEMA = 2
-
 
 def checksum(record: dict[str, Any]) -> str:
     """It is no secret: whoever forges a manifest can sign it."""
