@@ -125,8 +125,7 @@ def test_a_recovery_waits_for_a_client_and_says_that_it_could_not_roll_back() ->
 def test_a_lock_that_someone_took_over_from_us_is_not_released(also: str, tmp_path: Path) -> None:
     lock = tmp_path.resolve() / "history.jsonl.lock"
     with seams.module("locks").held([lock]):
-        inode = lock.stat().st_ino
-        take_over(lock, inode)
+        take_over(lock, lock.stat().st_ino)
         if also:
             os.utime(lock)
     assert lock.is_dir()

@@ -51,8 +51,7 @@ def test_move_folder_into_a_folder_that_exists_names_the_place_in_it(bench: Benc
     state = bench.state
     old = state.project("app", make_folder=True)
     work = bench.folder("work")
-    report = bench.refused("-m", old.path, f"{work}/")
-    go_on(bench, report, f"{old.path} {work}/app")
+    go_on(bench, bench.refused("-m", old.path, f"{work}/"), f"{old.path} {work}/app")
     assert (work / "app").is_dir()
 
 
@@ -80,8 +79,7 @@ def test_a_project_without_a_common_root_commit_is_another_one(bench: Bench) -> 
     new = state.project("site", sessions=1)
     make_repo(state.code / "app", commit=True)
     make_repo(state.code / "site", commit=True)
-    report = bench.refused("--skip-path-check", old.path, new.path)
-    assert "root commit" in report["error"]
+    assert "root commit" in bench.refused("--skip-path-check", old.path, new.path)["error"]
     assert bench.ok("--skip-path-check", "--merge", old.path, new.path)["status"] == "moved"
 
 

@@ -46,8 +46,7 @@ def huge(target: Target, project: Path, size: int) -> Iterator[bytes]:
 def holds(path: Path, pieces: Iterator[bytes]) -> bool:
     """Whether the file is just these pieces."""
     with path.open("rb") as file:
-        same = all(file.read(len(piece)) == piece for piece in pieces)
-        return same and not file.read(1)
+        return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
 
 
 def peak_of(target: Target, *args: str | Path) -> int:

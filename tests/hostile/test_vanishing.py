@@ -42,8 +42,7 @@ def transcript(bench: Bench) -> str:
 def disturbed_gaps(bench: Bench, places: Sequence[str], sabotage: Sequence[str] = ()) -> list[Gap]:
     every = gaps_of(bench, sabotage)
     near = {gap for place in places for gap in around(every, Path(place).name)}
-    chosen = {*spread(sorted(near), NEAR), *spread(every, ELSEWHERE)}
-    return sorted(chosen)
+    return sorted({*spread(sorted(near), NEAR), *spread(every, ELSEWHERE)})
 
 
 def as_promised(ended: Ended, verdict: Verdict, problems: list[str]) -> tuple[str, list[str]]:

@@ -250,8 +250,7 @@ def test_an_interrupted_run_is_rolled_back_first_and_alone(state: StateBuilder) 
 def test_yes_rolls_back_an_interrupted_run_without_a_question(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     identifier = interrupted_move(state, "old", "new")
-    done = fix(state, "--yes", "--json").json()
-    assert identifier in done["recovered"]
+    assert identifier in fix(state, "--yes", "--json").json()["recovered"]
     assert not (state.config_dir / "ccmove" / "journal.json").exists()
     assert fix(state, "--yes", "--json").json()["status"] == "moved"
 

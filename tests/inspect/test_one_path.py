@@ -238,8 +238,7 @@ def test_an_old_path_moved_before_is_exit_3_and_said(state: StateBuilder, rename
 
 
 def test_nothing_found_is_exit_3_and_where_it_looked(state: StateBuilder, tmp_path: Path) -> None:
-    gone = state.project("gone")
-    done = run_ccmove(gone.path, state=state)
+    done = run_ccmove(state.project("gone").path, state=state)
     assert done.exit == 3
     assert f"looked in {state.code}\n" in done.err
     assert "to look further: ccmove doctor --search" in done.err

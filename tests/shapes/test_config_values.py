@@ -243,8 +243,7 @@ def test_the_clients_own_file_changes_in_two_places(bench: Bench) -> None:
     old, new = "/home/dev/code/my-app", "/home/dev/code/new-app"
     before = FACT.read_bytes()
     bench.state.config_file.write_bytes(before)
-    moved = bench.ok("--skip-path-check", old, new)
-    assert moved["counts"]["config"] == 2
+    assert bench.ok("--skip-path-check", old, new)["counts"]["config"] == 2
     after = before.replace(f'"{old}"'.encode(), f'"{new}"'.encode())
     assert bench.state.config_file.read_bytes() == after
     bench.restore()
@@ -283,8 +282,7 @@ def test_values_that_stay_are_named_and_no_others(bench: Bench, state: StateBuil
     )
     text = text.replace("in OLD", f"named-mark in {in_json(str(old))}")
     state.config_file.write_text(text)
-    listed = f"{old}\t{new}\n{down}\t{down}/main\n"
-    (state.root / "moves").write_text(listed)
+    (state.root / "moves").write_text(f"{old}\t{new}\n{down}\t{down}/main\n")
     said = left(bench, "--from-file", state.root / "moves")
     named = [value for value in values if value.startswith("named")]
     assert f"{2 * len(named) + 3} lines still" in said  # of values twice, and link, key, mark

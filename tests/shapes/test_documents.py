@@ -99,8 +99,7 @@ def test_an_index_is_rewritten_whatever_its_spelling(
 
 def test_the_clients_own_index(bench: Bench) -> None:
     old, new = "/home/dev/code/my-app", "/home/dev/code/new-app"
-    handle = bench.state.project(old, sessions=1)
-    handle.index.write_bytes(FACT.read_bytes())
+    bench.state.project(old, sessions=1).index.write_bytes(FACT.read_bytes())
     target = directory_of(bench.state, new) / "sessions-index.json"
     names = old.replace("/", "-"), new.replace("/", "-")
     after = FACT.read_text().replace(old, new).replace(*names).encode()

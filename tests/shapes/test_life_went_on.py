@@ -100,8 +100,7 @@ def test_what_is_gone_is_named_and_the_rest_is_undone(bench: Bench, gone: str) -
         "the history": str(state.history),
         "the directory": encoded_name(str(new)),
     }
-    warnings = bench.restore(warned=True)["warnings"]
-    assert any(named[gone] in warning for warning in warnings)
+    assert any(named[gone] in warning for warning in bench.restore(warned=True)["warnings"])
     assert old.directory.is_dir() == (gone != "the directory")
     assert (state.config() == config) == (gone != "the key")
     assert state.history.exists() == (gone != "the history")
@@ -112,8 +111,7 @@ def test_while_the_config_file_is_broken_nothing_is_undone(bench: Bench) -> None
     """As for a move: Claude Code repairs it when it starts."""
     state, _, _ = moved(bench)
     state.config_file.write_text("{ broken")
-    report = bench.refused("restore")
-    assert "not valid JSON" in report["error"]
+    assert "not valid JSON" in bench.refused("restore")["error"]
 
 
 def test_the_history_after_the_clients_sweep_is_undone_line_by_line(bench: Bench) -> None:
@@ -187,8 +185,7 @@ def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(bench
 def test_files_in_the_way_of_what_comes_back_are_refused_with_a_list(bench: Bench) -> None:
     state, old, _ = moved(bench)
     state.add_session("old", session_id=old.sessions[0], text="another one")
-    report = bench.refused("restore")
-    assert any(old.sessions[0] in line for line in report["details"])
+    assert any(old.sessions[0] in line for line in bench.refused("restore")["details"])
 
 
 def test_a_later_move_must_be_undone_first(bench: Bench) -> None:
@@ -526,8 +523,7 @@ def test_undoing_a_restore_leaves_prompts_at_old_paths(bench: Bench, state: Stat
     old = state.project("old", prompts=0)
     bench.ok(old.path, new)
     state.add_prompt(old.path, "still in the old folder")
-    undone = bench.restore()
-    bench.restore(undone["backup"])
+    bench.restore(bench.restore()["backup"])
     assert projects_of(state) == [old.path]
 
 

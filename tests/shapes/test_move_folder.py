@@ -104,8 +104,7 @@ def test_folders_can_move_in_a_chain_and_one_out_of_another(
 def test_restoring_is_refused_when_the_old_folder_is_back(bench: Bench, old: ProjectHandle) -> None:
     bench.ok("-m", old.path, bench.state.code / "new")
     Path(old.path).mkdir()
-    report = bench.refused("restore")
-    assert old.path in report["error"]
+    assert old.path in bench.refused("restore")["error"]
 
 
 # -- git ---------------------------------------------------------------------------------------
@@ -124,8 +123,7 @@ def repository(folder: str) -> list[Path]:
 def test_worktrees_are_repaired_with_the_folder(bench: Bench, old: ProjectHandle) -> None:
     repository(old.path)
     new = bench.state.code / "new"
-    moved = bench.ok("-m", old.path, new)
-    assert moved["warnings"] == []
+    assert bench.ok("-m", old.path, new)["warnings"] == []
     for path in (new, new / ".claude" / "worktrees" / "fix", bench.state.code / "beside"):
         git(path, "status", "--short")
     bench.restore()

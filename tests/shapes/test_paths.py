@@ -66,8 +66,7 @@ def test_a_long_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) ->
     state.project(old, sessions=1, memory={"MEMORY.md": "old\n"})
     state.project(other, sessions=1, memory={"MEMORY.md": "other\n"})
     state.project(f"{other}2", sessions=0, memory={"MEMORY.md": "no sessions\n"})
-    new = bench.folder("short")
-    bench.plain_cycle(old, new)
+    bench.plain_cycle(old, bench.folder("short"))
 
 
 def test_a_composed_and_a_decomposed_spelling_have_their_own_directories(bench: Bench) -> None:
@@ -199,8 +198,7 @@ def test_new_below_old_the_contents_went_down(bench: Bench, state: StateBuilder)
     new = state.project("app/main", sessions=1, index=True, make_folder=True)
     deeper = state.project("app/main/lib", sessions=1)
     lib = state.project("app/lib", sessions=1)
-    report = bench.refused(old.path, new.path)
-    assert "--skip-path-check" in report["hint"]
+    assert "--skip-path-check" in bench.refused(old.path, new.path)["hint"]
     expected = Expected(bench)
     for one, other in ((old, new), (lib, deeper)):  # where app/lib comes to, there is one already
         expected.bring_sessions(one, other)
@@ -265,8 +263,7 @@ def test_an_old_config_file_inside_the_directory_is_the_one_that_counts(bench: B
     state.write_config({"projects": {}, "githubRepoPaths": {}})
     old = state.project("old", sessions=1, repo="acme/old")
     usual.write_bytes(stringify({"projects": {old.path: {}}}, 2))
-    new = bench.folder("new")
-    bench.plain_cycle(old.path, new)
+    bench.plain_cycle(old.path, bench.folder("new"))
 
 
 def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench, state: StateBuilder) -> None:
