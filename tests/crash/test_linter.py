@@ -181,9 +181,6 @@ def test_calls_outside_of_the_state_are_not_looked_at() -> None:
     assert lint(with_line('openat(AT_FDCWD</x>, "/x/out", O_WRONLY|O_CREAT, 0666) = 9')) == []
 
 
-# -- real runs ------------------------------------------------------------------------------
-
-
 def lint_run(bench: Bench, job: Job, *, committed: bool = False) -> list[Violation]:
     linter = Linter(str(bench.live), str(bench.state.config_dir), committed)
     return linter.check(parse(must(job, ["-y", "-e", TRACE_MUTATING]).trace))

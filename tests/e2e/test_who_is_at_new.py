@@ -18,9 +18,6 @@ def go_on(bench: Bench, report: dict[str, str], part: str) -> None:
     assert done.exit == 0, (command, done.err)
 
 
-# -- mv's habit --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("part", "becomes"), [("my-app INSIDE", "work/my-app"), ("--skip", "work")]
 )
@@ -53,9 +50,6 @@ def test_move_folder_into_a_folder_that_exists_names_the_place_in_it(bench: Benc
     work = bench.folder("work")
     go_on(bench, bench.refused("-m", old.path, f"{work}/"), f"{old.path} {work}/app")
     assert (work / "app").is_dir()
-
-
-# -- another project ---------------------------------------------------------------------------
 
 
 def test_a_project_with_another_remote_is_not_merged_into_unless_that_is_asked_for(
@@ -118,9 +112,6 @@ def test_each_merge_below_a_parent_is_named_with_its_path(bench: Bench) -> None:
     assert f"had 1 session of its own: {new[0].path}" in out
     assert f"had 2 sessions of its own: {new[1].path}" in out
     assert out.count("Merged into") == 2
-
-
-# -- a living twin -----------------------------------------------------------------------------
 
 
 def test_a_living_project_with_the_same_encoded_name_is_not_joined(bench: Bench) -> None:

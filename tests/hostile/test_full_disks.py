@@ -53,9 +53,6 @@ def since(tree: Tree, bench: Bench) -> list[str]:
     return diff(tree, snapshot(bench.live), mtimes="all", inodes="all")
 
 
-# -- full ------------------------------------------------------------------------------------
-
-
 def judged_full(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
     """What the exit code promises holds; what is left to `recover` it rolls back, given room."""
     problems = [] if filler(bench).exists() else ["the disk was not full"]
@@ -121,8 +118,6 @@ def test_recovery_on_a_full_disk_works_or_says_it_did_not(disk: Path, kind: str,
         assert bench.judge(before).outcome == "before"
     assert after_recovery(bench, before) == ("before", [])
 
-
-# -- what works without writing --------------------------------------------------------------
 
 LOOKS = (["list"], ["doctor"], ["verify"], ["backups"])
 

@@ -51,8 +51,6 @@ def as_promised(ended: Ended, verdict: Verdict, problems: list[str]) -> tuple[st
     return f"exit {ended.exit}, {verdict.outcome}", problems
 
 
-# -- vanishing ---------------------------------------------------------------------------------
-
 VANISHING: dict[str, Callable[[Bench], tuple[str, ...]]] = {
     "the history": lambda _: ("home/.claude/history.jsonl",),
     "the config file": lambda _: ("home/.claude.json",),
@@ -164,8 +162,6 @@ def test_the_sweep_sees_what_could_be_lost(in_memory: Path) -> None:
     tally = vanished(Bench(in_memory, "move"), "the project directory", ["without_journal"])
     assert len(tally.bad) > at_least(3)
 
-
-# -- growing, and being replaced ---------------------------------------------------------------
 
 LINE = '\n{"display":"and one more","project":"/elsewhere"}\n'
 

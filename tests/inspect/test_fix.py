@@ -30,9 +30,6 @@ def fix(state: StateBuilder, *options: str, answers: str = "") -> Completed:
     return run_ccmove("doctor", "--fix", *options, state=state, answers=answers)
 
 
-# -- one transaction -----------------------------------------------------------------------------
-
-
 def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(state: StateBuilder) -> None:
     for number in range(20):
         moved_repo(state, f"old-{number}", f"new-{number}")
@@ -45,9 +42,6 @@ def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(state: StateBuil
     assert run_ccmove("doctor", state=state).exit == 0
     assert run_ccmove("restore", state=state).exit == 0
     assert diff(before, snapshot(state.home), ignore=OURS) == []
-
-
-# -- what is asked ---------------------------------------------------------------------------------
 
 
 def unchanged(state: StateBuilder, answers: str) -> Completed:
@@ -138,9 +132,6 @@ def test_equal_places_are_shown_as_such_and_an_empty_answer_takes_none(state: St
     assert f"2  likely: {state.code / 'two'}" in done.err
 
 
-# -- the same as a list of moves -------------------------------------------------------------------
-
-
 def test_a_plan_is_a_list_of_moves_for_from_file(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     state.project("cafe")
@@ -169,9 +160,6 @@ def test_a_subject_limits_what_is_fixed(state: StateBuilder) -> None:
     assert fix(state, "--yes", str(state.code / "second")).exit == 0
     assert has_state(state, "first")
     assert has_state(state, "second-new")
-
-
-# -- what --yes does not take -------------------------------------------------------------------
 
 
 def left_by_yes(state: StateBuilder) -> list[str]:
@@ -227,9 +215,6 @@ def test_a_move_that_is_refused_does_not_stop_the_others(state: StateBuilder) ->
     done = fix(state, "--json", answers=f"\n{here.path}\ny\n").json()
     assert [row["old"] for row in done["result"]["moves"]] == [str(state.code / "old")]
     assert any(f"ccmove {stuck.path} {here.path}" in note for note in done["warnings"])
-
-
-# -- the rest --------------------------------------------------------------------------------------
 
 
 def test_an_interrupted_run_is_rolled_back_first_and_alone(state: StateBuilder) -> None:

@@ -47,9 +47,6 @@ def two_lost(state: StateBuilder) -> Path:
     return make_repo(state.code / "new", "acme/app")
 
 
-# -- on a terminal -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("answer", ["\n", "y\n"])
 def test_what_was_found_is_asked_about_once_with_the_reason(
     state: StateBuilder, renamed: Path, answer: str
@@ -130,9 +127,6 @@ def test_several_are_a_numbered_list(state: StateBuilder) -> None:
     assert [has_state(state, state.code / name) for name in ("first", "second")] == [True, False]
 
 
-# -- where nobody can be asked -----------------------------------------------------------------
-
-
 def test_without_a_terminal_the_command_is_printed(state: StateBuilder, renamed: Path) -> None:
     with nothing_changes(state):
         done = here(renamed, state)
@@ -185,9 +179,6 @@ def test_renaming_the_folder_needs_both_paths(state: StateBuilder, renamed: Path
     assert run_ccmove("", state=state).exit == 2
 
 
-# -- what is found ------------------------------------------------------------------------------
-
-
 def test_sessions_started_at_the_new_path_do_not_hide_the_old_ones(state: StateBuilder) -> None:
     state.project("cafe-menu", repo="me/cafe-menu")
     new = state.project("bistro", repo="me/cafe-menu")
@@ -217,9 +208,6 @@ def test_a_folder_moved_far_is_found_by_its_repository(state: StateBuilder, tmp_
     state.project("cafe-menu", repo="me/cafe-menu")
     new = make_repo(tmp_path / "far" / "away" / "menu", "me/cafe-menu")
     assert here(new, state, "-y").exit == 0
-
-
-# -- what is not --------------------------------------------------------------------------------
 
 
 def test_a_folder_whose_state_is_in_place_is_exit_3_and_says_so(state: StateBuilder) -> None:

@@ -90,9 +90,6 @@ def listed(text: str, *steps: Step) -> Situation:
     return typed("--from-file ROOT/moves.txt", *steps, file("ROOT/moves.txt", text))
 
 
-# -- steps ----------------------------------------------------------------------------------------
-
-
 def folder(*names: str) -> Step:
     return lambda stage: [Path(filled_in(stage, name)).mkdir(parents=True) for name in names]
 

@@ -37,9 +37,6 @@ def test_the_command_is_found(typed: list[str], understood: list[str]) -> None:
     assert app.with_command(typed) == understood
 
 
-# -- help ------------------------------------------------------------------------------------------
-
-
 def test_alone_it_prints_one_screen(state: StateBuilder) -> None:
     for width in (50, 80):
         done = run_ccmove(state=state, env={"COLUMNS": str(width)})
@@ -86,9 +83,6 @@ def test_no_example_is_of_a_command_that_is_gone() -> None:
 @pytest.mark.parametrize("typed", [["-V"], ["--version"], ["list", "-V"]])
 def test_the_version_can_be_asked_for_anywhere(typed: list[str], state: StateBuilder) -> None:
     assert run_ccmove(*typed, state=state).out.startswith(f"ccmove {__version__}\n")
-
-
-# -- words that are neither a command nor OLD and NEW ----------------------------------------------
 
 
 @pytest.fixture

@@ -70,8 +70,6 @@ def count_members(value: Any) -> int:
     return sum(map(count_members, value)) if isinstance(value, list) else 0
 
 
-# -- sessions-index.json ---------------------------------------------------------------------------
-
 FULL_PATHS = st.builds(
     "{}{}/{}.jsonl".format,
     st.just(STATE),
@@ -109,8 +107,6 @@ def move_member(record: dict[str, Any], key: str, mapping: PathMap | NameMap) ->
     if isinstance(record.get(key), str):
         record[key] = mapping.map(record[key]) or record[key]
 
-
-# -- the config file -------------------------------------------------------------------------------
 
 # Few paths, so that many meet.
 FEW = st.sampled_from([OLD, NEW, OLD + "/web", NEW + "/web", OLD + "-docker", "/lib", "/src/app"])

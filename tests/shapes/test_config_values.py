@@ -163,8 +163,6 @@ def test_each_project_becomes_what_the_contract_says(
     assert json.loads(state.config_file.read_bytes()) == json.loads(before) | {"since": 1}
 
 
-# -- bytes -------------------------------------------------------------------------------------
-
 WHOLE: dict[str, tuple[str, str]] = {
     "everything else stays": (
         '\ufeff{ "n":1.10,"n" : 2 ,\r\n"projects":\t{"\\/OLD" :{}} }\n',
@@ -248,9 +246,6 @@ def test_the_clients_own_file_changes_in_two_places(bench: Bench) -> None:
     assert bench.state.config_file.read_bytes() == after
     bench.restore()
     assert bench.state.config_file.read_bytes() == before
-
-
-# -- what is left alone ------------------------------------------------------------------------
 
 
 def left(bench: Bench, *args: str | Path) -> str:

@@ -30,8 +30,6 @@ def move_and_back(bench: Bench, files: dict[Path, bytes], *args: str | Path) -> 
         }
 
 
-# -- sessions-index.json -----------------------------------------------------------------------
-
 # What follows the move is marked: +OLD is a path, +DIR the name of a directory.
 INDEXES = {
     "all-places": """{"originalPath": "+OLD", "projectPath": "+OLD/s", "x": {"projectPath": "OLD"},
@@ -106,9 +104,6 @@ def test_the_clients_own_index(bench: Bench) -> None:
     move_and_back(bench, {target: after}, "--skip-path-check", old, new)
 
 
-# -- aliases, jobs, plugins --------------------------------------------------------------------
-
-
 def test_lines_and_values_of_other_files(bench: Bench, moves: tuple[Path, Path]) -> None:
     state, (old, new) = bench.state, moves
     state.project(old, sessions=1)
@@ -142,8 +137,6 @@ def test_plugins_that_can_not_be_read_are_named(bench: Bench, moves: tuple[Path,
     assert plugins.read_text() == "{"
 
 
-# -- MEMORY.md ---------------------------------------------------------------------------------
-
 # (of NEW, of OLD, what is appended to NEW's)
 NOTES = [
     ("a\nb\n", "b\nc\n", "c\n"),
@@ -172,8 +165,6 @@ def test_notes_that_new_lacks_are_appended_once(bench: Bench, moves: tuple[Path,
     with bench.moved(old, new):
         assert [path.read_bytes() for path in after] == list(after.values())
 
-
-# -- settings ----------------------------------------------------------------------------------
 
 FOLLOW = r"""
 Read(//OLD/**)|Read(//OLD)|Edit(/OLD/src/*)|Write(/OLD)|Bash(/OLD/x:*)|Bash(/OLD:*)

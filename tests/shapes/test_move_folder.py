@@ -107,9 +107,6 @@ def test_restoring_is_refused_when_the_old_folder_is_back(bench: Bench, old: Pro
     assert old.path in bench.refused("restore")["error"]
 
 
-# -- git ---------------------------------------------------------------------------------------
-
-
 def repository(folder: str) -> list[Path]:
     """A repository with a worktree of Claude Code's inside it and one beside it."""
     make_repo(Path(folder), commit=True)

@@ -63,9 +63,6 @@ def test_a_parent_that_is_renamed_may_keep_some_names_and_change_others(bench: B
     bench.cycle(expected, old.path, new)
 
 
-# -- only the case changes -----------------------------------------------------------------------
-
-
 def case_only(state: StateBuilder) -> tuple[str, str]:
     old = state.project("MyApp", index=True, memory={"MEMORY.md": "x\n"})
     state.project("MyApp/Sub", sessions=1)
