@@ -29,7 +29,6 @@ record = os.devnull  # where it is noted at which call something happened
 
 
 def without_fsync() -> None:
-    """Nothing is flushed to disk."""
     replace(files, "fsync", _nothing)
 
 
@@ -40,7 +39,6 @@ def without_journal() -> None:
 
 
 def without_client_locks() -> None:
-    """The client's locks are neither taken nor respected."""
     replace(seams.module("locks"), "_acquire", lambda *_: 0)
 
 
@@ -92,7 +90,6 @@ def without_privileges() -> None:
 
 
 def clock(seconds: str) -> None:
-    """The clock was set forward by so many seconds, or back."""
     now, utc = time.time, time.gmtime
     replace(time, "time", lambda: now() + int(seconds))
     replace(time, "gmtime", lambda moment=None: utc(time.time() if moment is None else moment))

@@ -16,7 +16,6 @@ ID = "20261116T004112Z-3f9c"
 
 
 def before(root: Path) -> Tree:
-    """A project, a config file and an older backup."""
     _write(root / OLD / f"{SESSION}.jsonl", "a transcript\n")
     _write(root / "home/.claude.json", '{"projects": {"old": {}}}')
     _write(root / BACKUPS / "20260101T000000Z-0000/manifest.json", "{}")

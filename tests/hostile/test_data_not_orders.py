@@ -25,7 +25,6 @@ ID = "20200101T000000Z-0000"
 
 @pytest.fixture
 def moved(target: Target) -> Target:
-    """After one move, with its backup."""
     assert target.move().exit == 0
     return target
 
@@ -45,7 +44,6 @@ def signed(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def forged(target: Target, change: Change) -> dict[str, Any]:
-    """The manifest, changed and signed."""
     record = manifest_of(target)
     change(record)
     return signed(record)
@@ -282,6 +280,10 @@ def folders(change: Change, old: str = "/etc/x", new: str = "/etc/y") -> Change:
     return both
 
 
+def file_of(folder: str, name: str) -> Change:
+    return folders(as_file(f"{folder}/{name}", "other"), folder, "/srv/x")
+
+
 OUTSIDE = {
     "outside": "/etc/passwd",
     "outside by its way": "$C/../outside",
@@ -343,15 +345,9 @@ TRAPS: dict[str, Change] = {
     "the config file as index": as_file("~/.claude.json", "index"),
     "no place at all": as_file("$C/jobs/1/state.json", "nowhere"),
     "settings as those of the home": folders(as_file("$C/settings.json", "other"), "~/", "/srv"),
-    "a project among the projects": folders(
-        as_file("$C/projects/-a/.mcp.json", "other"), "$C/projects/-a", "/srv/x"
-    ),
-    "a project among our own": folders(
-        as_file("$C/ccmove/x/.mcp.json", "other"), "$C/ccmove/x", "/srv/x"
-    ),
-    "another file of a project in the state": folders(
-        as_file("$C/skills/a/SKILL.md", "other"), "$C/skills/a", "/srv/x"
-    ),
+    "a project among the projects": file_of("$C/projects/-a", ".mcp.json"),
+    "a project among our own": file_of("$C/ccmove/x", ".mcp.json"),
+    "another file of a project in the state": file_of("$C/skills/a", "SKILL.md"),
     "a file of the moved folder": folders(as_file("/etc/x/passwd", "other")),
     "the moved folder as file": folders(as_file("/etc/x", "other")),
     "a settings file as index": folders(as_file("/etc/x/.mcp.json", "index")),
@@ -502,13 +498,9 @@ def test_a_journal_without_its_run_blocks(moved: Target, text: str) -> None:
 # -- IDs ------------------------------------------------------------------------------------------
 
 NO_IDS = [
-    "99999999T999999Z-ffff",
-    "٢٠٢٠٠١٠١T000000Z-0000",
-    "20261116T004112Z-FFFF",
-    "20261116T004112Z-3f9c\n",
-    "..",
-    ".hidden",
-]
+    "99999999T999999Z-ffff", "٢٠٢٠٠١٠١T000000Z-0000", "20261116T004112Z-FFFF",
+    "20261116T004112Z-3f9c\n", "..", ".hidden",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NO_IDS)

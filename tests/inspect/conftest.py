@@ -108,7 +108,6 @@ def make_repo(
 
 
 def clone(state: StateBuilder, name: str, at: int | None = None) -> Path:
-    """A clone of acme/app."""
     origin = make_repo(state.root / "origin" / "app.git", commit=True)
     git(state.code, "clone", "-q", str(origin), name, at=at)
     git(state.code / name, "remote", "set-url", "origin", "https://github.com/acme/app")

@@ -51,9 +51,7 @@ def test_a_config_file_that_has_our_inode_again_is_not_ours(number: str, proven:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [("sessions added",), ("home copied", "sessions added")],
-    ids=", ".join,
+    "changes", [("sessions added",), ("home copied", "sessions added")], ids=", ".join
 )
 def test_a_directory_made_again_is_merged(changes: tuple[str, ...], proven: Record) -> None:
     """Two projects change places, and a session is begun in each while one of them is parked."""

@@ -49,7 +49,6 @@ class Stage:
         self.new.mkdir()
 
     def moved(self) -> None:
-        """A move that was done."""
         self.known()
         self.run(self.old, self.new)
         self.identifier = seams.backup_ids(self.state)[0]
@@ -75,8 +74,6 @@ def filled_in(stage: Stage, text: str) -> str:
 
 
 def typed(words: str, *steps: Step) -> Situation:
-    """After these steps this is typed."""
-
     def bring(stage: Stage) -> Arguments:
         for step in steps:
             step(stage)

@@ -10,15 +10,7 @@ from ccmove.rewrite import config as config_file
 from ccmove.rewrite import index, other
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import with_strings
-from tests.rewrite.strategies import (
-    LEAVES,
-    NEW,
-    OLD,
-    PATHS,
-    TEXTS,
-    json_texts,
-    spellings,
-)
+from tests.rewrite.strategies import LEAVES, NEW, OLD, PATHS, TEXTS, json_texts, spellings
 from tests.support.oddlines import stringify
 
 MOVE = PathMap(((OLD, NEW),))

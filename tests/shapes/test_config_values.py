@@ -88,7 +88,7 @@ THREE: dict[str, Case] = {
     "the-first-of-three-is-no-object": (
         {"A": None, "B": {"l": ["B"]}, "C": {"l": ["C", "x"]}},
         {"D": {"l": ["D", "x"]}},
-    ),
+    )
 }
 SWAPPED: dict[str, Case] = {
     "keys-and-values": (
@@ -101,7 +101,7 @@ CHAINED: dict[str, Case] = {
     "each-path-moves-once": (
         {"A": {"n": 1, "p": "B"}, "B": {"n": 2}},
         {"B": {"n": 1, "p": "C"}, "C": {"n": 2}},
-    ),
+    )
 }
 GROUPS = {
     "one": ("A B", MOVED),

@@ -22,7 +22,6 @@ def ready(bench: Bench) -> tuple[StateBuilder, ProjectHandle, Path]:
 
 
 def moved(bench: Bench) -> tuple[StateBuilder, ProjectHandle, Path]:
-    """And its state was moved."""
     state, old, new = ready(bench)
     bench.ok(old.path, new)
     return state, old, new

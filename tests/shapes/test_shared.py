@@ -32,8 +32,10 @@ def keep_the_rest(expected: Expected, two: ProjectHandle) -> list[dict[str, Any]
     return [e for e in document["entries"] if e not in rest]
 
 
-def split(bench: Bench, two: ProjectHandle, target: Path, new: str) -> Expected:
+def split(bench: Bench, two: ProjectHandle) -> Expected:
     """The sessions of `two` with their folders, its entries of the index, and a copy of memory."""
+    new = str(bench.state.code / "new")
+    target = directory_of(bench.state, new)
     expected = Expected(bench)
     expected.make_directory(target)
     for session in two.sessions:
@@ -60,8 +62,7 @@ Three = tuple[ProjectHandle, ProjectHandle, ProjectHandle]
 def test_only_the_moving_projects_sessions_move(bench: Bench, sharing: Three) -> None:
     _, two, _ = sharing
     new = str(bench.state.code / "new")
-    expected = split(bench, two, directory_of(bench.state, new), new)
-    moved = bench.cycle(expected, two.path, new)
+    moved = bench.cycle(split(bench, two), two.path, new)
     assert [(p["from"], p["kind"], p["transcripts"]) for p in moved["projects"]] == [
         (two.path, "split", 2)
     ]
@@ -73,8 +74,7 @@ def test_it_is_the_same_when_the_other_folder_is_gone_and_a_hint_says_how_to_bri
     one, two, _ = sharing
     Path(one.path).rmdir()
     new = str(bench.state.code / "new")
-    expected = split(bench, two, directory_of(bench.state, new), new)
-    moved = bench.cycle(expected, two.path, new)
+    moved = bench.cycle(split(bench, two), two.path, new)
     (left,) = [row for row in moved["left_alone"] if "is gone" in row["what"]]
     assert (left["file"], left["hint"]) == (str(one.directory), f"ccmove {one.path} {new}")
     assert ("2 sessions" in left["what"], one.path in left["what"]) == (True, True)
@@ -88,8 +88,7 @@ def test_what_nobody_can_be_told_to_own_stays_and_is_named(bench: Bench, sharing
     lonely = two.directory / "0b7c1c1e-0000-4000-8000-000000000000"
     lonely.mkdir()
     new = str(bench.state.code / "new")
-    expected = split(bench, two, directory_of(bench.state, new), new)
-    moved = bench.cycle(expected, two.path, new)
+    moved = bench.cycle(split(bench, two), two.path, new)
     named = {row["file"] for row in moved["left_alone"] if "nothing shows whose" in row["what"]}
     assert named == {str(two.directory / f"{long_ago}.jsonl"), str(odd), str(lonely)}
 
@@ -161,9 +160,7 @@ def test_two_that_share_and_move_together_stay_together(bench: Bench, state: Sta
         (f'"{handle.path}"', f'"{path}"') for handle, path in zip((one, two), new, strict=True)
     ]
     expected.replace(
-        target / "sessions-index.json",
-        *pairs,
-        (inside(one.name), inside(target.name)),
+        target / "sessions-index.json", *pairs, (inside(one.name), inside(target.name))
     )
     expected.rewrite_lists(state, (one.path, new[0]), (two.path, new[1]))
     moved = bench.cycle(expected, state.code / "old", state.code / "new")
@@ -208,7 +205,7 @@ def test_aliases_of_others_name_both_places_after_a_split(bench: Bench, sharing:
     aliases.write_text(f"{one.directory}\n")
     aliases.chmod(0o600)
     new = str(state.code / "new")
-    expected = split(bench, two, directory_of(state, new), new)
+    expected = split(bench, two)
     expected.write(aliases, f"{one.directory}\n{directory_of(state, new)}\n".encode())
     bench.cycle(expected, two.path, new)
 
@@ -226,7 +223,7 @@ def test_a_job_of_a_session_that_leaves_follows_it(bench: Bench, sharing: Three)
             stringify({"cwd": handle.path, "linkScanPath": str(handle.transcripts[0])}, 2)
         )
         jobs.append(job)
-    expected = split(bench, two, target, new)
+    expected = split(bench, two)
     moved = target / two.transcripts[0].name
     expected.replace(jobs[1], (two.path, new), (str(two.transcripts[0]), str(moved)))
     bench.cycle(expected, two.path, new)
