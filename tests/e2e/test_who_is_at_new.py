@@ -77,8 +77,7 @@ def test_a_project_without_a_common_root_commit_is_another_one(bench: Bench) -> 
     assert bench.ok("--skip-path-check", "--merge", old.path, new.path)["status"] == "moved"
 
 
-def test_nested_projects_are_not_merged_into_others_either(bench: Bench) -> None:
-    state = bench.state
+def test_nested_projects_do_not_merge_into_others_either(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old/app", repo="me/app")
     new = state.project("new/app", sessions=1)
     make_repo(state.code / "new/app", "acme/app")
@@ -102,8 +101,7 @@ def test_what_is_not_known_to_be_another_project_is_merged(bench: Bench, known: 
     assert ("into a project that has 8 sessions of its own" in preview) == bool(sessions)
 
 
-def test_each_merge_below_a_parent_is_named_with_its_path(bench: Bench) -> None:
-    state = bench.state
+def test_each_merge_below_a_parent_is_named_by_its_path(bench: Bench, state: StateBuilder) -> None:
     for name in ("one", "two", "three"):
         state.project(f"old/{name}", sessions=1)
     new = [state.project(f"new/{name}", sessions=n) for name, n in (("one", 1), ("two", 2))]

@@ -146,9 +146,7 @@ def test_of_several_every_one_has_its_command_with_the_options_typed(state: Stat
         assert f": ccmove --project-files {state.code / name} {new}\n" in done.err
 
 
-def test_yes_takes_the_only_one_by_git_or_what_an_earlier_move_says(
-    state: StateBuilder, renamed: Path
-) -> None:
+def test_yes_takes_the_one_by_git_or_by_an_earlier_move(state: StateBuilder, renamed: Path) -> None:
     done = here(renamed, state, "-y")
     assert done.exit == 0
     assert f"Found {state.code / 'cafe-menu'} (same remote, me/cafe-menu)" in done.err

@@ -63,9 +63,7 @@ def test_help_begins_with_the_plain_use_and_has_examples_and_defaults(state: Sta
 
 
 @pytest.mark.parametrize("name", list(app.commands))
-def test_every_command_has_two_examples_and_every_example_can_be_typed(
-    name: str, state: StateBuilder
-) -> None:
+def test_each_command_has_two_examples_and_all_can_be_typed(name: str, state: StateBuilder) -> None:
     text = run_ccmove("help", name, state=state).out
     examples = re.findall(r"^  (ccmove .*?)(?:  |$)", text.partition("Examples:")[2], re.MULTILINE)
     assert len(examples) >= 2

@@ -100,9 +100,7 @@ def run_while_the_client_holds_its_lock(*args: str, state: StateBuilder) -> Comp
     return done
 
 
-def test_waiting_for_a_lock_of_the_client_is_said_on_standard_error(
-    state: StateBuilder, known: list[str]
-) -> None:
+def test_waiting_for_locks_is_said_on_standard_error(state: StateBuilder, known: list[str]) -> None:
     done = run_while_the_client_holds_its_lock("--json", *known, state=state)
     assert (done.exit, done.err, done.json()["status"]) == (0, WAITING, "moved")
 

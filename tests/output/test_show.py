@@ -61,9 +61,7 @@ def test_commands_name_the_config_directory_given(state: StateBuilder, renamed: 
     assert last.startswith("Done and verified. To undo: ccmove --config-dir ")
 
 
-def test_what_is_harmless_is_counted_and_listed_with_v_by_directory(
-    state: StateBuilder, renamed: Renamed
-) -> None:
+def test_the_harmless_is_counted_and_listed_with_v(state: StateBuilder, renamed: Renamed) -> None:
     plain = run_ccmove("-n", *renamed, state=state).out
     assert "still mention" not in plain
     assert "  1 harmless note (-v to show)\n" in plain

@@ -42,8 +42,7 @@ def test_everything_is_merged_and_taken_apart_again(
     assert moved["counts"]["transcripts"] == 2
 
 
-def test_a_target_that_is_an_empty_directory_is_merged_into(bench: Bench) -> None:
-    state = bench.state
+def test_a_target_that_is_an_empty_directory_is_merged(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", index=True)
     (state.code / "new").mkdir()
     directory_of(state, state.code / "new").mkdir(mode=0o700)

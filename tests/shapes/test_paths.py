@@ -149,8 +149,7 @@ def test_with_only_a_nested_project_that_was_moved_there_before_stays(bench: Ben
     assert set(os.listdir(state.projects)) == names
 
 
-def test_nested_names_that_exist_at_the_target_are_merged(bench: Bench) -> None:
-    state = bench.state
+def test_nested_names_that_are_at_the_target_are_merged(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old/app", sessions=1)
     new = state.project("new/app", sessions=1)
     more = state.project("old/lib", sessions=1)
@@ -219,8 +218,7 @@ def test_a_parent_that_is_a_link_is_seen_through(bench: Bench, state: StateBuild
     bench.cycle(expected, state.code / "link" / "old", state.code / "link" / "new")
 
 
-def test_a_path_that_is_known_only_as_it_was_typed_is_moved(bench: Bench) -> None:
-    state = bench.state
+def test_a_path_known_only_as_it_was_typed_is_moved(bench: Bench, state: StateBuilder) -> None:
     (state.code / "real").mkdir()
     (state.code / "link").symlink_to("real")
     old = state.project("link/old", sessions=1)

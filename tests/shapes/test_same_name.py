@@ -70,8 +70,7 @@ def case_only(state: StateBuilder) -> tuple[str, str]:
     return old.path, str(state.code / "myapp")
 
 
-def test_a_rename_of_the_case_alone_is_a_move_like_any_other(bench: Bench) -> None:
-    state = bench.state
+def test_a_rename_of_case_alone_is_a_move_like_any_other(bench: Bench, state: StateBuilder) -> None:
     old, new = case_only(state)
     expected = Expected(bench)
     expected.move(state, old, new)

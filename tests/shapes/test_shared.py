@@ -68,9 +68,7 @@ def test_only_the_moving_projects_sessions_move(bench: Bench, sharing: Three) ->
     ]
 
 
-def test_it_is_the_same_when_the_other_folder_is_gone_and_a_hint_says_how_to_bring_it(
-    bench: Bench, sharing: Three
-) -> None:
+def test_so_it_is_if_the_other_folder_is_gone_with_a_hint(bench: Bench, sharing: Three) -> None:
     one, two, _ = sharing
     Path(one.path).rmdir()
     new = str(bench.state.code / "new")
@@ -137,8 +135,7 @@ def test_a_memory_file_that_differs_at_the_target_is_decided_like_any_other(
         assert (one.memory / "style.md").read_text() == "shared\n"
 
 
-def test_a_link_in_a_shared_memory_is_named_and_not_copied(bench: Bench) -> None:
-    state = bench.state
+def test_a_link_in_shared_memory_is_named_and_not_copied(bench: Bench, state: StateBuilder) -> None:
     one = state.project("my-app", sessions=1, memory={"a.md": "a\n"}, make_folder=True)
     two = state.project("my_app", sessions=1)
     (one.memory / "b.md").symlink_to(state.home / "elsewhere.md")
