@@ -116,9 +116,6 @@ def test_each_package_says_what_it_is_for_in_one_line() -> None:
         assert ast.get_docstring(TREES[name_of(path)])
 
 
-# -- the disk --------------------------------------------------------------------------------------
-
-
 def mutating_calls(tree: ast.AST) -> set[str]:
     """Calls that change a disk: `os.x`, `shutil.x`, `path.x`, and `open` for writing."""
     found = set()
@@ -162,9 +159,6 @@ def test_rewriting_never_touches_the_disk(name: str) -> None:
     opening -= {call for call in opening if call.startswith(("os.path.", "os.fs"))}
     opening |= {call for call in calls if call.endswith((".open", ".read_text", ".read_bytes"))}
     assert opening == set()
-
-
-# -- what is loaded --------------------------------------------------------------------------------
 
 
 def loaded_by(*arguments: str, state: StateBuilder) -> set[str]:

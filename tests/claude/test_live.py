@@ -188,9 +188,7 @@ def test_ccmove_refuses_and_names_pid_and_folder(
     assert run_ccmove("--allow-live", *arguments, state=state).exit == 0
 
 
-def test_a_session_that_can_not_be_checked_is_refused_with_its_last_sign(
-    state: StateBuilder,
-) -> None:
+def test_a_session_that_cant_be_checked_is_refused_with_its_last_sign(state: StateBuilder) -> None:
     state.project("before")
     new = state.code / "my-app"
     new.mkdir(exist_ok=True)
@@ -202,9 +200,7 @@ def test_a_session_that_can_not_be_checked_is_refused_with_its_last_sign(
     assert (done.exit, "far-away" in done.out) == (0, True)
 
 
-def test_asked_from_inside_the_session_it_says_what_to_run_after_its_end(
-    state: StateBuilder,
-) -> None:
+def test_asked_inside_the_session_it_says_what_to_run_after_its_end(state: StateBuilder) -> None:
     """This very process plays the client: ccmove is its child."""
     state.project("my-app")
     (state.code / "new").mkdir(parents=True)

@@ -24,9 +24,7 @@ def found_portions(
 
 
 @pytest.mark.parametrize("fates", list(itertools.product(FATES, repeat=3)), ids=" ".join)
-def test_a_move_takes_what_list_says_is_the_paths(
-    state: StateBuilder, fates: tuple[str, str, str]
-) -> None:
+def test_a_move_takes_what_list_tells_of(state: StateBuilder, fates: tuple[str, str, str]) -> None:
     sessions = {}
     for number, (name, fate) in enumerate(zip(SHARING, fates, strict=True), 1):
         if fate != "absent":

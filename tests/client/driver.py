@@ -73,7 +73,6 @@ class Desk:
     # -- folders and state
 
     def folder(self, name: str) -> Path:
-        """A new, empty project folder."""
         made = self.code / name
         made.mkdir(parents=True)
         return made
@@ -97,7 +96,6 @@ class Desk:
         return sorted((self.config_dir / "projects").glob("*/*.jsonl"))
 
     def transcripts_with(self, prompt: str) -> list[Path]:
-        """The transcripts that contain `prompt`."""
         return [path for path in self.transcripts() if prompt in path.read_text()]
 
     def directory_of(self, session: str) -> Path:

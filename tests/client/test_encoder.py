@@ -52,7 +52,6 @@ def test_random_folder_names_get_the_directory_that_the_client_makes(desk: Desk,
         if folder.exists() or has_a_rule_of_its_own_for(desk.client, str(folder)):
             continue
         folder.mkdir(parents=True)
-        session = desk.ask(folder, new_prompt("where am I")).session
-        made = desk.directory_of(session).name
+        made = desk.directory_of(desk.ask(folder, new_prompt("where am I")).session).name
         assert made == encode(str(folder)), f"{str(folder)!r} (seed {seed})"
         left -= 1

@@ -9,9 +9,7 @@ pytestmark = [*CLIENT_TEST, pytest.mark.usefixtures("terminal")]
 
 
 @with_clients()
-def test_after_a_restore_the_old_folder_has_what_it_had_and_what_was_added_in_the_new(
-    desk: Desk,
-) -> None:
+def test_after_a_restore_the_old_folder_has_what_it_had_and_what_was_added(desk: Desk) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     desk.trust(old)
     first, added_to_it, added = (new_prompt(a) for a in ("at first", "then", "something else"))

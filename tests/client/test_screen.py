@@ -14,9 +14,7 @@ INDEX = "sessions-index.json"
 
 
 @with_clients()
-def test_the_new_folder_is_trusted_offers_the_old_prompt_and_opens_the_old_session(
-    desk: Desk,
-) -> None:
+def test_the_new_folder_is_trusted_offers_the_prompt_and_opens_the_session(desk: Desk) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     desk.trust(old)
     first = new_prompt("fix the fence")

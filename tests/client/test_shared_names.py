@@ -11,8 +11,7 @@ def test_what_is_merged_into_a_living_twins_directory_the_twin_opens(desk: Desk)
     """A transcript that names neither of the two counts as the directory's, so as both theirs."""
     twin, old, new = desk.folder("my-app"), desk.folder("old"), desk.code / "my_app"
     of_the_twin, moved = new_prompt("of the twin"), new_prompt("moved")
-    session = desk.ask(twin, of_the_twin).session
-    directory = desk.directory_of(session)
+    directory = desk.directory_of(desk.ask(twin, of_the_twin).session)
     moved_session = desk.ask(old, moved).session
     assert desk.ask(twin, new_prompt("whose is it"), "--continue").knew(of_the_twin)
 

@@ -104,12 +104,10 @@ class WindowsDesk(Desk):
         shutil.copy(library, self._drive / "windows" / "system32")
 
     def shut_down(self) -> None:
-        """End whatever runs in this Wine."""
         for option in ("--kill", "--wait"):
             subprocess.run([WINESERVER, option], env=self.environment())
 
     def as_typed(self, folder: Path) -> str:
-        """The folder as a Windows user types it."""
         return str(PureWindowsPath("C:/", folder.relative_to(self._drive)))
 
     def claude(self, folder: Path | str, *args: str) -> Completed:

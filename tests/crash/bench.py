@@ -44,7 +44,6 @@ class Bench:
         return Job(self.state, args, self._input, sabotage)
 
     def job(self, sabotage: Sequence[str] = ()) -> Job:
-        """The command that is put to the proof."""
         args = ["restore"] if self.command == "restore" else self.scenario.args
         return self._job(args, sabotage)
 
@@ -63,12 +62,10 @@ class Bench:
 
     @cached_property
     def points(self) -> list[Point]:
-        """Every call of the command that changes something."""
         self.reset()
         return points_of(self.job())
 
     def _run_without_trouble(self) -> tuple[Tree, Tree]:
-        """The tree before and after a run that nothing disturbs."""
         before = self.reset()
         must(self.job())
         return before, snapshot(self.live)
@@ -86,22 +83,19 @@ def bench_of(scenario: str, command: str = "move", *, on_disk: bool = False) -> 
     return Bench(Path(place.name).resolve(), scenario, command)
 
 
-def age_locks(state: StateBuilder) -> None:
+def age_locks(state: StateBuilder, seconds: float = 60) -> None:
     """Locks of the client that a killed run has left are stale after a while: nobody waits here."""
     for lock in (state.home / name for name in seams.CLIENT_LOCKS):
         if lock.exists():
-            os.utime(lock, (time.time() - 60,) * 2)
+            os.utime(lock, (time.time() - seconds,) * 2)
 
 
-def must(job: Job) -> Ended:
-    """Run a job that has no reason to fail."""
-    ended = job.run()
+def must(job: Job, strace: Sequence[str] = ()) -> Ended:
+    ended = job.run(strace)
     assert ended.exit == 0, ended
     return ended
 
 
 def points_of(job: Job) -> list[Point]:
     """Every call of a job that changes something; it is run, and must end well."""
-    ended = job.run(["-y", "-e", TRACE_MUTATING])
-    assert ended.exit == 0, ended
-    return points(ended.trace)
+    return points(must(job, ["-y", "-e", TRACE_MUTATING]).trace)

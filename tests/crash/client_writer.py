@@ -58,8 +58,7 @@ def append_prompt(history: Path, number: int, project: str) -> None:
 
 def count_a_start(config: Path) -> None:
     """Read, change, write beside it, rename: as the client does."""
-    text = config.read_text()
-    data = json.loads(text)
+    data = json.loads(config.read_text())
     data["numStartups"] += 1
     beside = config.with_name(f"{config.name}.tmp.{os.getpid()}.0")
     beside.write_text(json.dumps(data, indent=2))

@@ -55,7 +55,6 @@ class Linter:
     _now: str = ""
 
     def check(self, calls: Iterable[Call]) -> list[Violation]:
-        """Every broken rule, in the order of the calls."""
         for call in calls:
             if call.failed or call.result == "?":
                 continue

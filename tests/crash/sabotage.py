@@ -29,7 +29,6 @@ record = os.devnull  # where it is noted at which call something happened
 
 
 def without_fsync() -> None:
-    """Nothing is flushed to disk."""
     replace(files, "fsync", _nothing)
 
 
@@ -40,14 +39,12 @@ def without_journal() -> None:
 
 
 def without_client_locks() -> None:
-    """The client's locks are neither taken nor respected."""
     replace(seams.module("locks"), "_acquire", lambda *_: 0)
 
 
 def without_process_table() -> None:
     """No other process is seen, however many run on this machine."""
-    live = seams.module("live")
-    replace(live, "_processes", dict)
+    replace(seams.module("live"), "_processes", dict)
 
 
 def follow_links() -> None:
@@ -93,7 +90,6 @@ def without_privileges() -> None:
 
 
 def clock(seconds: str) -> None:
-    """The clock was set forward by so many seconds, or back."""
     now, utc = time.time, time.gmtime
     replace(time, "time", lambda: now() + int(seconds))
     replace(time, "gmtime", lambda moment=None: utc(time.time() if moment is None else moment))
@@ -212,25 +208,11 @@ def end() -> None:
 _KINDS: dict[str, Callable[..., None]] = {
     function.__name__: function
     for function in (
-        without_fsync,
-        without_journal,
-        without_client_locks,
-        without_process_table,
-        follow_links,
-        short_writes,
-        file_size_limit,
-        open_files_limit,
-        umask,
-        without_privileges,
-        clock,
-        patience,
-        stale,
-        die_at,
-        interrupt_at,
-        fail_at,
-        fail_from,
+        without_fsync, without_journal, without_client_locks, without_process_table,
+        without_privileges, follow_links, short_writes, file_size_limit, open_files_limit, umask,
+        clock, patience, stale, die_at, interrupt_at, fail_at, fail_from,
     )
-}
+}  # fmt: skip
 
 
 def commit(name: str) -> None:

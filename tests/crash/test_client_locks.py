@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.bench import bench_of, must
+from tests.crash.bench import age_locks, bench_of, must
 from tests.crash.sample import EXHAUSTIVE
 from tests.crash.sweep import REFUSED, UNFINISHED, break_off
 from tests.support import seams
@@ -41,19 +41,13 @@ def held(lock: Path) -> Iterator[None]:
         lock.rmdir()
 
 
-def age(lock: Path, seconds: float) -> None:
-    long_ago = time.time() - seconds
-    os.utime(lock, (long_ago, long_ago))
-
-
 @pytest.mark.crash
 @pytest.mark.parametrize("lock", LOCKS)
 def test_a_stale_lock_is_taken_over_at_once(lock: str) -> None:
     bench = bench_of("move")
     before = bench.reset()
-    left = bench.state.home / lock
-    left.mkdir()
-    age(left, STALE)
+    (bench.state.home / lock).mkdir()
+    age_locks(bench.state, STALE)
     started = time.monotonic()
     must(bench.job())
     assert time.monotonic() - started < 5
@@ -97,8 +91,7 @@ def test_locks_that_a_killed_run_of_ours_left_are_taken_once_they_are_stale(by: 
     """And not before: by then a client may hold one under the same name."""
     bench = bench_of("move")
     before = break_off(bench, "all changed")
-    for lock in LOCKS:
-        age(bench.state.home / lock, STALE - 2)
+    age_locks(bench.state, STALE - 2)
     started = time.monotonic()
     must(bench.recovery if by == "recover" else bench.job())
     assert 1 < time.monotonic() - started < 8
@@ -125,8 +118,7 @@ def test_a_recovery_waits_for_a_client_and_says_that_it_could_not_roll_back() ->
 def test_a_lock_that_someone_took_over_from_us_is_not_released(also: str, tmp_path: Path) -> None:
     lock = tmp_path.resolve() / "history.jsonl.lock"
     with seams.module("locks").held([lock]):
-        inode = lock.stat().st_ino
-        take_over(lock, inode)
+        take_over(lock, lock.stat().st_ino)
         if also:
             os.utime(lock)
     assert lock.is_dir()

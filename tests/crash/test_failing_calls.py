@@ -47,9 +47,7 @@ def test_a_call_that_changes_nothing_may_fail_as_well(proven: Record) -> None:
 
 
 @pytest.mark.parametrize("command", ["move", "restore"])
-def test_a_disk_that_stays_bad_leaves_what_recover_can_roll_back(
-    command: str, proven: Record
-) -> None:
+def test_a_disk_that_stays_bad_leaves_what_can_be_rolled_back(command: str, proven: Record) -> None:
     bench = bench_of("merge", command)
     points = [point for point in bench.points if point.ordinal]  # what is said still comes out
     tally = sweep(points, lambda point: fail_from_there_on(bench, point, "EROFS"), close=0)

@@ -27,9 +27,7 @@ def test_killed_at_any_call_it_is_exactly_as_before_or_exactly_as_after(
 
 
 @pytest.mark.parametrize("command", ["move", pytest.param("restore", marks=pytest.mark.exhaustive)])
-def test_on_a_disk_too_where_inodes_are_used_again_and_then_it_does_its_work(
-    command: str, proven: Record
-) -> None:
+def test_on_a_disk_too_where_inodes_are_reused_and_it_works(command: str, proven: Record) -> None:
     bench = bench_of("merge", command, on_disk=True)
     tally = sweep(bench.points, lambda point: kill(bench, point, again=True), close=0)
     proven(f"killed, then run again: {command} (merge)", tally)

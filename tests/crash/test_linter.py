@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.crash.bench import Bench, bench_of
+from tests.crash.bench import Bench, bench_of, must
 from tests.crash.calls import TRACE_MUTATING, parse
 from tests.crash.fork import Job
 from tests.crash.interruptions import KINDS
@@ -98,44 +98,6 @@ BAD = {
         with_line('renameat2(4</h/p>, "x", 4</h/p>, "y", RENAME_NOREPLACE) = 0', 27),
         JOURNAL_FIRST,
     ),
-    "a user's file is opened for writing": (
-        with_line('openat(4</h/.claude>, "history.jsonl", O_WRONLY|O_APPEND|O_NOFOLLOW) = 9'),
-        NEVER_OPENED,
-    ),
-    "a user's file is emptied": (
-        with_line('openat(4</h/.claude>, "history.jsonl", O_RDWR|O_TRUNC) = 9'),
-        NEVER_OPENED,
-    ),
-    "a user's file is cut": (
-        with_line('truncate("/h/.claude/history.jsonl", 5) = 0'),
-        "nothing is ever truncated",
-    ),
-    "a user's file is written in place": (
-        with_line('write(9</h/.claude/history.jsonl>, "x", 1) = 1'),
-        "a user's file is never written to",
-    ),
-    "a user's file gets another mode": (
-        with_line("fchmod(9</h/.claude/history.jsonl>, 0600) = 0"),
-        KEEPS_MODE,
-    ),
-    "a user's file gets another mode through its link": (
-        with_line('fchmodat(4</h/.claude/ccmove/run/files>, "0", 0600) = 0'),
-        KEEPS_MODE,
-    ),
-    "a transcript is re-dated": (
-        with_line(f'utimensat(4</h/.claude/projects/-a>, "{TRANSCRIPT}", [{{tv_sec=1}}], 0) = 0'),
-        KEEPS_MODE,
-    ),
-    "a transcript is linked": (
-        with_line(
-            f'linkat(4</h/.claude/projects/-a>, "{TRANSCRIPT}", 5</h/.claude/ccmove>, "x", 0) = 0'
-        ),
-        NEVER_COPIED,
-    ),
-    "a transcript is opened for writing": (
-        with_line(f'openat(4</h/.claude/projects/-a>, "{TRANSCRIPT}", O_WRONLY|O_NOFOLLOW) = 9'),
-        NEVER_OPENED,
-    ),
     "a copy takes a transcript's place": (
         replaced(
             '".ccmove-ID-0", 4</h>, ".claude.json")',
@@ -161,11 +123,43 @@ BAD = {
                  'renameat(4</h/.claude/projects>, "-a", 5</h/.claude/projects>, "-b")'),
         "what is the user's is renamed with a call that replaces nothing",
     ),
+}  # fmt: skip
+DIRECTORY = "4</h/.claude/projects/-a>"
+# What is wrong after the commit too, where most is allowed.
+NEVER = {
+    "a user's file is opened for writing": (
+        'openat(4</h/.claude>, "history.jsonl", O_WRONLY|O_APPEND|O_NOFOLLOW) = 9', NEVER_OPENED,
+    ),
+    "a user's file is emptied": (
+        'openat(4</h/.claude>, "history.jsonl", O_RDWR|O_TRUNC) = 9', NEVER_OPENED,
+    ),
+    "a user's file is cut": (
+        'truncate("/h/.claude/history.jsonl", 5) = 0', "nothing is ever truncated",
+    ),
+    "a user's file is written in place": (
+        'write(9</h/.claude/history.jsonl>, "x", 1) = 1', "a user's file is never written to",
+    ),
+    "a user's file gets another mode": (
+        "fchmod(9</h/.claude/history.jsonl>, 0600) = 0", KEEPS_MODE,
+    ),
+    "a user's file gets another mode through its link": (
+        'fchmodat(4</h/.claude/ccmove/run/files>, "0", 0600) = 0', KEEPS_MODE,
+    ),
+    "a transcript is re-dated": (
+        f'utimensat({DIRECTORY}, "{TRANSCRIPT}", [{{tv_sec=1}}], 0) = 0', KEEPS_MODE,
+    ),
+    "a transcript is linked": (
+        f'linkat({DIRECTORY}, "{TRANSCRIPT}", 5</h/.claude/ccmove>, "x", 0) = 0', NEVER_COPIED,
+    ),
+    "a transcript is opened for writing": (
+        f'openat({DIRECTORY}, "{TRANSCRIPT}", O_WRONLY|O_NOFOLLOW) = 9', NEVER_OPENED,
+    ),
     "a link among the user's files": (
-        with_line('linkat(4</h>, ".claude.json", 5</h>, "second.json", 0) = 0'),
+        'linkat(4</h>, ".claude.json", 5</h>, "second.json", 0) = 0',
         "links are made among our own files only",
     ),
 }  # fmt: skip
+BAD |= {what: (with_line(line), rule) for what, (line, rule) in NEVER.items()}
 
 
 def test_nothing_is_wrong_with_the_least_that_a_safe_run_does() -> None:
@@ -187,14 +181,9 @@ def test_calls_outside_of_the_state_are_not_looked_at() -> None:
     assert lint(with_line('openat(AT_FDCWD</x>, "/x/out", O_WRONLY|O_CREAT, 0666) = 9')) == []
 
 
-# -- real runs ------------------------------------------------------------------------------
-
-
 def lint_run(bench: Bench, job: Job, *, committed: bool = False) -> list[Violation]:
-    ended = job.run(["-y", "-e", TRACE_MUTATING])
-    assert ended.exit == 0, ended
     linter = Linter(str(bench.live), str(bench.state.config_dir), committed)
-    return linter.check(parse(ended.trace))
+    return linter.check(parse(must(job, ["-y", "-e", TRACE_MUTATING]).trace))
 
 
 @pytest.mark.crash

@@ -60,8 +60,7 @@ def test_a_real_process_killed_in_each_way_is_rolled_back_by_a_real_recovery(
     number = number_in_real_process(bench, point, tmp_path / "trace")
     before = bench.reset()
     inject = ["-e", f"trace={point.name}", "-e", f"inject={point.name}:signal={KILL}:when={number}"]
-    killed = trace_of_real_process(bench.job(), inject, tmp_path / "trace")
-    assert killed.exit == KILLED
+    assert trace_of_real_process(bench.job(), inject, tmp_path / "trace").exit == KILLED
     assert list(parse((tmp_path / "trace").read_text()))[-1].where == point.where
     assert bench.judge(before).outcome == "neither"  # it was in the middle of something
     age_locks(bench.state)

@@ -16,7 +16,6 @@ ID = "20261116T004112Z-3f9c"
 
 
 def before(root: Path) -> Tree:
-    """A project, a config file and an older backup."""
     _write(root / OLD / f"{SESSION}.jsonl", "a transcript\n")
     _write(root / "home/.claude.json", '{"projects": {"old": {}}}')
     _write(root / BACKUPS / "20260101T000000Z-0000/manifest.json", "{}")
@@ -42,14 +41,12 @@ def _write(file: Path, text: str) -> None:
 
 def reference_end(tmp_path: Path) -> Tree:
     """The tree after the move, with the inodes of `root`, as a rename keeps them."""
-    root = tmp_path / "root"
-    copy = tmp_path / "copy"
+    root, copy = tmp_path / "root", tmp_path / "copy"
     shutil.copytree(root, copy)
     do_the_move(copy, "20261231T235959Z-ffff")
     end = snapshot(copy)
     for name in [name for name in end if name.startswith(NEW.as_posix())]:
-        was = snapshot(root)[name.replace(NEW.as_posix(), OLD.as_posix())]
-        end[name] = was
+        end[name] = snapshot(root)[name.replace(NEW.as_posix(), OLD.as_posix())]
     return end
 
 
@@ -61,20 +58,17 @@ def verdict_after(tmp_path: Path, change: Callable[[Path], object]) -> str:
     return judge(start, end, snapshot(root)).outcome
 
 
-def test_untouched_is_before(tmp_path: Path) -> None:
-    assert verdict_after(tmp_path, lambda _: None) == "before"
+GOOD: dict[str, tuple[Callable[[Path], object], str]] = {
+    "untouched": (lambda _: None, "before"),
+    "our lock may stay": (lambda root: _write(root / OWN / "lock", ""), "before"),
+    "the whole move, whatever its ID": (do_the_move, "after"),
+}
 
 
-def test_our_lock_may_stay(tmp_path: Path) -> None:
-    assert verdict_after(tmp_path, lambda root: _write(root / OWN / "lock", "")) == "before"
-
-
-def test_the_whole_move_is_after_whatever_its_id(tmp_path: Path) -> None:
-    assert verdict_after(tmp_path, do_the_move) == "after"
-
-
-def _redate(root: Path) -> None:
-    os.utime(root / OLD / f"{SESSION}.jsonl", ns=(5, 5))
+@pytest.mark.parametrize("what", GOOD)
+def test_these_are_before_or_after(what: str, tmp_path: Path) -> None:
+    change, outcome = GOOD[what]
+    assert verdict_after(tmp_path, change) == outcome
 
 
 def _copy_in_place(root: Path) -> None:
@@ -88,10 +82,6 @@ def _copy_in_place(root: Path) -> None:
     spare.unlink()
 
 
-def _half_done(root: Path) -> None:
-    (root / OLD).rename(root / NEW)
-
-
 def _move_and_lose_the_backup(root: Path) -> None:
     do_the_move(root)
     shutil.rmtree(root / BACKUPS / ID)
@@ -103,11 +93,11 @@ def _open_lock(root: Path) -> None:
 
 
 BAD: dict[str, Callable[[Path], object]] = {
-    "half of the move": _half_done,
+    "half of the move": lambda root: (root / OLD).rename(root / NEW),
     "one byte": lambda root: (root / "home/.claude.json").write_text('{"projects": {"olD": {}}}'),
     "a mode": lambda root: (root / "home/.claude.json").chmod(0o644),
     "a time": lambda root: os.utime(root / "home/.claude.json", ns=(5, 5)),
-    "a transcript's time": _redate,
+    "a transcript's time": lambda root: os.utime(root / OLD / f"{SESSION}.jsonl", ns=(5, 5)),
     "a transcript's inode": _copy_in_place,
     "a file is gone": lambda root: (root / "home/.claude.json").unlink(),
     "a staged file is left": lambda root: _write(root / "home/.ccmove-x-0", ""),
@@ -121,17 +111,10 @@ BAD: dict[str, Callable[[Path], object]] = {
         root / BACKUPS / "20260101T000000Z-0000/manifest.json", "[]"
     ),
     "the move without its backup": _move_and_lose_the_backup,
+    "a moved transcript that is a copy": lambda root: (_copy_in_place(root), do_the_move(root)),
 }
 
 
 @pytest.mark.parametrize("what", BAD)
 def test_anything_else_is_neither(what: str, tmp_path: Path) -> None:
     assert verdict_after(tmp_path, BAD[what]) == "neither"
-
-
-def test_a_moved_transcript_that_is_a_copy_is_neither(tmp_path: Path) -> None:
-    def move_and_copy(root: Path) -> None:
-        _copy_in_place(root)
-        do_the_move(root)
-
-    assert verdict_after(tmp_path, move_and_copy) == "neither"

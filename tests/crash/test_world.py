@@ -45,8 +45,7 @@ def test_whatever_happens_after_whatever_crash_nothing_is_lost(proven: Record) -
 def test_control_without_any_change_every_trial_ends_well(
     scenario: str, command: str, proven: Record
 ) -> None:
-    bench = world_bench(scenario, command)
-    tally = try_all(bench)
+    tally = try_all(world_bench(scenario, command))
     proven(f"killed, nothing changed: {command} ({scenario})", tally)
     assert tally.ends == {"exit 0": tally.tried}
 
@@ -62,9 +61,7 @@ TOGETHER = [  # what comes together in practice, and what is hardest together
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("scenario", "command"), KINDS)
-def test_at_every_point_of_every_command_nothing_is_lost(
-    scenario: str, command: str, proven: Record
-) -> None:
+def test_at_every_point_nothing_is_lost(scenario: str, command: str, proven: Record) -> None:
     """Every point with changes that come together; with each alone a third, in turn."""
     tally = Tally()
     bench = world_bench(scenario, command)

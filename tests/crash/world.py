@@ -62,7 +62,6 @@ class World:
         return self.state.projects / encoded_name(str(self.state.code / name))
 
     def move_home(self, home: Path) -> None:
-        """From now on the home is this one."""
         state = self.state
         state.root, state.home, state.code = home.parent, home, home / "code"
         state.config_dir, state.config_file = home / ".claude", home / CONFIG
@@ -295,7 +294,6 @@ def lost(world: World, there: set[bytes]) -> list[str]:
 
 
 def lines(root: Path) -> set[bytes]:
-    """Every line of every file."""
     files = (path for path in root.rglob("*") if path.is_file())
     return {line for file in files for line in file.read_bytes().split(b"\n")}
 

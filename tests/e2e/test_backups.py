@@ -8,7 +8,6 @@ from tests.support.state import StateBuilder
 
 @pytest.fixture
 def three(state: StateBuilder) -> StateBuilder:
-    """Three moves, one after the other."""
     state.project("one")
     for old, new in (("one", "two"), ("two", "three"), ("three", "four")):
         (state.code / new).mkdir(parents=True)

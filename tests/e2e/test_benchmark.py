@@ -40,9 +40,7 @@ def test_a_quick_run_has_a_row_for_every_goal_and_finds_nothing_wrong(tmp_path: 
 
 
 @pytest.mark.usefixtures("bench")
-def test_a_move_that_was_not_made_is_noticed_and_one_by_ccmove_is_found_right(
-    tmp_path: Path,
-) -> None:
+def test_a_move_not_made_is_noticed_and_one_by_ccmove_is_found_right(tmp_path: Path) -> None:
     from bench.contenders import judge_state
     from bench.states import Places, Shape, make
 

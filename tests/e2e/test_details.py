@@ -48,9 +48,6 @@ def restored(state: StateBuilder, before: tree.Tree) -> None:
     assert tree.diff(before, everything(state)) == []
 
 
-# -- what is there and what is not ---------------------------------------------------------------
-
-
 @pytest.mark.parametrize("lacking", ["history", "config_file", "both"])
 def test_a_state_without_history_or_config_file(ready: StateBuilder, lacking: str) -> None:
     ready.project("my-app", index=True)
@@ -98,12 +95,7 @@ def test_lines_of_the_history_that_can_not_be_read_are_counted(ready: StateBuild
     assert warning.startswith(f"{ready.history}: 2 lines left as found")
 
 
-# -- the history ---------------------------------------------------------------------------------
-
-
-def test_lines_in_the_clients_form_are_taken_for_json_exactly_when_they_are(
-    ready: StateBuilder,
-) -> None:
+def test_lines_in_the_clients_form_are_taken_for_json_iff_they_are(ready: StateBuilder) -> None:
     """Python 3.11.2 had a fault that took `\\u` without digits for an escape."""
     path = ready.project("my-app", prompts=0).path
     texts = ["".join(t) for n in range(6) for t in itertools.product('\\u"0z', repeat=n)]
@@ -135,12 +127,7 @@ def test_lines_in_the_clients_form_are_taken_for_json_exactly_when_they_are(
     assert ready.history.read_bytes() == before
 
 
-# -- refusals ------------------------------------------------------------------------------------
-
-
-def test_all_files_in_each_others_way_are_counted_and_both_ways_out_are_named(
-    ready: StateBuilder,
-) -> None:
+def test_files_in_each_others_way_are_counted_and_both_ways_out_named(ready: StateBuilder) -> None:
     for name, text in (("my-app", "a"), ("new", "b")):
         ready.add_session(name, text=text)
         for number in range(3):
@@ -161,9 +148,6 @@ def test_who_holds_our_lock_by_filelock_keeps_us_out(ready: StateBuilder) -> Non
         assert (refused.exit, "another ccmove" in refused.err) == (4, True)
         assert tree.diff(before, tree.snapshot(ready.home)) == []
     assert run_ccmove("restore", state=ready).exit == 0
-
-
-# -- words ---------------------------------------------------------------------------------------
 
 
 def test_with_and_without_its_name_a_move_says_and_does_the_same(ready: StateBuilder) -> None:
@@ -216,9 +200,6 @@ def test_ctrl_c_while_modules_are_loaded_shows_no_traceback(ready: StateBuilder)
         assert tree.diff(before, tree.snapshot(ready.home)) == []
 
 
-# -- what stands ---------------------------------------------------------------------------------
-
-
 def test_what_stands_after_undoing_the_undoing_and_so_on(ready: StateBuilder) -> None:
     ready.project("my-app")
     identifiers = [moved(ready)["backup"]]
@@ -231,9 +212,6 @@ def test_what_stands_after_undoing_the_undoing_and_so_on(ready: StateBuilder) ->
     shutil.rmtree(ready.config_dir / "ccmove" / "backups" / identifiers[2])
     rows = run_ccmove("backups", "--json", state=ready).json()["backups"]
     assert rows[0]["state"] == "done"  # what undoes a run that is not there any more
-
-
-# -- git is asked, and runs nothing ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", [("doctor",), ("my-app", "new"), ("-n", "my-app", "new")])
@@ -266,9 +244,7 @@ def test_no_hook_filter_or_monitor_runs_when_a_folder_is_looked_at(
 
 
 @pytest.mark.parametrize("content", ["gitdir: /no/such/place\n", "", "\0\udcff", None])
-def test_a_broken_repository_says_nothing_and_disturbs_nothing(
-    ready: StateBuilder, content: str | None
-) -> None:
+def test_a_broken_repository_disturbs_nothing(ready: StateBuilder, content: str | None) -> None:
     ready.project("my-app", repo="acme/app")
     if content is None:
         (ready.code / "new" / ".git" / "config").mkdir(parents=True)

@@ -46,9 +46,7 @@ def large(state: StateBuilder) -> StateBuilder:
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("links", [True, False])
-def test_the_hashes_are_those_of_the_history_before_and_after(
-    large: StateBuilder, step: str, links: bool
-) -> None:
+def test_the_hashes_are_those_of_the_histories(large: StateBuilder, step: str, links: bool) -> None:
     """Without hard links it is saved as a copy."""
     before = large.history.read_bytes()
     script = GROWING.replace("STEP", step)

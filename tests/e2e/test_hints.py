@@ -59,9 +59,7 @@ def test_did_you_mean_keeps_every_option(state: StateBuilder, config_dir: str) -
     assert f"ccmove {typed} {state.code / 'old'} {state.code / 'new'}" in done.err
 
 
-def test_did_you_mean_about_a_subject_keeps_every_option(
-    state: StateBuilder, config_dir: str
-) -> None:
+def test_did_you_mean_a_subject_keeps_every_option(state: StateBuilder, config_dir: str) -> None:
     (state.code / "old").mkdir()
     done = run_ccmove("doctor", "--fix", "--yes", state.code / "olt", state=state)
     assert done.exit == 3

@@ -50,8 +50,7 @@ def test_a_signal_at_any_step_leaves_everything_as_it_was(
     code, message = interrupt(ready, step, signal.SIGINT, when)
     assert code == 130
     assert "as it was" in message
-    after = tree.snapshot(ready.home)
-    assert tree.diff(before, after, ignore=[".claude/ccmove"]) == []
+    assert tree.diff(before, tree.snapshot(ready.home), ignore=[".claude/ccmove"]) == []
     assert seams.left_over(ready) == []
 
 

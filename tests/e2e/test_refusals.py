@@ -102,9 +102,7 @@ def test_yes_changes_nothing_with_two_paths(known: StateBuilder) -> None:
     assert run_ccmove("--yes", old, new, state=known).exit == 0
 
 
-def test_a_typo_in_old_is_answered_with_the_right_one_also_if_new_has_data(
-    known: StateBuilder,
-) -> None:
+def test_a_typo_in_old_is_answered_also_if_new_has_data(known: StateBuilder) -> None:
     old, new = folders(known, "new")
     known.project("new")
     done = run_ccmove(known.code / "my-ap", new, state=known)

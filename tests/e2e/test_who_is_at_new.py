@@ -18,9 +18,6 @@ def go_on(bench: Bench, report: dict[str, str], part: str) -> None:
     assert done.exit == 0, (command, done.err)
 
 
-# -- mv's habit --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("part", "becomes"), [("my-app INSIDE", "work/my-app"), ("--skip", "work")]
 )
@@ -51,12 +48,8 @@ def test_move_folder_into_a_folder_that_exists_names_the_place_in_it(bench: Benc
     state = bench.state
     old = state.project("app", make_folder=True)
     work = bench.folder("work")
-    report = bench.refused("-m", old.path, f"{work}/")
-    go_on(bench, report, f"{old.path} {work}/app")
+    go_on(bench, bench.refused("-m", old.path, f"{work}/"), f"{old.path} {work}/app")
     assert (work / "app").is_dir()
-
-
-# -- another project ---------------------------------------------------------------------------
 
 
 def test_a_project_with_another_remote_is_not_merged_into_unless_that_is_asked_for(
@@ -80,13 +73,11 @@ def test_a_project_without_a_common_root_commit_is_another_one(bench: Bench) -> 
     new = state.project("site", sessions=1)
     make_repo(state.code / "app", commit=True)
     make_repo(state.code / "site", commit=True)
-    report = bench.refused("--skip-path-check", old.path, new.path)
-    assert "root commit" in report["error"]
+    assert "root commit" in bench.refused("--skip-path-check", old.path, new.path)["error"]
     assert bench.ok("--skip-path-check", "--merge", old.path, new.path)["status"] == "moved"
 
 
-def test_nested_projects_are_not_merged_into_others_either(bench: Bench) -> None:
-    state = bench.state
+def test_nested_projects_do_not_merge_into_others_either(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old/app", repo="me/app")
     new = state.project("new/app", sessions=1)
     make_repo(state.code / "new/app", "acme/app")
@@ -110,8 +101,7 @@ def test_what_is_not_known_to_be_another_project_is_merged(bench: Bench, known: 
     assert ("into a project that has 8 sessions of its own" in preview) == bool(sessions)
 
 
-def test_each_merge_below_a_parent_is_named_with_its_path(bench: Bench) -> None:
-    state = bench.state
+def test_each_merge_below_a_parent_is_named_by_its_path(bench: Bench, state: StateBuilder) -> None:
     for name in ("one", "two", "three"):
         state.project(f"old/{name}", sessions=1)
     new = [state.project(f"new/{name}", sessions=n) for name, n in (("one", 1), ("two", 2))]
@@ -120,9 +110,6 @@ def test_each_merge_below_a_parent_is_named_with_its_path(bench: Bench) -> None:
     assert f"had 1 session of its own: {new[0].path}" in out
     assert f"had 2 sessions of its own: {new[1].path}" in out
     assert out.count("Merged into") == 2
-
-
-# -- a living twin -----------------------------------------------------------------------------
 
 
 def test_a_living_project_with_the_same_encoded_name_is_not_joined(bench: Bench) -> None:

@@ -13,7 +13,6 @@ __all__ = ["in_memory", "on_disk", "proven"]
 
 @pytest.fixture
 def state(in_memory: Path) -> StateBuilder:
-    """Claude Code state without any project yet."""
     return StateBuilder(in_memory / "root")
 
 

@@ -77,9 +77,7 @@ def test_what_is_not_a_duration_is_wrong_usage(target: Target, age: str) -> None
 
 
 @pytest.mark.parametrize("lock", [".claude/history.jsonl.lock", ".claude.json.lock"])
-def test_a_lock_that_is_held_is_not_removed_when_the_clock_was_set_back(
-    target: Target, lock: str
-) -> None:
+def test_a_held_lock_is_not_removed_when_the_clock_was_set_back(target: Target, lock: str) -> None:
     """Its time is in the future then: it is not old, and its holder may be running."""
     held = target.state.home / lock
     held.mkdir()

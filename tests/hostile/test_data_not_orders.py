@@ -25,7 +25,6 @@ ID = "20200101T000000Z-0000"
 
 @pytest.fixture
 def moved(target: Target) -> Target:
-    """After one move, with its backup."""
     assert target.move().exit == 0
     return target
 
@@ -45,7 +44,6 @@ def signed(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def forged(target: Target, change: Change) -> dict[str, Any]:
-    """The manifest, changed and signed."""
     record = manifest_of(target)
     change(record)
     return signed(record)
@@ -85,9 +83,7 @@ def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(moved: Ta
 
 
 @pytest.mark.parametrize("journal", [None, "", "{", "[]", '{"id": "../../x"}', "[" * 100_000])
-def test_so_it_is_in_the_directory_of_a_run_whatever_its_journal_says(
-    moved: Target, journal: str | None
-) -> None:
+def test_so_it_is_in_a_run_whatever_its_journal_says(moved: Target, journal: str | None) -> None:
     """The control: this is a run that was interrupted when everything was changed."""
     put_manifest(moved, forged(moved, lambda record: record.update(warnings=["another"])))
     backup_of(moved).rename(moved.own / "run")
@@ -284,6 +280,10 @@ def folders(change: Change, old: str = "/etc/x", new: str = "/etc/y") -> Change:
     return both
 
 
+def file_of(folder: str, name: str) -> Change:
+    return folders(as_file(f"{folder}/{name}", "other"), folder, "/srv/x")
+
+
 OUTSIDE = {
     "outside": "/etc/passwd",
     "outside by its way": "$C/../outside",
@@ -345,15 +345,9 @@ TRAPS: dict[str, Change] = {
     "the config file as index": as_file("~/.claude.json", "index"),
     "no place at all": as_file("$C/jobs/1/state.json", "nowhere"),
     "settings as those of the home": folders(as_file("$C/settings.json", "other"), "~/", "/srv"),
-    "a project among the projects": folders(
-        as_file("$C/projects/-a/.mcp.json", "other"), "$C/projects/-a", "/srv/x"
-    ),
-    "a project among our own": folders(
-        as_file("$C/ccmove/x/.mcp.json", "other"), "$C/ccmove/x", "/srv/x"
-    ),
-    "another file of a project in the state": folders(
-        as_file("$C/skills/a/SKILL.md", "other"), "$C/skills/a", "/srv/x"
-    ),
+    "a project among the projects": file_of("$C/projects/-a", ".mcp.json"),
+    "a project among our own": file_of("$C/ccmove/x", ".mcp.json"),
+    "another file of a project in the state": file_of("$C/skills/a", "SKILL.md"),
     "a file of the moved folder": folders(as_file("/etc/x/passwd", "other")),
     "the moved folder as file": folders(as_file("/etc/x", "other")),
     "a settings file as index": folders(as_file("/etc/x/.mcp.json", "index")),
@@ -482,9 +476,7 @@ def test_only_staged_files_of_a_run_that_had_just_begun_are_swept_up(moved: Targ
 
 
 @pytest.mark.parametrize("size", [65 << 20, 1 << 40])
-def test_a_manifest_that_is_too_large_is_refused_without_reading_it(
-    moved: Target, size: int
-) -> None:
+def test_a_manifest_that_is_too_large_is_refused_and_never_read(moved: Target, size: int) -> None:
     os.truncate(backup_of(moved) / "manifest.json", size)
     done = moved.run("restore", backup_of(moved).name)
     assert done.exit == 4
@@ -506,13 +498,9 @@ def test_a_journal_without_its_run_blocks(moved: Target, text: str) -> None:
 # -- IDs ------------------------------------------------------------------------------------------
 
 NO_IDS = [
-    "99999999T999999Z-ffff",
-    "٢٠٢٠٠١٠١T000000Z-0000",
-    "20261116T004112Z-FFFF",
-    "20261116T004112Z-3f9c\n",
-    "..",
-    ".hidden",
-]
+    "99999999T999999Z-ffff", "٢٠٢٠٠١٠١T000000Z-0000", "20261116T004112Z-FFFF",
+    "20261116T004112Z-3f9c\n", "..", ".hidden",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NO_IDS)
@@ -525,9 +513,7 @@ def test_a_directory_that_is_named_like_no_id_is_passed_over(moved: Target, name
 
 
 @pytest.mark.parametrize("name", ["99991231T235959Z-ffff", "21000230T235959Z-ffff"])
-def test_an_id_after_which_there_is_none_is_refused_with_a_reason(
-    target: Target, name: str
-) -> None:
+def test_an_id_after_which_there_is_none_is_refused_and_named(target: Target, name: str) -> None:
     last = target.own / "backups" / name
     last.mkdir(parents=True, mode=0o700)
     done = target.move()

@@ -53,9 +53,6 @@ def since(tree: Tree, bench: Bench) -> list[str]:
     return diff(tree, snapshot(bench.live), mtimes="all", inodes="all")
 
 
-# -- full ------------------------------------------------------------------------------------
-
-
 def judged_full(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
     """What the exit code promises holds; what is left to `recover` it rolls back, given room."""
     problems = [] if filler(bench).exists() else ["the disk was not full"]
@@ -109,9 +106,7 @@ def test_the_sweep_sees_what_a_full_disk_can_do(disk: Path) -> None:
 @pytest.mark.crash
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("what", USE_UP)
-def test_a_recovery_on_a_full_disk_rolls_back_or_says_that_it_did_not(
-    disk: Path, kind: str, what: str
-) -> None:
+def test_recovery_on_a_full_disk_works_or_says_it_did_not(disk: Path, kind: str, what: str) -> None:
     bench = Bench(disk, "merge")
     before = break_off(bench, kind)
     USE_UP[what](str(filler(bench)))
@@ -123,8 +118,6 @@ def test_a_recovery_on_a_full_disk_rolls_back_or_says_that_it_did_not(
         assert bench.judge(before).outcome == "before"
     assert after_recovery(bench, before) == ("before", [])
 
-
-# -- what works without writing --------------------------------------------------------------
 
 LOOKS = (["list"], ["doctor"], ["verify"], ["backups"])
 
@@ -143,9 +136,7 @@ def preview(bench: Bench) -> int:
 
 @pytest.mark.parametrize("trouble", [*USE_UP, "ro"])
 @pytest.mark.parametrize("command", ["move", "restore"])
-def test_without_room_or_the_right_to_write_only_looking_works(
-    disk: Path, trouble: str, command: str
-) -> None:
+def test_without_room_or_right_only_looking_works(disk: Path, trouble: str, command: str) -> None:
     bench = Bench(disk, "move", command)
     before = bench.reset()
     expected = answers(bench)

@@ -46,8 +46,7 @@ def huge(target: Target, project: Path, size: int) -> Iterator[bytes]:
 def holds(path: Path, pieces: Iterator[bytes]) -> bool:
     """Whether the file is just these pieces."""
     with path.open("rb") as file:
-        same = all(file.read(len(piece)) == piece for piece in pieces)
-        return same and not file.read(1)
+        return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
 
 
 def peak_of(target: Target, *args: str | Path) -> int:
@@ -71,9 +70,7 @@ def test_a_large_history_moves_and_comes_back_in_little_memory(target: Target, s
     assert holds(target.state.history, huge(target, target.old, size))
 
 
-def test_the_measure_sees_a_program_that_reads_it_whole_and_not_the_memory_of_the_tests(
-    target: Target,
-) -> None:
+def test_the_measure_sees_a_program_that_reads_it_whole_and_not_the_tests(target: Target) -> None:
     """The control of the limit above."""
     ours = b"x" * MOST_MEMORY
     target.state.history.write_bytes(ours)

@@ -53,9 +53,7 @@ def test_the_sweep_sees_what_a_limit_can_do() -> None:
     ("setting", "reason"),
     [("ulimit -f 0", "File too large"), ("ulimit -n 6", "Too many open files")],
 )
-def test_a_real_process_says_which_limit_is_in_the_way(
-    target: Target, setting: str, reason: str
-) -> None:
+def test_a_real_process_says_which_limit_it_met(target: Target, setting: str, reason: str) -> None:
     target.remember()
     command = ccmove_command(target.old, target.new)
     limited_by_a_shell = ["sh", "-c", f'{setting}; exec "$@"', "sh", *command]

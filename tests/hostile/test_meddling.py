@@ -299,9 +299,7 @@ def test_a_note_at_new_that_the_merge_never_came_to_stays_there(merging: StateBu
 
 @pytest.mark.parametrize("command", ["list", "doctor", "verify"])
 @pytest.mark.parametrize("what", ["directory", "transcript", "history", "config"])
-def test_what_vanishes_during_a_look_is_not_an_error(
-    ready: StateBuilder, command: str, what: str
-) -> None:
+def test_what_vanishes_in_a_look_is_no_error(ready: StateBuilder, command: str, what: str) -> None:
     """At some of the calls that open or list something; the rest is looked at all the same."""
     ready.project("other", make_folder=True)
     source = directory(ready, "my-app")

@@ -196,8 +196,6 @@ def test_a_running_session_in_a_folder_that_is_not_utf_8_is_seen(state: StateBui
     assert str(process.pid) in done.err
 
 
-# -- names in the state itself --------------------------------------------------------------------
-
 HARM = "\x1b[31m\x07\u009b\u202e[red]\n"
 
 

@@ -103,9 +103,6 @@ def test_rewritten_files_keep_their_mode_and_group(target: Target, mode: int) ->
     assert too_open(target.own) == []
 
 
-# -- other people's state ------------------------------------------------------------------------
-
-
 def give_away(path: Path) -> None:
     for base, directories, files in os.walk(path):
         for name in (".", *directories, *files):
@@ -163,8 +160,6 @@ def test_transcripts_of_another_user_move_and_stay_his(target: Target) -> None:
     assert target.move().exit == 0
     assert (target.target / target.handle.transcripts[0].name).stat().st_uid == NOBODY
 
-
-# -- locked-down directories ---------------------------------------------------------------------
 
 LOCKED = {
     "the state": (lambda t: t.state.config_dir, 0o500),

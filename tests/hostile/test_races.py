@@ -124,9 +124,7 @@ TEMPORARY: dict[str, Callable[[Target], Path]] = {
 
 
 @pytest.mark.parametrize("name", TEMPORARY)
-def test_a_link_planted_at_a_temporary_name_is_not_written_through(
-    target: Target, name: str
-) -> None:
+def test_a_link_planted_at_a_temporary_name_is_not_written_to(target: Target, name: str) -> None:
     """The names carry a random part, but someone could watch and be quick."""
     victim = target.outside / "victim"
     victim.write_text("precious")

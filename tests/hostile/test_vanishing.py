@@ -42,8 +42,7 @@ def transcript(bench: Bench) -> str:
 def disturbed_gaps(bench: Bench, places: Sequence[str], sabotage: Sequence[str] = ()) -> list[Gap]:
     every = gaps_of(bench, sabotage)
     near = {gap for place in places for gap in around(every, Path(place).name)}
-    chosen = {*spread(sorted(near), NEAR), *spread(every, ELSEWHERE)}
-    return sorted(chosen)
+    return sorted({*spread(sorted(near), NEAR), *spread(every, ELSEWHERE)})
 
 
 def as_promised(ended: Ended, verdict: Verdict, problems: list[str]) -> tuple[str, list[str]]:
@@ -51,8 +50,6 @@ def as_promised(ended: Ended, verdict: Verdict, problems: list[str]) -> tuple[st
         problems += [f"it is as {verdict.outcome}", *verdict.problems]
     return f"exit {ended.exit}, {verdict.outcome}", problems
 
-
-# -- vanishing ---------------------------------------------------------------------------------
 
 VANISHING: dict[str, Callable[[Bench], tuple[str, ...]]] = {
     "the history": lambda _: ("home/.claude/history.jsonl",),
@@ -169,8 +166,6 @@ def test_the_sweep_sees_what_could_be_lost(in_memory: Path) -> None:
     tally = vanished(Bench(in_memory, "move"), "the project directory", ["without_journal"])
     assert len(tally.bad) > at_least(3)
 
-
-# -- growing, and being replaced ---------------------------------------------------------------
 
 LINE = '\n{"display":"and one more","project":"/elsewhere"}\n'
 

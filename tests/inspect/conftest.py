@@ -42,8 +42,7 @@ def interrupted_move(state: StateBuilder, old: str, new: str) -> str:
     words = [str(state.code / old), str(state.code / new)]
     ended = Job(state, ["--skip-path-check", *words], sabotage=["die_at=40"]).run()
     assert ended.exit == -9, ended
-    journal = json.loads((state.config_dir / "ccmove" / "journal.json").read_text())
-    return str(journal["id"])
+    return str(json.loads((state.config_dir / "ccmove" / "journal.json").read_text())["id"])
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,6 @@ def make_repo(
 
 
 def clone(state: StateBuilder, name: str, at: int | None = None) -> Path:
-    """A clone of acme/app."""
     origin = make_repo(state.root / "origin" / "app.git", commit=True)
     git(state.code, "clone", "-q", str(origin), name, at=at)
     git(state.code / name, "remote", "set-url", "origin", "https://github.com/acme/app")

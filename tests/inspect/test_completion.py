@@ -46,9 +46,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("typed", ANSWERS)
-def test_what_is_typed_completes_from_commands_projects_or_folders(
-    known: StateBuilder, typed: str
-) -> None:
+def test_typed_words_complete_to_commands_projects_folders(known: StateBuilder, typed: str) -> None:
     answers = [answer.replace("CODE", str(known.code)) for answer in ANSWERS[typed]]
     assert complete(known, typed.replace("CODE", str(known.code))) == answers
 
@@ -57,9 +55,7 @@ def test_the_first_word_may_be_a_command_or_a_project(known: StateBuilder) -> No
     assert {"plain,restore", f"plain,{known.code}/app-gone"} <= {*complete(known, "ccmove ")}
 
 
-def test_restore_completes_from_the_backups_newest_first_and_undone_ones_last(
-    known: StateBuilder,
-) -> None:
+def test_restore_completes_from_backups_newest_first_undone_ones_last(known: StateBuilder) -> None:
     assert complete(known, "ccmove restore ") == []
     for number, (old, new) in enumerate((("app-gone", "one"), ("zoo", "two"))):
         (known.code / new).mkdir()
@@ -74,9 +70,7 @@ def test_restore_completes_from_the_backups_newest_first_and_undone_ones_last(
     assert complete(known, "ccmove restore ")[-1] == newest
 
 
-def test_the_config_directory_on_the_line_is_the_one_asked(
-    known: StateBuilder, tmp_path: Path
-) -> None:
+def test_the_config_directory_on_the_line_is_asked(known: StateBuilder, tmp_path: Path) -> None:
     other = StateBuilder(tmp_path / "other")
     other.project("elsewhere")
     (other.config_dir / ".claude.json").write_bytes(other.config_file.read_bytes())

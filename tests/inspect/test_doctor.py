@@ -82,9 +82,7 @@ def test_entries_without_conversations_are_stale(state: StateBuilder) -> None:
     ]
 
 
-def test_entries_of_a_project_that_was_moved_by_hand_are_found_with_its_new_path(
-    state: StateBuilder,
-) -> None:
+def test_entries_of_a_project_moved_by_hand_come_with_its_new_path(state: StateBuilder) -> None:
     old = str(state.code / "old")
     state.project("new", cwd=old, prompts=0, config=None, make_folder=True)
     state.add_prompt("old", "left behind")
@@ -106,9 +104,7 @@ def test_our_own_move_tells_where_later_prompts_belong(state: StateBuilder) -> N
     assert [candidate.path for candidate in finding.candidates] == [str(state.code / "new")]
 
 
-def test_a_session_once_started_at_home_makes_nothing_below_a_subfolder(
-    state: StateBuilder,
-) -> None:
+def test_a_session_once_begun_at_home_makes_nothing_below_a_subfolder(state: StateBuilder) -> None:
     state.project(str(state.home))
     state.project(str(state.home / "code" / "gone"))
     (finding,) = examine(state)
@@ -138,9 +134,7 @@ def test_a_project_directory_inside_a_project_directory_is_found(state: StateBui
     assert [finding.kind for finding in examine(state)] == ["orphan"]
 
 
-def test_a_copy_of_a_session_is_found_once_and_the_one_that_goes_on_comes_first(
-    state: StateBuilder,
-) -> None:
+def test_a_copy_of_a_session_is_found_once_the_longer_one_first(state: StateBuilder) -> None:
     one = state.project("one", subagents=False, make_folder=True)
     two = state.project("two", subagents=False, make_folder=True)
     copy = two.directory / one.transcripts[0].name

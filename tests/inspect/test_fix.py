@@ -30,9 +30,6 @@ def fix(state: StateBuilder, *options: str, answers: str = "") -> Completed:
     return run_ccmove("doctor", "--fix", *options, state=state, answers=answers)
 
 
-# -- one transaction -----------------------------------------------------------------------------
-
-
 def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(state: StateBuilder) -> None:
     for number in range(20):
         moved_repo(state, f"old-{number}", f"new-{number}")
@@ -45,9 +42,6 @@ def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(state: StateBuil
     assert run_ccmove("doctor", state=state).exit == 0
     assert run_ccmove("restore", state=state).exit == 0
     assert diff(before, snapshot(state.home), ignore=OURS) == []
-
-
-# -- what is asked ---------------------------------------------------------------------------------
 
 
 def unchanged(state: StateBuilder, answers: str) -> Completed:
@@ -82,9 +76,7 @@ def test_an_empty_answer_takes_the_best_place_and_leaves_one_by_name(state: Stat
     assert has_state(state, "doubtful")
 
 
-def test_another_path_can_be_typed_also_for_a_project_without_any_sign(
-    state: StateBuilder,
-) -> None:
+def test_another_path_can_be_typed_also_for_a_project_without_any_sign(state: StateBuilder) -> None:
     state.project("gone")
     target = state.root / "quite" / "elsewhere"
     target.mkdir(parents=True)
@@ -109,9 +101,7 @@ def test_s_skips_the_rest_and_keeps_what_was_answered(state: StateBuilder) -> No
     ["", "1\n", "1\nq\n", "q\n", "1\n1\n", "1\n1\nn\n", "n\nn\n"],
     ids=["closed", "closed later", "q later", "q", "closed at the end", "no", "all left"],
 )
-def test_whoever_quits_or_does_not_answer_changes_nothing(
-    state: StateBuilder, answers: str
-) -> None:
+def test_who_quits_or_does_not_answer_changes_nothing(state: StateBuilder, answers: str) -> None:
     moved_repo(state, "first", "first-new")
     moved_repo(state, "second", "second-new")
     unchanged(state, answers)
@@ -133,18 +123,13 @@ def test_who_answers_yes_to_everything_is_not_asked_for_ever(state: StateBuilder
     assert has_state(state, "old")
 
 
-def test_equal_places_are_shown_as_equal_and_none_is_taken_for_an_empty_answer(
-    state: StateBuilder,
-) -> None:
+def test_equal_places_are_shown_as_such_and_an_empty_answer_takes_none(state: StateBuilder) -> None:
     state.project("old", repo="acme/app")
     make_repo(state.code / "one", "acme/app")
     make_repo(state.code / "two", "acme/app")
     done = unchanged(state, "\n")
     assert f"1  likely: {state.code / 'one'}" in done.err
     assert f"2  likely: {state.code / 'two'}" in done.err
-
-
-# -- the same as a list of moves -------------------------------------------------------------------
 
 
 def test_a_plan_is_a_list_of_moves_for_from_file(state: StateBuilder) -> None:
@@ -165,9 +150,7 @@ def test_what_fits_in_no_line_is_not_planned(state: StateBuilder) -> None:
 
 
 @pytest.mark.parametrize("options", [["--yes"], ["--plan", "--fix"], ["--plan", "--json"]])
-def test_options_that_do_not_go_together_are_wrong_usage(
-    state: StateBuilder, options: list[str]
-) -> None:
+def test_options_not_going_together_are_wrong_use(state: StateBuilder, options: list[str]) -> None:
     assert run_ccmove("doctor", *options, state=state).exit == 2
 
 
@@ -177,9 +160,6 @@ def test_a_subject_limits_what_is_fixed(state: StateBuilder) -> None:
     assert fix(state, "--yes", str(state.code / "second")).exit == 0
     assert has_state(state, "first")
     assert has_state(state, "second-new")
-
-
-# -- what --yes does not take -------------------------------------------------------------------
 
 
 def left_by_yes(state: StateBuilder) -> list[str]:
@@ -237,9 +217,6 @@ def test_a_move_that_is_refused_does_not_stop_the_others(state: StateBuilder) ->
     assert any(f"ccmove {stuck.path} {here.path}" in note for note in done["warnings"])
 
 
-# -- the rest --------------------------------------------------------------------------------------
-
-
 def test_an_interrupted_run_is_rolled_back_first_and_alone(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     identifier = interrupted_move(state, "old", "new")
@@ -258,8 +235,7 @@ def test_an_interrupted_run_is_rolled_back_first_and_alone(state: StateBuilder) 
 def test_yes_rolls_back_an_interrupted_run_without_a_question(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     identifier = interrupted_move(state, "old", "new")
-    done = fix(state, "--yes", "--json").json()
-    assert identifier in done["recovered"]
+    assert identifier in fix(state, "--yes", "--json").json()["recovered"]
     assert not (state.config_dir / "ccmove" / "journal.json").exists()
     assert fix(state, "--yes", "--json").json()["status"] == "moved"
 

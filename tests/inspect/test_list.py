@@ -91,9 +91,7 @@ def test_parts_of_sessions_are_not_sessions(state: StateBuilder) -> None:
     assert by_path(state, "app")["sessions"] == 1
 
 
-def test_missing_shows_only_projects_whose_folder_is_gone_or_says_that_none_is(
-    state: StateBuilder,
-) -> None:
+def test_missing_shows_only_projects_without_folder_or_says_none_is(state: StateBuilder) -> None:
     here = state.project("here", make_folder=True)
     for path in ((), (here.path,)):
         done = run_ccmove("list", "--missing", *path, state=state)

@@ -29,9 +29,6 @@ def homes(state: StateBuilder, *roots: Path) -> list[tuple[str, ...]]:
     return named(finding.candidates)
 
 
-# -- renamed where it was -----------------------------------------------------------------------
-
-
 def test_a_folder_renamed_where_it_was_is_found_without_git(state: StateBuilder) -> None:
     state.project("cafe")
     state.project("other", make_folder=True)
@@ -66,9 +63,6 @@ def test_a_nested_project_moves_with_the_one_it_is_in(state: StateBuilder) -> No
     outer, inner = examine(state)
     assert named(outer.candidates) == [("bistro-menu", "possible")]
     assert (inner.candidates, inner.along) == ([], outer.subject)
-
-
-# -- the same repository ------------------------------------------------------------------------
 
 
 def test_the_same_remote_is_likely_the_new_home(state: StateBuilder) -> None:
@@ -114,9 +108,6 @@ def test_the_first_commit_of_a_shallow_clone_says_nothing(tmp_path: Path) -> Non
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", str(tmp_path / "shallow"))
     assert len(identity(str(repo)).roots) == 1
     assert identity(str(tmp_path / "shallow")).roots == frozenset()
-
-
-# -- a deleted project is not a moved one -------------------------------------------------------
 
 
 def in_use(state: StateBuilder, name: str) -> ProjectHandle:
@@ -191,9 +182,7 @@ def test_entries_without_a_date_do_not_decide_against_a_project_in_use(state: St
     assert (name, confidence, finding.unambiguous) == ("clone", "possible", False)
 
 
-def test_the_only_session_taken_into_a_project_in_use_does_not_bring_its_project_along(
-    state: StateBuilder,
-) -> None:
+def test_the_only_session_taken_into_a_used_project_brings_no_project(state: StateBuilder) -> None:
     other = state.project("other", make_folder=True)
     old = state.project("old", sessions=0)
     state.add_session("old", directory=other.directory, cwd=old.path)
@@ -219,12 +208,7 @@ def test_a_folder_that_was_there_all_the_time_is_only_possible(state: StateBuild
     assert homes(state) == [("clone", "possible", against)]
 
 
-# -- where it looks -----------------------------------------------------------------------------
-
-
-def test_a_folder_far_away_is_found_only_when_told_where(
-    state: StateBuilder, tmp_path: Path
-) -> None:
+def test_a_far_folder_is_found_only_when_told_where(state: StateBuilder, tmp_path: Path) -> None:
     state.project("old", repo="acme/app")
     far = tmp_path / "far" / "1" / "2" / "3"
     make_repo(far / "new", "acme/app")

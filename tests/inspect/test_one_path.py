@@ -47,9 +47,6 @@ def two_lost(state: StateBuilder) -> Path:
     return make_repo(state.code / "new", "acme/app")
 
 
-# -- on a terminal -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("answer", ["\n", "y\n"])
 def test_what_was_found_is_asked_about_once_with_the_reason(
     state: StateBuilder, renamed: Path, answer: str
@@ -64,9 +61,7 @@ def test_what_was_found_is_asked_about_once_with_the_reason(
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80])
-def test_a_question_is_broken_between_words(
-    state: StateBuilder, renamed: Path, columns: int
-) -> None:
+def test_a_question_breaks_between_words(state: StateBuilder, renamed: Path, columns: int) -> None:
     screen = run_on_terminal(["."], state=state, cwd=renamed, columns=columns, answers=["n\n"])
     question = screen.lines[: 1 + next(i for i, row in enumerate(screen.lines) if "[Y/n]" in row)]
     assert all(len(row) <= columns for row in question)
@@ -76,9 +71,7 @@ def test_a_question_is_broken_between_words(
 @pytest.mark.parametrize(
     ("answer", "code"), [("n\n", 4), (CTRL_D, 4), (CTRL_C, 130)], ids=["n", "Ctrl-D", "Ctrl-C"]
 )
-def test_whoever_does_not_agree_changes_nothing(
-    state: StateBuilder, renamed: Path, answer: str, code: int
-) -> None:
+def test_no_agreement_no_change(state: StateBuilder, renamed: Path, answer: str, code: int) -> None:
     with nothing_changes(state):
         assert asked(renamed, state, answer).exit == code
 
@@ -102,9 +95,7 @@ def test_a_rename_without_git_is_found_and_an_empty_answer_leaves_it(state: Stat
     assert has_state(state, new)
 
 
-def test_a_new_clone_that_is_named_is_taken_for_what_it_is_and_its_age_is_said(
-    state: StateBuilder,
-) -> None:
+def test_a_new_clone_that_is_named_is_taken_and_its_age_is_said(state: StateBuilder) -> None:
     state.project("cafe-menu", repo="acme/app")
     made = clone(state, "clone")
     screen = asked(made, state, "\n")
@@ -113,9 +104,7 @@ def test_a_new_clone_that_is_named_is_taken_for_what_it_is_and_its_age_is_said(
     assert (screen.exit, has_state(state, made)) == (0, True)
 
 
-def test_without_any_other_sign_all_that_is_gone_from_the_same_place_is_offered(
-    state: StateBuilder,
-) -> None:
+def test_without_another_sign_all_gone_from_the_same_place_is_offered(state: StateBuilder) -> None:
     state.project("cafe")
     state.project("invoices")
     for name in ("zzz", "qqq"):
@@ -138,9 +127,6 @@ def test_several_are_a_numbered_list(state: StateBuilder) -> None:
     assert [has_state(state, state.code / name) for name in ("first", "second")] == [True, False]
 
 
-# -- where nobody can be asked -----------------------------------------------------------------
-
-
 def test_without_a_terminal_the_command_is_printed(state: StateBuilder, renamed: Path) -> None:
     with nothing_changes(state):
         done = here(renamed, state)
@@ -160,9 +146,7 @@ def test_of_several_every_one_has_its_command_with_the_options_typed(state: Stat
         assert f": ccmove --project-files {state.code / name} {new}\n" in done.err
 
 
-def test_yes_takes_the_only_one_by_git_or_what_an_earlier_move_says(
-    state: StateBuilder, renamed: Path
-) -> None:
+def test_yes_takes_the_one_by_git_or_by_an_earlier_move(state: StateBuilder, renamed: Path) -> None:
     done = here(renamed, state, "-y")
     assert done.exit == 0
     assert f"Found {state.code / 'cafe-menu'} (same remote, me/cafe-menu)" in done.err
@@ -193,12 +177,7 @@ def test_renaming_the_folder_needs_both_paths(state: StateBuilder, renamed: Path
     assert run_ccmove("", state=state).exit == 2
 
 
-# -- what is found ------------------------------------------------------------------------------
-
-
-def test_sessions_that_were_started_at_the_new_path_do_not_hide_the_old_ones(
-    state: StateBuilder,
-) -> None:
+def test_sessions_started_at_the_new_path_do_not_hide_the_old_ones(state: StateBuilder) -> None:
     state.project("cafe-menu", repo="me/cafe-menu")
     new = state.project("bistro", repo="me/cafe-menu")
     make_repo(Path(new.path), "me/cafe-menu")
@@ -223,15 +202,10 @@ def test_a_project_that_is_surely_elsewhere_is_not_offered(state: StateBuilder) 
     assert here(state.code / "cafe-menus", state).exit == 3
 
 
-def test_a_folder_moved_far_away_is_found_by_its_repository(
-    state: StateBuilder, tmp_path: Path
-) -> None:
+def test_a_folder_moved_far_is_found_by_its_repository(state: StateBuilder, tmp_path: Path) -> None:
     state.project("cafe-menu", repo="me/cafe-menu")
     new = make_repo(tmp_path / "far" / "away" / "menu", "me/cafe-menu")
     assert here(new, state, "-y").exit == 0
-
-
-# -- what is not --------------------------------------------------------------------------------
 
 
 def test_a_folder_whose_state_is_in_place_is_exit_3_and_says_so(state: StateBuilder) -> None:
@@ -242,20 +216,15 @@ def test_a_folder_whose_state_is_in_place_is_exit_3_and_says_so(state: StateBuil
     assert f"{app.path} is in place: Claude Code has 2 sessions for it" in done.err
 
 
-def test_an_old_path_whose_state_was_moved_is_exit_3_and_says_so(
-    state: StateBuilder, renamed: Path
-) -> None:
+def test_an_old_path_moved_before_is_exit_3_and_said(state: StateBuilder, renamed: Path) -> None:
     assert here(renamed, state, "-y").exit == 0
     done = run_ccmove(state.code / "cafe-menu", state=state)
     assert done.exit == 3
     assert f"was moved to {renamed}: its data is in place" in done.err
 
 
-def test_nothing_found_is_exit_3_and_says_where_it_looked(
-    state: StateBuilder, tmp_path: Path
-) -> None:
-    gone = state.project("gone")
-    done = run_ccmove(gone.path, state=state)
+def test_nothing_found_is_exit_3_and_where_it_looked(state: StateBuilder, tmp_path: Path) -> None:
+    done = run_ccmove(state.project("gone").path, state=state)
     assert done.exit == 3
     assert f"looked in {state.code}\n" in done.err
     assert "to look further: ccmove doctor --search" in done.err

@@ -39,9 +39,7 @@ def test_a_folder_that_is_known_through_a_link_is_merged_by_the_command(
         ("/a/caf\u00e9", "/a/cafe\u0301", "Unicode form (NFC or NFD, which look alike)"),
     ],
 )  # fmt: skip
-def test_how_two_spellings_differ_is_said_also_where_they_look_alike(
-    one: str, other: str, how: str
-) -> None:
+def test_how_two_spellings_differ_is_said_even_if_alike(one: str, other: str, how: str) -> None:
     assert difference(one, other) == difference(other, one) == f"the two differ only in {how}"
 
 

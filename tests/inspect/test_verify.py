@@ -26,9 +26,7 @@ def test_a_consistent_state_is_exit_0(state: StateBuilder) -> None:
     assert verdict(state, str(state.code / "app")) == 0
 
 
-def test_a_moved_project_is_consistent_and_so_is_a_restored_one_with_its_folder(
-    state: StateBuilder,
-) -> None:
+def test_a_moved_project_is_consistent_and_so_is_one_restored(state: StateBuilder) -> None:
     old = state.project("old", index=True, memory={"MEMORY.md": "x"}, repo="acme/old")
     state.project("old/packages/core")
     new = state.code / "new"

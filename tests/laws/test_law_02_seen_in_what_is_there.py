@@ -30,14 +30,12 @@ PLAIN = Scenario("plain", _plain, ("app", "neu"))
     [("move", "move"), ("split", "move"), ("swap", "move"), ("folder", "restore")],
 )
 def test_a_home_that_was_copied_is_rolled_back(scenario: str, command: str, proven: Record) -> None:
-    bench = world_bench(scenario, command)
-    tally = try_all(bench, "home copied")
+    tally = try_all(world_bench(scenario, command), "home copied")
     proven(f"killed, home copied: {command} ({scenario})", tally)
 
 
 def test_a_home_that_came_to_another_disk_is_rolled_back(proven: Record) -> None:
-    bench = world_bench("folder")
-    tally = try_all(bench, "home on another file system")
+    tally = try_all(world_bench("folder"), "home on another file system")
     proven("killed, home on another disk: move (folder)", tally)
 
 
@@ -48,20 +46,14 @@ def test_a_config_file_that_has_our_inode_again_is_not_ours(number: str, proven:
     One that it wrote once is seen as replaced, else trust is under the new path and the sessions
     are under the old one.
     """
-    bench = world_bench(PLAIN, on_disk=True)
-    tally = try_all(bench, f"config written {number}")
+    tally = try_all(world_bench(PLAIN, on_disk=True), f"config written {number}")
     proven(f"killed, config written {number}: move (plain)", tally)
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [("sessions added",), ("home copied", "sessions added")],
-    ids=", ".join,
+    "changes", [("sessions added",), ("home copied", "sessions added")], ids=", ".join
 )
-def test_a_directory_that_is_made_again_is_merged_with_what_comes_back(
-    changes: tuple[str, ...], proven: Record
-) -> None:
+def test_a_directory_made_again_is_merged(changes: tuple[str, ...], proven: Record) -> None:
     """Two projects change places, and a session is begun in each while one of them is parked."""
-    bench = world_bench("swap")
-    tally = try_all(bench, *changes)
+    tally = try_all(world_bench("swap"), *changes)
     proven(f"killed, {', '.join(changes)}: move (swap)", tally)

@@ -11,9 +11,7 @@ from tests.crash.world import age_locks, is_live, killed, lasting, try_all, worl
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-def test_a_note_added_to_a_file_that_the_run_made_stays_is_live_and_is_named(
-    proven: Record,
-) -> None:
+def test_a_note_added_to_a_file_that_the_run_made_stays_live_and_is_named(proven: Record) -> None:
     """A split copies the memory; Claude adds to the copy before the recovery."""
     bench = world_bench("split")
 
@@ -43,8 +41,7 @@ def test_a_note_added_to_a_file_that_the_run_made_stays_is_live_and_is_named(
 def test_prompts_that_came_since_the_crash_are_live_once(
     scenario: str, command: str, proven: Record
 ) -> None:
-    bench = world_bench(scenario, command)
-    tally = try_all(bench, "prompts added")
+    tally = try_all(world_bench(scenario, command), "prompts added")
     proven(f"killed, prompts added: {command} ({scenario})", tally)
 
 
@@ -54,6 +51,5 @@ SINCE = ("prompts added", "notes added", "sessions added", "config written twice
 @pytest.mark.parametrize("command", ["move", "restore"])
 def test_all_that_came_since_the_crash_is_live(command: str, proven: Record) -> None:
     """Together; each alone is tried by `make test-all`."""
-    bench = world_bench("merge", command)
-    tally = try_all(bench, *SINCE)
+    tally = try_all(world_bench("merge", command), *SINCE)
     proven(f"killed, {', '.join(SINCE)}: {command} (merge)", tally)

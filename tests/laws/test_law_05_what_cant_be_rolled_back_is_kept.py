@@ -101,8 +101,7 @@ def test_set_aside_it_does_not_stop_the_next_move(blocked: World) -> None:
 def test_a_run_is_rolled_back_although_its_journal_is_gone(
     scenario: str, command: str, proven: Record
 ) -> None:
-    bench = world_bench(scenario, command)
-    tally = try_all(bench, "journal gone")
+    tally = try_all(world_bench(scenario, command), "journal gone")
     proven(f"killed, journal gone: {command} ({scenario})", tally)
 
 
@@ -110,6 +109,5 @@ def test_a_run_is_rolled_back_although_its_journal_is_gone(
 def test_a_home_that_is_at_another_path_by_now_is_rolled_back(
     scenario: str, command: str, proven: Record
 ) -> None:
-    bench = world_bench(scenario, command)
-    tally = try_all(bench, "home at another path")
+    tally = try_all(world_bench(scenario, command), "home at another path")
     proven(f"killed, home at another path: {command} ({scenario})", tally)

@@ -48,9 +48,7 @@ def test_a_home_that_is_old_can_be_moved_and_undone(bench: Bench, state: StateBu
 @pytest.mark.crash
 @pytest.mark.slow
 def test_and_its_crash_can_be_rolled_back(proven: Record) -> None:
-    bench = world_bench(NEW_HOME)
-    tally = try_all(bench)
-    proven("killed: move (new home)", tally)
+    proven("killed: move (new home)", try_all(world_bench(NEW_HOME)))
 
 
 # -- law 7: the only copy -----------------------------------------------------------------------

@@ -85,8 +85,7 @@ def test_a_recovery_releases_what_a_crash_has_left_once_it_is_stale(proven: Reco
 @pytest.mark.slow
 def test_a_lock_that_the_client_took_over_since_is_waited_for(tmp_path: Path) -> None:
     """Ours was stale, the client made its own in its place: that one is not ours to remove."""
-    bench = world_bench("move")
-    world = with_locks_left(bench)
+    world = with_locks_left(world_bench("move"))
     age_locks(world.state)
     (lock, *_) = (world.state.home / name for name in seams.CLIENT_LOCKS)
     lock.rmdir()

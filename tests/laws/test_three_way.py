@@ -94,9 +94,7 @@ def test_values_go_back_one_by_one_where_they_are_still_what_the_run_wrote(
     assert bench.state.config_file.read_bytes() == bench.state.config_bytes(expected)
 
 
-def test_an_ordered_list_that_was_changed_since_is_theirs_and_named(
-    bench: Bench, old: str, new: str
-) -> None:
+def test_an_ordered_list_changed_since_stays_and_is_named(bench: Bench, old: str, new: str) -> None:
     bench.ok(old, new)
     theirs = ["--verbose", f"{new}/db"]
     change(bench.state, lambda c: c["projects"][new]["mcpServers"]["db"].update(args=theirs))
@@ -107,9 +105,7 @@ def test_an_ordered_list_that_was_changed_since_is_theirs_and_named(
     assert "args" in said
 
 
-def test_an_old_project_that_is_used_again_keeps_its_later_values(
-    bench: Bench, old: str, new: str
-) -> None:
+def test_an_old_project_used_again_keeps_later_values(bench: Bench, old: str, new: str) -> None:
     before = bench.state.config()["projects"][old]
     bench.ok(old, new)
     later: Entry = {"lastCost": 42, "allowedTools": ["Bash(new)"], "later": True}

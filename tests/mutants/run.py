@@ -112,7 +112,6 @@ def try_by_hand(module: str) -> bool:
 
 
 def noticed(place: Path, tests: list[str]) -> str:
-    """How the tests end on the code in this place."""
     command = [sys.executable, "-m", "pytest", "-xq", *PYTEST, *tests]
     code = subprocess.run(command, cwd=place, capture_output=True).returncode
     return {0: "survived", 1: "killed"}.get(code, f"pytest ended with {code}")

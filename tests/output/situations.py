@@ -49,7 +49,6 @@ class Stage:
         self.new.mkdir()
 
     def moved(self) -> None:
-        """A move that was done."""
         self.known()
         self.run(self.old, self.new)
         self.identifier = seams.backup_ids(self.state)[0]
@@ -75,8 +74,6 @@ def filled_in(stage: Stage, text: str) -> str:
 
 
 def typed(words: str, *steps: Step) -> Situation:
-    """After these steps this is typed."""
-
     def bring(stage: Stage) -> Arguments:
         for step in steps:
             step(stage)
@@ -88,9 +85,6 @@ def typed(words: str, *steps: Step) -> Situation:
 def listed(text: str, *steps: Step) -> Situation:
     """After these steps a file with these lines is given to --from-file."""
     return typed("--from-file ROOT/moves.txt", *steps, file("ROOT/moves.txt", text))
-
-
-# -- steps ----------------------------------------------------------------------------------------
 
 
 def folder(*names: str) -> Step:

@@ -37,9 +37,6 @@ def test_the_command_is_found(typed: list[str], understood: list[str]) -> None:
     assert app.with_command(typed) == understood
 
 
-# -- help ------------------------------------------------------------------------------------------
-
-
 def test_alone_it_prints_one_screen(state: StateBuilder) -> None:
     for width in (50, 80):
         done = run_ccmove(state=state, env={"COLUMNS": str(width)})
@@ -51,9 +48,7 @@ def test_alone_it_prints_one_screen(state: StateBuilder) -> None:
     assert len(lines) == 13  # no line is broken at 80
 
 
-def test_help_begins_with_the_plain_use_and_shows_examples_and_defaults(
-    state: StateBuilder,
-) -> None:
+def test_help_begins_with_the_plain_use_and_has_examples_and_defaults(state: StateBuilder) -> None:
     text = run_ccmove("--help", state=state).out
     assert text.startswith("Usage: ccmove [OPTIONS] OLD NEW\n")
     for section in ("Examples", "Commands", "Options", "Exit codes"):
@@ -68,9 +63,7 @@ def test_help_begins_with_the_plain_use_and_shows_examples_and_defaults(
 
 
 @pytest.mark.parametrize("name", list(app.commands))
-def test_every_command_has_two_examples_and_every_example_can_be_typed(
-    name: str, state: StateBuilder
-) -> None:
+def test_each_command_has_two_examples_and_all_can_be_typed(name: str, state: StateBuilder) -> None:
     text = run_ccmove("help", name, state=state).out
     examples = re.findall(r"^  (ccmove .*?)(?:  |$)", text.partition("Examples:")[2], re.MULTILINE)
     assert len(examples) >= 2
@@ -88,9 +81,6 @@ def test_no_example_is_of_a_command_that_is_gone() -> None:
 @pytest.mark.parametrize("typed", [["-V"], ["--version"], ["list", "-V"]])
 def test_the_version_can_be_asked_for_anywhere(typed: list[str], state: StateBuilder) -> None:
     assert run_ccmove(*typed, state=state).out.startswith(f"ccmove {__version__}\n")
-
-
-# -- words that are neither a command nor OLD and NEW ----------------------------------------------
 
 
 @pytest.fixture
@@ -181,9 +171,7 @@ def test_an_encoded_name_of_nothing_known_is_answered_with_the_list(state: State
 @pytest.mark.parametrize(
     ("words", "offered"), [("ccmove un", "undo"), ("ccmove undo --v", "--verify")]
 )
-def test_an_alias_is_completed_like_its_command(
-    words: str, offered: str, state: StateBuilder
-) -> None:
+def test_an_alias_completes_like_its_command(words: str, offered: str, state: StateBuilder) -> None:
     place = str(len(words.split()) - 1)
     asked = {"COMP_WORDS": words, "COMP_CWORD": place, "_CCMOVE_COMPLETE": "bash_complete"}
     assert f"plain,{offered}" in run_ccmove(state=state, env=asked).out.splitlines()

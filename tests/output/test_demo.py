@@ -45,9 +45,7 @@ def test_the_demo_needs_no_home(state: StateBuilder, home: str) -> None:
     assert "Your turn:" in done.out
 
 
-def test_as_json_it_is_the_result_of_its_last_command_and_a_config_directory_is_not_looked_at(
-    state: StateBuilder,
-) -> None:
+def test_as_json_it_is_the_result_of_its_last_command_in_its_own_state(state: StateBuilder) -> None:
     before = snapshot(state.home)
     done = run_ccmove("--config-dir", state.config_dir, "demo", "--json", state=state)
     record = done.json()

@@ -56,9 +56,7 @@ def at_once(state: StateBuilder, *options: str) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", [60, 80])
-def test_each_long_part_is_shown_with_how_much_of_it_is_done(
-    large: StateBuilder, columns: int
-) -> None:
+def test_each_long_part_is_shown_with_how_much_is_done(large: StateBuilder, columns: int) -> None:
     words = at_once(large, "--verify", "full")
     screen = run_on_terminal(words, state=large, program=True, columns=columns)
     assert screen.exit == 0
@@ -102,9 +100,7 @@ def run_while_the_client_holds_its_lock(*args: str, state: StateBuilder) -> Comp
     return done
 
 
-def test_waiting_for_a_lock_of_the_client_is_said_on_standard_error(
-    state: StateBuilder, known: list[str]
-) -> None:
+def test_waiting_for_locks_is_said_on_standard_error(state: StateBuilder, known: list[str]) -> None:
     done = run_while_the_client_holds_its_lock("--json", *known, state=state)
     assert (done.exit, done.err, done.json()["status"]) == (0, WAITING, "moved")
 
@@ -124,9 +120,7 @@ def test_reading_a_long_history_is_shown_by_what_does_not_move(large: StateBuild
         assert "reading the history" in screen.raw
 
 
-def test_after_half_a_second_it_is_drawn_and_taken_away_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_after_half_a_second_it_is_drawn_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     monkeypatch.setenv("TERM", "xterm")
@@ -146,7 +140,5 @@ def test_after_half_a_second_it_is_drawn_and_taken_away_again(
     assert out.getvalue().count(HIDE_CURSOR) == out.getvalue().count(SHOW_CURSOR) == 1
 
 
-def test_a_history_that_vanishes_between_two_looks_only_leaves_the_bar_without_a_size(
-    tmp_path: Path,
-) -> None:
+def test_a_history_that_vanishes_between_looks_leaves_the_bar_no_size(tmp_path: Path) -> None:
     assert size_of(tmp_path / "history.jsonl") == 0

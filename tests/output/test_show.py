@@ -53,9 +53,7 @@ def test_json_has_what_is_to_do_with_its_command(state: StateBuilder, renamed: R
     assert len(record["left_alone"]) > len(record["to_do"])
 
 
-def test_commands_to_do_name_the_config_directory_that_was_given(
-    state: StateBuilder, renamed: Renamed
-) -> None:
+def test_commands_name_the_config_directory_given(state: StateBuilder, renamed: Renamed) -> None:
     given = ("--config-dir", state.config_dir)
     done = run_ccmove(*given, *renamed, state=state)
     assert f"ccmove --config-dir {state.config_dir} --project-files " in done.out
@@ -63,9 +61,7 @@ def test_commands_to_do_name_the_config_directory_that_was_given(
     assert last.startswith("Done and verified. To undo: ccmove --config-dir ")
 
 
-def test_what_is_harmless_is_counted_and_listed_with_v_by_directory(
-    state: StateBuilder, renamed: Renamed
-) -> None:
+def test_the_harmless_is_counted_and_listed_with_v(state: StateBuilder, renamed: Renamed) -> None:
     plain = run_ccmove("-n", *renamed, state=state).out
     assert "still mention" not in plain
     assert "  1 harmless note (-v to show)\n" in plain
@@ -75,9 +71,7 @@ def test_what_is_harmless_is_counted_and_listed_with_v_by_directory(
     assert told[at + 2].startswith("    2 transcripts still mention the old path")
 
 
-def test_of_one_directory_at_most_ten_rows_are_listed_and_show_has_them_all(
-    state: StateBuilder,
-) -> None:
+def test_of_a_directory_at_most_ten_rows_are_listed_and_show_has_all(state: StateBuilder) -> None:
     old, twin = state.project("my-app"), state.project("my_app", make_folder=True)
     links = [twin.memory / f"link-{number:02}.md" for number in range(12)]
     twin.memory.mkdir()

@@ -30,9 +30,7 @@ def preview(state: StateBuilder, columns: int, **env: str) -> Screen:
     return screen
 
 
-def test_the_most_important_line_is_the_last_and_home_is_written_as_a_tilde(
-    known: StateBuilder,
-) -> None:
+def test_the_most_important_line_is_the_last_and_home_is_a_tilde(known: StateBuilder) -> None:
     old, new = paths(known)
     *above, before, last = preview(known, 80).lines
     told = f"ccmove {old} {new}".replace(str(known.home), "~")
@@ -78,9 +76,7 @@ def test_a_pipe_has_no_colour_and_whole_paths(known: StateBuilder) -> None:
     assert f"Would move  {old}\n" in done.out
 
 
-def test_a_preview_of_many_projects_fits_a_screen_and_says_how_to_see_all(
-    state: StateBuilder,
-) -> None:
+def test_a_preview_of_many_fits_a_screen_and_says_how_to_see_all(state: StateBuilder) -> None:
     for number in range(15):
         state.project(
             state.home / f"all/app-{number}", sessions=1, prompts=1, index=True, subagents=False

@@ -68,7 +68,6 @@ DOCUMENTS = json_texts(LEAVES, spellings())
 
 
 def node_at(node: Node, *pointer: str | int) -> Node:
-    """The node that a pointer leads to."""
     for token in pointer:
         node = node.members()[token] if isinstance(token, str) else node.items[token]
     return node

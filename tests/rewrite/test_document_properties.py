@@ -10,15 +10,7 @@ from ccmove.rewrite import config as config_file
 from ccmove.rewrite import index, other
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import with_strings
-from tests.rewrite.strategies import (
-    LEAVES,
-    NEW,
-    OLD,
-    PATHS,
-    TEXTS,
-    json_texts,
-    spellings,
-)
+from tests.rewrite.strategies import LEAVES, NEW, OLD, PATHS, TEXTS, json_texts, spellings
 from tests.support.oddlines import stringify
 
 MOVE = PathMap(((OLD, NEW),))
@@ -70,8 +62,6 @@ def count_members(value: Any) -> int:
     return sum(map(count_members, value)) if isinstance(value, list) else 0
 
 
-# -- sessions-index.json ---------------------------------------------------------------------------
-
 FULL_PATHS = st.builds(
     "{}{}/{}.jsonl".format,
     st.just(STATE),
@@ -109,8 +99,6 @@ def move_member(record: dict[str, Any], key: str, mapping: PathMap | NameMap) ->
     if isinstance(record.get(key), str):
         record[key] = mapping.map(record[key]) or record[key]
 
-
-# -- the config file -------------------------------------------------------------------------------
 
 # Few paths, so that many meet.
 FEW = st.sampled_from([OLD, NEW, OLD + "/web", NEW + "/web", OLD + "-docker", "/lib", "/src/app"])

@@ -56,9 +56,7 @@ class TestPermissionRules:
             ("Read(//c/Users/dev/a-2/**)", None),
         ],
     )
-    def test_rules_of_windows_in_every_way_to_write_a_drive(
-        self, rule: str, becomes: str | None
-    ) -> None:
+    def test_rules_of_windows_however_a_drive_is_put(self, rule: str, becomes: str | None) -> None:
         moves = PathMap(((r"C:\Users\dev\a", r"D:\work\b"),))
         assert map_inside(rule, moves.as_people_write(r"C:\Users\dev")) == becomes
 

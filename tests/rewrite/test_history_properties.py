@@ -120,8 +120,7 @@ def test_there_and_back_again_is_where_it_began(data: bytes, block: int) -> None
     """When NEW was nowhere before, the opposite move undoes the move to the byte."""
     if NEW.encode() in data:
         data = data.replace(NEW.encode(), b"/srv/other")
-    there = rewrite(data, MOVE, block)
-    assert rewrite(there, MOVE.reversed(), block) == data
+    assert rewrite(rewrite(data, MOVE, block), MOVE.reversed(), block) == data
 
 
 @given(HISTORIES, st.integers(0, 12), BLOCKS)

@@ -278,9 +278,7 @@ class TestAsPeopleWriteIt:
             ("/c/Users/dev/a-2", None),
         ],
     )
-    def test_on_windows_with_slashes_too_and_as_bash_writes_a_drive(
-        self, path: str, becomes: str | None
-    ) -> None:
+    def test_on_windows_with_slashes_and_as_in_bash(self, path: str, becomes: str | None) -> None:
         moves = PathMap(((r"C:\Users\dev\a", r"C:\Users\dev\b"),))
         paths = moves.as_people_write(r"C:\Users\dev")
         assert paths.map(path) == becomes

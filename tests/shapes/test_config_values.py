@@ -88,7 +88,7 @@ THREE: dict[str, Case] = {
     "the-first-of-three-is-no-object": (
         {"A": None, "B": {"l": ["B"]}, "C": {"l": ["C", "x"]}},
         {"D": {"l": ["D", "x"]}},
-    ),
+    )
 }
 SWAPPED: dict[str, Case] = {
     "keys-and-values": (
@@ -101,7 +101,7 @@ CHAINED: dict[str, Case] = {
     "each-path-moves-once": (
         {"A": {"n": 1, "p": "B"}, "B": {"n": 2}},
         {"B": {"n": 1, "p": "C"}, "C": {"n": 2}},
-    ),
+    )
 }
 GROUPS = {
     "one": ("A B", MOVED),
@@ -162,8 +162,6 @@ def test_each_project_becomes_what_the_contract_says(
     bench.ok("restore")  # value by value, since the file is not as the run left it
     assert json.loads(state.config_file.read_bytes()) == json.loads(before) | {"since": 1}
 
-
-# -- bytes -------------------------------------------------------------------------------------
 
 WHOLE: dict[str, tuple[str, str]] = {
     "everything else stays": (
@@ -243,15 +241,11 @@ def test_the_clients_own_file_changes_in_two_places(bench: Bench) -> None:
     old, new = "/home/dev/code/my-app", "/home/dev/code/new-app"
     before = FACT.read_bytes()
     bench.state.config_file.write_bytes(before)
-    moved = bench.ok("--skip-path-check", old, new)
-    assert moved["counts"]["config"] == 2
+    assert bench.ok("--skip-path-check", old, new)["counts"]["config"] == 2
     after = before.replace(f'"{old}"'.encode(), f'"{new}"'.encode())
     assert bench.state.config_file.read_bytes() == after
     bench.restore()
     assert bench.state.config_file.read_bytes() == before
-
-
-# -- what is left alone ------------------------------------------------------------------------
 
 
 def left(bench: Bench, *args: str | Path) -> str:
@@ -283,8 +277,7 @@ def test_values_that_stay_are_named_and_no_others(bench: Bench, state: StateBuil
     )
     text = text.replace("in OLD", f"named-mark in {in_json(str(old))}")
     state.config_file.write_text(text)
-    listed = f"{old}\t{new}\n{down}\t{down}/main\n"
-    (state.root / "moves").write_text(listed)
+    (state.root / "moves").write_text(f"{old}\t{new}\n{down}\t{down}/main\n")
     said = left(bench, "--from-file", state.root / "moves")
     named = [value for value in values if value.startswith("named")]
     assert f"{2 * len(named) + 3} lines still" in said  # of values twice, and link, key, mark

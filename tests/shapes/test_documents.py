@@ -30,8 +30,6 @@ def move_and_back(bench: Bench, files: dict[Path, bytes], *args: str | Path) -> 
         }
 
 
-# -- sessions-index.json -----------------------------------------------------------------------
-
 # What follows the move is marked: +OLD is a path, +DIR the name of a directory.
 INDEXES = {
     "all-places": """{"originalPath": "+OLD", "projectPath": "+OLD/s", "x": {"projectPath": "OLD"},
@@ -99,15 +97,11 @@ def test_an_index_is_rewritten_whatever_its_spelling(
 
 def test_the_clients_own_index(bench: Bench) -> None:
     old, new = "/home/dev/code/my-app", "/home/dev/code/new-app"
-    handle = bench.state.project(old, sessions=1)
-    handle.index.write_bytes(FACT.read_bytes())
+    bench.state.project(old, sessions=1).index.write_bytes(FACT.read_bytes())
     target = directory_of(bench.state, new) / "sessions-index.json"
     names = old.replace("/", "-"), new.replace("/", "-")
     after = FACT.read_text().replace(old, new).replace(*names).encode()
     move_and_back(bench, {target: after}, "--skip-path-check", old, new)
-
-
-# -- aliases, jobs, plugins --------------------------------------------------------------------
 
 
 def test_lines_and_values_of_other_files(bench: Bench, moves: tuple[Path, Path]) -> None:
@@ -133,9 +127,7 @@ def test_lines_and_values_of_other_files(bench: Bench, moves: tuple[Path, Path])
     move_and_back(bench, after, old, new)
 
 
-def test_a_list_of_plugins_that_can_not_be_read_is_named(
-    bench: Bench, moves: tuple[Path, Path]
-) -> None:
+def test_plugins_that_can_not_be_read_are_named(bench: Bench, moves: tuple[Path, Path]) -> None:
     bench.state.project(moves[0])
     plugins = bench.state.config_dir / "plugins" / "installed_plugins.json"
     plugins.parent.mkdir()
@@ -144,8 +136,6 @@ def test_a_list_of_plugins_that_can_not_be_read_is_named(
     assert str(plugins) in [row["file"] for row in report["left_alone"]]
     assert plugins.read_text() == "{"
 
-
-# -- MEMORY.md ---------------------------------------------------------------------------------
 
 # (of NEW, of OLD, what is appended to NEW's)
 NOTES = [
@@ -162,9 +152,7 @@ NOTES = [
 ]
 
 
-def test_notes_that_the_new_one_lacks_are_appended_once(
-    bench: Bench, moves: tuple[Path, Path]
-) -> None:
+def test_notes_that_new_lacks_are_appended_once(bench: Bench, moves: tuple[Path, Path]) -> None:
     state, (old, new) = bench.state, moves
     after = {}
     for number, (theirs, ours, added) in enumerate(NOTES):
@@ -177,8 +165,6 @@ def test_notes_that_the_new_one_lacks_are_appended_once(
     with bench.moved(old, new):
         assert [path.read_bytes() for path in after] == list(after.values())
 
-
-# -- settings ----------------------------------------------------------------------------------
 
 FOLLOW = r"""
 Read(//OLD/**)|Read(//OLD)|Edit(/OLD/src/*)|Write(/OLD)|Bash(/OLD/x:*)|Bash(/OLD:*)
@@ -201,9 +187,7 @@ def rules(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["new", "new app"])
-def test_the_path_of_a_rule_follows_and_what_is_not_surely_it_stays(
-    bench: Bench, name: str
-) -> None:
+def test_the_path_of_a_rule_follows_and_what_may_not_be_it_stays(bench: Bench, name: str) -> None:
     """A path with a blank is put only where it does not break the command."""
     state: StateBuilder = bench.state
     old, new = state.project("old", sessions=1).path, state.code / name

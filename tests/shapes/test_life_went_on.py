@@ -22,7 +22,6 @@ def ready(bench: Bench) -> tuple[StateBuilder, ProjectHandle, Path]:
 
 
 def moved(bench: Bench) -> tuple[StateBuilder, ProjectHandle, Path]:
-    """And its state was moved."""
     state, old, new = ready(bench)
     bench.ok(old.path, new)
     return state, old, new
@@ -100,8 +99,7 @@ def test_what_is_gone_is_named_and_the_rest_is_undone(bench: Bench, gone: str) -
         "the history": str(state.history),
         "the directory": encoded_name(str(new)),
     }
-    warnings = bench.restore(warned=True)["warnings"]
-    assert any(named[gone] in warning for warning in warnings)
+    assert any(named[gone] in warning for warning in bench.restore(warned=True)["warnings"])
     assert old.directory.is_dir() == (gone != "the directory")
     assert (state.config() == config) == (gone != "the key")
     assert state.history.exists() == (gone != "the history")
@@ -112,8 +110,7 @@ def test_while_the_config_file_is_broken_nothing_is_undone(bench: Bench) -> None
     """As for a move: Claude Code repairs it when it starts."""
     state, _, _ = moved(bench)
     state.config_file.write_text("{ broken")
-    report = bench.refused("restore")
-    assert "not valid JSON" in report["error"]
+    assert "not valid JSON" in bench.refused("restore")["error"]
 
 
 def test_the_history_after_the_clients_sweep_is_undone_line_by_line(bench: Bench) -> None:
@@ -187,8 +184,7 @@ def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(bench
 def test_files_in_the_way_of_what_comes_back_are_refused_with_a_list(bench: Bench) -> None:
     state, old, _ = moved(bench)
     state.add_session("old", session_id=old.sessions[0], text="another one")
-    report = bench.refused("restore")
-    assert any(old.sessions[0] in line for line in report["details"])
+    assert any(old.sessions[0] in line for line in bench.refused("restore")["details"])
 
 
 def test_a_later_move_must_be_undone_first(bench: Bench) -> None:
@@ -299,9 +295,7 @@ FOLDER = "the folder is still "
 
 
 @pytest.mark.parametrize("is_another", [False, True])
-def test_undoing_a_move_says_that_its_folder_can_be_renamed_too(
-    bench: Bench, is_another: bool
-) -> None:
+def test_undoing_a_move_says_its_folder_can_be_renamed_too(bench: Bench, is_another: bool) -> None:
     _, _, new = moved(bench)
     if is_another:
         new.rename(new.with_name("archive"))
@@ -375,9 +369,7 @@ def test_what_came_since_a_merge_was_undone_is_never_hidden_in_a_backup(bench: B
     assert all(any(str(f) in w for w in report["warnings"]) for f in (old.directory, since[-1]))
 
 
-def test_nothing_is_lost_when_new_went_on_after_a_merge_was_undone_that_is_done_again(
-    bench: Bench,
-) -> None:
+def test_nothing_is_lost_if_new_went_on_before_an_undone_merge_is_redone(bench: Bench) -> None:
     state, old, new = ready(bench)
     change_config(state, lambda config: config["projects"][old.path].update(only="old"))
     state.project("new", sessions=1, memory={"MEMORY.md": "y\n"})
@@ -413,9 +405,7 @@ def test_undoing_a_merge_takes_out_exactly_what_came_in(bench: Bench) -> None:
     assert config[old.path]["lastSessionId"] == old.sessions[-1]
 
 
-def test_index_entries_that_the_client_has_rewritten_leave_with_their_sessions(
-    bench: Bench,
-) -> None:
+def test_index_entries_that_the_client_rewrote_leave_with_their_sessions(bench: Bench) -> None:
     _, old, native = merged(bench)
     change_entries(native.index, lambda e: [entry.update(summary="another one") for entry in e])
     bench.restore()
@@ -434,9 +424,7 @@ def test_index_entries_that_the_client_has_dropped_are_not_a_loss(bench: Bench) 
     assert back == [(old.sessions[1], old.path)]
 
 
-def test_a_session_that_came_in_and_got_a_folder_since_takes_it_back(
-    bench: Bench, state: StateBuilder
-) -> None:
+def test_a_session_that_got_a_folder_since_takes_it_back(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", sessions=1, subagents=False)
     native = state.project("new", sessions=1, make_folder=True)
     bench.ok(old.path, native.path)
@@ -448,9 +436,7 @@ def test_a_session_that_came_in_and_got_a_folder_since_takes_it_back(
     assert not folder.exists()
 
 
-def test_a_merge_into_a_parent_of_other_projects_leaves_those_alone(
-    bench: Bench, state: StateBuilder
-) -> None:
+def test_a_merge_into_a_parent_of_others_leaves_those(bench: Bench, state: StateBuilder) -> None:
     """`src` had projects before `code` was moved into it; new prompts in those are theirs."""
     old = state.project("code/app", sessions=1)
     there = state.project("src/there", sessions=1, make_folder=True)
@@ -473,9 +459,7 @@ def test_a_merge_into_a_parent_of_other_projects_leaves_those_alone(
 # -- a split -------------------------------------------------------------------------------------
 
 
-def test_undoing_a_split_leaves_a_note_that_was_changed_in_the_new_place(
-    bench: Bench, state: StateBuilder
-) -> None:
+def test_undoing_a_split_leaves_a_note_changed_in_new(bench: Bench, state: StateBuilder) -> None:
     new = bench.folder("new")
     one = state.project("my-app", sessions=1, memory={"MEMORY.md": "x\n"}, make_folder=True)
     two = state.project("my_app", sessions=1)
@@ -492,9 +476,7 @@ def test_undoing_a_split_leaves_a_note_that_was_changed_in_the_new_place(
     assert any(str(left / "memory/MEMORY.md") in warning for warning in report["warnings"])
 
 
-def test_undoing_a_split_when_the_shared_directory_is_gone_makes_it_again(
-    bench: Bench, state: StateBuilder
-) -> None:
+def test_undoing_a_split_makes_a_lost_directory_again(bench: Bench, state: StateBuilder) -> None:
     new = bench.folder("new")
     one = state.project("my-app", sessions=1, config=None, prompts=0, make_folder=True)
     two = state.project("my_app", sessions=1, memory={"deep/notes.md": "x\n"})
@@ -509,9 +491,7 @@ def test_undoing_a_split_when_the_shared_directory_is_gone_makes_it_again(
     assert not directory_of(state, new).exists()
 
 
-def test_prompts_that_came_since_follow_even_if_there_were_none_before(
-    bench: Bench, state: StateBuilder
-) -> None:
+def test_prompts_that_came_since_follow_without_earlier(bench: Bench, state: StateBuilder) -> None:
     new = bench.folder("new")
     old = state.project("old", sessions=1, prompts=0)
     bench.ok(old.path, new)
@@ -520,9 +500,7 @@ def test_prompts_that_came_since_follow_even_if_there_were_none_before(
     assert projects_of(state) == [old.path]
 
 
-def test_prompts_that_were_at_the_new_path_already_stay_there_if_none_moved(
-    bench: Bench, state: StateBuilder
-) -> None:
+def test_prompts_at_the_new_path_stay_if_none_moved(bench: Bench, state: StateBuilder) -> None:
     """Such a history the run does not change; whose lines they are is known all the same."""
     new = bench.folder("new")
     old = state.project("old", prompts=0)
@@ -539,22 +517,17 @@ def test_prompts_that_were_at_the_new_path_already_stay_there_if_none_moved(
     assert projects_of(state) == [str(new), str(state.code / "other")]
 
 
-def test_undoing_a_restore_leaves_prompts_that_were_at_the_old_path(
-    bench: Bench, state: StateBuilder
-) -> None:
+def test_undoing_a_restore_leaves_prompts_at_old_paths(bench: Bench, state: StateBuilder) -> None:
     new = bench.folder("new")
     old = state.project("old", prompts=0)
     bench.ok(old.path, new)
     state.add_prompt(old.path, "still in the old folder")
-    undone = bench.restore()
-    bench.restore(undone["backup"])
+    bench.restore(bench.restore()["backup"])
     assert projects_of(state) == [old.path]
 
 
 @pytest.mark.parametrize("since", ["another move", "a sweep"])
-def test_that_is_known_whatever_the_history_went_through(
-    bench: Bench, state: StateBuilder, since: str
-) -> None:
+def test_that_is_known_whatever_came_since(bench: Bench, state: StateBuilder, since: str) -> None:
     new = bench.folder("new")
     old, other = state.project("old", prompts=0), state.project("other", prompts=1)
     state.add_prompt(new, "before")
@@ -583,9 +556,7 @@ def test_a_history_that_became_a_link_out_of_the_state_is_not_followed(
     bench.refused("restore")
 
 
-def test_settings_in_a_folder_that_was_renamed_back_are_undone_there(
-    bench: Bench, state: StateBuilder
-) -> None:
+def test_settings_are_undone_in_a_folder_renamed_back(bench: Bench, state: StateBuilder) -> None:
     new = bench.folder("new")
     old = state.project("old", sessions=1)
     settings = new / ".claude" / "settings.json"

@@ -42,8 +42,7 @@ def test_everything_is_merged_and_taken_apart_again(
     assert moved["counts"]["transcripts"] == 2
 
 
-def test_a_target_that_is_an_empty_directory_is_merged_into(bench: Bench) -> None:
-    state = bench.state
+def test_a_target_that_is_an_empty_directory_is_merged(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", index=True)
     (state.code / "new").mkdir()
     directory_of(state, state.code / "new").mkdir(mode=0o700)
@@ -183,9 +182,7 @@ def test_an_index_that_is_not_an_index_is_a_conflict_of_its_own(bench: Bench) ->
 
 
 @pytest.mark.parametrize("on_conflict", ["refuse", "keep-new", "keep-old"])
-def test_a_file_in_the_place_of_a_project_directory_is_refused(
-    bench: Bench, on_conflict: str
-) -> None:
+def test_a_file_in_place_of_a_project_directory_is_refused(bench: Bench, on_conflict: str) -> None:
     old = bench.state.project("old")
     (bench.state.code / "new").mkdir()
     directory_of(bench.state, bench.state.code / "new").write_text("a file")

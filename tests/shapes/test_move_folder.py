@@ -101,16 +101,10 @@ def test_folders_can_move_in_a_chain_and_one_out_of_another(
         assert (state.code / "next" / "src").is_dir()
 
 
-def test_restoring_is_refused_when_the_old_folder_exists_again(
-    bench: Bench, old: ProjectHandle
-) -> None:
+def test_restoring_is_refused_when_the_old_folder_is_back(bench: Bench, old: ProjectHandle) -> None:
     bench.ok("-m", old.path, bench.state.code / "new")
     Path(old.path).mkdir()
-    report = bench.refused("restore")
-    assert old.path in report["error"]
-
-
-# -- git ---------------------------------------------------------------------------------------
+    assert old.path in bench.refused("restore")["error"]
 
 
 def repository(folder: str) -> list[Path]:
@@ -126,8 +120,7 @@ def repository(folder: str) -> list[Path]:
 def test_worktrees_are_repaired_with_the_folder(bench: Bench, old: ProjectHandle) -> None:
     repository(old.path)
     new = bench.state.code / "new"
-    moved = bench.ok("-m", old.path, new)
-    assert moved["warnings"] == []
+    assert bench.ok("-m", old.path, new)["warnings"] == []
     for path in (new, new / ".claude" / "worktrees" / "fix", bench.state.code / "beside"):
         git(path, "status", "--short")
     bench.restore()
@@ -135,9 +128,7 @@ def test_worktrees_are_repaired_with_the_folder(bench: Bench, old: ProjectHandle
         git(path, "status", "--short")
 
 
-def test_worktrees_to_repair_are_named_when_the_folder_was_moved_by_hand(
-    bench: Bench, old: ProjectHandle
-) -> None:
+def test_worktrees_to_repair_are_named_if_moved_by_hand(bench: Bench, old: ProjectHandle) -> None:
     repository(old.path)
     new = bench.state.code / "new"
     os.rename(old.path, new)

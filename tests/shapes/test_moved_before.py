@@ -58,8 +58,7 @@ def test_a_nested_name_without_evidence_is_not_taken_for_a_nested_project(bench:
     bench.plain_cycle(old.path, bench.folder("c"))
 
 
-def test_a_nested_project_is_known_by_any_list_that_names_it(bench: Bench) -> None:
-    state = bench.state
+def test_a_nested_project_is_known_by_any_list_naming_it(bench: Bench, state: StateBuilder) -> None:
     lists = {
         "history": {"config": None, "prompts": 1},
         "config": {"prompts": 0},

@@ -66,8 +66,7 @@ def test_a_long_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) ->
     state.project(old, sessions=1, memory={"MEMORY.md": "old\n"})
     state.project(other, sessions=1, memory={"MEMORY.md": "other\n"})
     state.project(f"{other}2", sessions=0, memory={"MEMORY.md": "no sessions\n"})
-    new = bench.folder("short")
-    bench.plain_cycle(old, new)
+    bench.plain_cycle(old, bench.folder("short"))
 
 
 def test_a_composed_and_a_decomposed_spelling_have_their_own_directories(bench: Bench) -> None:
@@ -150,8 +149,7 @@ def test_with_only_a_nested_project_that_was_moved_there_before_stays(bench: Ben
     assert set(os.listdir(state.projects)) == names
 
 
-def test_nested_names_that_exist_at_the_target_are_merged(bench: Bench) -> None:
-    state = bench.state
+def test_nested_names_that_are_at_the_target_are_merged(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old/app", sessions=1)
     new = state.project("new/app", sessions=1)
     more = state.project("old/lib", sessions=1)
@@ -199,8 +197,7 @@ def test_new_below_old_the_contents_went_down(bench: Bench, state: StateBuilder)
     new = state.project("app/main", sessions=1, index=True, make_folder=True)
     deeper = state.project("app/main/lib", sessions=1)
     lib = state.project("app/lib", sessions=1)
-    report = bench.refused(old.path, new.path)
-    assert "--skip-path-check" in report["hint"]
+    assert "--skip-path-check" in bench.refused(old.path, new.path)["hint"]
     expected = Expected(bench)
     for one, other in ((old, new), (lib, deeper)):  # where app/lib comes to, there is one already
         expected.bring_sessions(one, other)
@@ -221,8 +218,7 @@ def test_a_parent_that_is_a_link_is_seen_through(bench: Bench, state: StateBuild
     bench.cycle(expected, state.code / "link" / "old", state.code / "link" / "new")
 
 
-def test_a_path_that_is_known_only_as_it_was_typed_is_moved(bench: Bench) -> None:
-    state = bench.state
+def test_a_path_known_only_as_it_was_typed_is_moved(bench: Bench, state: StateBuilder) -> None:
     (state.code / "real").mkdir()
     (state.code / "link").symlink_to("real")
     old = state.project("link/old", sessions=1)
@@ -265,8 +261,7 @@ def test_an_old_config_file_inside_the_directory_is_the_one_that_counts(bench: B
     state.write_config({"projects": {}, "githubRepoPaths": {}})
     old = state.project("old", sessions=1, repo="acme/old")
     usual.write_bytes(stringify({"projects": {old.path: {}}}, 2))
-    new = bench.folder("new")
-    bench.plain_cycle(old.path, new)
+    bench.plain_cycle(old.path, bench.folder("new"))
 
 
 def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench, state: StateBuilder) -> None:

@@ -189,8 +189,7 @@ def test_jobs_are_reported_while_the_daemon_runs(bench: Bench) -> None:
     roster = written(state.config_dir / "daemon" / "roster.json", {"workers": {"a": old.path}})
     with running("sleep") as process:
         written(state.config_dir / "daemon.lock", {"pid": process.pid})
-        expected = plain(bench, old, new)
-        moved = bench.cycle(expected, old.path, new)
+        moved = bench.cycle(plain(bench, old, new), old.path, new)
         bench.ok(old.path, new)
     hints = {row["file"]: row["hint"] for row in moved["left_alone"]}
     for path in (file, roster):
@@ -313,8 +312,7 @@ def test_project_files_of_a_project_inside_the_state_follow_and_come_back(
 def test_a_settings_file_that_is_not_json_is_left_and_named(bench: Bench) -> None:
     _, old, new = ready(bench)
     file = written(new / ".claude" / "settings.json", f'{{ // {old.path}\n"a": 1}}'.encode())
-    expected = plain(bench, old, new)
-    moved = bench.cycle(expected, "--project-files", old.path, new)
+    moved = bench.cycle(plain(bench, old, new), "--project-files", old.path, new)
     assert str(file) in {row["file"] for row in moved["left_alone"]}
 
 
@@ -346,6 +344,5 @@ def test_the_desktop_apps_sessions_follow_when_asked_to_and_it_does_not_run(
     )
     bench.cycle(expected, "--desktop", old.path, new)
     with running("claude-desktop", tmp_path):
-        report = bench.refused("--desktop", old.path, new)
-        assert "desktop app" in report["error"]
+        assert "desktop app" in bench.refused("--desktop", old.path, new)["error"]
         bench.ok(old.path, new)

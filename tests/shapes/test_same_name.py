@@ -63,9 +63,6 @@ def test_a_parent_that_is_renamed_may_keep_some_names_and_change_others(bench: B
     bench.cycle(expected, old.path, new)
 
 
-# -- only the case changes -----------------------------------------------------------------------
-
-
 def case_only(state: StateBuilder) -> tuple[str, str]:
     old = state.project("MyApp", index=True, memory={"MEMORY.md": "x\n"})
     state.project("MyApp/Sub", sessions=1)
@@ -73,8 +70,7 @@ def case_only(state: StateBuilder) -> tuple[str, str]:
     return old.path, str(state.code / "myapp")
 
 
-def test_a_rename_of_the_case_alone_is_a_move_like_any_other(bench: Bench) -> None:
-    state = bench.state
+def test_a_rename_of_case_alone_is_a_move_like_any_other(bench: Bench, state: StateBuilder) -> None:
     old, new = case_only(state)
     expected = Expected(bench)
     expected.move(state, old, new)
@@ -173,9 +169,7 @@ def test_where_case_is_ignored_a_directory_in_another_case_is_found(
     assert renames(plan) == [(handle.directory, directory_of(state, state.code / "other"))]
 
 
-def test_where_case_is_ignored_a_target_in_another_case_is_merged_into(
-    state: StateBuilder, any_case: None
-) -> None:
+def test_where_case_is_ignored_such_a_target_is_merged(state: StateBuilder, any_case: None) -> None:
     old = state.project("old", sessions=1)
     there = state.project("NEW", sessions=1)
     plan = planned(state, old.path, str(state.code / "new"))

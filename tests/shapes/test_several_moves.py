@@ -102,8 +102,7 @@ def test_a_swap_with_nested_projects(bench: Bench, state: StateBuilder) -> None:
     bench.cycle(expected, "--from-file", "-", input=listed((one, two), (two, one)))
 
 
-def test_a_swap_of_two_that_share_a_directory_rewrites_only(bench: Bench) -> None:
-    state = bench.state
+def test_a_swap_of_two_in_one_directory_rewrites_only(bench: Bench, state: StateBuilder) -> None:
     one = state.project("my-app", sessions=1, index=True, make_folder=True)
     two = state.project("my_app", sessions=2, index=True, make_folder=True)
     before = bench.tree()

@@ -32,8 +32,10 @@ def keep_the_rest(expected: Expected, two: ProjectHandle) -> list[dict[str, Any]
     return [e for e in document["entries"] if e not in rest]
 
 
-def split(bench: Bench, two: ProjectHandle, target: Path, new: str) -> Expected:
+def split(bench: Bench, two: ProjectHandle) -> Expected:
     """The sessions of `two` with their folders, its entries of the index, and a copy of memory."""
+    new = str(bench.state.code / "new")
+    target = directory_of(bench.state, new)
     expected = Expected(bench)
     expected.make_directory(target)
     for session in two.sessions:
@@ -60,21 +62,17 @@ Three = tuple[ProjectHandle, ProjectHandle, ProjectHandle]
 def test_only_the_moving_projects_sessions_move(bench: Bench, sharing: Three) -> None:
     _, two, _ = sharing
     new = str(bench.state.code / "new")
-    expected = split(bench, two, directory_of(bench.state, new), new)
-    moved = bench.cycle(expected, two.path, new)
+    moved = bench.cycle(split(bench, two), two.path, new)
     assert [(p["from"], p["kind"], p["transcripts"]) for p in moved["projects"]] == [
         (two.path, "split", 2)
     ]
 
 
-def test_it_is_the_same_when_the_other_folder_is_gone_and_a_hint_says_how_to_bring_it(
-    bench: Bench, sharing: Three
-) -> None:
+def test_so_it_is_if_the_other_folder_is_gone_with_a_hint(bench: Bench, sharing: Three) -> None:
     one, two, _ = sharing
     Path(one.path).rmdir()
     new = str(bench.state.code / "new")
-    expected = split(bench, two, directory_of(bench.state, new), new)
-    moved = bench.cycle(expected, two.path, new)
+    moved = bench.cycle(split(bench, two), two.path, new)
     (left,) = [row for row in moved["left_alone"] if "is gone" in row["what"]]
     assert (left["file"], left["hint"]) == (str(one.directory), f"ccmove {one.path} {new}")
     assert ("2 sessions" in left["what"], one.path in left["what"]) == (True, True)
@@ -88,15 +86,12 @@ def test_what_nobody_can_be_told_to_own_stays_and_is_named(bench: Bench, sharing
     lonely = two.directory / "0b7c1c1e-0000-4000-8000-000000000000"
     lonely.mkdir()
     new = str(bench.state.code / "new")
-    expected = split(bench, two, directory_of(bench.state, new), new)
-    moved = bench.cycle(expected, two.path, new)
+    moved = bench.cycle(split(bench, two), two.path, new)
     named = {row["file"] for row in moved["left_alone"] if "nothing shows whose" in row["what"]}
     assert named == {str(two.directory / f"{long_ago}.jsonl"), str(odd), str(lonely)}
 
 
-def test_an_index_parts_by_its_entries_and_each_part_gets_its_own_path(
-    bench: Bench, state: StateBuilder
-) -> None:
+def test_an_index_parts_and_each_part_gets_its_own_path(bench: Bench, state: StateBuilder) -> None:
     """Also one that was begun by the project that leaves, and entries without their transcripts."""
     two = state.project("my_app", sessions=2, index=True)
     one = state.project("my-app", sessions=2, index=True, make_folder=True)
@@ -111,9 +106,7 @@ def test_an_index_parts_by_its_entries_and_each_part_gets_its_own_path(
         assert [e["sessionId"] for e in moved["entries"]] == two.sessions
 
 
-def test_part_of_a_shared_directory_merges_into_a_target_that_exists(
-    bench: Bench, sharing: Three
-) -> None:
+def test_part_of_a_shared_directory_merges_into_what_is_there(bench: Bench, sharing: Three) -> None:
     _, two, _ = sharing
     state = bench.state
     new = state.project("new", sessions=1, index=True, memory={"MEMORY.md": "- new\n"})
@@ -142,8 +135,7 @@ def test_a_memory_file_that_differs_at_the_target_is_decided_like_any_other(
         assert (one.memory / "style.md").read_text() == "shared\n"
 
 
-def test_a_link_in_a_shared_memory_is_named_and_not_copied(bench: Bench) -> None:
-    state = bench.state
+def test_a_link_in_shared_memory_is_named_and_not_copied(bench: Bench, state: StateBuilder) -> None:
     one = state.project("my-app", sessions=1, memory={"a.md": "a\n"}, make_folder=True)
     two = state.project("my_app", sessions=1)
     (one.memory / "b.md").symlink_to(state.home / "elsewhere.md")
@@ -165,9 +157,7 @@ def test_two_that_share_and_move_together_stay_together(bench: Bench, state: Sta
         (f'"{handle.path}"', f'"{path}"') for handle, path in zip((one, two), new, strict=True)
     ]
     expected.replace(
-        target / "sessions-index.json",
-        *pairs,
-        (inside(one.name), inside(target.name)),
+        target / "sessions-index.json", *pairs, (inside(one.name), inside(target.name))
     )
     expected.rewrite_lists(state, (one.path, new[0]), (two.path, new[1]))
     moved = bench.cycle(expected, state.code / "old", state.code / "new")
@@ -200,8 +190,7 @@ def test_a_path_known_only_to_the_config_file_takes_no_sessions_from_others(benc
     new = bench.folder("new")
     expected = Expected(bench)
     expected.rewrite_lists(state, (two.path, new))
-    moved = bench.cycle(expected, two.path, new)
-    assert moved["counts"]["transcripts"] == 0
+    assert bench.cycle(expected, two.path, new)["counts"]["transcripts"] == 0
     assert one.directory.is_dir()
 
 
@@ -213,7 +202,7 @@ def test_aliases_of_others_name_both_places_after_a_split(bench: Bench, sharing:
     aliases.write_text(f"{one.directory}\n")
     aliases.chmod(0o600)
     new = str(state.code / "new")
-    expected = split(bench, two, directory_of(state, new), new)
+    expected = split(bench, two)
     expected.write(aliases, f"{one.directory}\n{directory_of(state, new)}\n".encode())
     bench.cycle(expected, two.path, new)
 
@@ -231,7 +220,7 @@ def test_a_job_of_a_session_that_leaves_follows_it(bench: Bench, sharing: Three)
             stringify({"cwd": handle.path, "linkScanPath": str(handle.transcripts[0])}, 2)
         )
         jobs.append(job)
-    expected = split(bench, two, target, new)
+    expected = split(bench, two)
     moved = target / two.transcripts[0].name
     expected.replace(jobs[1], (two.path, new), (str(two.transcripts[0]), str(moved)))
     bench.cycle(expected, two.path, new)

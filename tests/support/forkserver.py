@@ -33,7 +33,6 @@ _LONGEST_RUN = 120  # seconds; a child that hangs is ended, and its verdict is b
 
 
 def preload() -> None:
-    """Import all that a run imports."""
     for module in pkgutil.walk_packages(ccmove.__path__, "ccmove."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)

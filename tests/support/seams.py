@@ -81,11 +81,6 @@ def unfinished(state: StateBuilder) -> list[str]:
     return sorted(path.name for path in (own(state) / "unfinished").glob("*"))
 
 
-# -- manifests and journals ------------------------------------------------------------------------
-
-SCHEMA = 2
-
-
 def checksum(record: dict[str, Any]) -> str:
     """It is no secret: whoever forges a manifest can sign it."""
     body = {key: value for key, value in record.items() if key != "checksum"}
@@ -112,8 +107,6 @@ def saved(backup: Path, number: int, which: str) -> Path:
     """A document `before` or `after`, or, as `changes`, what changed in the history."""
     return backup / "files" / f"{number}.{which}"
 
-
-# -- inside ccmove ---------------------------------------------------------------------------------
 
 MODULES = {
     "disk": "ccmove.run.disk",

@@ -175,7 +175,6 @@ class StateBuilder:
         return odd
 
     def config(self) -> dict[str, Any]:
-        """The config file's content."""
         data = json.loads(self.config_file.read_bytes())
         assert isinstance(data, dict)
         return _with_keys(data, "/", os.sep)

@@ -156,9 +156,8 @@ def test_a_folder_that_is_mounted_at_a_second_place_is_found_and_merged(bench: B
 BYTES = b"a lone \n, \r\n and \x1a stay\n"
 
 
-def test_bytes_are_bytes(bench: Bench) -> None:
+def test_bytes_are_bytes(bench: Bench, state: StateBuilder) -> None:
     """Where text is not told from bytes, line ends change and Ctrl-Z ends a file."""
-    state = bench.state
     (project,) = (path for path in state.projects.iterdir() if path.name.endswith("-old"))
     transcript = next(project.glob("*.jsonl"))
     with transcript.open("ab") as file:

@@ -74,9 +74,9 @@ tests/hostile/test_symlinks.py
 tests/shapes/test_life_went_on.py::test_a_history_that_became_a_link_out_of_the_state_is_not_followed
 tests/shapes/test_moved_before.py::test_a_link_in_the_place_of_the_ledger_leads_nowhere
 tests/shapes/test_paths.py::test_a_parent_that_is_a_link_is_seen_through
-tests/shapes/test_paths.py::test_a_path_that_is_known_only_as_it_was_typed_is_moved
+tests/shapes/test_paths.py::test_a_path_known_only_as_it_was_typed_is_moved
 tests/shapes/test_paths.py::test_a_config_file_that_is_a_link_stays_a_link
-tests/shapes/test_shared.py::test_a_link_in_a_shared_memory_is_named_and_not_copied
+tests/shapes/test_shared.py::test_a_link_in_shared_memory_is_named_and_not_copied
 """,
     PROC: """
 tests/hostile/test_huge.py
@@ -164,7 +164,7 @@ tests/output/test_documents.py::test_the_picture_shows_what_the_demo_prints_toda
 tests/e2e/test_benchmark.py
 """,
     CASE: """
-tests/shapes/test_same_name.py::test_a_rename_of_the_case_alone_is_a_move_like_any_other
+tests/shapes/test_same_name.py::test_a_rename_of_case_alone_is_a_move_like_any_other
 """,
     SAME: """
 tests/shapes/test_same_name.py::test_where_case_is_ignored_the_directory_is_renamed_and_not_merged_with_itself
