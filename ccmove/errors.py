@@ -32,7 +32,6 @@ def again(
 
 
 def look_at(path: object) -> Hint:
-    """For a file that is not what it should be."""
     return run("ls", "-ld", path, text="look at it")
 
 

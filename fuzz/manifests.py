@@ -46,7 +46,7 @@ ODD: tuple[Any, ...] = (
     "0" * 64, "\ud800",
 )  # fmt: skip
 PIECES = (
-    "$C", "~/.claude.json", "$RUN", "~", STATE, HOME, "projects", "ccmove", "run", "backups", ID,
+    "$C", "$CONFIG", "$RUN", "~", STATE, HOME, "projects", "ccmove", "run", "backups", ID,
     OTHER_ID, "aside", "parked", "files", "0.before", "..", ".", "", "settings.json",
     "history.jsonl", "sessions-index.json", ".session-aliases",
     "memory", "jobs", "state.json", "plugins", "installed_plugins.json", ".mcp.json", ".claude",
@@ -55,7 +55,7 @@ PIECES = (
     f".ccmove-{ID}-0", ".config/Claude/claude-code-sessions", "local_1.json", "/nonexistent/code",
 )  # fmt: skip
 USUAL = (
-    "~/.claude.json", "$C/history.jsonl", "$C/projects/-a", "$C/projects/-a/1.jsonl", "$RUN/aside/0",
+    "$CONFIG", "$C/history.jsonl", "$C/projects/-a", "$C/projects/-a/1.jsonl", "$RUN/aside/0",
     "$RUN/parked/0", f"$C/ccmove/backups/{ID}/aside/0", "$C/projects/-a/sessions-index.json",
     "$C/projects/-a/memory/MEMORY.md", "$C/projects/-a/.session-aliases", "$C/jobs/1/state.json",
     "$C/plugins/installed_plugins.json", "$C/settings.json", "$C/ccmove/journal.json",

@@ -125,7 +125,6 @@ def _unregistered(processes: Processes) -> Iterator[LiveSession]:
 
 
 def _is_claude(command: list[str]) -> bool:
-    """`claude` itself, or node running its script."""
     program, *words = [word.strip() for word in (*command[:3], "")]
     script = next((word for word in words if not word.startswith("-")), "")
     runs_script = os.path.basename(script) == "claude" or "claude-code" in script

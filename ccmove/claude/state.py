@@ -177,11 +177,6 @@ class State:
             except PermissionError:
                 self.closed.append(self.layout.projects / name)
 
-    def alias_files(self) -> list[Path]:
-        """The aliases of every project; a directory that is closed to us stops nobody's move."""
-        files = [self.layout.projects / name / ALIASES for name in self.directory_names]
-        return [file for file in files if os.path.lexists(file)]
-
     def known_paths(self, *, history: bool = True) -> set[str]:
         """Every project path that the config file, the history or a project directory names."""
         known = {*self.config_paths, *(self.prompts if history else ())}
@@ -189,7 +184,6 @@ class State:
 
     @cached_property
     def config(self) -> Document | None:
-        """The config file, or None when it is missing or empty."""
         document = read_document(self.layout.real_config_file)
         return document if document is not None and document.data.strip() else None
 
@@ -265,7 +259,6 @@ def _parsed(file: Path) -> Any:
 
 
 def _absolute_paths(values: object) -> Iterator[str]:
-    """The absolute paths in a list."""
     for value in values if isinstance(values, list) else ():
         if isinstance(value, str) and (value.startswith("/") or is_windows(value)):
             yield native(value)

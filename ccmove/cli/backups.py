@@ -108,6 +108,11 @@ def _to_undo(layout: Layout, identifier: str | None) -> Manifest:
     backup, manifest = _named(layout, found, identifier)
     if not backup.stands:
         raise RefusedError(f"{identifier} was already undone", PAST)
+    known = {b.id for b in found if b.manifest is not None}
+    for later in (b.manifest for b in found if b.manifest is not None and b.id > identifier):
+        if later.undoes and later.undoes not in known and later.moves == manifest.moves:
+            that = run("ccmove", "restore", later.id, text="undo that instead")
+            raise RefusedError(f"{identifier} was undone, and done again by {later.id}", that)
     refuse_built_on(manifest, found)
     return manifest
 

@@ -187,5 +187,4 @@ app = Commands(
 
 
 def main(args: list[str] | None = None) -> None:
-    """The program: do what was typed, and end with its exit code."""
     sys.exit(end_to_end(app, sys.argv[1:] if args is None else args))

@@ -60,7 +60,6 @@ def _layout(context: click.Context) -> Layout:
 
 
 def folders(_: click.Context, __: click.Parameter | None, incomplete: str) -> Items:
-    """Folders, which the shell itself knows best how to complete."""
     return [CompletionItem(incomplete, type="dir")]
 
 

@@ -28,7 +28,6 @@ class Pair(NamedTuple):
 
     @property
     def real(self) -> tuple[str, str]:
-        """The two as the client writes them down."""
         return (client_spelling(self.old), client_spelling(self.new))
 
     @property

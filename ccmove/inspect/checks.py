@@ -81,7 +81,6 @@ class Finding:
 
     @property
     def sure(self) -> Candidate | None:
-        """The one answer that needs no question."""
         return self.best if self.best and self.best.confidence == "certain" else None
 
 

@@ -60,7 +60,6 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """To sort by: the lower the better."""
         return ("certain", "likely", "possible").index(self.confidence), bool(self.against)
 
 

@@ -103,11 +103,11 @@ class WriteHistory:
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """What a file or directory of the state is recognised by: names and sizes, no inode numbers."""
+    """What a file or directory of the state is recognised by: names, sizes, dates, no inodes."""
 
     is_directory: bool
     # The transcripts in it or, where it has none, the files at any depth; of a file an empty name.
-    entries: tuple[tuple[Inside, int], ...]
+    entries: tuple[tuple[Inside, int, int], ...]  # name, size, mtime
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Document, Fingerprint, ignores_case, read_document
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
 from ccmove.errors import Hint, RefusedError, StaleLookError, again, look_at, run
-from ccmove.plan.model import PARKED, LeftAlone, Operation, Write, WriteHistory
+from ccmove.plan.model import LeftAlone, Operation, Write, WriteHistory
 from ccmove.plan.tree import Tree, ends_of, folder_holds
 from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -183,16 +183,6 @@ class Placer:
             self._lose(final)
         return self.on_conflict == "keep-old"
 
-    def bring_all(self, moves: Iterable[Move]) -> None:
-        """Bring everything to its place, as if at one moment."""
-        parked = self.layout.run / "parked"
-        for path, final in in_order(moves, lambda _, number: parked / str(number)):
-            self.bring(path, final)
-
-    def rename_folders(self, moves: Iterable[Move]) -> None:
-        for path, target in in_order(moves, lambda p, number: p.with_name(f"{PARKED}{number}")):
-            self.rename_folder(path, target)
-
     def rename_folder(self, path: Path, target: Path) -> None:
         """A project's own folder, which is never merged with anything."""
         now, occupant = self.tree.now(path) or path, self.tree.now(target)
@@ -247,7 +237,6 @@ def in_order(moves: Iterable[Move], parked: Callable[[Path, int], Path]) -> Iter
 
 
 def needed(path: Path) -> Document:
-    """A document that was seen to be there a moment ago."""
     document = read_document(path)
     if document is None:
         raise StaleLookError(f"{path} is gone", again("try again"))

@@ -13,8 +13,8 @@ from ccmove.claude.state import State
 from ccmove.errors import RefusedError, again, run
 from ccmove.plan import shares
 from ccmove.plan.documents import Search, moved_folders, rewrite_others, rows
-from ccmove.plan.model import LeftAlone, Plan, ProjectMove, Request, Write, WriteHistory
-from ccmove.plan.place import Placer, refuse_conflicts
+from ccmove.plan.model import PARKED, LeftAlone, Plan, ProjectMove, Request, Write, WriteHistory
+from ccmove.plan.place import Placer, in_order, refuse_conflicts
 from ccmove.rewrite import config, history
 from ccmove.rewrite.pathmap import Move, PathMap, tail_below
 from ccmove.text import plural
@@ -40,7 +40,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     placer = Placer(layout, request.on_conflict)
     names, spelled = shares.new_names(portions, paths), paths.as_people_write(str(layout.home))
     shares.rewrite_indexes(placer, portions, paths, names)
-    shares.rewrite_aliases(placer, state.alias_files(), portions, names)
+    shares.rewrite_aliases(placer, state, portions, names)
     rewrite_others(placer, rows(layout, request, here), spelled, names)
     if state.config is not None:
         draft = placer.draft(state.config.path, state.config)
@@ -66,7 +66,8 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
     left += placer.left_alone
     merged = _merges(state, request, paths, projects, ledger)
     folders = _folders(layout, request)
-    placer.rename_folders(folders)
+    for path, target in in_order(folders, lambda p, number: p.with_name(f"{PARKED}{number}")):
+        placer.rename_folder(path, target)
 
     operations = placer.operations(prompts)
     planned = {op.path: op.after for op in operations if isinstance(op, Write)}

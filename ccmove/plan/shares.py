@@ -6,16 +6,16 @@ copied.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from ccmove.claude.naming import names_of_downloads
 from ccmove.claude.ownership import BY_TRANSCRIPTS, Case, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import HEAD, INDEX, MEMORY, Item, State
+from ccmove.claude.state import ALIASES, HEAD, INDEX, MEMORY, Item, State
 from ccmove.plan.model import LeftAlone, ProjectMove
-from ccmove.plan.place import Placer, mode_of, needed
+from ccmove.plan.place import Placer, in_order, mode_of, needed
 from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
@@ -126,7 +126,10 @@ def new_names(portions: list[Portion], paths: PathMap) -> NameMap:
 def relocate(placer: Placer, portions: list[Portion], downloads: list[tuple[Path, Path]]) -> None:
     """Plan the way of each portion; one that turns out to be empty leaves the list."""
     whole = [portion for portion in portions if portion.kind == "rename"]
-    placer.bring_all([*((p.source, p.target) for p in whole), *downloads])
+    parked = placer.layout.run / "parked"
+    moves = [*((p.source, p.target) for p in whole), *downloads]
+    for path, final in in_order(moves, lambda _, number: parked / str(number)):
+        placer.bring(path, final)
     for portion in whole:
         if placer.tree.now(portion.target) != portion.source:
             portion.kind = "merge"
@@ -177,11 +180,10 @@ def _copy(placer: Placer, source: Path, target: Path) -> None:
         placer.add(needed(source).text, source, target, mode_of(source))
 
 
-def rewrite_aliases(
-    placer: Placer, files: Iterable[Path], portions: list[Portion], names: NameMap
-) -> None:
+def rewrite_aliases(placer: Placer, state: State, portions: list[Portion], names: NameMap) -> None:
     """Lines of any project's aliases that name a directory which gets another name."""
-    for file in files:
+    files = [state.layout.projects / name / ALIASES for name in state.directory_names]
+    for file in filter(os.path.lexists, files):  # one that is closed to us stops nobody's move
         aliases = placer.draft(file)
         had = aliases.text.split("\n")
         aliases.text = other.aliases(aliases.text, names)

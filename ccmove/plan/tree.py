@@ -82,28 +82,28 @@ class Tree:
     def _holds(self, path: Path) -> Holds:
         """What will be at `path` by then, as far as it is needed to recognise it."""
         if not self.is_directory(path):
-            return Holds(False, (("", self._size(path)),))
+            return Holds(False, (("", *self._size_and_date(path)),))
         transcripts = [name for name in self.names(path) if name.endswith(".jsonl")]
-        noted = transcripts or self._files_below(path)
-        return Holds(True, tuple((name, self._size(path / name)) for name in noted))
+        noted = transcripts or self.files_below(path)
+        return Holds(True, tuple((name, *self._size_and_date(path / name)) for name in noted))
 
-    def _files_below(self, path: Path, prefix: str = "") -> Iterator[str]:
+    def files_below(self, path: Path, prefix: str = "") -> Iterator[str]:
         for name in self.names(path):
             if self.is_directory(path / name):
-                yield from self._files_below(path / name, f"{prefix}{name}/")
+                yield from self.files_below(path / name, f"{prefix}{name}/")
             else:
                 yield prefix + name
 
-    def _size(self, path: Path) -> int:
+    def _size_and_date(self, path: Path) -> tuple[int, int]:
         now = self.now(path)
-        return os.lstat(now).st_size if now is not None else 0
+        found = os.lstat(now) if now is not None else None
+        return (found.st_size, found.st_mtime_ns) if found is not None else (0, 0)
 
     def make_directory(self, path: Path, mode: int) -> None:
         self._put(path, Node(None, "directory"))
         self.operations.append(Mkdir(path, mode))
 
     def add_file(self, path: Path) -> None:
-        """A file that the run writes, which is an operation of its own."""
         self._put(path, Node(None, "file"))
 
     def _find(self, path: Path) -> Node:

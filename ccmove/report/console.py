@@ -62,7 +62,6 @@ class Printer:
             self.say(*lines)
 
     def say(self, *lines: Line) -> None:
-        """Print these lines, unless only errors are wanted."""
         if not self.quiet:
             self.lines(lines)
 
@@ -78,7 +77,6 @@ class Printer:
                 print("".join(text for _, text in shown).rstrip(), file=self.out)
 
     def shown(self, text: str) -> str:
-        """The text made printable; a pipe gets whole paths."""
         return at_home(printable(text)) if self.terminal else printable(text)
 
     def rich_console(self) -> rich.console.Console:
@@ -95,7 +93,6 @@ class Printer:
         return ("command", self.typed(*words))
 
     def on_stderr(self) -> Printer:
-        """The same for messages that are not the result."""
         return replace(self, as_json=False, out=self.err)
 
 
@@ -150,17 +147,9 @@ def _rows(line: Line, console: rich.console.Console) -> Iterator[rich.text.Text]
 
 def breakable(text: str, room: int) -> str:
     """Paths that are too long, broken between their parts: rich cuts anywhere."""
-    from rich.cells import cell_len
-
-    def broken(word: re.Match[str]) -> str:
-        rows = [""]
-        for part in re.split(rf"(?<=[/{re.escape(os.sep)}])", word[0]):
-            if rows[-1] and cell_len(rows[-1] + part) > room:
-                rows.append("")
-            rows[-1] += part
-        return "\n".join(rows)
-
-    return re.sub(r"\S+", broken, text)
+    room = max(room, 1)
+    fits = rf"\S{{0,{room - 1}}}[/{re.escape(os.sep)}]"
+    return re.sub(rf"(?=\S{{{room + 1}}}){fits}", lambda part: f"{part[0]}\n", text)
 
 
 WORK = {

@@ -76,19 +76,16 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
 
 
 def nothing_changed(apply: str | None) -> Line:
-    """How a preview ends: with the real command."""
     how: Line = [("", " To apply: "), ("command", apply)] if apply else []
     return [("title", "Nothing was changed."), *how]
 
 
 def _section(title: str, lines: Iterable[Line]) -> list[Line]:
-    """The lines below their title, if there are any."""
     found = list(lines)
     return [[], [("title", title)], *found] if found else []
 
 
 def _about(path: str, *remarks: str) -> list[Line]:
-    """A path, and below it what is said about it."""
     return [[("", f"  {path}")], *([("", f"    {remark}")] for remark in remarks)]
 
 
@@ -136,7 +133,6 @@ def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
 
 
 def _in_order(plan: Plan) -> list[Write]:
-    """What matters most stands nearest to the end."""
     return sorted(plan.writes, key=lambda write: PLACES.index(write.place))
 
 

@@ -81,7 +81,6 @@ def _parts(node: Node) -> list[tuple[str | int, str, Node]]:
 
 
 def _shown(part: Node) -> object:
-    """A string as it reads, anything else as it is spelled."""
     return part.value if isinstance(part.value, str) else part.raw
 
 

@@ -100,7 +100,6 @@ class Scan:
 
 
 def encoded(path: str) -> bytes:
-    """`path` as a JSON string in the bytes that the client writes."""
     return quote(path).encode()
 
 

@@ -46,7 +46,6 @@ def with_entries(text: str, added: Entries) -> str:
 
 
 def without(text: str, keys: Collection[str], added: Iterable[tuple[str, str]] = ()) -> str:
-    """The index without these entries, and with new ones."""
     listed = _listed(text)
     texts = {number: None for number, item in enumerate(listed.items) if key_of(item) in keys}
     return apply(text, [(listed, changed(listed, texts, added))])

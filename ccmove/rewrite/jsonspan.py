@@ -52,7 +52,6 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """The character that it begins with."""
         return self.text[self.start]
 
     @property
@@ -135,7 +134,6 @@ def walk(node: Node, at: Pointer = ()) -> Iterator[tuple[Pointer, Node]]:
 
 
 def show(pointer: Pointer) -> str:
-    """The pointer as RFC 6901 writes it."""
     return "".join("/" + str(t).replace("~", "~0").replace("/", "~1") for t in pointer)
 
 

@@ -51,7 +51,6 @@ def new_id(layout: Layout) -> str:
 
 
 def stamp(seconds: float) -> str:
-    """The moment as IDs have it, so that they sort by it."""
     return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(max(0, seconds)))
 
 
@@ -219,10 +218,10 @@ def prune(
         else:
             only = "holds the only copy of something; to remove it, name its ID"
             why[backup.id] = only if has_only_copy(layout, backup) else ""
-    for backup in backups:  # else what it has undone would stand again
-        undone = backup.manifest.undoes if backup.manifest else None
-        if undone and why.get(undone):
-            why[backup.id] = why[backup.id] or f"{undone}, which it has undone, is kept"
+    pairs = [(b.id, b.manifest.undoes) for b in backups if b.manifest and b.manifest.undoes in why]
+    for one, other in (*pairs, *((undone, undo) for undo, undone in reversed(pairs))):
+        if why[other or ""]:  # else what was undone would stand again, or be forgotten
+            why[one or ""] = why[one or ""] or f"it goes only together with {other}"
     going = [] if dry_run else [backup for backup in backups if not why[backup.id]]
     if going:
         known, _ = _known(layout, going)

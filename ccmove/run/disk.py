@@ -82,7 +82,6 @@ def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None
 
 
 def append(path: Path, data: bytes, attributes: Attributes) -> None:
-    """Add to a staged file of ours, and flush it."""
     _write(path, os.O_APPEND, [data], attributes)
 
 

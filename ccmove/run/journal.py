@@ -43,7 +43,6 @@ def begin(layout: Layout, manifest: Manifest) -> None:
 
 
 def was_interrupted(layout: Layout) -> bool:
-    """Whether a run left its directory, or at least its journal."""
     return is_there(layout.run) or is_there(layout.journal)
 
 

@@ -88,6 +88,7 @@ class Manifest(Undertaking):
     id: Id
     homes: tuple[tuple[str, int, int], ...]  # folders at a NEW: device and inode
     undoes: Id | None
+    config_file: str  # as the client composes it, which depends on $CLAUDE_CONFIG_DIR
     staged: tuple[Path, ...] = ()  # the files that will be, or were, staged
     operations: tuple[Recorded, ...] = ()  # from the commit point on
 
@@ -109,6 +110,11 @@ def folder_id(path: str) -> tuple[str, int, int] | None:
     return path, found.st_dev, found.st_ino
 
 
+def config_name(layout: Layout) -> str:
+    where = "$C" if layout.config_file.parent == layout.config_dir else "~"
+    return f"{where}/{layout.config_file.name}"
+
+
 def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -117,14 +123,17 @@ class Spelling:
     """Paths as manifests have them, so that they hold when the home is elsewhere.
 
     `$RUN` is the directory of the run itself, `$C` the state, whose `projects` may be elsewhere,
-    `~` the home; anything else is absolute.
+    `$CONFIG` the config file, wherever it leads; `~` the home; anything else is absolute.
     """
 
     def __init__(self, layout: Layout, run: Path) -> None:
         state = (("$C/projects", layout.projects), ("$C", layout.config_dir))
         self.places = (("$RUN", run), *state, ("~", layout.home))
+        self.config_file = layout.real_config_file
 
     def write(self, path: Path) -> str:
+        if path == self.config_file:
+            return "$CONFIG"
         for name, place in self.places:
             if path.is_relative_to(place):
                 inside = path.relative_to(place).as_posix()
@@ -136,6 +145,8 @@ class Spelling:
         if "\0" in text or ".." in PurePath(text).parts:
             raise ValueError(f"{text!r} is not a path")
         os.fsencode(text)  # half a character is not a name; this error is a ValueError too
+        if text == "$CONFIG":
+            return self.config_file
         for name, place in self.places:
             rest = text.removeprefix(f"{name}/")
             if rest != text and not rest.startswith("/"):
@@ -165,7 +176,7 @@ def _allowed(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -
     settings = [folder / name for folder in manifest.places for name in PROJECT_FILES]
     others = [re.escape(place.pattern).replace(r"\*", "[^/]+") for place in PLACES]
     return {
-        "config": exactly(layout.real_config_file),  # which depends on $CLAUDE_CONFIG_DIR
+        "config": r"\$CONFIG",
         "history": exactly(layout.history),
         "index": rf"\$C/projects/[^/]+/{re.escape(INDEX)}|{_KEPT}",
         "other": rf"\$C/projects/[^/]+/{_NOTES}|{_KEPT}|\$C/(?:{'|'.join(others)})"
@@ -200,6 +211,12 @@ def _check(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -> 
         of_state = {layout.own, layout.projects} & {folder, *folder.parents}
         if is_root(str(folder)) or of_state:
             raise ValueError(f"{str(folder)!r} is not a project folder")
+    is_written = any(isinstance(op, Wrote) and op.place == "config" for op in manifest.operations)
+    now = config_name(layout)
+    if is_written and manifest.config_file != now:
+        raise ValueError(
+            f"the config file was {manifest.config_file} ($CLAUDE_CONFIG_DIR?), not {now}"
+        )
     if len({op.number for op in manifest.written}) < len(manifest.written):
         raise ValueError("two files have one number")
     allowed = _allowed(manifest, layout, spell)

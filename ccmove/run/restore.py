@@ -8,7 +8,7 @@ overwritten, and what can't go back is named. The plan is a run like any other.
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -207,21 +207,23 @@ class Undoing:
 
     def _follow(self) -> None:
         """What was made at NEW since, in a config file or an index that the run did not write."""
-        back, config_file = self.manifest.way_back, self.layout.real_config_file
-        rewrites = {config_file: partial(config.rewritten, paths=back, repos=False)}
+        back = partial(config.rewritten, paths=self.manifest.way_back, repos=False)
+        made = self.manifest.id[:16]  # an index that is later names what has come since
+        rewrites: list[tuple[Path, Callable[[str], str]]] = [(self.layout.real_config_file, back)]
         for move in self.manifest.projects:
             file = self.layout.projects / move.target / INDEX
-            names = NameMap(((move.target, move.source),), back)
+            paths = PathMap(((move.new_path, move.path),))
+            names = NameMap(((move.target, move.source),), paths)
             if move.kind == "rename":
-                rewrites[file] = partial(index.rewritten, paths=back, names=names)
-            elif move.kind != "same" and is_there(file) and self._is_later(file):
+                rewrites.append((file, partial(index.rewritten, paths=paths, names=names)))
+            elif move.kind != "same" and is_there(file) and stamp(os.lstat(file).st_mtime) > made:
                 gone = {session_of(entry) for entry in move.entries}
-                rewrites[file] = partial(index.without, keys=gone)
+                rewrites.append((file, partial(index.without, keys=gone)))
         ours = {getattr(op, "ends", getattr(op, "target", 0)) for op in self.manifest.operations}
-        for path, rewrite in rewrites.items():
-            if path not in ours and (document := read_document(path)) is not None:
-                draft = self.placer.draft(path, document)
-                with contextlib.suppress(NotJsonError):
+        for path, rewrite in rewrites:
+            with contextlib.suppress(NotJsonError, RefusedError):
+                if path not in ours and (document := read_document(path)) is not None:
+                    draft = self.placer.draft(path, document)
                     draft.text = rewrite(draft.text)
 
     def back(self, move: ProjectMove) -> ProjectMove:
@@ -268,6 +270,10 @@ class Undoing:
                 return
             place = self._old_place(source)
             has_gone = place is not None and not self.tree.has(place)  # what it was joined with
+            is_joined = place is not None and not has_gone and self.placer.is_joined(place)
+            if place is not None and is_joined and place.name != INDEX:
+                self.placer.bring(source, place)  # what that lacks by now is added
+                return
             if place is not None and has_gone and place.name != INDEX:
                 target = place
             elif rename.holds.entries and (has_gone or not self.placer.is_joined(source)):
@@ -277,18 +283,18 @@ class Undoing:
 
     def _came_since(self, path: Path, noted: Holds | FolderHolds) -> bool:
         """Whether what is to be hidden in a backup again was used since it came out of one."""
-        now = self.tree.now(path)
-        if now is None or not isinstance(noted, Holds) or noted.is_directory:
-            return not noted.entries and bool(self.tree.names(path))
-        return has_grown(now, noted) or self._is_later(now)
-
-    def _is_later(self, path: Path) -> bool:
-        return stamp(os.lstat(path).st_mtime) > self.manifest.id[:16]
+        now, known = self.tree.now(path), {entry[0] for entry in noted.entries}
+        if now is not None and not self.tree.is_directory(path):
+            return has_grown(now, noted)
+        is_whole = not any(name.endswith(".jsonl") for name in known)  # every file was noted
+        return is_whole and not known.issuperset(self.tree.files_below(path))
 
     def _here(self, path: Path) -> Path:
         """What the run had parked, or is to go back to a backup, is in this run."""
-        kept = path.is_relative_to(self.layout.backups) and not is_there(path)
-        return self.layout.run / path.parent.name / f"again-{path.name}" if kept else path
+        if is_there(path) or not path.is_relative_to(self.layout.backups):
+            return path
+        _, where, name, *inside = path.relative_to(self.layout.backups).parts
+        return self.layout.run.joinpath(where, f"again-{name}", *inside)
 
     def _make_parents(self, path: Path) -> None:
         """A directory that the client or its owner has removed since."""

@@ -19,11 +19,12 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in, open_regular, read_document, reader
+from ccmove.claude.state import SESSION_ID
 from ccmove.errors import RefusedError, StaleLookError, UnfinishedRunError, describe
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
 from ccmove.rewrite import history
 from ccmove.run import disk, journal
-from ccmove.run.backups import read_saved, stamp
+from ccmove.run.backups import read_saved
 from ccmove.run.disk import Attributes
 from ccmove.run.journal import RECOVER, SET_ASIDE, missing, read_run, sweep_up, was_interrupted
 from ccmove.run.locks import Waiting, client_locks, held, own_lock, remove_stale
@@ -32,7 +33,7 @@ from ccmove.run.preflight import refuse_foreign_state
 from ccmove.run.restore import document_back, plan_history_back
 from ccmove.run.signals import termination_as_interrupt
 from ccmove.run.stage import StagedHistory
-from ccmove.run.verifier import has, has_grown, is_directory, is_noted, is_respelled
+from ccmove.run.verifier import has, has_grown, is_directory, is_noted, is_respelled, likeness
 
 
 def recover(
@@ -91,7 +92,8 @@ class Rollback:
     def run(self, waiting: Waiting | None) -> list[str]:
         self._refuse_missing()
         # None after the first that certainly was not done was done, either.
-        operations = self.manifest.operations
+        # A staged file that is there: neither its write nor anything after it was done.
+        operations = list(takewhile(self._is_gone, self.manifest.operations))
         last = max((n for n, op in enumerate(operations) if self._is_past(op)), default=-1)
         begun = [op for op in operations[: last + 1] if not self._is_to_come(op)]
         begun += takewhile(lambda op: not self._is_to_come(op), operations[last + 1 :])
@@ -112,46 +114,58 @@ class Rollback:
     def _is_to_come(self, op: Recorded) -> bool:
         """Whether it certainly was not done: its staged file is there, or what it renames is still
         in its old place and in no later one."""
-        if isinstance(op, (Wrote, WroteHistory)):
-            return is_there(op.staged)
-        if not isinstance(op, Rename) or is_there(op.target):
+        if not isinstance(op, Rename):
+            return not self._is_gone(op)
+        if is_there(op.target):
             return False
-        passed_on = any(
-            isinstance(o, Rename) and o.path == op.target for o in self.manifest.operations
-        )
-        return not passed_on and is_noted(op.path, op.holds)
+        later = self.manifest.operations[self.manifest.operations.index(op) :]
+        ends = [o.target for o in later if isinstance(o, Rename) and o.path == op.target]
+        if ends and isinstance(op.holds, Holds):  # it was parked: before that, or after it?
+            return likeness(op.path, op.holds) > likeness(ends[0], op.holds)
+        return not ends and is_noted(op.path, op.holds)
+
+    def _is_gone(self, op: Recorded) -> bool:
+        """Whether it has no staged file any more, or never had one."""
+        return not isinstance(op, (Wrote, WroteHistory)) or not is_there(op.staged)
 
     def _is_past(self, op: Recorded) -> bool:
         """Whether it certainly was done, and so was all before it, whatever its owner did since.
         Single files do not tell: another one may have the same size."""
         if not isinstance(op, Rename):
-            return not isinstance(op, Mkdir) and not is_there(op.staged)
+            return not isinstance(op, Mkdir)
         is_whole = op.path.parent == self.layout.projects or isinstance(op.holds, FolderHolds)
         is_gone = is_whole and bool(op.holds.entries) and not is_there(op.path)
         return is_gone and is_noted(op.target, op.holds)
 
     def _refuse_missing(self) -> None:
         """Before anything is touched: saved texts, and all that was renamed, are there."""
-        ways: dict[Holds | FolderHolds, list[Path]] = {}  # each thing's places, in their order
+        ways: list[tuple[Holds | FolderHolds, list[Path]]] = []  # each thing's places, in order
         for op in self.manifest.operations:
             if isinstance(op, Rename):
-                ways.setdefault(op.holds, []).extend((op.path, op.target))
+                goes_on = [way for noted, way in ways if (noted, way[-1]) == (op.holds, op.path)]
+                way = goes_on[0] if goes_on else [op.path]
+                ways += [] if goes_on else [(op.holds, way)]
+                way.append(op.target)
             elif isinstance(op, Wrote) and op.before is not None and not self._is_to_come(op):
                 try:
                     read_saved(self.layout.run, op, "before")
                 except RefusedError as error:
                     raise missing(error.message) from error
-        for noted, way in ways.items():
+        for noted, way in ways:
             is_known = isinstance(noted, Holds) and noted.is_directory and noted.entries
             if is_known and not any(is_noted(p, noted) for p in way) and not self._was_swept(way):
                 raise missing(f"{way[0]} is gone, and is not at {way[-1]} either")
-        self._refuse_other_folders({k: v for k, v in ways.items() if isinstance(k, FolderHolds)})
+        self._refuse_other_folders({k: v for k, v in ways if isinstance(k, FolderHolds)})
 
     def _was_swept(self, way: list[Path]) -> bool:
-        """Whether only old sessions are gone, which the client deletes, and nobody needs them."""
+        """Whether only sessions are gone, which the client deletes when they are old; what else is
+        there must be older than the run, or it is another directory."""
         if way[0].parent != self.layout.projects:
-            return any(is_there(place.parent) for place in way)
-        return self._are_alone(way) and any(map(is_directory, way))
+            return bool(SESSION_ID.match(way[0].name)) and any(is_there(p.parent) for p in way)
+        files = [file for place in way for file in place.rglob("*") if file.is_file()]
+        begun = os.lstat(self.layout.run / "manifest.json").st_mtime_ns
+        is_ours = not files or any(os.lstat(file).st_mtime_ns <= begun for file in files)
+        return is_ours and self._are_alone(way) and any(map(is_directory, way))
 
     def _are_alone(self, way: list[Path]) -> bool:
         """Whether no other rename has to do with these places: what is there is what it renamed."""
@@ -199,19 +213,12 @@ class Rollback:
                 disk.ensure_directory(parent)
         if is_there(path):
             self._merge_back(target, path, {entry[0].partition("/")[0] for entry in noted.entries})
-        elif is_hidden and self._came_since(target, noted):
+        elif is_hidden and has_grown(target, noted):
             self.stayed.append(f"{target} has something new in it and stays")
             if is_directory(target):
                 disk.make_directory(path)  # an empty one, as it was
         else:
             disk.rename_new(target, path)
-
-    def _came_since(self, path: Path, noted: Holds | FolderHolds) -> bool:
-        """Whether what would be hidden in a backup again was used since it came out of one."""
-        written = {op.ends for op in self.manifest.operations if isinstance(op, Wrote)}
-        files = [f for f in (path, *path.rglob("*")) if not is_directory(f) and f not in written]
-        is_later = any(stamp(os.lstat(file).st_mtime) > self.manifest.id[:16] for file in files)
-        return is_later or has_grown(path, noted)
 
     def _is_done(self, path: Path, target: Path, noted: Holds | FolderHolds) -> bool:
         """Of a rename whose target is there. In our own directories nobody else makes anything."""
@@ -222,12 +229,7 @@ class Rollback:
         if is_there(path) and path.is_relative_to(self.layout.own):
             return False
         if not noted.is_directory:  # another file may be where ours never came to
-            if not is_there(path):
-                return True
-            one, other = os.lstat(path), os.lstat(target)
-            if one.st_size != other.st_size:
-                return one.st_size != noted.entries[0][1]
-            return other.st_mtime_ns <= one.st_mtime_ns  # ours was there before any other
+            return not is_there(path) or likeness(target, noted) >= likeness(path, noted)
         if not noted.entries or (not is_there(path) and self._are_alone([path, target])):
             return not is_there(path)
         # Some may be back already, or all of them: that was killed, too.

@@ -7,11 +7,12 @@ client's lock is taken; what the client appends meanwhile is carried over under 
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Queue
+from queue import SimpleQueue
 from typing import BinaryIO
 
 from ccmove.claude.reading import Fingerprint, add_to_hash, open_regular, reader, sha256_of
@@ -85,16 +86,17 @@ class StagedHistory:
     def stage(self, tick: Tick | None = None) -> None:
         """Write the new history; it is read back, and has the size that was planned."""
         planned = self.scan.new_size()
-        waiting: Queue[bytes] = Queue(4)  # so many pieces may be in memory; an empty one is the end
+        waiting: SimpleQueue[bytes] = SimpleQueue()  # it has no lock that Ctrl-C could leave held
         hashes: list[Future[str]] = []  # read back, and of before
         with _opened(self.write.path) as file, ThreadPoolExecutor(2) as beside:
             attributes = Attributes.of(os.fstat(file.fileno()), self.write.mtime_ns)
-            hashing = beside.submit(self._hash_after, waiting)
 
             def pieces() -> Iterator[bytes]:
                 done = 0
                 for piece in history.rewritten(reader(file), self.scan):
                     waiting.put(piece)
+                    while waiting.qsize() > 4:  # else pieces would pile up in memory
+                        time.sleep(0.0005)
                     done += len(piece)
                     if tick:
                         tick(done, planned)
@@ -105,6 +107,7 @@ class StagedHistory:
                 hashes.append(beside.submit(self._hash_before))
 
             try:
+                hashing = beside.submit(lambda: [*map(self._after.update, iter(waiting.get, b""))])
                 disk.write_new(self.path, pieces(), attributes)
             finally:
                 waiting.put(b"")  # also where writing failed: else that thread would never end
@@ -113,10 +116,6 @@ class StagedHistory:
             hashes[1].result()
         if (os.lstat(self.path).st_size, read_back) != (planned, self._after.hexdigest()):
             raise CcmoveError(f"the new history is not as planned: {self.path}")
-
-    def _hash_after(self, waiting: Queue[bytes]) -> None:
-        for piece in iter(waiting.get, b""):
-            self._after.update(piece)
 
     def _hash_before(self) -> str:
         with _opened(self.write.path) as file:

@@ -20,7 +20,7 @@ from ccmove.plan.model import Mkdir, Plan, Rename, Undertaking, Write, WriteHist
 from ccmove.run import backups, disk, verifier
 from ccmove.run.journal import begin, flush_parts, was_interrupted
 from ccmove.run.locks import client_locks, held, own_lock
-from ccmove.run.manifest import Manifest, folder_id
+from ccmove.run.manifest import Manifest, config_name, folder_id
 from ccmove.run.preflight import preflight, refuse_foreign_state
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
@@ -141,12 +141,12 @@ class Work:
         about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
         about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
         paths = tuple(staged.path for staged in self.staged.values())
+        about["config_file"] = config_name(layout)
         self.manifest = Manifest(**about, id=identifier, staged=paths)
         self.has_begun = False
         self._hashed = 0  # bytes
 
     def begin(self) -> None:
-        """Write down what will be staged, before any of it is there."""
         begin(self.layout, self.manifest)
         self.has_begun = True
 

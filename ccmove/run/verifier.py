@@ -113,18 +113,34 @@ def is_noted(path: Path, noted: Holds | FolderHolds) -> bool:
     return any(has(path, entry) for entry in noted.entries)
 
 
-def has(path: Path, entry: tuple[str, int]) -> bool:
+def has(path: Path, entry: tuple[str, int, int]) -> bool:
     """Whether one of the noted files is there, or has grown there."""
-    name, size = entry
-    found = _facts(path / name if name else path)
+    name, size, _ = entry
+    found = _facts(path / name)
     return found is not None and stat.S_ISREG(found.st_mode) and found.st_size >= size
 
 
 def has_grown(path: Path, noted: Holds | FolderHolds) -> bool:
     """Whether something came to what a run took out of a backup: that is not to be hidden there."""
-    if isinstance(noted, FolderHolds) or noted.is_directory:
-        return not noted.entries and bool(names_in(path))
-    return os.lstat(path).st_size != noted.entries[0][1]
+    if isinstance(noted, FolderHolds) or any(e[0].endswith(".jsonl") for e in noted.entries):
+        return False  # of which not every file was noted
+    files = [f for f in (path, *path.rglob("*")) if not is_directory(f)]
+    return any(_noted(path, file) not in noted.entries for file in files)
+
+
+def _noted(path: Path, file: Path) -> tuple[str, int, int]:
+    found = os.lstat(file)
+    name = file.relative_to(path).as_posix() if file != path else ""
+    return name, found.st_size, found.st_mtime_ns
+
+
+def likeness(path: Path, noted: Holds) -> tuple[int, int]:
+    """How much of what was noted is at `path`, to compare two places by."""
+    if not noted.entries:
+        return int(is_directory(path) and not names_in(path)), 0
+    files = [path / name for name, _, _ in noted.entries if _facts(path / name) is not None]
+    exact = sum(_noted(path, file) in noted.entries for file in files)
+    return exact, sum(has(path, entry) for entry in noted.entries)
 
 
 def _is_folder(path: Path, noted: FolderHolds) -> bool:

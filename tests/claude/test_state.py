@@ -50,23 +50,6 @@ def test_a_transcript_that_can_t_be_read_is_told_by_its_full_path(
     assert caught.value.filename == str(handle.transcripts[0])
 
 
-def test_a_closed_directory_is_no_obstacle_to_the_others(
-    state: StateBuilder, layout: Layout, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    aliases = state.project("app").directory / ".session-aliases"
-    aliases.touch()
-    (state.projects / "-closed").mkdir()
-    looked_at = os.lstat
-
-    def closed(path: str | Path, **more: int) -> os.stat_result:
-        if "-closed/" in str(path):
-            raise PermissionError(13, "closed", path)
-        return looked_at(path, **more)
-
-    monkeypatch.setattr(os, "lstat", closed)
-    assert State(layout).alias_files() == [aliases]
-
-
 def test_the_path_behind_a_long_first_prompt_is_found(state: StateBuilder, layout: Layout) -> None:
     directory = state.projects / "-x"
     directory.mkdir()

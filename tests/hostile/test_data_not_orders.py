@@ -253,7 +253,7 @@ WRONG_KINDS: dict[str, Change] = {
 
 # -- paths ----------------------------------------------------------------------------------------
 
-HOLDS = {"kind_of": "Holds", "is_directory": True, "entries": [["x", 1]]}
+HOLDS = {"kind_of": "Holds", "is_directory": True, "entries": [["x", 1, 1]]}
 FOLDER = {"kind_of": "FolderHolds", "device": 1, "inode": 1, "entries": [["x", "file", 1, 1]]}
 
 
@@ -301,7 +301,7 @@ OUTSIDE = {
     "all projects": "$C/projects",
     "the settings": "$C/settings.json",
     "the history": "$C/history.jsonl",
-    "the config file": "~/.claude.json",
+    "the config file": "$CONFIG",
     "our lock": "$C/ccmove/lock",
     "our journal": "$C/ccmove/journal.json",
     "a manifest": f"$C/ccmove/backups/{ID}/manifest.json",
@@ -342,7 +342,7 @@ TRAPS: dict[str, Change] = {
     "rewrite what a tool said": as_file("$C/projects/-a/1/tool-results/x.txt", "other"),
     "an index too deep": as_file("$C/projects/-a/b/sessions-index.json", "index"),
     "rewrite settings as config": as_file("$C/settings.json", "config"),
-    "the config file as index": as_file("~/.claude.json", "index"),
+    "the config file as index": as_file("$CONFIG", "index"),
     "no place at all": as_file("$C/jobs/1/state.json", "nowhere"),
     "settings as those of the home": folders(as_file("$C/settings.json", "other"), "~/", "/srv"),
     "a project among the projects": file_of("$C/projects/-a", ".mcp.json"),

@@ -91,7 +91,7 @@ CASES = {
     "show": typed("show", with_leftovers, moved),
     "show_restore": typed("show", *AND_BACK),
     "backups": typed("backups", *AND_BACK),
-    "backups_prune": typed("backups --prune --keep 1", *AND_BACK),
+    "backups_prune": typed("backups --prune --keep 1", *AND_BACK, moved),
     "backups_prune_preview": typed("backups --prune --keep 0 --dry-run", *AND_BACK),
     "backups_none": typed("backups"),
     "recover_nothing": typed("recover"),
