@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.crash.bench import Bench, age_locks
+from tests.crash.conftest import Record
 from tests.crash.fork import Ended, Job
 from tests.crash.interruptions import interruptions
 from tests.crash.scenarios import SCENARIOS, Scenario
-from tests.crash.sweep import KILL, KILLED, break_off, happen
+from tests.crash.sweep import KILL, KILLED, break_off, happen, kill, sweep
 from tests.crash.world import world_bench
 from tests.support import seams
 from tests.support.state import StateBuilder, encoded_name
@@ -244,3 +245,43 @@ def test_pruning_that_is_killed_makes_no_evidence_of_a_move_that_was_undone(
     assert Job(state, ["-m", "my_app", "third"]).run().exit == 0
     (session,) = state.projects.glob("*/*.jsonl")
     assert session.parent.name == encoded_name(str(state.code / "third"))
+
+
+def _only_notes(state: StateBuilder) -> None:
+    """Sessions are swept when they are old; what is left are notes of one name, and of one size."""
+    for name in ("one", "two"):
+        memory = {"MEMORY.md": f"- {name}\n"}
+        state.project(name, sessions=0, memory=memory, make_folder=True)
+
+
+SWAPPED = (("one", "two"), ("two", "one"))
+NOTES = Scenario("notes", _only_notes, ("--from-file", "-", "--skip-path-check"), SWAPPED)
+
+
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_notes_of_projects_that_change_places_are_not_mixed_up(
+    command: str, proven: Record
+) -> None:
+    bench = world_bench(NOTES, command)
+    tally = sweep(bench.points, lambda point: kill(bench, point))
+    proven(f"killed: {command} (swap of notes)", tally)
+
+
+def test_what_its_owner_did_before_the_run_came_to_it_stays() -> None:
+    bench = world_bench(TWO)
+    break_off(bench, "committed")
+    rename_folder("one", "eins")(bench)
+    assert bench.recovery.run().exit == 0
+    assert (bench.state.code / "eins/menu.txt").is_file()
+
+
+def test_a_directory_that_is_another_one_by_now_is_not_taken_for_ours() -> None:
+    bench = world_bench("move")
+    break_off(bench, "all changed")
+    directory(bench, "neu").rename(bench.state.home / "taken away")
+    session = bench.state.add_session("neu")
+    os.utime(directory(bench, "neu") / f"{session}.jsonl", (time.time() + 60,) * 2)
+    assert bench.recovery.run().exit == 5
+    shutil.rmtree(directory(bench, "neu"))
+    (bench.state.home / "taken away").rename(directory(bench, "neu"))
+    assert bench.recovery.run().exit == 0

@@ -120,3 +120,66 @@ def test_an_index_made_at_the_new_path_since_is_true_after_an_undo(
     os.utime(index, (time.time() + 60,) * 2)
     bench.restore()
     assert bench.run("verify").exit == 0
+
+
+def test_a_redo_adds_the_lines_that_the_other_note_lacks_by_now(bench: Bench) -> None:
+    memory = {"MEMORY.md": "- shared\n- of one\n"}
+    old, new = (bench.state.project(n, sessions=1, memory=memory) for n in ("old", "new"))
+    Path(new.path).mkdir()
+    bench.ok(old.path, new.path)
+    undone = bench.restore()["backup"]
+    (new.memory / "MEMORY.md").write_text("- of new\n")
+    bench.ok("restore", undone)
+    assert (new.memory / "MEMORY.md").read_text() == "- of new\n- shared\n- of one\n"
+
+
+def test_a_note_that_came_since_into_what_was_set_aside_is_not_hidden_again(bench: Bench) -> None:
+    """Also with the date of long ago, as a copy may have it."""
+    old = bench.state.project("old", sessions=1, memory={"ideas/a.md": "a\n"})
+    new = bench.state.project("new", sessions=1, memory={"ideas": "a file\n"}, make_folder=True)
+    bench.ok("--on-conflict", "keep-new", old.path, new.path)
+    undone = bench.restore()["backup"]
+    note = old.memory / "ideas/b.md"
+    note.write_text("since\n")
+    os.utime(note, (1, 1))
+    bench.ok("restore", undone)
+    assert [file.read_text() for file in bench.state.projects.rglob("b.md")] == ["since\n"]
+
+
+def test_a_move_whose_undo_can_not_be_read_is_undone_by_what_did_it_again(
+    bench: Bench, merging: tuple[str, str]
+) -> None:
+    moved = bench.ok("--on-conflict", "keep-new", *merging)["backup"]
+    undone = bench.restore()["backup"]
+    again = bench.restore(undone)["backup"]
+    seams.manifest(bench.state, undone).write_text("{")
+    assert again in bench.refused("restore", moved)["hint"]
+    bench.ok("restore", again)
+
+
+def test_after_pruning_what_was_done_again_is_still_the_newest(
+    bench: Bench, merging: tuple[str, str]
+) -> None:
+    bench.state.project("a", sessions=1)
+    (bench.state.code / "b").mkdir()
+    bench.ok(bench.state.code / "a", bench.state.code / "b")
+    before = bench.tree()
+    moved = bench.ok("--on-conflict", "keep-new", *merging)["backup"]
+    bench.restore(bench.restore()["backup"])
+    bench.ok("backups", "--prune", moved)
+    bench.restore()
+    bench.expect(before)
+
+
+def test_a_config_file_that_became_a_link_since_is_restored(
+    bench: Bench, unlisted: ProjectHandle
+) -> None:
+    state, other = bench.state, bench.state.project("other")
+    (state.code / "moved").mkdir()
+    config = state.config_file.read_bytes()
+    bench.ok(other.path, state.code / "moved")
+    state.config_file.rename(state.home / "dotfile.json")
+    state.config_file.symlink_to(state.home / "dotfile.json")
+    bench.restore()
+    assert state.config_file.is_symlink()
+    assert state.config_file.read_bytes() == config

@@ -59,6 +59,7 @@ tests/crash/test_linter.py
 tests/systems/test_apfs.py
 """,
     LINKS: """
+tests/shapes/test_undone_again.py::test_a_config_file_that_became_a_link_since_is_restored
 tests/hostile/test_data_not_orders.py::test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside
 tests/test_support.py::test_each_kind_of_change_is_seen_and_named[link target]
 tests/hostile/test_races.py
