@@ -63,3 +63,8 @@ class TestPermissionRules:
     def test_several_words_move_each_by_its_own_move(self) -> None:
         swap = PathMap((("/a", "/b"), ("/b", "/a")))
         assert map_inside("Bash(cp /a/x /b/y)", swap) == "Bash(cp /b/x /a/y)"
+
+
+def test_a_rule_of_several_lines_is_about_its_path_too() -> None:
+    paths = PathMap((("/code/app", "/new"),))
+    assert map_inside("Read(//code/app/a\nb)", paths) == "Read(//new/a\nb)"
