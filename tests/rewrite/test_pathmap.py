@@ -215,6 +215,7 @@ class TestNamedIn:
         kept = PathMap((("/code/app", "/new"),), frozenset({"/code/app/web"}))
         assert not kept.named_in("--dir=/code/app/web")
         assert kept.named_in("--dir=/code/app/website")
+        assert kept.named_in("--dir=/code/app/WEB")
 
 
 class TestNameMap:
