@@ -14,6 +14,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -191,6 +192,17 @@ def open_history(path: Path) -> Iterator[tuple[Read, Fingerprint]]:
         return
     with opened as file:
         yield reader(file), Fingerprint.of(os.fstat(file.fileno()))
+
+
+@contextlib.contextmanager
+def hashed_history(path: Path) -> Iterator[tuple[Read, Fingerprint, hashlib._Hash]]:
+    """Also the hash of it all, complete in the end: while it is searched a processor is idle."""
+    digest = hashlib.sha256()
+    with open_history(path) as (read, seen), open_history(path) as (again, _):
+        with ThreadPoolExecutor(1) as other:
+            hashing = other.submit(add_to_hash, digest, again, 0, seen.size)
+            yield read, seen, digest
+        hashing.result()
 
 
 def reader(file: BinaryIO) -> Read:

@@ -5,7 +5,8 @@ directories and files are renamed, made and removed; files that are made come la
 prints the list, a run does it, and a manifest is the same list with what recognises each.
 """
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Annotated
 
@@ -98,6 +99,7 @@ class WriteHistory:
     path: Path
     scan: Scan  # what changes in it
     seen: Fingerprint  # what it grows by after this is carried over
+    before: "hashlib._Hash" = field(default_factory=hashlib.sha256)  # of all that was seen
     mtime_ns: int | None = None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ccmove.claude.git import Identity, identity
 from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Case, Evidence, Ledger, cases_of_moves
-from ccmove.claude.reading import open_history
+from ccmove.claude.reading import hashed_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError, again, run
 from ccmove.plan import shares
@@ -98,10 +98,10 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
 
 def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     """What changes in the history; its scan also knows which prompts NEW has already."""
-    with open_history(layout.history) as (read, seen):
+    with hashed_history(layout.history) as (read, seen, before):
         at_new = tuple((new, new) for _, new in paths.moves)
         scan = history.scan(read, seen.size, PathMap(paths.moves + at_new, paths.kept), tick=tick)
-    return WriteHistory(layout.history, scan, seen)
+    return WriteHistory(layout.history, scan, seen, before)
 
 
 def _warnings(prompts: WriteHistory, placer: Placer, cases: Iterable[Case]) -> Iterator[str]:

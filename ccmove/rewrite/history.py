@@ -26,14 +26,17 @@ Tick = Callable[[int], None] | None
 Value = tuple[int, bytes, bytes]  # where it begins, its JSON text, a digest of its line
 Sign = bytes | re.Pattern[bytes]  # by which a line is worth a look
 
-_ESCAPE = re.compile(rb"\\[/u]")
+_ESCAPE = re.compile(rb"\\(?:/|u(?!00[01]))")
+_CONTROL = re.compile(rb"\\u00[01]")  # a character that JSON has to escape: many, in few paths
 _ENDS = (b'"', b"/", b"\\", b"\n", b"")  # what may come after a whole path
 # A line as the client writes it. In text an escape that needs a second look is not usual;
 # possessive, so that a failure is quick and a long line takes no memory.
-_TEXT = rb'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt])*+"'
+_TEXT = r'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt])*+"'
+_PASTED = rf'"[1-9]\d*":\{{"id":[1-9]\d*,"type":"text","content":{_TEXT}\}}'
 _USUAL = re.compile(
-    rb'^\{"display":' + _TEXT + rb',"pastedContents":\{\},"timestamp":([1-9]\d{0,13}),'
-    rb'"project":("[^"\\\x00-\x1f]*")(?:,"sessionId":' + _TEXT + rb")?\}$",
+    rf'^\{{"display":{_TEXT},"pastedContents":\{{(?:{_PASTED}(?:,{_PASTED}){{0,9}})?\}},'
+    r'"timestamp":([1-9]\d{0,13}),"project":("[^"\\\x00-\x1f]*")'
+    rf'(?:,"sessionId":{_TEXT})?\}}$'.encode(),
     re.MULTILINE,
 )
 
@@ -50,10 +53,7 @@ class Swap(NamedTuple):
 
 
 class Scan:
-    """What changes in a history: a row for each line, in their order.
-
-    There may be millions of lines, and few different swaps.
-    """
+    """What changes in a history: a row for each line, of maybe millions, with few swaps."""
 
     ROW = struct.Struct("<QI8s")  # where the value begins, the number of its swap, its line
 
@@ -109,10 +109,7 @@ def decoded(raw: bytes) -> str:
 
 
 def scan(read: Read, size: int, paths: PathMap, start: int = 0, tick: Tick = None) -> Scan:
-    """Look at the bytes from `start` to `size`; the last line may lack its newline.
-
-    `tick` is told how many bytes were looked at.
-    """
+    """Look at the bytes from `start` to `size`; `tick` is told how many it were so far."""
     found = Scan(start)
     swaps: dict[bytes, Swap | None] = {}  # by the spelling
     for at, raw, line in project_values(read, size, paths.needles(), found, tick):
@@ -134,9 +131,11 @@ def project_values(
 
     It goes on from `found.size`, which follows, and counts there what can't be read.
     """
+    needles = [*needles]
     signs = [_sign(needle) for needle in needles]
+    escapes = [_ESCAPE] if "".join(needles).isprintable() else [_ESCAPE, _CONTROL]
     for start, block, end in blocks(read, found.size, size):
-        for at, line in _lines_with(block, end, [*signs, _ESCAPE]):
+        for at, line in _lines_with(block, end, [*signs, *escapes]):
             try:
                 value = _project(line, start + at)
             except (NotJsonError, UnicodeDecodeError):

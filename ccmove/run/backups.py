@@ -157,8 +157,7 @@ def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Moved, str]:
         runs = decode(kind, body.get("runs"), Path)
         kept = {run: moves for run, moves in runs if not is_there(layout.backups / run)}
     except (CcmoveError, OSError, ValueError, RecursionError) as error:
-        what = describe(error)
-        problem = f"{layout.ledger} can't be used, and is ignored: {what}"
+        problem = f"{layout.ledger} can't be used, and is ignored: {describe(error)}"
     told = (b.manifest for b in backups if b.manifest and b.stands)
     return kept | {m.id: m.projects for m in told if m.kind == "move"}, problem
 

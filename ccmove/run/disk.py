@@ -75,8 +75,8 @@ def _open(parent: Folder, name: str, flags: int) -> int:
 def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None = None) -> None:
     """Write a file that must not exist yet, and flush it.
 
-    Its name is flushed by whoever renames it into place, or by `flush`. With the end of `pieces`
-    all of them are in the file, and its mode is what it will be: it can be read back from then on.
+    Its name is flushed by whoever renames it into place, or by `flush`. A piece is in the file
+    when the next one is asked for, and can be read back from then on.
     """
     _write(path, os.O_CREAT | os.O_EXCL, pieces, attributes or Attributes())
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import may_be_name_of
 from ccmove.claude.ownership import folder_exists, session_of
-from ccmove.claude.reading import is_there, open_history, read_document, sha256_of
+from ccmove.claude.reading import hashed_history, is_there, open_history, read_document, sha256_of
 from ccmove.claude.state import INDEX, SESSION_ID, State
 from ccmove.errors import RefusedError, again, run
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Plan, ProjectMove, Rename, WriteHistory
@@ -154,7 +154,7 @@ def plan_history_back(layout: Layout, directory: Path, manifest: Manifest) -> Wr
     Prompts that came since follow, even where the run itself has found none.
     """
     path, wrote, back, mtime = layout.history, manifest.history, manifest.way_back, None
-    with open_history(layout.history) as (read, seen):
+    with hashed_history(layout.history) as (read, seen, before):
         if wrote is None:
             scan = history.scan(read, seen.size, back)
         elif not is_there(path) or sha256_of(path, wrote.before.size) == wrote.before.sha256:
@@ -167,7 +167,7 @@ def plan_history_back(layout: Layout, directory: Path, manifest: Manifest) -> Wr
                 mtime = wrote.before.mtime_ns if seen.size == size else None
             else:
                 scan = history.lines_back(kept, read, seen.size, back)
-    return WriteHistory(path, scan, seen, mtime) if scan.lines else None
+    return WriteHistory(path, scan, seen, before, mtime) if scan.lines else None
 
 
 class Undoing:

@@ -10,9 +10,9 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from typing import BinaryIO
 
 from ccmove.claude.reading import Fingerprint, add_to_hash, open_regular, reader, sha256_of
@@ -74,7 +74,7 @@ class StagedHistory:
         self.paths = paths
         self.scan = write.scan
         self._seen = write.seen
-        self._before = hashlib.sha256()
+        self._before = write.before.copy()
         self._after = hashlib.sha256()
         self._files = Path()
 
@@ -84,43 +84,31 @@ class StagedHistory:
         disk.save(self.write.path, files / f"{self.number}.before")
 
     def stage(self, tick: Tick | None = None) -> None:
-        """Write the new history; it is read back, and has the size that was planned."""
+        """Write the new history, while a thread reads back what is written."""
         planned = self.scan.new_size()
-        waiting: SimpleQueue[bytes] = SimpleQueue()  # it has no lock that Ctrl-C could leave held
-        hashes: list[Future[str]] = []  # read back, and of before
-        with _opened(self.write.path) as file, ThreadPoolExecutor(2) as beside:
+        checks: list[Future[bool]] = []
+        with ExitStack() as opened, ThreadPoolExecutor(1) as beside:
+            file = opened.enter_context(_opened(self.write.path))
             attributes = Attributes.of(os.fstat(file.fileno()), self.write.mtime_ns)
 
             def pieces() -> Iterator[bytes]:
-                done = 0
+                written, done = opened.enter_context(_opened(self.path)), 0
                 for piece in history.rewritten(reader(file), self.scan):
-                    waiting.put(piece)
-                    while waiting.qsize() > 4:  # else pieces would pile up in memory
-                        time.sleep(0.0005)
+                    yield piece
+                    checks.append(beside.submit(self._read_back, written, piece))
+                    while len(checks) > 4 and not checks[-5].done():
+                        time.sleep(0.0005)  # else pieces would pile up in memory
                     done += len(piece)
                     if tick:
                         tick(done, planned)
-                    yield piece
-                waiting.put(b"")
-                # While it is flushed: is it on disk what it should be, and what was it before?
-                hashes.append(beside.submit(sha256_of, self.path))
-                hashes.append(beside.submit(self._hash_before))
 
-            try:
-                hashing = beside.submit(lambda: [*map(self._after.update, iter(waiting.get, b""))])
-                disk.write_new(self.path, pieces(), attributes)
-            finally:
-                waiting.put(b"")  # also where writing failed: else that thread would never end
-            read_back = hashes[0].result()
-            hashing.result()
-            hashes[1].result()
-        if (os.lstat(self.path).st_size, read_back) != (planned, self._after.hexdigest()):
+            disk.write_new(self.path, pieces(), attributes)
+        if not all(check.result() for check in checks) or os.lstat(self.path).st_size != planned:
             raise CcmoveError(f"the new history is not as planned: {self.path}")
 
-    def _hash_before(self) -> str:
-        with _opened(self.write.path) as file:
-            add_to_hash(self._before, reader(file), 0, self.scan.size)
-        return self._before.hexdigest()
+    def _read_back(self, written: BinaryIO, piece: bytes) -> bool:
+        self._after.update(piece)
+        return written.read(len(piece)) == piece
 
     def look_again(self) -> bool:
         """Under the lock: what was appended since the plan is carried over; False when nothing."""

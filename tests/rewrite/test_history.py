@@ -41,6 +41,8 @@ class TestWhichPaths:
         assert moved_bytes(line(old) + line(old + "/z"), paths) == line(new) + line(new + "/z")
         escaped = json.dumps({"project": old}).encode()
         assert moved_bytes(escaped, paths) == b'{"project": ' + stringify(new) + b"}"
+        tabbed = line("/code/a\tb").replace(b"\\t", b"\\u0009")
+        assert moved_bytes(tabbed, PathMap((("/code/a\tb", new),))) == line(new)
 
     def test_windows_paths_in_either_spelling(self) -> None:
         paths = PathMap(((r"C:\Users\me\app", r"C:\Users\me\new"),))
