@@ -9,6 +9,8 @@ from dataclasses import replace
 import click
 
 from ccmove.claude.layout import Layout
+from ccmove.claude.ownership import Ledger, cases_of_moves
+from ccmove.claude.state import State
 from ccmove.cli import options
 from ccmove.cli.boundary import Call
 from ccmove.cli.move import carry_out, reading
@@ -70,17 +72,17 @@ def restore(
     def make_plan() -> Plan:
         return plan_restore(layout, _to_undo(layout, manifest.id), reading(layout, progress))
 
+    begun = tuple(_begun_since(layout, manifest))
     result = carry_out(layout, make_plan, progress, **how)
     if result.status == "restored" and result.plan is not None:
         warnings += _folders_to_rename(layout, manifest, result.plan)
-    return replace(result, warnings=(*warnings, *result.warnings))
+    return replace(result, warnings=(*warnings, *begun, *result.warnings))
 
 
 def _folders_to_rename(layout: Layout, manifest: Manifest, plan: Plan) -> Iterator[Hint]:
     """The state is at the old path again; its folder is the user's to rename.
 
-    Not where something of NEW's own stays, not another folder than was there at the move, never
-    the home, and only where the command would work.
+    Neither where something of NEW's own stays nor another folder than was there, nor the home.
     """
     if plan.folders:
         return
@@ -91,6 +93,16 @@ def _folders_to_rename(layout: Layout, manifest: Manifest, plan: Plan) -> Iterat
         is_free = not os.path.lexists(then) and os.path.isdir(os.path.dirname(then))
         if came_back and is_one and is_free and not is_home and folder_id(now) in manifest.homes:
             yield run("mv", now, then, text=f"the folder is still {now}; to rename it too")
+
+
+def _begun_since(layout: Layout, manifest: Manifest) -> Iterator[Hint]:
+    """Sessions in folders below NEW that had none: the run knows nothing of them, so they stay."""
+    moved, back = {move.target for move in manifest.projects}, manifest.way_back
+    for case in cases_of_moves(State(layout), back, (), Ledger()):
+        for new in set(case.owner_of.values()) if case.directory.name not in moved else ():
+            if new is not None and (old := back.map(new)) is not None:
+                what = f"sessions begun since in {new} stay there; to bring them along"
+                yield run("ccmove", new, old, text=what)
 
 
 def _to_undo(layout: Layout, identifier: str | None) -> Manifest:
@@ -119,12 +131,10 @@ def _to_undo(layout: Layout, identifier: str | None) -> Manifest:
 
 def _named(layout: Layout, found: list[Backup], identifier: str) -> tuple[Backup, Manifest]:
     """The backup with this ID and what is in it; RefusedError when that can't be read."""
-    for backup in found:
-        if backup.id == identifier and backup.manifest is not None:
-            return backup, backup.manifest
-        if backup.id == identifier and backup.problem is not None:
-            raise backup.problem
-    raise no_backup(identifier, layout)
+    backup = next((b for b in found if b.id == identifier), Backup(identifier, None))
+    if backup.manifest is None:
+        raise backup.problem or no_backup(identifier, layout)
+    return backup, backup.manifest
 
 
 @options.command("show")

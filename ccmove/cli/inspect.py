@@ -1,7 +1,7 @@
 """`ccmove list`, `doctor` and `verify`: what there is, what is wrong, and how to fix it."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -89,7 +89,7 @@ def doctor_command(
     found, _ = _about(examine(survey, command, search, partial(bar, "lost")), subject)
     bar.close()
     if plan:
-        return "".join(f"{line}\n" for line in _plan(found))
+        return "".join(_plan(found))
     if not fix:
         return found
     interrupted = [finding for finding in found.findings if finding.kind == "interrupted-run"]
@@ -142,13 +142,10 @@ def _is_about(finding: Finding, names: set[str]) -> bool:
     return not names.isdisjoint((finding.subject, *finding.names))
 
 
-def _plan(found: Examination) -> Iterator[str]:
+def _plan(found: Examination) -> list[str]:
     """The moves that are certain or likely; not what fits in no line."""
-    for finding in found.findings:
-        if finding.can_be_asked and finding.best is not None:
-            paths = (finding.subject, finding.best.path)
-            if all(path.isprintable() for path in paths):
-                yield "\t".join(paths)
+    moves = [(f.subject, f.best.path) for f in found.findings if f.can_be_asked and f.best]
+    return [f"{old}\t{new}\n" for old, new in moves if (old + new).isprintable()]
 
 
 def ask(lost: list[Finding], printer: Printer) -> Chosen:

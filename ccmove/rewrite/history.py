@@ -151,8 +151,7 @@ def project_values(
 def _sign(needle: str) -> Sign:
     """What a string begins with that may name the needle; it may be cut off after it.
 
-    Of a Windows path the needle is in the last component alone, which may stand anywhere, in any
-    case.
+    Of a Windows path it is a part of the last component, which may stand anywhere, in any case.
     """
     spelled = encoded(needle)[1:-1]
     is_windows = not needle.startswith("/")

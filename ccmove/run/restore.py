@@ -27,7 +27,7 @@ from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import Move, NameMap, PathMap, are_nested, tail_below
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.backups import Backup, read_saved, read_scan, stamp
-from ccmove.run.manifest import Manifest, Recorded, Wrote, sha256
+from ccmove.run.manifest import Manifest, Wrote, sha256
 from ccmove.run.verifier import has_grown, is_noted
 
 
@@ -190,7 +190,9 @@ class Undoing:
         self._follow()
         waiting = list(self.manifest.projects)
         for operation in reversed(self.manifest.operations):
-            for move in [move for move in waiting if self._is_into(operation, move)]:
+            # Of those into one directory the last goes first: by then its old place has made way.
+            into = operation.target.parent if isinstance(operation, Rename) else operation.path
+            for move in [m for m in waiting if self.layout.projects / m.target == into]:
                 waiting.remove(move)
                 self._bring_what_grew(move)
             match operation:
@@ -238,12 +240,6 @@ class Undoing:
             target=move.source,
             kind="merge" if move.kind == "rename" and not is_whole else move.kind,
         )
-
-    def _is_into(self, operation: Recorded, move: ProjectMove) -> bool:
-        """Of these the last is undone first: by then the old place has made way for it again."""
-        made = operation.path if isinstance(operation, Mkdir) else None
-        place = operation.target.parent if isinstance(operation, Rename) else made
-        return place == self.layout.projects / move.target
 
     def _bring_what_grew(self, move: ProjectMove) -> None:
         """Folders that sessions got since, and sessions begun in a part that was split off."""

@@ -55,6 +55,20 @@ def test_sessions_begun_under_a_former_name_are_moved_or_named(
     assert_moved_or_named(bench, first.transcripts[0], *args)
 
 
+def test_an_undo_names_sessions_that_were_begun_below_new(
+    bench: Bench, state: StateBuilder
+) -> None:
+    old, new = state.project("old").path, bench.folder("new")
+    bench.ok(old, new)
+    session = state.add_session(bench.folder("new/sub"))
+    preview, done = bench.run("restore", "-n"), bench.run("restore")
+    typed = f"ccmove {new}/sub {old}/sub"
+    assert (done.exit, typed in preview.out, typed in done.out) == (0, True, True), done
+    new.rename(old)
+    bench.ok(*typed.split()[1:])
+    assert (directory_of(state, f"{old}/sub") / f"{session}.jsonl").exists()
+
+
 # -- law 10 -------------------------------------------------------------------------------------
 
 
