@@ -74,8 +74,7 @@ def _registered(layout: Layout, processes: Processes) -> Iterator[LiveSession]:
         domain = record.get("pidDomain")
         if isinstance(domain, str) and domain != here:
             with contextlib.suppress(FileNotFoundError):  # it has just ended
-                written = os.lstat(layout.sessions / name).st_mtime
-                yield replace(found, last_written=written)
+                yield replace(found, last_written=os.lstat(layout.sessions / name).st_mtime)
         elif _is_alive(record, processes):
             yield found
 

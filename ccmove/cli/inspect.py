@@ -85,8 +85,7 @@ def doctor_command(
     if plan and (fix or call.printer.as_json):
         raise UsageError("--plan goes with neither --fix nor --json")
     layout, bar, command = call.find_layout(), call.progress(), call.printer.typed
-    survey = Survey(layout, bar)
-    found, _ = _about(examine(survey, command, search, partial(bar, "lost")), subject)
+    found, _ = _about(examine(Survey(layout, bar), command, search, partial(bar, "lost")), subject)
     bar.close()
     if plan:
         return "".join(_plan(found))

@@ -166,7 +166,7 @@ class Undertaking:
     @property
     def way_back(self) -> PathMap:
         """Where paths belong that were added since, if the run came to where nothing was known."""
-        return PathMap(self.fresh).reversed()
+        return PathMap(self.fresh, frozenset(self.kept)).reversed()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,9 @@ class PathMap:
         return self.map(path) is not None
 
     def reversed(self) -> PathMap:
-        return PathMap(tuple((new, old) for old, new in self.moves))
+        """The way back; what is by then where a kept project would be now is another one."""
+        kept = frozenset(filter(None, map(PathMap(self.moves).map, self.kept)))
+        return PathMap(tuple((new, old) for old, new in self.moves), kept)
 
     def as_people_write(self, home: str) -> PathMap:
         """These moves, also with `~`, `$HOME` and `${HOME}` for the home, and `/c/` for a drive.

@@ -13,6 +13,20 @@ pytestmark = [*CLIENT_TEST, pytest.mark.usefixtures("terminal")]
 INDEX = "sessions-index.json"
 
 
+def open_it_and_go_on(desk: Desk, new: Path, first: str, *, recalled: bool) -> None:
+    """No second file takes up the conversation: both prompts are in one."""
+    more = new_prompt("and the gate")
+    with desk.screen(new) as screen:
+        assert not screen.asks_for_trust
+        assert not recalled or screen.recalls(first)
+        assert screen.lists_session(first)
+        assert screen.opens_listed_session(first)
+        screen.say(more)
+        screen.leave()
+    assert any(first in sent for sent in desk.api.conversations_with(more))
+    assert desk.transcripts_with(first) == desk.transcripts_with(more)
+
+
 @with_clients()
 def test_the_new_folder_is_trusted_offers_the_prompt_and_opens_the_session(desk: Desk) -> None:
     old, new = desk.folder("old"), desk.code / "new"
@@ -22,17 +36,7 @@ def test_the_new_folder_is_trusted_offers_the_prompt_and_opens_the_session(desk:
 
     desk.rename_and_move(old, new)
 
-    more = new_prompt("and the gate")
-    with desk.screen(new) as screen:
-        assert not screen.asks_for_trust
-        assert screen.recalls(first)
-        assert screen.lists_session(first)
-        assert screen.opens_listed_session(first)
-        screen.say(more)
-        screen.leave()
-    assert any(first in sent for sent in desk.api.conversations_with(more))
-    # No second file took up the conversation: both prompts are in one.
-    assert desk.transcripts_with(first) == desk.transcripts_with(more)
+    open_it_and_go_on(desk, new, first, recalled=True)
     # What the terminal began, every version continues.
     assert desk.ask(new, new_prompt("and the wall"), "--continue").knew(first)
 
@@ -73,14 +77,7 @@ def test_a_session_that_is_in_the_index_opens_from_the_list(desk: Desk) -> None:
 
     desk.rename_and_move(old, new)
 
-    more = new_prompt("and the gate")
-    with desk.screen(new) as screen:
-        assert screen.lists_session(first)
-        assert screen.opens_listed_session(first)
-        screen.say(more)
-        screen.leave()
-    assert any(first in sent for sent in desk.api.conversations_with(more))
-    assert desk.transcripts_with(first) == desk.transcripts_with(more)
+    open_it_and_go_on(desk, new, first, recalled=False)
     (transcript,) = desk.transcripts_with(first)
     assert json.loads((transcript.parent / INDEX).read_text())["originalPath"] == str(new)
 

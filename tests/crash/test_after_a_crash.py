@@ -66,9 +66,10 @@ def rename_folder(old: str, new: str) -> Callable[[Bench], object]:
         ("folder", "restore", rename_folder("app", "neu")),
         (TWO, "move", rename_folder("eins", "one")),
         ("move", "move", rename_project),
+        ("merge", "move", lambda bench: directory(bench, "app").mkdir(mode=0o755)),
     ],
 )
-def test_what_its_owner_has_undone_is_no_reason_to_leave_the_rest(
+def test_what_was_done_since_is_no_reason_to_leave_the_rest(
     scenario: str | Scenario, command: str, change: Callable[[Bench], object]
 ) -> None:
     bench = world_bench(scenario, command)
@@ -266,6 +267,17 @@ def test_notes_of_projects_that_change_places_are_not_mixed_up(
     bench = world_bench(NOTES, command)
     tally = sweep(bench.points, lambda point: kill(bench, point))
     proven(f"killed: {command} (swap of notes)", tally)
+
+
+def test_a_note_that_came_since_goes_back_with_those_that_changed_places() -> None:
+    bench = world_bench(NOTES)
+    break_off(bench, "all changed")
+    for name, other in SWAPPED:
+        (directory(bench, name) / "memory/later.md").write_text(f"about {other}\n")
+    assert bench.recovery.run().exit == 0
+    for name, _ in SWAPPED:
+        notes = sorted((directory(bench, name) / "memory").iterdir())
+        assert [note.read_text() for note in notes] == [f"- {name}\n", f"about {name}\n"]
 
 
 def test_what_its_owner_did_before_the_run_came_to_it_stays() -> None:

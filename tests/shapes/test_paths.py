@@ -134,6 +134,14 @@ def test_with_only_what_is_nested_stays(bench: Bench, state: StateBuilder) -> No
         (f'"{old.path}/bin/serve"', f'"{new}/bin/serve"'),
     )
     bench.cycle(expected, "--only", old.path, new)
+    bench.ok("--only", old.path, new)
+    config = state.config()
+    config["projects"][f"{new}/history"] = {
+        "allowedTools": ["Bash(ls)"]
+    }  # of another folder, since
+    state.write_config(config)
+    bench.restore()
+    assert state.config()["projects"][f"{new}/history"] == {"allowedTools": ["Bash(ls)"]}
 
 
 def test_with_only_a_nested_project_that_was_moved_there_before_stays(bench: Bench) -> None:

@@ -52,12 +52,8 @@ TILDE = "a list has `~` for the home, which the shells of Windows do not know"
 PROGRAMS = "types findstr, of which Wine has the name alone, or find, which Windows lacks"
 # One name a line.
 TESTS = {
-    STRACE: """
-tests/crash/test_linter.py
-""",
-    APFS: """
-tests/systems/test_apfs.py
-""",
+    STRACE: "tests/crash/test_linter.py",
+    APFS: "tests/systems/test_apfs.py",
     LINKS: """
 tests/shapes/test_undone_again.py::test_a_config_file_that_became_a_link_since_is_restored
 tests/hostile/test_data_not_orders.py::test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside
@@ -90,9 +86,7 @@ tests/e2e/test_interrupts.py
 tests/shapes/test_move_folder.py::test_a_failure_later_puts_the_folder_back
 tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_only_whole_paths_work
 """,
-    GIT: """
-tests/e2e/test_who_is_at_new.py
-""",
+    GIT: "tests/e2e/test_who_is_at_new.py",
     NAMES: """
 tests/hostile/test_data_not_orders.py::test_a_backup_nested_a_thousand_directories_deep_is_listed
 tests/hostile/test_data_not_orders.py::test_a_directory_that_is_named_like_no_id_is_passed_over[20261116T004112Z-3f9c\\n]
@@ -110,9 +104,7 @@ tests/shapes/test_documents.py::test_the_clients_own_index
 tests/shapes/test_config_values.py::test_the_clients_own_file_changes_in_two_places
 tests/shapes/test_left_alone.py::test_the_state_in_a_home_that_moved_is_not_a_projects_own
 """,
-    TILDE: """
-tests/output/test_widths.py::test_a_list_shows_nested_projects_below_their_parent_and_ends_with_what_to_do
-""",
+    TILDE: "tests/output/test_widths.py::test_a_list_shows_nested_projects_below_their_parent_and_ends_with_what_to_do",  # noqa: E501
     PROGRAMS: """
 tests/inspect/test_doctor.py::test_bringing_a_directory_beside_takes_hidden_files_along
 tests/shapes/test_left_alone.py::test_every_hint_is_a_command_that_works_as_it_stands
@@ -144,9 +136,7 @@ tests/inspect/test_completion.py
 tests/inspect/test_doctor.py::test_a_command_can_be_typed_into_a_shell_whatever_the_path
 tests/e2e/test_hints.py::test_a_config_directory_in_the_folder_to_be_renamed_comes_along_by_hand
 """,
-    OPEN: """
-tests/laws/test_law_06_07_12_backups.py::test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup
-""",
+    OPEN: "tests/laws/test_law_06_07_12_backups.py::test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup",  # noqa: E501
     SLOW: """
 tests/hostile/test_vanishing.py
 tests/inspect/test_growth.py
@@ -161,19 +151,13 @@ tests/output/test_errors.py::test_all_hints_of_an_error_are_said
 tests/output/test_errors.py::test_what_the_system_refused_has_advice
 tests/output/test_documents.py::test_the_picture_shows_what_the_demo_prints_today
 """,
-    BENCHMARK: """
-tests/e2e/test_benchmark.py
-""",
-    CASE: """
-tests/shapes/test_same_name.py::test_a_rename_of_case_alone_is_a_move_like_any_other
-""",
+    BENCHMARK: "tests/e2e/test_benchmark.py",
+    CASE: "tests/shapes/test_same_name.py::test_a_rename_of_case_alone_is_a_move_like_any_other",
     SAME: """
 tests/shapes/test_same_name.py::test_where_case_is_ignored_the_directory_is_renamed_and_not_merged_with_itself
 tests/shapes/test_same_name.py::test_where_case_is_ignored_sessions_begun_under_the_new_case_do_not_part_from_the_others
 """,
-    CASE_COUNTS: """
-tests/shapes/test_same_name.py::test_without_that_the_same_states_are_told_apart
-""",
+    CASE_COUNTS: "tests/shapes/test_same_name.py::test_without_that_the_same_states_are_told_apart",
 }
 
 
