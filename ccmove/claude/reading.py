@@ -198,10 +198,13 @@ def open_history(path: Path) -> Iterator[tuple[Read, Fingerprint]]:
 def hashed_history(path: Path) -> Iterator[tuple[Read, Fingerprint, hashlib._Hash]]:
     """Also the hash of it all, complete in the end: while it is searched a processor is idle."""
     digest = hashlib.sha256()
-    with open_history(path) as (read, seen), open_history(path) as (again, _):
-        with ThreadPoolExecutor(1) as other:
-            hashing = other.submit(add_to_hash, digest, again, 0, seen.size)
-            yield read, seen, digest
+    with (
+        open_history(path) as (read, seen),
+        ThreadPoolExecutor(1) as other,
+        open_history(path) as (again, _),  # closed by an error or Ctrl-C, which ends the hashing
+    ):
+        hashing = other.submit(add_to_hash, digest, again, 0, seen.size)
+        yield read, seen, digest
         hashing.result()
 
 

@@ -77,8 +77,7 @@ def _ask(matches: list[Match], is_new: bool, printer: Printer) -> Match:
         chosen: int | None = answered(click.confirm, question, default=is_usual)
     else:
         was = f"Which project was {first.candidate.path} before?"
-        question = was if is_new else f"Where is {first.old} now?"
-        printer.lines([[("bold", question)]])
+        printer.lines([[("bold", was if is_new else f"Where is {first.old} now?")]])
         for number, (path, match) in enumerate(zip(found, matches, strict=True), 1):
             printer.lines([[("", f"  {number}  "), ("", f"{path} ({match.kept}; {match.why})")]])
         numbers = click.Choice([str(number) for number in range(len(matches) + 1)])

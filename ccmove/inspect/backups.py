@@ -38,8 +38,7 @@ def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[
         size, m = measured(layout.backups / backup.id).size, backup.manifest
         if m is not None:
             about = (m.moves, m.kind, m.undoes, has_only_copy(layout, backup))
-            state = "done" if backup.stands else "undone"
-            rows.append(Row(backup.id, state, size, None, *about))
+            rows.append(Row(backup.id, "done" if backup.stands else "undone", size, None, *about))
         elif backup.problem is not None:
             rows.append(Row(backup.id, "unreadable", size, backup.problem.message))
     for identifier in backup_ids(layout.unfinished):

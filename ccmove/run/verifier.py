@@ -153,8 +153,7 @@ def _is_folder(path: Path, noted: FolderHolds) -> bool:
     names = {entry[0] for entry in found.entries}
     if (found.device, found.inode) == (noted.device, noted.inode):
         return not noted.entries or any(entry[0] in names for entry in noted.entries)
-    same = len(set(found.entries) & set(noted.entries))
-    return 2 * same > len(noted.entries)
+    return 2 * len(set(found.entries) & set(noted.entries)) > len(noted.entries)
 
 
 def is_respelled(path: Path, other: Path) -> bool:
