@@ -34,7 +34,7 @@ from ccmove.run.transaction import Progress
 
 PAST = run("ccmove", "backups", text="past moves")
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
-OLD_ONES = run("ccmove", "backups", "--prune", "--older-than", "30d", text="for example")
+OLD_ONES = run("ccmove", "backups", "--prune", "--older-than", "30d", "-n", text="for example")
 
 
 @options.command("restore")
@@ -148,7 +148,7 @@ def show_command(call: Call, identifier: str | None) -> Result:
     layout = call.find_layout()
     found = all_backups(layout)
     if not found and identifier is None:
-        raise NothingKnownError("nothing has been moved yet", PAST)
+        raise NothingKnownError("there is no run to show", PAST)
     backup, manifest = _named(layout, found, identifier or found[-1].id)
     plan, undone = past_plan(layout, manifest), not backup.stands
     return Result(DONE[plan.kind], layout, plan.moves, plan, backup.id, past=True, undone=undone)

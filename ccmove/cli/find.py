@@ -52,8 +52,7 @@ def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pa
     found.sort(key=lambda match: (match.level, match.old, match.candidate.path))
     chosen = found[0]
     matches = [match for match in found if match.level == chosen.level][:MOST_OFFERED]
-    is_taken = dry_run or (yes and chosen.candidate.basis is not Basis.NAME)
-    if len(matches) == 1 and is_taken:
+    if len(matches) == 1 and (dry_run or (yes and chosen.candidate.basis is not Basis.NAME)):
         other = chosen.old if is_new else chosen.candidate.path
         call.printer.on_stderr().say([("", f"Found {other} ({chosen.why})")])
     elif call.printer.as_json or not all(s and s.isatty() for s in (sys.stdin, sys.stderr)):

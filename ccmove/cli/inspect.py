@@ -131,6 +131,8 @@ def _about(found: Examination, subjects: Iterable[str]) -> tuple[Examination, se
     wanted = names if not subjects else set()
     for typed in subjects:
         wanted |= find_subject(typed, names, survey.by_path)
+    held = {name for one in wanted for name in survey.places_of_sessions.get(one, ())}
+    wanted |= {path for path, p in survey.by_path.items() if held.intersection(p.directories)}
     for path in wanted.intersection(survey.by_path):
         wanted |= {*survey.by_path[path].directories, *possible_names(path)}
     kept = [f for f in found.findings if f.kind in OF_ALL or _is_about(f, wanted)]
@@ -166,8 +168,7 @@ def ask(lost: list[Finding], printer: Printer) -> Chosen:
 def _where(finding: Finding, number: str, printer: Printer) -> str:
     """A folder, or one of the letters; a closed input quits."""
     most, *_ = finding.what.split(", ")  # its sessions, if there are any
-    what = f"{number}{finding.subject} is gone ({most}). Where is it now?"
-    lines = [[("bold", what)]]
+    lines = [[("bold", f"{number}{finding.subject} is gone ({most}). Where is it now?")]]
     for place, candidate in enumerate(finding.candidates, 1):
         lines += candidate_lines(candidate, f"  {place}  ")
     printer.on_stderr().lines(lines)

@@ -152,7 +152,7 @@ class Search:
         rest = [name for name in names_in(layout.config_dir) if name not in PASSED_OVER]
         files = [path for name in rest for path in _files_below(layout.config_dir / name)]
         if number := sum(path not in looked_at for path in files):
-            what = f"{plural(number, 'other file')} not checked: an old path in them does no harm"
+            what = f"{plural(number, 'other file')} not checked: an old path there does no harm"
             yield LeftAlone(str(layout.config_dir), what)
 
     def _named(

@@ -154,7 +154,7 @@ def show_backups(backups: Backups, printer: Printer) -> None:
     last: Line = [("", f"{total}. To undo one: "), printer.command("restore", "ID")]
     if why is not None:
         last = [("good", f"{verb} {total};"), ("", f" {len(rows) - len(gone)} kept.")]
-    lines += [[], last] if rows else [[("", "No backups: nothing has been moved yet.")]]
+    lines += [[], last] if rows else [[("", "No backups: there is nothing to undo.")]]
     lines += [nothing_changed(backups.apply)] if backups.dry_run else []
     record = _record(
         "listed" if why is None else "planned" if backups.dry_run else "pruned",

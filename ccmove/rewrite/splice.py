@@ -51,8 +51,7 @@ def changed(
             if keys:
                 name = (names or {}).get(known)
                 pieces += (quote(name) if name else start.raw, text[start.end : item.start])
-            is_hidden = keys and last[known] is not item
-            pieces.append(item.raw if is_hidden else raw)
+            pieces.append(item.raw if keys and last[known] is not item else raw)
         end = item.end
     gap, colon = _spacing(parent)
     for name, raw in added:

@@ -43,7 +43,7 @@ def recover(
     dry_run: bool = False,
     set_aside: bool = False,
 ) -> str | None:
-    """Roll back an interrupted run, or keep it with all that belongs to it; what was done.
+    """Roll back an interrupted run, or else keep all that belongs to it; what was done.
 
     A preview can't: what is there now is half moved, so that it would show what is not so.
     """
@@ -55,9 +55,12 @@ def recover(
     if dry_run:
         raise UnfinishedRunError("a run was interrupted and has to be rolled back first")
     with own_lock(layout), termination_as_interrupt():
-        if set_aside:
-            return f"Set aside the interrupted run {journal.set_aside(layout)}."
-        return roll_back(layout, waiting)
+        try:
+            return roll_back(layout, waiting)
+        except UnfinishedRunError:
+            if set_aside:
+                return f"Set aside the interrupted run {journal.set_aside(layout)}."
+            raise
 
 
 def roll_back(layout: Layout, waiting: Waiting | None, *, at_once: bool = False) -> str | None:

@@ -165,8 +165,7 @@ class Work:
     def _hashing(self, size: int) -> None:
         """Once before the renames and once after them."""
         self._hashed += size
-        total = 2 * sum(move.size for move in self.plan.projects)
-        self.progress("hashing", self._hashed, total)
+        self.progress("hashing", self._hashed, 2 * sum(move.size for move in self.plan.projects))
 
     def commit(self) -> None:
         """From here on everything can be rolled back from the disk alone.

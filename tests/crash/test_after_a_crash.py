@@ -209,12 +209,17 @@ def test_setting_aside_that_is_killed_leaves_a_run_that_is_rolled_back_or_kept()
     outcomes = set()
     for number in range(1, 12):
         before = break_off(bench, "all changed")
+        taken = directory(bench, "neu").rename(bench.state.home / "taken")  # else it goes back
         bench._job(["recover", "--set-aside"], [f"die_at={number}"]).run()
+        taken.rename(directory(bench, "neu"))
         assert bench.recovery.run().exit == 0
         is_back = not diff(before, snapshot(bench.live), ignore=[f"home/{seams.OWN}"])
         assert is_back != bool(seams.unfinished(bench.state)), number
         outcomes.add(is_back)
     assert outcomes == {True, False}
+    before = break_off(bench, "all changed")
+    assert bench._job(["recover", "--set-aside"]).run().exit == 0
+    assert bench.judge(before).outcome == "before", bench.judge(before)
 
 
 def test_what_a_recovery_names_is_there() -> None:

@@ -45,8 +45,7 @@ def test_a_limit_on_files_never_ends_a_run_half_way(
 
 def test_the_sweep_sees_what_a_limit_can_do() -> None:
     """The control: without a journal nothing rolls back what was done."""
-    bench = bench_of("merge")
-    assert limited(bench, "file_size_limit", [3_000, 4_000], "without_journal").bad
+    assert limited(bench_of("merge"), "file_size_limit", [3_000, 4_000], "without_journal").bad
 
 
 @pytest.mark.parametrize(

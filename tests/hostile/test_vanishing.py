@@ -252,5 +252,4 @@ def test_nothing_of_it_is_lost_when(what: str, in_memory: Path, proven: Record) 
 
 def test_the_sweep_sees_a_line_that_is_lost(in_memory: Path) -> None:
     """The control: without the client's lock a line can come when the history is copied already."""
-    bench = Bench(in_memory, "move")
-    assert written(bench, "the history grows", ["without_client_locks"]).bad
+    assert written(Bench(in_memory, "move"), "the history grows", ["without_client_locks"]).bad

@@ -327,11 +327,12 @@ def test_a_link_in_the_place_of_the_projects_is_fine(state: StateBuilder, tmp_pa
 
 
 def test_a_subject_limits_the_findings(state: StateBuilder) -> None:
-    state.project("gone")
+    gone = state.project("gone")
     state.project("lost")
     state.add_session("x", cwd="/no/my.app", directory=state.projects / "-no-my.app")
     for words, kind in (
-        ([str(state.code / "gone")], "orphan"),
+        ([gone.path], "orphan"),
+        (gone.sessions[:1], "orphan"),
         ([str(state.projects / "-no-my.app")], "misplaced-directory"),
         (["--", "-no-my.app"], "misplaced-directory"),
     ):

@@ -107,8 +107,7 @@ def test_show_says_that_a_run_was_undone_and_tells_the_newest_without_an_id(
     first = run_ccmove("--json", *renamed, state=state).json()["backup"]
     run_ccmove("restore", state=state)
     assert run_ccmove("show", state=state).out.startswith("Moved back  ")
-    told = run_ccmove("show", first, state=state).out
-    assert told.splitlines()[-1].startswith("Undone since.")
+    assert run_ccmove("show", first, state=state).out.splitlines()[-1].startswith("Undone since.")
 
 
 def test_show_of_nothing_is_exit_3(state: StateBuilder) -> None:

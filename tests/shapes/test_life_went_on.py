@@ -224,8 +224,7 @@ def test_several_projects_go_back_only_if_nobody_has_begun_in_one_of_them(bench:
     moved = directory_of(state, state.code / "new" / "two")
     moved.rename(directory_of(state, state.code / "elsewhere"))
     stranger = state.project("new/two", sessions=1)
-    report = bench.refused("restore")
-    assert str(stranger.directory) in report["error"]
+    assert str(stranger.directory) in bench.refused("restore")["error"]
 
 
 def test_a_session_begun_in_a_part_that_was_split_off_goes_back_with_it(bench: Bench) -> None:

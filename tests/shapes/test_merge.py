@@ -175,8 +175,7 @@ def test_an_index_that_is_not_an_index_is_a_conflict_of_its_own(bench: Bench) ->
     old = state.project("old", index=True)
     new = state.project("new", index=True, make_folder=True)
     new.index.write_text("{ not JSON")
-    report = bench.refused(old.path, new.path)
-    assert str(new.index) in report["details"][0]
+    assert str(new.index) in bench.refused(old.path, new.path)["details"][0]
     with bench.moved("--on-conflict", "keep-new", old.path, new.path):
         assert new.index.read_text() == "{ not JSON"
 

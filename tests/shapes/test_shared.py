@@ -127,8 +127,7 @@ def test_a_memory_file_that_differs_at_the_target_is_decided_like_any_other(
     one = state.project("my-app", sessions=1, memory={"style.md": "shared\n"}, make_folder=True)
     two = state.project("my_app", sessions=1)
     new = state.project("new", sessions=1, memory={"style.md": "of its own\n"}, make_folder=True)
-    report = bench.refused(two.path, new.path)
-    assert str(one.memory / "style.md") in report["details"][0]
+    assert str(one.memory / "style.md") in bench.refused(two.path, new.path)["details"][0]
     with bench.moved("--on-conflict", choice, two.path, new.path):
         kept = {"keep-new": "of its own\n", "keep-old": "shared\n"}[choice]
         assert (new.memory / "style.md").read_text() == kept
