@@ -70,5 +70,4 @@ def quote(word: str) -> str:
     except UnicodeEncodeError:  # a surrogate that no file name can hold
         raw = word.encode("utf-8", "replace")
     plain = set(range(0x20, 0x7F)) - set(b"\\'")
-    written = (chr(byte) if byte in plain else f"\\x{byte:02x}" for byte in raw)
-    return f"$'{''.join(written)}'"
+    return "$'" + "".join(chr(b) if b in plain else f"\\x{b:02x}" for b in raw) + "'"

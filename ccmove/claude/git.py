@@ -61,8 +61,8 @@ def identity(folder: str) -> Identity:
 
 def reflog(folder: str) -> list[tuple[int, str]]:
     """What HEAD went through in this very checkout, the oldest first: when, in ns, and what."""
-    lines = reversed((ask(folder, "reflog", "--date=unix", "--format=%gd %gs") or "").splitlines())
-    found = [re.match(r"HEAD@\{(\d+)\} (.*)", line) for line in lines]
+    log = (ask(folder, "reflog", "--date=unix", "--format=%gd %gs") or "").splitlines()
+    found = [re.match(r"HEAD@\{(\d+)\} (.*)", line) for line in reversed(log)]
     return [(int(entry[1]) * 1_000_000_000, entry[2]) for entry in found if entry]
 
 

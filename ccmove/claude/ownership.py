@@ -5,8 +5,6 @@ it were below `/a/my-app`. So a path has a claim on a directory only if somethin
 transcript, the index, the config file, the history, or a move of our own. The client's rule for
 transcripts holds: one whose path encodes to this very directory is that path's; one that names
 some other place (it was moved here) belongs to the directory it is in.
-
-The planner asks about the paths of a move; `list`, `doctor` and `verify` ask about everybody.
 """
 
 import os

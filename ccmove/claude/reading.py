@@ -7,6 +7,7 @@ A link in the way is refused by its full path.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import hashlib
@@ -14,7 +15,6 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -195,17 +195,14 @@ def open_history(path: Path) -> Iterator[tuple[Read, Fingerprint]]:
 
 
 @contextlib.contextmanager
-def hashed_history(path: Path) -> Iterator[tuple[Read, Fingerprint, hashlib._Hash]]:
-    """Also the hash of it all, complete in the end: while it is searched a processor is idle."""
-    digest = hashlib.sha256()
+def hashed_history(path: Path, digest: hashlib._Hash) -> Iterator[tuple[Read, Fingerprint]]:
+    """Also its hash, complete in the end: while it is searched a processor is idle."""
     with (
         open_history(path) as (read, seen),
-        ThreadPoolExecutor(1) as other,
-        open_history(path) as (again, _),  # closed by an error or Ctrl-C, which ends the hashing
+        open_history(path) as (again, _),  # which an error or Ctrl-C closes: that ends the hashing
+        beside(lambda: add_to_hash(digest, again, 0, seen.size)),
     ):
-        hashing = other.submit(add_to_hash, digest, again, 0, seen.size)
-        yield read, seen, digest
-        hashing.result()
+        yield read, seen
 
 
 def reader(file: BinaryIO) -> Read:
@@ -216,6 +213,27 @@ def reader(file: BinaryIO) -> Read:
         return file.read(length)
 
     return read
+
+
+@contextlib.contextmanager
+def beside(work: Callable[[], object]) -> Iterator[Callable[[], bool]]:
+    """Work in another thread, and wait for it where the block ends well; is it still at work?
+    Without `threading`, since Ctrl-C between two of its lines can leave a lock held for ever."""
+    at_work, errors = _thread.allocate_lock(), list[BaseException]()
+
+    def do() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+        at_work.release()
+
+    at_work.acquire()
+    _thread.start_new_thread(do, ())
+    yield at_work.locked
+    at_work.acquire()
+    if errors:
+        raise errors[0]
 
 
 def sha256_of(path: Path, size: int = sys.maxsize) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import click
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.ownership import Ledger, cases_of_moves
+from ccmove.claude.naming import sieve
 from ccmove.claude.state import State
 from ccmove.cli import options
 from ccmove.cli.boundary import Call
@@ -21,7 +21,7 @@ from ccmove.inspect.backups import SET_ASIDE, list_backups, past_plan
 from ccmove.plan.model import Plan
 from ccmove.report.inspect import Backups
 from ccmove.report.result import DONE, Result
-from ccmove.rewrite.pathmap import are_nested
+from ccmove.rewrite.pathmap import PathMap, are_nested
 from ccmove.run.backups import Backup, all_backups, no_backup
 from ccmove.run.backups import prune as prune_backups
 from ccmove.run.journal import read_run
@@ -72,11 +72,11 @@ def restore(
     def make_plan() -> Plan:
         return plan_restore(layout, _to_undo(layout, manifest.id), reading(layout, progress))
 
-    begun = tuple(_begun_since(layout, manifest))
+    staying = tuple(_staying(layout, manifest))
     result = carry_out(layout, make_plan, progress, **how)
     if result.status == "restored" and result.plan is not None:
         warnings += _folders_to_rename(layout, manifest, result.plan)
-    return replace(result, warnings=(*warnings, *begun, *result.warnings))
+    return replace(result, warnings=(*warnings, *staying, *result.warnings))
 
 
 def _folders_to_rename(layout: Layout, manifest: Manifest, plan: Plan) -> Iterator[Hint]:
@@ -95,14 +95,14 @@ def _folders_to_rename(layout: Layout, manifest: Manifest, plan: Plan) -> Iterat
             yield run("mv", now, then, text=f"the folder is still {now}; to rename it too")
 
 
-def _begun_since(layout: Layout, manifest: Manifest) -> Iterator[Hint]:
-    """Sessions in folders below NEW that had none: the run knows nothing of them, so they stay."""
-    moved, back = {move.target for move in manifest.projects}, manifest.way_back
-    for case in cases_of_moves(State(layout), back, (), Ledger()):
-        for new in set(case.owner_of.values()) if case.directory.name not in moved else ():
-            if new is not None and (old := back.map(new)) is not None:
-                what = f"sessions begun since in {new} stay there; to bring them along"
-                yield run("ccmove", new, old, text=what)
+def _staying(layout: Layout, manifest: Manifest) -> Iterator[Hint]:
+    """Sessions in folders below NEW that the run did not bring there: they stay, and are named."""
+    state, back = State(layout), PathMap(manifest.fresh).reversed()
+    is_below, moved = sieve(*(new for new, _ in back.moves)), {p.target for p in manifest.projects}
+    names = [name for name in state.directory_names if is_below(name) and name not in moved]
+    known = {path for directory in state.readable(names) for path in directory.named_paths()}
+    for path in sorted(filter(back.covers, known)):
+        yield run("ccmove", "list", path, text=f"the sessions of {path} stay there; to see them")
 
 
 def _to_undo(layout: Layout, identifier: str | None) -> Manifest:

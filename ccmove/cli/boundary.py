@@ -11,18 +11,9 @@ from typing import Any, TextIO
 
 import click
 
+from ccmove import errors
 from ccmove.claude.layout import Layout, find_layout
-from ccmove.errors import (
-    CcmoveError,
-    InterruptedRunError,
-    UnfinishedRunError,
-    UsageError,
-    again,
-    in_words,
-    options_of,
-    run,
-    system_error,
-)
+from ccmove.errors import CcmoveError, UsageError, again, in_words, options_of, run, system_error
 from ccmove.inspect.checks import Examination
 from ccmove.report import inspect, move
 from ccmove.report.console import Printer, Progress
@@ -102,7 +93,8 @@ def end_to_end(app: click.Group, argv: list[str]) -> int:
             result = call.failure(_reason(call, error))
         return _print(call, result)
     except KeyboardInterrupt:  # while something was printed that changed nothing
-        return _print(call, call.failure(InterruptedRunError("interrupted; nothing was done")))
+        ended = errors.InterruptedRunError("interrupted; nothing was done")
+        return _print(call, call.failure(ended))
 
 
 def answer(app: click.Group, call: Call) -> Any:
@@ -134,9 +126,9 @@ def _reason(call: Call, error: BaseException) -> CcmoveError:
     what = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
     if _is_unfinished(call.layout):
         what = "interrupted" if isinstance(error, KeyboardInterrupt) else what
-        return UnfinishedRunError(f"{what}; the run was not rolled back")
+        return errors.UnfinishedRunError(f"{what}; the run was not rolled back")
     if isinstance(error, KeyboardInterrupt):
-        return InterruptedRunError("interrupted; everything is as it was")
+        return errors.InterruptedRunError("interrupted; everything is as it was")
     if isinstance(error, OSError):
         return system_error(error)
     return CcmoveError(

@@ -201,8 +201,7 @@ def verify_command(call: Call, path: str | None) -> Examination:
     layout = call.find_layout()
     everything = examine(Survey(layout, call.progress()), call.printer.typed, None)
     found, names = _about(everything, [] if path is None else [path])
-    failures: list[Finding] = []
-    notes: list[Finding] = []
+    failures, notes = list[Finding](), list[Finding]()
     for finding in found.findings:
         is_others = os.path.dirname(finding.subject) == str(layout.projects)
         is_failure = finding.kind in FAILURES and (_is_about(finding, names) or not is_others)

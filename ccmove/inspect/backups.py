@@ -60,8 +60,7 @@ def past_plan(layout: Layout, manifest: Manifest) -> Plan:
             after = read_saved(directory, op, "after")
             operations.append(Write(op.path, op.ends, op.place, before, after))
         elif isinstance(op, WroteHistory):
-            scan = read_scan(directory, op)
-            operations.append(WriteHistory(op.path, scan, Fingerprint(0, 0, 0)))
+            operations.append(WriteHistory(op.path, read_scan(directory, op), Fingerprint(0, 0, 0)))
         else:
             operations.append(op)
     about = {field.name: getattr(manifest, field.name) for field in fields(Undertaking)}

@@ -144,8 +144,7 @@ def _lost(finder: Finder, command: CommandLine, split: dict[str, set[str]]) -> I
 
 def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
     """An interrupted run, what could not be read, and what our past runs left."""
-    layout = survey.layout
-    journal = str(layout.journal)
+    layout, journal = survey.layout, str(survey.layout.journal)
     try:
         if (run := read_run(layout)) is not None:
             what, fix = f"run {run.id} did not finish", command("recover")
@@ -272,8 +271,7 @@ def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
         what = f"same beginning: {plural(shared, 'line')}; then they differ"
         if shared == len(less):
             what = SAME if more == less else "the first has all that the second has, and more"
-        numbers = (plural(len(more), "line"), plural(len(less), "line"))
-        lines = (f"{best}: {numbers[0]}", f"{other}: {numbers[1]}")
+        lines = (f"{best}: {plural(len(more), 'line')}", f"{other}: {plural(len(less), 'line')}")
         names = (best.parent.name, other.parent.name, str(best), str(other))
         look = command_line(["ls", "-l", str(best), str(other)])
         yield Finding("split-session", session, what, look, lines, names)

@@ -181,10 +181,10 @@ class Search:
         """Each file or directory to look into, whose it is, and what would bring it along."""
         layout, root = self.state.layout, self.state.layout.config_dir
         pair = self.request.on_disk[0]
-        if daemon_is_running(layout):  # else what it has is rewritten
-            jobs = [path for place in PLACES if place.of_daemon for path in place.files(layout)]
-            for path in (root / "daemon" / "roster.json", *jobs):
-                yield path, "the background daemon's, stop it first: ", ("ccmove", *pair)
+        by_us = ("ccmove", *pair) if daemon_is_running(layout) else ()  # else most is rewritten
+        jobs = [path for place in PLACES if place.of_daemon for path in place.files(layout)]
+        for path in (root / "daemon" / "roster.json", *jobs):
+            yield path, f"the background daemon's{', stop it first' if by_us else ''}: ", by_us
         plugins = [root / "plugins" / name for name in names_in(root / "plugins")]
         yours = [*(root / name for name in YOURS), *(p for p in plugins if p.suffix == ".json")]
         if not any(self.paths.covers(new) for _, new in self.paths.moves):
@@ -194,11 +194,11 @@ class Search:
         notes = (layout.projects / name / MEMORY for name in self.state.directory_names)
         yield from ((path, "Claude's notes: ", ()) for path in notes)
         for old, new, folder in self.folders:
-            by_us = [] if self.request.project_files else project_files(layout, folder)
+            ours = [] if self.request.project_files else project_files(layout, folder)
             there = ["--skip-path-check"] if os.path.lexists(old) else []
             command = ("ccmove", "--project-files", *there, old, new)
             for path in _claude_files(layout, folder):
-                follows = path in by_us and self._would_follow(path)
+                follows = path in ours and self._would_follow(path)
                 yield path, "in the repo: ", command if follows else ()
         for path in [] if self.request.desktop else desktop_files(layout):
             yield path, "a session of the desktop app: ", ("ccmove", "--desktop", *pair)

@@ -25,12 +25,8 @@ def is_inside(text: str) -> bool:
     return ".." not in PurePath(text).parts and not PurePath(text).anchor
 
 
-def is_movable(path: str) -> bool:
-    return not is_root(path) and "\0" not in path
-
-
 # What is read back from a backup must satisfy these.
-Movable = Annotated[str, is_movable]
+Movable = Annotated[str, lambda path: not is_root(path) and "\0" not in path]
 Name = Annotated[str, is_name]
 Mode = Annotated[int, range(0o10000).__contains__]
 Inside = Annotated[str, is_inside]

@@ -1,5 +1,6 @@
 """From a read-only look at the state to a frozen plan. This is also the whole of a dry run."""
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -98,7 +99,7 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
 
 def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     """What changes in the history; its scan also knows which prompts NEW has already."""
-    with hashed_history(layout.history) as (read, seen, before):
+    with hashed_history(layout.history, before := hashlib.sha256()) as (read, seen):
         at_new = tuple((new, new) for _, new in paths.moves)
         scan = history.scan(read, seen.size, PathMap(paths.moves + at_new, paths.kept), tick=tick)
     return WriteHistory(layout.history, scan, seen, before)

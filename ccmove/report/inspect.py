@@ -178,8 +178,7 @@ def show_examination(examination: Examination, printer: Printer) -> None:
         lines += _by_kind(harmless)
     elif harmless:
         lines.append([("", f"{plural(len(harmless), 'harmless note')} (-v to show)")])
-    status = "failed" if findings else "verified"
-    status = "examined" if examination.verified is None else status
+    status = "examined" if examination.verified is None else "failed" if findings else "verified"
     lines.append(_verdict(examination))
     if status == "examined" and any(finding.can_be_asked for finding in findings):
         lines.append([("", "Fix them one by one: "), printer.command("doctor", "--fix")])

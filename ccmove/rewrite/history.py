@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ccmove.errors import StaleLookError
 from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import PathMap
 
@@ -227,6 +228,8 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
         while swap is not None and at < position + end:
             pieces += (view[done : at - position], swap.new)
             done = at - position + len(swap.old)
+            if block[at - position : done] != swap.old:
+                raise StaleLookError("the history has changed since it was looked at")
             at, swap, _ = next(rows, (found.size, None, b""))
         yield b"".join((*pieces, view[done:end]))
 

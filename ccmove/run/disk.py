@@ -89,8 +89,11 @@ def _write(path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes
     with directory(path.parent) as parent:
         fd = _open(parent, path.name, os.O_WRONLY | how)
         try:
-            if not WINDOWS:
-                _set_mode_and_owner(fd, attributes)
+            now, owner = os.fstat(fd), (attributes.uid, attributes.gid)
+            if not WINDOWS and owner not in ((-1, -1), (now.st_uid, now.st_gid)):
+                os.fchown(fd, *owner)
+            if not WINDOWS and stat.S_IMODE(now.st_mode) != attributes.mode:
+                os.fchmod(fd, attributes.mode)
             for piece in pieces:
                 view = memoryview(piece)
                 while view:  # os.write may write less than it was given
@@ -102,14 +105,6 @@ def _write(path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes
             os.close(fd)
         if WINDOWS and attributes.mtime_ns is not None:  # which closing it sets, too
             os.utime(path, ns=(attributes.mtime_ns, attributes.mtime_ns))
-
-
-def _set_mode_and_owner(fd: int, wanted: Attributes) -> None:
-    now = os.fstat(fd)
-    if (wanted.uid, wanted.gid) not in ((-1, -1), (now.st_uid, now.st_gid)):
-        os.fchown(fd, wanted.uid, wanted.gid)
-    if stat.S_IMODE(now.st_mode) != wanted.mode:
-        os.fchmod(fd, wanted.mode)
 
 
 def save(source: Path, saved: Path) -> None:

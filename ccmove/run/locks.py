@@ -47,7 +47,7 @@ def own_lock(layout: Layout) -> Iterator[None]:
 def client_locks(layout: Layout, manifest: Manifest) -> list[Path]:
     history_lock, config_lock = layout.client_locks
     needed = [history_lock] if manifest.history is not None else []
-    if any(isinstance(op, Wrote) and op.place == "config" for op in manifest.written):
+    if any(isinstance(op, Wrote) and op.place == "config" for op in manifest.operations):
         needed.append(config_lock)
     return needed
 

@@ -93,10 +93,6 @@ class Manifest(Undertaking):
     operations: tuple[Recorded, ...] = ()  # from the commit point on
 
     @property
-    def written(self) -> tuple[Wrote | WroteHistory, ...]:
-        return tuple(op for op in self.operations if isinstance(op, (Wrote, WroteHistory)))
-
-    @property
     def history(self) -> WroteHistory | None:
         return next((op for op in self.operations if isinstance(op, WroteHistory)), None)
 
@@ -208,8 +204,7 @@ def _named(manifest: Manifest) -> Iterator[tuple[str, Path]]:
 def _check(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -> None:
     """ValueError when no run of ours does such a thing."""
     for folder in (*manifest.places, *(folder for pair in manifest.folders for folder in pair)):
-        of_state = {layout.own, layout.projects} & {folder, *folder.parents}
-        if is_root(str(folder)) or of_state:
+        if is_root(str(folder)) or {layout.own, layout.projects} & {folder, *folder.parents}:
             raise ValueError(f"{str(folder)!r} is not a project folder")
     is_written = any(isinstance(op, Wrote) and op.place == "config" for op in manifest.operations)
     now = config_name(layout)
@@ -217,7 +212,8 @@ def _check(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -> 
         raise ValueError(
             f"the config file was {manifest.config_file} ($CLAUDE_CONFIG_DIR?), not {now}"
         )
-    if len({op.number for op in manifest.written}) < len(manifest.written):
+    written = [op.number for op in manifest.operations if isinstance(op, Wrote | WroteHistory)]
+    if len({*written}) < len(written):
         raise ValueError("two files have one number")
     allowed = _allowed(manifest, layout, spell)
     for kind, path in _named(manifest):

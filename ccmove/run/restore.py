@@ -7,6 +7,7 @@ overwritten, and what can't go back is named. The plan is a run like any other.
 """
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -154,7 +155,7 @@ def plan_history_back(layout: Layout, directory: Path, manifest: Manifest) -> Wr
     Prompts that came since follow, even where the run itself has found none.
     """
     path, wrote, back, mtime = layout.history, manifest.history, manifest.way_back, None
-    with hashed_history(layout.history) as (read, seen, before):
+    with hashed_history(path, before := hashlib.sha256()) as (read, seen):
         if wrote is None:
             scan = history.scan(read, seen.size, back)
         elif not is_there(path) or sha256_of(path, wrote.before.size) == wrote.before.sha256:

@@ -9,13 +9,13 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from queue import SimpleQueue
 from typing import BinaryIO
 
-from ccmove.claude.reading import Fingerprint, add_to_hash, open_regular, reader, sha256_of
+from ccmove.claude.reading import Fingerprint, add_to_hash, beside, open_regular, reader, sha256_of
 from ccmove.errors import CcmoveError, StaleLookError, again
 from ccmove.plan.model import Write, WriteHistory
 from ccmove.rewrite import history
@@ -76,6 +76,7 @@ class StagedHistory:
         self._seen = write.seen
         self._before = write.before.copy()
         self._after = hashlib.sha256()
+        self._checked = 0  # bytes that were read back as planned
         self._files = Path()
 
     def save(self, files: Path) -> None:
@@ -85,30 +86,35 @@ class StagedHistory:
 
     def stage(self, tick: Tick | None = None) -> None:
         """Write the new history, while a thread reads back what is written."""
-        planned = self.scan.new_size()
-        checks: list[Future[bool]] = []
-        with ExitStack() as opened, ThreadPoolExecutor(1) as beside:
-            file = opened.enter_context(_opened(self.write.path))
+        planned, waiting = self.scan.new_size(), SimpleQueue[bytes | None]()
+        with _opened(self.write.path) as file, beside(lambda: self._read_back(waiting)) as is_busy:
             attributes = Attributes.of(os.fstat(file.fileno()), self.write.mtime_ns)
 
             def pieces() -> Iterator[bytes]:
-                written, done = opened.enter_context(_opened(self.path)), 0
+                done = 0
                 for piece in history.rewritten(reader(file), self.scan):
                     yield piece
-                    checks.append(beside.submit(self._read_back, written, piece))
-                    while len(checks) > 4 and not checks[-5].done():
+                    waiting.put(piece)
+                    while waiting.qsize() > 4 and is_busy():
                         time.sleep(0.0005)  # else pieces would pile up in memory
                     done += len(piece)
                     if tick:
                         tick(done, planned)
 
-            disk.write_new(self.path, pieces(), attributes)
-        if not all(check.result() for check in checks) or os.lstat(self.path).st_size != planned:
+            try:
+                disk.write_new(self.path, pieces(), attributes)
+            finally:
+                waiting.put(None)  # else that thread would never end
+        if not os.lstat(self.path).st_size == self._checked == planned:
             raise CcmoveError(f"the new history is not as planned: {self.path}")
 
-    def _read_back(self, written: BinaryIO, piece: bytes) -> bool:
-        self._after.update(piece)
-        return written.read(len(piece)) == piece
+    def _read_back(self, waiting: SimpleQueue[bytes | None]) -> None:
+        written = iter(waiting.get, None)
+        for first in written:  # by then the file is there
+            with _opened(self.path) as file:
+                for piece in chain([first], written):
+                    self._checked += len(piece) if file.read(len(piece)) == piece else 0
+                    self._after.update(piece)
 
     def look_again(self) -> bool:
         """Under the lock: what was appended since the plan is carried over; False when nothing."""

@@ -195,7 +195,8 @@ def test_jobs_are_reported_while_the_daemon_runs(bench: Bench) -> None:
     for path in (file, roster):
         assert hints[str(path)] == f"ccmove {old.path} {new}"
     assert json.loads(file.read_text())["cwd"] == old.path
-    bench.ok(old.path, new)  # as the hint says: the jobs follow alone
+    moved = bench.ok(old.path, new)  # as the hint says: the jobs follow alone
+    assert str(roster) in {row["file"] for row in moved["left_alone"]}
     assert json.loads(file.read_text())["cwd"] == str(new)
 
 
