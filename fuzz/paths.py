@@ -67,7 +67,8 @@ def _posix(source: Source) -> None:
     for _ in range(3):
         path = _near(source, moves, PARTS)
         _compare(paths, moves, kept, path)
-        _compare(paths.reversed(), [(new, old) for old, new in moves], [], path)
+        there = [there for one in kept if (there := _oracle(moves, [], one)) is not None]
+        _compare(paths.reversed(), [(new, old) for old, new in moves], there, path)
     if len(moves) == 1:
         _check_way_back(paths, moves[0], _near(source, moves, PARTS))
 
