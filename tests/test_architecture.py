@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[1] / "ccmove"
 ROOMS = ("system", "text", "errors", "rewrite", "claude", "plan", "run", "inspect", "report", "cli",
          "api")  # fmt: skip
 LAZY = {"rich", "deepdiff", "psutil"}  # heavy, and mostly not needed
-TRICKS = ("os.fork", "os._exit", "gc.disable")
+TRICKS = ("os.fork", "os._exit", "gc.disable", "ThreadPoolExecutor")  # Ctrl-C may hang the last
 LARGEST = 350  # lines of a module
 
 MUTATING = {

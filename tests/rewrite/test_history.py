@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from ccmove.errors import StaleLookError
 from ccmove.rewrite import history
 from ccmove.rewrite.pathmap import PathMap
 from tests.rewrite.strategies import moved_bytes, reader
@@ -59,6 +60,8 @@ class TestScan:
         assert found.counts == {(OLD, NEW): 3, (OLD + "/x", NEW + "/x"): 1}
         assert found.size == len(data)
         assert found.new_size() - len(data) == len(moved_bytes(data, PATHS)) - len(data)
+        with pytest.raises(StaleLookError):  # it was changed in place since
+            b"".join(history.rewritten(reader(b" " + data), found))
 
     def test_it_counts_lines_that_name_the_path_and_cannot_be_read(self) -> None:
         torn = line(OLD)[:-3] + b"\n"
