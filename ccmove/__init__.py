@@ -1,4 +1,6 @@
-"""Move Claude Code's state when a project folder was renamed. For Python: `ccmove.api`."""
+"""Move Claude Code's state when a project folder was renamed.
+For Python: `ccmove.api`.
+"""
 
 __version__ = "0.1.0"
 

@@ -4,7 +4,9 @@ import sys
 
 try:
     from ccmove.cli.main import main
-except KeyboardInterrupt:  # while Python was still loading; later ones end in the boundary
+except (
+    KeyboardInterrupt
+):  # while Python was still loading; later ones end in the boundary
     sys.stderr.write("ccmove: interrupted; nothing was done\n")
     sys.exit(130)
 

@@ -7,7 +7,8 @@
     done = apply(move)  # all or nothing
     restore(done.backup)  # the original bytes
 
-Whatever is in the way is a `CcmoveError` of `ccmove.errors`: `message`, `hints`, `exit_code`.
+Whatever is in the way is a `CcmoveError` of `ccmove.errors`: `message`, `hints`,
+`exit_code`.
 """
 
 import os
@@ -32,20 +33,30 @@ class Move:
     preview: Result
 
 
-def plan_move(old: str, new: str, *, config_dir: str | None = None, **options: Any) -> Move:
-    """Look at what a move would change; options as on the command line, such as `only=True`."""
+def plan_move(
+    old: str, new: str, *, config_dir: str | None = None, **options: Any
+) -> Move:
+    """Look at what a move would change; options as on the command line,
+    such as `only=True`.
+    """
     state, pair = find_layout(config_dir, os.environ), resolve_pair(old, new)
     recover(state, dry_run=True)
-    return Move(state, pair, options, moving.move(state, [pair], dry_run=True, **options))
+    return Move(
+        state, pair, options, moving.move(state, [pair], dry_run=True, **options)
+    )
 
 
 def apply(move: Move) -> Result:
-    """Do it, or leave everything as it was. The state is looked at again, under the locks."""
+    """Do it, or leave everything as it was.
+    The state is looked at again, under the locks.
+    """
     return moving.move(move.state, [move.pair], **move.options)
 
 
 def restore(
     identifier: str | None = None, *, config_dir: str | None = None, **options: Any
 ) -> Result:
-    """Undo a move or a restore, by default the newest; options: dry_run, allow_live, full."""
+    """Undo a move or a restore, by default the newest;
+    options: dry_run, allow_live, full.
+    """
     return backups.restore(find_layout(config_dir, os.environ), identifier, **options)

@@ -1,4 +1,6 @@
-"""Every way to end badly, with its exit code and JSON status; what to type next is data."""
+"""Every way to end badly, with its exit code and JSON status;
+what to type next is data.
+"""
 
 import contextlib
 import errno
@@ -12,12 +14,16 @@ from ccmove.text import command_line
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What to do next: a sentence, a command, or a sentence and a command after a colon."""
+    """What to do next: a sentence, a command,
+    or a sentence and a command after a colon.
+    """
 
     text: str = ""
     command: tuple[str, ...] = ()
     again: bool = False  # the command goes on with what was typed
-    instead: Mapping[str, str] = field(default_factory=dict)  # what stands for a word of that
+    instead: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what stands for a word of that
 
 
 def run(*command: object, text: str = "") -> Hint:
@@ -25,9 +31,13 @@ def run(*command: object, text: str = "") -> Hint:
 
 
 def again(
-    text: str = "", options: Sequence[str] = (), instead: Mapping[str, str] | None = None
+    text: str = "",
+    options: Sequence[str] = (),
+    instead: Mapping[str, str] | None = None,
 ) -> Hint:
-    """The same command again, with more options or other words; "" leaves a word out."""
+    """The same command again, with more options or other words;
+    "" leaves a word out.
+    """
     return Hint(text, ("ccmove", *options), True, instead or {})
 
 
@@ -38,7 +48,9 @@ def look_at(path: object) -> Hint:
 def in_words(
     hint: Hint, argv: Sequence[str] = (), config_dir: str | None = None
 ) -> tuple[str, str]:
-    """The sentence, and the command as it has to be typed: it acts on the same state."""
+    """The sentence, and the command as it has to be typed:
+    it acts on the same state.
+    """
     typed, options = argv or ("OLD", "NEW"), len(options_of(argv))
     new = [_changed(word, hint.instead, n < options) for n, word in enumerate(typed)]
     words = [*hint.command, *(filter(None, new) if hint.again else ())]
@@ -54,7 +66,9 @@ def options_of(argv: Sequence[str]) -> Sequence[str]:
 
 
 def _changed(word: str, instead: Mapping[str, str], is_option: bool) -> str:
-    """A word as the hint wants it; letters of options may stand together, as in `-nm`."""
+    """A word as the hint wants it;
+    letters of options may stand together, as in `-nm`.
+    """
     if is_option and re.fullmatch("-[a-z]+", word):
         left = [letter for letter in word[1:] if f"-{letter}" not in instead]
         return f"-{''.join(left)}" if left else ""
@@ -93,7 +107,9 @@ class UsageError(CcmoveError):
 
 
 class NothingKnownError(CcmoveError):
-    """There is nothing to do: no state is known for the path, or no backup to restore."""
+    """There is nothing to do: no state is known for the path,
+    or no backup to restore.
+    """
 
     exit_code = 3
     status = "nothing"
@@ -113,13 +129,16 @@ class LinkError(RefusedError):
         super().__init__(
             f"{path} is a symbolic link",
             look_at(path),
-            "put what it points to in its place, or link ~/.claude as a whole: of what is in it "
+            "put what it points to in its place, or link ~/.claude as a whole: of "
+            "what is in it "
             "only projects and settings.json may be links",
         )
 
 
 class UnfinishedRunError(CcmoveError):
-    """A run was interrupted and could not be rolled back; all that is needed for it is kept."""
+    """A run was interrupted and could not be rolled back;
+    all that is needed for it is kept.
+    """
 
     exit_code = 5
     usual = run("ccmove", "recover")
@@ -137,26 +156,35 @@ class StaleLookError(CcmoveError):
 
 
 def describe(error: Exception) -> str:
-    """An error as one plain line; of an OSError the file and what the system said of it."""
+    """An error as one plain line;
+    of an OSError the file and what the system said of it.
+    """
     if not isinstance(error, OSError):
         return str(error)
     path = _path_of(error)
-    return f"{path}: {error.strerror or error}" if path else error.strerror or str(error)
+    return (
+        f"{path}: {error.strerror or error}" if path else error.strerror or str(error)
+    )
 
 
 def system_error(error: OSError) -> CcmoveError:
     """What the system refused, on which file, and how to look into it."""
     path = _path_of(error)
-    if not path and error.errno == errno.ENOENT:  # only a relative path is looked for without one
+    if (
+        not path and error.errno == errno.ENOENT
+    ):  # only a relative path is looked for without one
         return CcmoveError(
-            f"the current folder, {os.environ.get('PWD', '.')}, does not exist any more",
+            f"the current folder, {os.environ.get('PWD', '.')}, does not exist any "
+            "more",
             run("cd", text="type whole paths, or change to a folder that exists"),
         )
     hint = look_at(path) if path else None
     if path and error.errno == errno.ENOENT:
         hint = run("ls", "-l", os.path.dirname(path) or ".", text="what is there")
     elif path and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        hint = run("df", "-h", path, text="free some space, then try again; what is free")
+        hint = run(
+            "df", "-h", path, text="free some space, then try again; what is free"
+        )
     return CcmoveError(describe(error), hint)
 
 

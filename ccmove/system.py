@@ -1,6 +1,8 @@
-"""What differs between Linux, macOS and Windows: asked here, so that the rest need not ask.
+"""What differs between Linux, macOS and Windows: asked here, so that the rest need not
+ask.
 
-Windows can't open a directory, so nothing there works relative to one: `Folder` stands for either.
+Windows can't open a directory, so nothing there works relative to one: `Folder` stands
+for either.
 """
 
 from __future__ import annotations
@@ -22,23 +24,36 @@ WINDOWS = sys.platform == "win32"
 MAC = sys.platform == "darwin"
 
 _fcntl: Any = importlib.import_module("fcntl") if not WINDOWS else None
-# What a file system answers that has no such call; macOS knows two numbers of "not supported".
+# What a file system answers that has no such call; macOS knows two numbers of "not
+# supported".
 NO_CALL = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOTTY)
 # Without O_BINARY, Windows turns \n into \r\n and ends a file at Ctrl-Z.
-AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer is waited for otherwise
+AS_IT_IS = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+AT_ONCE = getattr(
+    os, "O_NONBLOCK", 0
+)  # a pipe without a writer is waited for otherwise
 INSIDE = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | AS_IT_IS
 # On the way only the right to pass is needed: /home is often closed for reading.
 ON_THE_WAY = INSIDE | getattr(os, "O_PATH", 0)
 ENDING = [
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+    getattr(signal, name)
+    for name in ("SIGTERM", "SIGHUP", "SIGBREAK")
+    if hasattr(signal, name)
 ]
-_STANDS_FOR_ANOTHER = 0x2000_0000  # of a reparse tag: links and junctions, not files of a cloud
+_STANDS_FOR_ANOTHER = (
+    0x2000_0000  # of a reparse tag: links and junctions, not files of a cloud
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A directory reached without following a link; a call in it takes `at(name)`, `dir_fd=fd`."""
+    """A directory reached without following a link;
+    a call in it takes `at(name)`, `dir_fd=fd`.
+    """
 
     path: Path
     fd: int | None  # None on Windows: there its path is all there is
@@ -60,8 +75,10 @@ class Folder:
 
 
 def full_fsync(fd: int) -> bool:
-    """Flush it through the disk's own cache, which fsync on macOS does not; False where there is
-    no such call. Any other failure counts: fsync, asked after it, may not know of it any more."""
+    """Flush it through the disk's own cache, which fsync on macOS does not; False where
+    there is no such call. Any other failure counts: fsync, asked after it, may not know
+    of it any more.
+    """
     if not hasattr(_fcntl, "F_FULLFSYNC"):
         return False
     try:
@@ -74,18 +91,24 @@ def full_fsync(fd: int) -> bool:
 
 
 def is_link(found: os.stat_result) -> bool:
-    """Whether it stands for something elsewhere: a symbolic link, or a junction of Windows."""
+    """Whether it stands for something elsewhere:
+    a symbolic link, or a junction of Windows.
+    """
     tag: int = getattr(found, "st_reparse_tag", 0)
     return stat.S_ISLNK(found.st_mode) or bool(tag & _STANDS_FOR_ANOTHER)
 
 
 def is_foreign(found: os.stat_result) -> bool:
-    """Whether it is another user's; Windows has access lists instead, which the system checks."""
+    """Whether it is another user's; Windows has access lists instead,
+    which the system checks.
+    """
     return not WINDOWS and found.st_uid != os.geteuid()
 
 
 def mount_of(directory: Path) -> str:
-    """Which mount it is on, where the system tells: two of one disk are two for a rename."""
+    """Which mount it is on, where the system tells:
+    two of one disk are two for a rename.
+    """
     if not hasattr(os, "O_PATH"):
         return ""
     fd = os.open(directory, os.O_PATH | AS_IT_IS)
@@ -99,7 +122,9 @@ def mount_of(directory: Path) -> str:
 
 
 def has_room(directory: Path, size: int, files: int) -> bool:
-    """Whether so many bytes in so many new files find room; not every file system counts files."""
+    """Whether so many bytes in so many new files find room;
+    not every file system counts files.
+    """
     if WINDOWS:
         return shutil.disk_usage(directory).free >= size
     space = os.statvfs(directory)
@@ -114,7 +139,9 @@ def desktop_data(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def looking_for(text: str, where: str, is_directory: bool) -> tuple[str, ...]:
-    """What shows the lines that have a text; the path of a folder has many spellings on Windows."""
+    """What shows the lines that have a text;
+    the path of a folder has many spellings on Windows.
+    """
     if not WINDOWS:
         return "grep", "-rnF", text, where
     files = f"{where}\\*" if is_directory else where
@@ -122,8 +149,9 @@ def looking_for(text: str, where: str, is_directory: bool) -> tuple[str, ...]:
 
 
 def programs_in(folder: Path) -> Iterator[str]:
-    """Programs that work in a folder. Who has a file open psutil can only guess on Windows, and may
-    wait for it for ever."""
+    """Programs that work in a folder. Who has a file open psutil can only guess on
+    Windows, and may wait for it for ever.
+    """
     import psutil
 
     for process in psutil.process_iter():

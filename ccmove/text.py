@@ -1,4 +1,6 @@
-"""Words for people: names from disk made printable, sizes, plurals, and commands for a shell."""
+"""Words for people: names from disk made printable, sizes,
+plurals, and commands for a shell.
+"""
 
 import os
 import re
@@ -13,9 +15,12 @@ _SPECIAL = re.compile(r"[^\w.:\\/=~+-]")  # for one of the two
 
 
 def printable(text: object) -> str:
-    """`text` with every character that a terminal would act on, or hide, written as an escape."""
+    """`text` with every character that a terminal would act on,
+    or hide, written as an escape.
+    """
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in str(text)
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in str(text)
     )
 
 
@@ -44,7 +49,10 @@ def command_line(words: Iterable[str]) -> str:
     words = list(words)
     if WINDOWS and words and words[0] in _FOR_WINDOWS:
         options = [word for word in words[1:] if word.startswith("-")]
-        words = [_FOR_WINDOWS[words[0]], *(word for word in words[1:] if word not in options)]
+        words = [
+            _FOR_WINDOWS[words[0]],
+            *(word for word in words[1:] if word not in options),
+        ]
     return " ".join(quote(word) for word in words)
 
 
@@ -54,13 +62,24 @@ def bringing_all(source: str, target: str) -> str:
         return command_line(["mv", "-n", source, target])
     if WINDOWS:  # nothing there does that by renaming: robocopy would copy transcripts
         return command_line(["ls", source])
-    each = ["-mindepth", "1", "-maxdepth", "1", "-exec", "mv", "-n", "{}", f"{target}/", ";"]
+    each = [
+        "-mindepth",
+        "1",
+        "-maxdepth",
+        "1",
+        "-exec",
+        "mv",
+        "-n",
+        "{}",
+        f"{target}/",
+        ";",
+    ]
     bring, remove = ["find", source, *each], ["rmdir", source]
     return f"{command_line(bring)} && {command_line(remove)}"
 
 
 def quote(word: str) -> str:
-    """One word; what can't be printed is written in the `$'…'` form of bash and zsh."""
+    """One word; what can't be printed is written in bash's `$'…'` form."""
     if WINDOWS:
         return f'"{printable(word)}"' if _SPECIAL.search(word) or not word else word
     if printable(word) == word:

@@ -1,7 +1,8 @@
 """Draws the README's pictures from a real run of the demo: `make picture`.
 
-The only things replaced are the random names of the run (its directory, the IDs of its backups),
-by others of the same length: so a picture changes only when the output does, and a test can tell.
+The only things replaced are the random names of the run (its directory, the IDs of its
+backups), by others of the same length: so a picture changes only when the output does,
+and a test can tell.
 """
 
 from __future__ import annotations
@@ -45,14 +46,22 @@ PICTURES: dict[str, Callable[[Printer], None]] = {"move.svg": short, "demo.svg":
 def draw(name: str) -> str:
     """One picture as SVG."""
     console = Console(
-        record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False
+        record=True,
+        width=WIDTH,
+        file=io.StringIO(),
+        force_terminal=True,
+        highlight=False,
     )
     PICTURES[name](Printer(console=console))
     svg = console.export_svg(title="ccmove", unique_id="ccmove")
     # A picture in a page may not load a font from elsewhere: the reader's own will do.
     svg = re.sub(r"\s*@font-face \{.*?\}\n", "", svg, flags=re.DOTALL)
-    svg = svg.replace("Fira Code, monospace", "Menlo, Consolas, DejaVu Sans Mono, monospace")
-    svg = svg.replace("<svg ", '<svg xml:space="preserve" ', 1)  # some programs drop indents else
+    svg = svg.replace(
+        "Fira Code, monospace", "Menlo, Consolas, DejaVu Sans Mono, monospace"
+    )
+    svg = svg.replace(
+        "<svg ", '<svg xml:space="preserve" ', 1
+    )  # some programs drop indents else
     for pattern, fixed in FIXED:
         svg = re.sub(pattern, fixed, svg)
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"

@@ -1,6 +1,8 @@
-"""The process that fuzzes: `child TARGET PLANTED -option=value… CORPUS…`, the latter libFuzzer's.
+"""The process that fuzzes: `child TARGET PLANTED -option=value… CORPUS…`, the latter
+libFuzzer's.
 
-atheris ends the process itself, so all that is wanted of it afterwards is done by its parent.
+atheris ends the process itself, so all that is wanted of it afterwards is done by its
+parent.
 """
 
 from __future__ import annotations

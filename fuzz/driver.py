@@ -1,7 +1,8 @@
-"""Runs the targets one after another, each in a process of its own, and says what came out.
+"""Runs the targets one after another, each in a process of its own, and says what came
+out.
 
-Nothing is written to the checkout unless `--save` asks for it: what libFuzzer collects goes to a
-temporary directory, and so does an input that fails, whose path is printed.
+Nothing is written to the checkout unless `--save` asks for it: what libFuzzer collects
+goes to a temporary directory, and so does an input that fails, whose path is printed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from typing import NamedTuple
 HERE = Path(__file__).resolve().parent
 CORPUS = HERE / "corpus"
 TARGETS = ("spans", "history", "manifests", "paths")
-LONGEST_RUN = 120  # seconds by the clock for one input: a busy machine may pause for some
+LONGEST_RUN = (
+    120  # seconds by the clock for one input: a busy machine may pause for some
+)
 _STATUS = re.compile(r"^#(\d+)\s+\w+.*?cov: (\d+) ft: (\d+)", re.MULTILINE)
 
 
@@ -41,7 +44,10 @@ class Outcome(NamedTuple):
 def main(argv: Sequence[str] | None = None) -> int:
     options = _arguments(argv)
     if importlib.util.find_spec("atheris") is None:
-        print("atheris is not installed here; `make fuzz` does that automatically", file=sys.stderr)
+        print(
+            "atheris is not installed here; `make fuzz` does that automatically",
+            file=sys.stderr,
+        )
         return 2
     place = Path(tempfile.mkdtemp(prefix="ccmove-fuzz-"))
     failed = [name for name in options.targets if not _fuzz(name, options, place)]
@@ -55,11 +61,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="fuzz/run", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
-    parser.add_argument("--runs", type=int, default=1_000_000, help="inputs for each target")
-    parser.add_argument("--seed", type=int, default=0, help="0 takes another one each time")
-    parser.add_argument("--save", action="store_true", help="write what is new to fuzz/corpus")
-    parser.add_argument("--planted", metavar="BUG", help="plant this bug; it must be found")
-    parser.add_argument("--empty", action="store_true", help="begin without the kept corpus")
+    parser.add_argument(
+        "--runs", type=int, default=1_000_000, help="inputs for each target"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="0 takes another one each time"
+    )
+    parser.add_argument(
+        "--save", action="store_true", help="write what is new to fuzz/corpus"
+    )
+    parser.add_argument(
+        "--planted", metavar="BUG", help="plant this bug; it must be found"
+    )
+    parser.add_argument(
+        "--empty", action="store_true", help="begin without the kept corpus"
+    )
     options = parser.parse_args(argv)
     options.targets = options.targets or list(TARGETS)
     unknown = set(options.targets) - set(TARGETS)
@@ -96,11 +112,19 @@ def _child(target: str, bug: str, flags: list[str], place: Path) -> Outcome:
     log = place / "log"
     command = [sys.executable, "-m", "fuzz.child", target, bug, *flags]
     (place / "home").mkdir(exist_ok=True)
-    environment = os.environ | {"HOME": str(place / "home"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {
+        "HOME": str(place / "home"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     begin = time.monotonic()
     with log.open("wb") as out:
         done = subprocess.run(
-            command, stdout=out, stderr=out, cwd=HERE.parent, env=environment, check=False
+            command,
+            stdout=out,
+            stderr=out,
+            cwd=HERE.parent,
+            env=environment,
+            check=False,
         )
     seconds = time.monotonic() - begin
     found = _STATUS.findall(log.read_text(errors="replace")) or [("0", "0", "0")]
@@ -127,9 +151,11 @@ def _last_lines(log: Path) -> str:
 
 
 def _save(target: str, fresh: Path, place: Path) -> None:
-    """The fewest inputs that reach every edge, of the kept ones and the new; numbered by size.
+    """The fewest inputs that reach every edge, of the kept ones and the new; numbered
+    by size.
 
-    How often an edge is taken is left out of account, or hundreds would be worth keeping.
+    How often an edge is taken is left out of account, or hundreds would be worth
+    keeping.
     """
     small = place / "small"
     small.mkdir()
@@ -141,9 +167,13 @@ def _save(target: str, fresh: Path, place: Path) -> None:
         raise SystemExit(f"merging failed: {outcome.log}")
     if not any(small.iterdir()):
         raise SystemExit(f"merging kept nothing: {outcome.log}")
-    chosen = sorted((path.read_bytes() for path in small.iterdir()), key=lambda d: (len(d), d))
+    chosen = sorted(
+        (path.read_bytes() for path in small.iterdir()), key=lambda d: (len(d), d)
+    )
     for path in kept.iterdir():
-        if path.name.isdecimal():  # the others have names because they were chosen by hand
+        if (
+            path.name.isdecimal()
+        ):  # the others have names because they were chosen by hand
             path.unlink()
     for number, data in enumerate(chosen):
         (kept / f"{number:03}").write_bytes(data)

@@ -1,6 +1,7 @@
 """The history rewriter: the fast scan against a slow oracle, in blocks of any size.
 
-Nesting that is too deep for recursion is left to the unit tests: it costs too much time here.
+Nesting that is too deep for recursion is left to the unit tests: it costs too much time
+here.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ def _check(data: bytes, paths: PathMap, skipped: int) -> None:
     assert found.size == len(data)
     assert found.new_size() == len(after)
     assert found.lines == len(list(found)) == sum(found.counts.values())
-    changed = [a != b for a, b in zip(data.split(b"\n"), after.split(b"\n"), strict=True)]
+    changed = [
+        a != b for a, b in zip(data.split(b"\n"), after.split(b"\n"), strict=True)
+    ]
     assert sum(changed) <= found.lines
     _check_spans(data, found, after)
     _check_tail(data, paths, skipped)
@@ -111,7 +114,9 @@ def _check_tail(data: bytes, paths: PathMap, skipped: int) -> None:
 
 def _lines(source: Source) -> bytes:
     ways = (_usual, _object, _odd, _torn, _any_bytes)
-    return b"".join(source.pick(ways)(source) + source.pick(ENDS) for _ in range(source.below(7)))
+    return b"".join(
+        source.pick(ways)(source) + source.pick(ENDS) for _ in range(source.below(7))
+    )
 
 
 def _usual(source: Source) -> bytes:

@@ -1,4 +1,5 @@
-"""Manifests, also of a run under way: refused cleanly, or confined to what a run may touch.
+"""Manifests, also of a run under way: refused cleanly, or confined to what a run may
+touch.
 
 Most inputs are changes of a real manifest, signed again: the checksum is no secret.
 """
@@ -96,7 +97,9 @@ def _on_disk(data: bytes) -> Iterator[None]:
 def _read_manifest(data: bytes, identifier: str) -> None:
     with _on_disk(data):
         try:
-            found = backup.read_manifest(LAYOUT.backups / identifier / "manifest.json", LAYOUT)
+            found = backup.read_manifest(
+                LAYOUT.backups / identifier / "manifest.json", LAYOUT
+            )
         except RefusedError as error:
             _check_words(error)
             return
@@ -114,7 +117,9 @@ def _read_run(data: bytes) -> None:
     assert found is not None
     _check_manifest(found, RUN)
     for path in found.staged:
-        assert re.fullmatch(rf"\.ccmove-{found.id}-[0-9]+", os.path.basename(_spelled(path)))
+        assert re.fullmatch(
+            rf"\.ccmove-{found.id}-[0-9]+", os.path.basename(_spelled(path))
+        )
 
 
 def _check_words(error: RefusedError | UnfinishedRunError) -> None:
@@ -126,7 +131,9 @@ def _any_bytes(source: Source) -> None:
     if source.yes():
         data = source.rest()
     else:
-        data = document(source, tuple(json.loads(SAMPLE))).encode("utf-8", "surrogatepass")
+        data = document(source, tuple(json.loads(SAMPLE))).encode(
+            "utf-8", "surrogatepass"
+        )
     _read_manifest(data, ID)
     _read_run(data)
 
@@ -156,7 +163,9 @@ def _changed_manifest(source: Source) -> None:
         sign(record)
     identifier = record.get("id") if isinstance(record, dict) else None
     is_id = isinstance(identifier, str) and manifest.ID_PATTERN.fullmatch(identifier)
-    _read_manifest(json.dumps(record).encode(), identifier if is_id and identifier else ID)
+    _read_manifest(
+        json.dumps(record).encode(), identifier if is_id and identifier else ID
+    )
 
 
 def _changed_run(source: Source) -> None:
@@ -206,11 +215,17 @@ def _change(source: Source, record: Any, at: Place) -> None:
 
 
 def _value(source: Source) -> Any:
-    return _path(source) if source.below(4) == 1 else json.loads(json.dumps(source.pick(ODD)))
+    return (
+        _path(source)
+        if source.below(4) == 1
+        else json.loads(json.dumps(source.pick(ODD)))
+    )
 
 
 def _path(source: Source) -> str:
-    """One that a run may have written, perhaps with a piece more; or made of pieces alone."""
+    """One that a run may have written, perhaps with a piece more; or made of pieces
+    alone.
+    """
     way = source.below(4)
     if way == 0:
         return source.pick(USUAL)
@@ -236,7 +251,9 @@ REWRITABLE = {
     ),
 }
 OURS = re.compile(rf"{STATE}/(?:projects|ccmove)(?:/.*)?", re.DOTALL)
-PROJECT_FILE = re.compile(r"(.*)/(?:\.claude/settings(?:\.local)?\.json|\.mcp\.json)", re.DOTALL)
+PROJECT_FILE = re.compile(
+    r"(.*)/(?:\.claude/settings(?:\.local)?\.json|\.mcp\.json)", re.DOTALL
+)
 DESKTOP_FILE = re.compile(
     rf"{HOME}/\.config/Claude/claude-code-sessions/(?:.*/)?local_[^/]*\.json", re.DOTALL
 )
@@ -311,7 +328,9 @@ def _may_move(path: Path) -> bool:
 def _is_folder(path: str, folders: set[str]) -> bool:
     parent, _, name = path.rpartition("/")
     parents = {os.path.dirname(one) for one in folders}
-    return path in folders or (name.startswith(".ccmove-parked-") and (parent or "/") in parents)
+    return path in folders or (
+        name.startswith(".ccmove-parked-") and (parent or "/") in parents
+    )
 
 
 def _may_rewrite(path: str, place: str, places: set[str]) -> bool:
@@ -320,5 +339,7 @@ def _may_rewrite(path: str, place: str, places: set[str]) -> bool:
     if REWRITABLE[place].fullmatch(_inside(Path(path))):
         return True
     inside = PROJECT_FILE.fullmatch(path)
-    is_projects = inside is not None and any(f"{inside[1]}/".startswith(f"{p}/") for p in places)
+    is_projects = inside is not None and any(
+        f"{inside[1]}/".startswith(f"{p}/") for p in places
+    )
     return place == "other" and (is_projects or bool(DESKTOP_FILE.fullmatch(path)))

@@ -1,4 +1,6 @@
-"""Path mapping and encoded names, against oracles that go by components and by single units."""
+"""Path mapping and encoded names,
+against oracles that go by components and by single units.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,25 @@ PARTS = (
 WINDOWS_PARTS = tuple(part for part in PARTS if not set(part) & set("\\:*\n"))
 # The last are capitals in disguise: upper() makes I and S of them.
 DRIVES = ("C:", "c:", "D:", "\\\\server", "", "I:", "\u0131:", "\u017f:")
-AROUND = ("", " ", "/", "\\", "-", ".", ". ", ".x", "x", "-I", "=", '"', "\\n", "\n", "~", "@", "_")
+AROUND = (
+    "",
+    " ",
+    "/",
+    "\\",
+    "-",
+    ".",
+    ". ",
+    ".x",
+    "x",
+    "-I",
+    "=",
+    '"',
+    "\\n",
+    "\n",
+    "~",
+    "@",
+    "_",
+)
 Parts = list[str]
 
 
@@ -62,12 +82,15 @@ def _posix(source: Source) -> None:
     moves = _moves(source, PARTS)
     kept = [_near(source, moves, PARTS) for _ in range(source.below(3))]
     paths = PathMap(
-        tuple((_slashed(old), _slashed(new)) for old, new in moves), frozenset(map(_slashed, kept))
+        tuple((_slashed(old), _slashed(new)) for old, new in moves),
+        frozenset(map(_slashed, kept)),
     )
     for _ in range(3):
         path = _near(source, moves, PARTS)
         _compare(paths, moves, kept, path)
-        there = [there for one in kept if (there := _oracle(moves, [], one)) is not None]
+        there = [
+            there for one in kept if (there := _oracle(moves, [], one)) is not None
+        ]
         _compare(paths.reversed(), [(new, old) for old, new in moves], there, path)
     if len(moves) == 1:
         _check_way_back(paths, moves[0], _near(source, moves, PARTS))
@@ -82,7 +105,9 @@ def _moves(source: Source, parts: tuple[str, ...]) -> list[tuple[Parts, Parts]]:
     return moves
 
 
-def _near(source: Source, moves: list[tuple[Parts, Parts]], parts: tuple[str, ...]) -> Parts:
+def _near(
+    source: Source, moves: list[tuple[Parts, Parts]], parts: tuple[str, ...]
+) -> Parts:
     """Any path, or one at, above, below or beside one that moves."""
     known = [path for move in moves for path in move]
     if not known or source.below(4) == 0:
@@ -103,12 +128,20 @@ def _slashed(parts: Parts) -> str:
     return "".join(f"/{part}" for part in parts)
 
 
-def _oracle(moves: list[tuple[Parts, Parts]], kept: list[Parts], path: Parts) -> Parts | None:
-    """On lists: the longest OLD, unless the path is in a NEW below it, or in something kept."""
+def _oracle(
+    moves: list[tuple[Parts, Parts]], kept: list[Parts], path: Parts
+) -> Parts | None:
+    """On lists: the longest OLD, unless the path is in a NEW below it,
+    or in something kept.
+    """
     best: tuple[Parts, Parts] | None = None
     for old, new in moves:
         in_place = new[: len(old)] == old and new != old and path[: len(new)] == new
-        if path[: len(old)] == old and not in_place and (not best or len(old) > len(best[0])):
+        if (
+            path[: len(old)] == old
+            and not in_place
+            and (not best or len(old) > len(best[0]))
+        ):
             best = (old, new)
     if best is None or any(
         len(stays) > len(best[0]) and path[: len(stays)] == stays for stays in kept
@@ -129,7 +162,9 @@ def _compare(
 
 
 def _check_way_back(paths: PathMap, move: tuple[Parts, Parts], path: Parts) -> None:
-    """There and back is where it began; a second time nothing moves, unless NEW is above OLD."""
+    """There and back is where it began; a second time nothing moves,
+    unless NEW is above OLD.
+    """
     old, new = move
     there = paths.map(_slashed(path))
     if there is None:
@@ -144,18 +179,24 @@ def _check_way_back(paths: PathMap, move: tuple[Parts, Parts], path: Parts) -> N
 
 
 def _windows(source: Source) -> None:
-    """Drive letter and separators vary; the rest goes by components, also from one to the other."""
+    """Drive letter and separators vary; the rest goes by components,
+    also from one to the other.
+    """
     moves: list[tuple[str, str]] = []
     for old, new in _moves(source, WINDOWS_PARTS):
         moves.append((_start(source) + "\\".join(old), _start(source) + "\\".join(new)))
-    moves = [(_own_slashes(source, old), _own_slashes(source, new)) for old, new in moves]
+    moves = [
+        (_own_slashes(source, old), _own_slashes(source, new)) for old, new in moves
+    ]
     paths = PathMap(tuple(moves))
     base = [_split(path, path)[_depth(path) :] for move in moves for path in move]
     for _ in range(3):
         parts = _near(source, [(old, old) for old in base if old], WINDOWS_PARTS)
         separator = source.pick("\\/")
         path = separator.join((source.pick(DRIVES).replace("\\", separator), *parts))
-        path = path if source.below(4) else path.replace(separator, source.pick("\\/"), 2)
+        path = (
+            path if source.below(4) else path.replace(separator, source.pick("\\/"), 2)
+        )
         _compare_windows(paths, path)
 
 
@@ -193,7 +234,11 @@ def _compare_windows(paths: PathMap, path: str) -> None:
     best: tuple[str, str] | None = None
     for old, new in paths.moves:
         in_place = bool(_tail(new, old)) and _tail(path, new) is not None
-        if _tail(path, old) is not None and not in_place and (not best or len(old) > len(best[0])):
+        if (
+            _tail(path, old) is not None
+            and not in_place
+            and (not best or len(old) > len(best[0]))
+        ):
             best = (old, new)
     found = paths.map(path)
     assert (found is None) == (best is None)
@@ -201,7 +246,9 @@ def _compare_windows(paths: PathMap, path: str) -> None:
         return
     old, new = best
     tail = _tail(path, old) or []
-    if _is_windows(new):  # a backslash in a name of the other world is one that parts names here
+    if _is_windows(
+        new
+    ):  # a backslash in a name of the other world is one that parts names here
         tail = [piece for part in tail for piece in part.split("\\")]
     expected = _split(new, new) + tail
     assert "/".join(_split(found, new)).lower() == "/".join(expected).lower()
@@ -220,7 +267,10 @@ def _named(source: Source) -> None:
     path = _slashed(_parts(source, PARTS))
     pieces = []
     for _ in range(1 + source.below(4)):
-        pieces += [source.pick(AROUND), source.pick((path, path, path + "x", "/" + path, "z"))]
+        pieces += [
+            source.pick(AROUND),
+            source.pick((path, path, path + "x", "/" + path, "z")),
+        ]
     pieces.append(source.pick(AROUND))
     line = "".join(pieces)
     expected = any(_stands_whole(line, at, path) for at in range(len(line)))
@@ -232,13 +282,21 @@ def _named(source: Source) -> None:
 
 
 def _windows_named(source: Source) -> None:
-    """Whatever its separators and its drive letter, and as JSON spells it; but only whole."""
-    drive, parts = source.pick(("C:", "d:", "\\\\server")), _parts(source, WINDOWS_PARTS)
+    """Whatever its separators and its drive letter,
+    and as JSON spells it; but only whole.
+    """
+    drive, parts = (
+        source.pick(("C:", "d:", "\\\\server")),
+        _parts(source, WINDOWS_PARTS),
+    )
     path = "\\".join([drive, *(part.replace("\\", "") or "a" for part in parts)])
     spelling = path.swapcase()[0] + path[1:]
     spelling = spelling.replace("\\", source.pick(("\\", "/", "\\\\")))
     paths = PathMap(((path, "/elsewhere"),))
-    before, after = source.pick(("", " ", "=", '"')), source.pick(("", " ", "\\", "/", '"', ", "))
+    before, after = (
+        source.pick(("", " ", "=", '"')),
+        source.pick(("", " ", "\\", "/", '"', ", ")),
+    )
     assert paths.named_in(before + spelling + after)
     assert not paths.named_in(before + spelling + source.pick("x_-+2@~") + after)
     if drive != "\\\\server":
@@ -264,7 +322,9 @@ def _is_of_a_name(character: str, others: str) -> bool:
 
 
 def _encoded(source: Source) -> None:
-    """Names are those of the independent encoder; what is below a path passes its sieve."""
+    """Names are those of the independent encoder;
+    what is below a path passes its sieve.
+    """
     path, below = _slashed(_parts(source, PARTS)), _slashed(_parts(source, PARTS))
     name = encoding.encode(path)
     assert name == encoded_name(path)

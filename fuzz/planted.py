@@ -1,4 +1,5 @@
-"""Bugs to plant, for each target: the kept inputs must find them, and so must a short fuzzing.
+"""Bugs to plant, for each target: the kept inputs must find them, and so must a short
+fuzzing.
 
 Each takes `setattr`, or something that also takes the change back.
 """
@@ -58,19 +59,27 @@ BUGS: dict[str, dict[str, Bug]] = {
         "any project counts": lambda patch: patch(history, "_USUAL", _ANY),
         "nothing lies below OLD": lambda patch: patch(history, "_sign", _whole),
         "a block may end in a line": lambda patch: patch(history, "blocks", _parts),
-        "no escape is looked at": lambda patch: patch(history, "_ESCAPE", re.compile(b"$^")),
+        "no escape is looked at": lambda patch: patch(
+            history, "_ESCAPE", re.compile(b"$^")
+        ),
     },
     "manifests": {
-        "a path may lead up again": lambda patch: patch(manifest.Spelling, "read", _with_dots),
+        "a path may lead up again": lambda patch: patch(
+            manifest.Spelling, "read", _with_dots
+        ),
         "any file may be rewritten": lambda patch: patch(
             manifest, "_allowed", lambda *args: _allowed(*args) | {"other": "(?s:.*)"}
         ),
         "anything may be renamed": lambda patch: patch(manifest, "_KEPT", "(?s:.*)"),
-        "a value may be anything": lambda patch: patch(manifest, "_fits", lambda *_: True),
+        "a value may be anything": lambda patch: patch(
+            manifest, "_fits", lambda *_: True
+        ),
     },
     "paths": {
         "part of a name counts": lambda patch: patch(pathmap, "tail_below", _prefix),
-        "names are cut a unit later": lambda patch: patch(encoding, "LONGEST_NAME", 201),
+        "names are cut a unit later": lambda patch: patch(
+            encoding, "LONGEST_NAME", 201
+        ),
         "a name may go on": lambda patch: patch(pathmap, "_ENDS", ""),
         "separators are those of NEW": lambda patch: patch(
             pathmap, "_join", lambda path, old, new: new + path[len(old) :]

@@ -1,7 +1,8 @@
-"""Bytes -> decisions, so that any input means something and a small change of it a small change.
+"""Bytes -> decisions, so that any input means something and a small change of it a
+small change.
 
-A decision takes one byte, a text as many as it says. After the last byte everything is the first
-choice, so an input may end anywhere.
+A decision takes one byte, a text as many as it says. After the last byte everything is
+the first choice, so an input may end anywhere.
 """
 
 from __future__ import annotations
@@ -79,11 +80,15 @@ def text(source: Source, texts: Sequence[str] = TEXTS) -> str:
     choice = source.below(len(texts) + 2)
     if choice < len(texts):
         return texts[choice]
-    return source.raw(24).decode("utf-8", "surrogateescape" if choice % 2 else "replace")
+    return source.raw(24).decode(
+        "utf-8", "surrogateescape" if choice % 2 else "replace"
+    )
 
 
 def spelled(source: Source, value: str) -> str:
-    """A JSON string: as the client writes it, all ASCII, with `\\/`, or with a letter escaped."""
+    """A JSON string: as the client writes it, all ASCII, with `\\/`, or with a letter
+    escaped.
+    """
     plain = _plain(value)
     way = source.below(4)
     if way == 1:
@@ -118,7 +123,9 @@ def document(
     unique: bool = False,
     depth: int = 0,
 ) -> str:
-    """A JSON text. With `unique` no object names a member twice, as the client writes them."""
+    """A JSON text. With `unique` no object names a member twice, as the client writes
+    them.
+    """
     kind = source.below(5) if depth < DEEPEST else 0
     if kind < 1 or (kind < 2 and depth):
         return leaf(source, texts)

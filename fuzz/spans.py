@@ -1,4 +1,6 @@
-"""The span walker: where every value of a JSON text stands; splices that are made and undone."""
+"""The span walker: where every value of a JSON text stands; splices that are made and
+undone.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +127,11 @@ def _undone_elsewhere(source: Source) -> None:
     """In any other text: the result is valid."""
     text = document(source, NAMES)
     after = _edited(source, jsonspan.parse(text))
-    other = document(source, NAMES) if source.yes() else _edited(source, jsonspan.parse(after))
+    other = (
+        document(source, NAMES)
+        if source.yes()
+        else _edited(source, jsonspan.parse(after))
+    )
     result, _ = _taken_out(text, after, other)
     reference(result)
     if other == text:

@@ -25,7 +25,10 @@ that are paths change. A move is all or nothing: files are backed up, the change
 applied, then verified. Every move can be undone."""
 
 ENVIRONMENT: Rows = (
-    ("CLAUDE_CONFIG_DIR", "Claude Code's config directory, unless --config-dir is given"),
+    (
+        "CLAUDE_CONFIG_DIR",
+        "Claude Code's config directory, unless --config-dir is given",
+    ),
     ("NO_COLOR", "no colours"),
     ("CCMOVE_DEBUG", "show the traceback of a bug"),
 )
@@ -33,8 +36,14 @@ ENVIRONMENT: Rows = (
 FILES: Rows = (
     ("~/.claude", "Claude Code's data; $C below"),
     ("~/.claude.json", "its config file; with --config-dir DIR it is DIR/.claude.json"),
-    ("$C/ccmove/backups/ID", "what a move changed, for ccmove restore; readable only by you"),
-    ("$C/ccmove/journal.json", "exists only while ccmove is running, or was interrupted"),
+    (
+        "$C/ccmove/backups/ID",
+        "what a move changed, for ccmove restore; readable only by you",
+    ),
+    (
+        "$C/ccmove/journal.json",
+        "exists only while ccmove is running, or was interrupted",
+    ),
 )
 
 
@@ -70,7 +79,9 @@ def options(context: click.Context) -> list[str]:
     return [".SH OPTIONS", *(tagged(*row) for row in rows_of(move.params, context))]
 
 
-def rows_of(params: list[click.Parameter], context: click.Context) -> Iterator[tuple[str, str]]:
+def rows_of(
+    params: list[click.Parameter], context: click.Context
+) -> Iterator[tuple[str, str]]:
     """Each option, and what it does."""
     for param in params:
         if isinstance(param, click.Option) and (row := param.get_help_record(context)):
@@ -108,7 +119,8 @@ def escaped(text: str) -> str:
     """Hyphens that are to be typed, and characters that roff would act on."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...")
     return "\n".join(
-        f"\\&{line}" if line.startswith((".", "'")) else line for line in text.split("\n")
+        f"\\&{line}" if line.startswith((".", "'")) else line
+        for line in text.split("\n")
     )
 
 

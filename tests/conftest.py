@@ -21,18 +21,24 @@ if windows.HERE:
     windows.write_lines_as_the_client_does()
 pytest.register_assert_rewrite("tests.shapes.bench", "tests.output.golden")
 
-# Flushing to a disk is most of the time that a run takes; who needs a disk asks for one.
-if place := os.environ.get(places.HERE) or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else ""):
+# Flushing to a disk is most of the time that a run takes; who needs a disk asks for
+# one.
+if place := os.environ.get(places.HERE) or (
+    "/dev/shm" if os.access("/dev/shm", os.W_OK) else ""
+):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", place)
 
-# A shell's background job ignores Ctrl-C, and so would the children that tests send it to.
+# A shell's background job ignores Ctrl-C, and so would the children that tests send it
+# to.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile(
     "ccmove",
     deadline=None,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],  # says more of the machine than of us
+    suppress_health_check=[
+        hypothesis.HealthCheck.too_slow
+    ],  # says more of the machine than of us
     print_blob=True,
     max_examples=200 if EXHAUSTIVE else 25,
     derandomize=bool(os.environ.get("CI")),
@@ -46,7 +52,9 @@ _XDG = ("CONFIG", "CACHE", "DATA", "STATE", "RUNTIME")
 def throw_away_home(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """An empty home of the test's own; children that inherit the environment get it too."""
+    """An empty home of the test's own; children that inherit the environment get it
+    too.
+    """
     home = tmp_path_factory.mktemp("throw-away-home")
     for name in [name for name in os.environ if name.startswith("CLAUDE")]:
         monkeypatch.delenv(name)
@@ -60,14 +68,19 @@ def throw_away_home(
 
 @pytest.fixture(autouse=True, scope="session")
 def real_home_stays_as_it_is() -> Iterator[None]:
-    """Fails the run when ccmove left its mark in the real home; in CI, when anything changed."""
+    """Fails the run when ccmove left its mark in the real home; in CI, when anything
+    changed.
+    """
     before = home_guard.fingerprint()
     yield
     after = home_guard.fingerprint()
-    # A developer's own client may be running in the real home meanwhile; it never makes `ccmove`.
+    # A developer's own client may be running in the real home meanwhile; it never makes
+    # `ccmove`.
     watched = home_guard.WATCHED if os.environ.get("CI") else (".claude/ccmove",)
     changed = [name for name in watched if before[name] != after[name]]
-    assert not changed, f"changed in {home_guard.REAL_HOME} while the tests ran: {changed}"
+    assert not changed, (
+        f"changed in {home_guard.REAL_HOME} while the tests ran: {changed}"
+    )
 
 
 @pytest.fixture
@@ -84,7 +97,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return name in windows.FILES or None
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """With CCMOVE_SHARE=8 every eighth test of each file, the first one among them."""
     share = int(os.environ.get("CCMOVE_SHARE") or 1)
     files: Counter[Path] = Counter()
@@ -118,7 +133,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Where a kind of test is required (`.ci/run` says so), skipping one of it is a failure."""
+    """Where a kind of test is required (`.ci/run` says so), skipping one of it is a
+    failure.
+    """
     report = yield
     required = os.environ.get("CCMOVE_REQUIRED_MARKERS", "").split()
     if report.skipped and any(item.get_closest_marker(name) for name in required):

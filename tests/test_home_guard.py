@@ -1,7 +1,8 @@
 """The real home is out of reach of the tests, and the guard that sees to it does fire.
 
-Below, the real paths are only ever named. Were the guard broken, each attempt would still fail, on
-a folder that does not exist or a file taken for a folder: nothing would be read or changed.
+Below, the real paths are only ever named. Were the guard broken, each attempt would
+still fail, on a folder that does not exist or a file taken for a folder: nothing would
+be read or changed.
 """
 
 import itertools
@@ -15,7 +16,12 @@ from pathlib import Path
 import pytest
 
 from tests.support import home_guard
-from tests.support.home_guard import REAL_HOME, RealHomeTouchedError, guarded_roots, is_guarded
+from tests.support.home_guard import (
+    REAL_HOME,
+    RealHomeTouchedError,
+    guarded_roots,
+    is_guarded,
+)
 
 REAL = REAL_HOME / ".claude"
 NOWHERE = REAL / "no-such-folder-by-ccmove-tests"
@@ -27,7 +33,9 @@ ATTEMPTS: dict[str, Callable[[Path], object]] = {
     "open by bytes": lambda _: os.open(os.fsencode(INSIDE), os.O_RDONLY),
     "os.open": lambda _: os.open(INSIDE, os.O_RDWR | os.O_CREAT),
     "read the config file": lambda _: (REAL_HOME / ".claude.json/no-such").read_bytes(),
-    "take the config file's lock": lambda _: (REAL_HOME / ".claude.json.lock/no-such").mkdir(),
+    "take the config file's lock": lambda _: (
+        REAL_HOME / ".claude.json.lock/no-such"
+    ).mkdir(),
     "listdir": lambda _: os.listdir(NOWHERE),
     "scandir": lambda _: os.scandir(NOWHERE),
     "mkdir": lambda _: INSIDE.mkdir(),
@@ -44,7 +52,9 @@ ATTEMPTS: dict[str, Callable[[Path], object]] = {
     "copy": lambda tmp: shutil.copy(tmp / "x", INSIDE),
     "copytree": lambda tmp: shutil.copytree(tmp, INSIDE),
     "rmtree": lambda _: shutil.rmtree(INSIDE),
-    "by way of ..": lambda _: Path(f"{REAL_HOME}/x/../.claude/{NOWHERE.name}/file").read_bytes(),
+    "by way of ..": lambda _: Path(
+        f"{REAL_HOME}/x/../.claude/{NOWHERE.name}/file"
+    ).read_bytes(),
 }
 
 
@@ -74,7 +84,9 @@ def test_the_throw_away_home_can_be_used(throw_away_home: Path) -> None:
     assert sorted(os.listdir(throw_away_home)) == [".claude", ".claude.json"]
 
 
-def test_this_process_and_its_children_see_the_throw_away_home(throw_away_home: Path) -> None:
+def test_this_process_and_its_children_see_the_throw_away_home(
+    throw_away_home: Path,
+) -> None:
     code = "from pathlib import Path; print(Path.home())"
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert child.stdout.strip() == str(Path.home()) == str(throw_away_home)

@@ -1,4 +1,6 @@
-"""The sample state has the client's forms, a child sees nothing else, and the checks can fail."""
+"""The sample state has the client's forms, a child sees nothing else, and the checks
+can fail.
+"""
 
 import json
 import os
@@ -17,7 +19,10 @@ from tests.support.tree import diff, snapshot
 
 FACTS = Path(__file__).parent.parent / "fixtures" / "facts"
 SESSION = "49529f21-ae4e-4ea6-a67c-117817d57b7d"
-TRANSCRIPT, RESULT = f"projects/-a/{SESSION}.jsonl", f"projects/-a/{SESSION}/tool-results/1.txt"
+TRANSCRIPT, RESULT = (
+    f"projects/-a/{SESSION}.jsonl",
+    f"projects/-a/{SESSION}/tool-results/1.txt",
+)
 
 
 # -- a child process ------------------------------------------------------------------------------
@@ -80,16 +85,24 @@ def _made_session(state: StateBuilder) -> bytes:
     ],
 )
 def test_it_has_the_form_that_the_real_client_gave_it(
-    state: StateBuilder, fact: str, make: Callable[[StateBuilder], bytes], indent: int | None
+    state: StateBuilder,
+    fact: str,
+    make: Callable[[StateBuilder], bytes],
+    indent: int | None,
 ) -> None:
     real = (FACTS / fact).read_bytes()
-    real, made = real.splitlines()[0] if fact.endswith("history.jsonl") else real, make(state)
+    real, made = (
+        real.splitlines()[0] if fact.endswith("history.jsonl") else real,
+        make(state),
+    )
     assert _shape(json.loads(made)) == _shape(json.loads(real))
     for data in (real, made):
         assert stringify(json.loads(data), indent) == data
 
 
-def test_the_config_file_has_the_form_the_real_client_gave_it(state: StateBuilder) -> None:
+def test_the_config_file_has_the_form_the_real_client_gave_it(
+    state: StateBuilder,
+) -> None:
     state.project("app")
     real = (FACTS / "client-2.1.325" / "dot-claude.json").read_bytes()
     made = state.config_file.read_bytes()
@@ -107,13 +120,19 @@ def test_what_must_survive_is_there_to_be_lost(state: StateBuilder) -> None:
     assert {status.st_mode & 0o777 for status in files} == {0o600}
 
 
-def test_the_oracle_moves_every_odd_line_that_counts_and_no_other(state: StateBuilder) -> None:
+def test_the_oracle_moves_every_odd_line_that_counts_and_no_other(
+    state: StateBuilder,
+) -> None:
     old, new = "/home/dev/code/café", '/srv/new "home"/café\\'
     *odd, last = state.odd_history(old, len(kind_names()) + 1)
     assert state.history.read_bytes() == b"".join(line.raw for line in (*odd, last))
-    assert [line.raw.find(b"\n") - len(line.raw) for line in odd] == [-1] * len(kind_names())
+    assert [line.raw.find(b"\n") - len(line.raw) for line in odd] == [-1] * len(
+        kind_names()
+    )
     assert b"\n" not in last.raw
-    assert [line.kind for line in odd if line.expected(old, new) != line.raw] == list(REWRITTEN)
+    assert [line.kind for line in odd if line.expected(old, new) != line.raw] == list(
+        REWRITTEN
+    )
     escaped = odd[kind_names().index("all escaped")]
     assert rb'"\u002f\u0068' in escaped.raw
     moved = '"project":"/srv/new \\"home\\"/café\\\\",'.encode()
@@ -155,8 +174,16 @@ def _make_directory(file: Path) -> None:
 
 
 CHANGES: dict[str, tuple[str, Callable[[Path], object], str]] = {
-    "content": ("config.json", lambda f: f.write_bytes(b'{"a": 2}'), "content differs at byte 6"),
-    "longer": ("config.json", lambda f: f.write_bytes(b'{"a": 1} '), "content differs at byte 8"),
+    "content": (
+        "config.json",
+        lambda f: f.write_bytes(b'{"a": 2}'),
+        "content differs at byte 6",
+    ),
+    "longer": (
+        "config.json",
+        lambda f: f.write_bytes(b'{"a": 1} '),
+        "content differs at byte 8",
+    ),
     "mode": ("config.json", lambda f: f.chmod(0o400), "mode"),
     "gone": ("config.json", Path.unlink, "is gone"),
     "new": ("new", Path.touch, "is new"),
@@ -182,11 +209,17 @@ def test_times_and_inodes_of_other_files_are_seen_when_asked_for(root: Path) -> 
     _replace(root / "config.json")
     os.utime(root / "config.json", ns=(1, 1))
     after = snapshot(root)
-    assert any("config.json': mtime" in line for line in diff(before, after, mtimes="all"))
-    assert any("config.json': inode" in line for line in diff(before, after, inodes="all"))
+    assert any(
+        "config.json': mtime" in line for line in diff(before, after, mtimes="all")
+    )
+    assert any(
+        "config.json': inode" in line for line in diff(before, after, inodes="all")
+    )
 
 
-def test_an_ignored_directory_hides_what_is_below_it_and_nothing_else(root: Path) -> None:
+def test_an_ignored_directory_hides_what_is_below_it_and_nothing_else(
+    root: Path,
+) -> None:
     before = snapshot(root)
     (root / "ccmove" / "backups").mkdir(parents=True)
     (root / "ccmove" / "backups" / "saved").touch()

@@ -1,1 +1,3 @@
-"""The benchmark: makes its data, runs everything interleaved, and prints tables of medians."""
+"""The benchmark: makes its data, runs everything interleaved, and prints tables of
+medians.
+"""

@@ -1,4 +1,6 @@
-"""What is run: ccmove, plain commands on the same file, and other tools; and what each achieved."""
+"""What is run: ccmove, plain commands on the same file, and other tools; and what each
+achieved.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,31 @@ from pathlib import Path
 
 from bench.states import Places, Truth, encoded
 
-Argv = Callable[[Places, Path], list[str]]  # (places, the state as it was made) -> command
+Argv = Callable[
+    [Places, Path], list[str]
+]  # (places, the state as it was made) -> command
 Judge = Callable[[Places, Path, Truth], str]  # what it left undone, in words
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A command. One that changes the state gets a fresh copy of it as its home each time."""
+    """A command. One that changes the state gets a fresh copy of it as its home each
+    time.
+    """
 
     name: str
     argv: Argv
     changes_state: bool = False
     judge: Judge | None = None
-    most_rounds: int | None = None  # no goal depends on it, and it is slow: not in every round
+    most_rounds: int | None = (
+        None  # no goal depends on it, and it is slow: not in every round
+    )
 
 
 def environment(places: Places) -> dict[str, str]:
-    """The same small environment for all; a proxy that refuses keeps everyone off the network."""
+    """The same small environment for all; a proxy that refuses keeps everyone off the
+    network.
+    """
     nowhere = "http://127.0.0.1:9"
     return {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -91,14 +101,20 @@ JQ = Contender(
 
 
 def tool(
-    name: str, program: Path, *before: str, after: tuple[str, ...] = (), most: int | None = None
+    name: str,
+    program: Path,
+    *before: str,
+    after: tuple[str, ...] = (),
+    most: int | None = None,
 ) -> Contender:
     """A program that is given OLD and NEW."""
 
     def argv(places: Places, _: Path) -> list[str]:
         return [str(program), *before, str(places.old), str(places.new), *after]
 
-    return Contender(name, argv, changes_state=True, judge=judge_state, most_rounds=most)
+    return Contender(
+        name, argv, changes_state=True, judge=judge_state, most_rounds=most
+    )
 
 
 def is_available(program: str) -> bool:
@@ -121,7 +137,9 @@ def judge_state(places: Places, made: Path, truth: Truth) -> str:
 
 
 def judge_history(path: Path, places: Places, truth: Truth) -> str:
-    """How many lines still name OLD; or else, whether every other byte is what it should be."""
+    """How many lines still name OLD; or else, whether every other byte is what it
+    should be.
+    """
     digest = hashlib.sha256()
     stale = tuple(f'"project":"{places.old}{end}'.encode() for end in ('"', "/"))
     spaced = tuple(text.replace(b'":"', b'": "') for text in stale)
@@ -140,7 +158,9 @@ def judge_history(path: Path, places: Places, truth: Truth) -> str:
     return "history: other bytes changed too"
 
 
-def _judge_transcripts(config_dir: Path, places: Places, made: Path, truth: Truth) -> str:
+def _judge_transcripts(
+    config_dir: Path, places: Places, made: Path, truth: Truth
+) -> str:
     before = made / ".claude" / "projects" / encoded(str(places.old))
     after = config_dir / "projects" / encoded(str(places.new))
     missing = [name for name in truth.transcripts if not (after / name).is_file()]
@@ -159,7 +179,11 @@ def _judge_config(places: Places) -> str:
     with open(places.home / ".claude.json", encoding="utf-8") as file:
         config = json.load(file)
     known = str(places.old) in config["projects"]
-    return "config file not moved" if known or str(places.new) not in config["projects"] else ""
+    return (
+        "config file not moved"
+        if known or str(places.new) not in config["projects"]
+        else ""
+    )
 
 
 def _judge_index(config_dir: Path, places: Places) -> str:
@@ -169,7 +193,8 @@ def _judge_index(config_dir: Path, places: Places) -> str:
     with open(path, encoding="utf-8") as file:
         entries = json.load(file)["entries"]
     stale = sum(
-        entry["projectPath"] != str(places.new) or encoded(str(places.old)) in entry["fullPath"]
+        entry["projectPath"] != str(places.new)
+        or encoded(str(places.old)) in entry["fullPath"]
         for entry in entries
     )
     return f"{stale:,} of {len(entries):,} index entries stale" if stale else ""

@@ -22,7 +22,9 @@ class NotMeasuredError(Exception):
 
 @dataclass(frozen=True)
 class Goal:
-    """One row: what it is about, what was measured (None: nothing), and what may be at most."""
+    """One row: what it is about, what was measured (None: nothing), and what may be at
+    most.
+    """
 
     what: str
     limit: float
@@ -81,7 +83,9 @@ class Findings:
             raise NotMeasuredError(tally.note if tally else "not run")
         return tally
 
-    def _history(self, megabytes: int, contender: str = "ccmove", share: float = 5) -> Tally:
+    def _history(
+        self, megabytes: int, contender: str = "ccmove", share: float = 5
+    ) -> Tally:
         label = history_label(megabytes, share)
         return self._tally(f"history {label}", label, contender)
 
@@ -98,7 +102,8 @@ class Findings:
     def peak(self, megabytes: int, shares: tuple[float, ...]) -> Figure:
         peaks = [self._history(megabytes, share=share).peak / MIB for share in shares]
         return max(peaks), ", ".join(
-            f"{share:g} %: {peak:.0f} MiB" for share, peak in zip(shares, peaks, strict=True)
+            f"{share:g} %: {peak:.0f} MiB"
+            for share, peak in zip(shares, peaks, strict=True)
         )
 
     def lock(self, megabytes: int) -> Figure:
@@ -108,8 +113,9 @@ class Findings:
         return tally.longest_lock * MS, f"median {_ms(tally.lock)}"
 
     def growth(self, group: str) -> Figure:
-        """What one more costs between the last two sizes, against between the first and the last
-        but one: linear is 1, and less than that is better."""
+        """What one more costs between the last two sizes, against between the first and
+        the last but one: linear is 1, and less than that is better.
+        """
         cases = [
             (int(label.replace(",", "")), t)
             for (g, label, _), t in self.results.items()
@@ -119,6 +125,9 @@ class Findings:
         if len(sizes) < MEASURABLE:
             raise NotMeasuredError("not run")
         (first, least), (middle, more), (last, most) = sizes[0], sizes[-2], sizes[-1]
-        before, after = (more - least) / (middle - first), (most - more) / (last - middle)
+        before, after = (
+            (more - least) / (middle - first),
+            (most - more) / (last - middle),
+        )
         times = ", ".join(f"{size:,}: {_ms(seconds)}" for size, seconds in sizes)
         return max(after, 0) / max(before, SMALLEST), times

@@ -33,7 +33,9 @@ def install_ccmove(environment: Path, checkout: Path) -> Path:
     source = environment.parent / "source"
     names = ("pyproject.toml", "README.md", "LICENSE", "ccmove")
     source.mkdir()
-    for name in names:  # only what the wheel needs, so that nothing is left in the checkout
+    for (
+        name
+    ) in names:  # only what the wheel needs, so that nothing is left in the checkout
         original = checkout / name
         copy = shutil.copytree if original.is_dir() else shutil.copy2
         copy(original, source / name)
@@ -46,8 +48,12 @@ def version_of(programs: Path, package: str) -> str:
 
 
 def _run(*argv: str) -> str:
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
+    environment = {
+        k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"
+    }
+    done = subprocess.run(
+        argv, env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise InstallError(f"{' '.join(argv[:4])} …: {' '.join(last)}")

@@ -15,7 +15,8 @@ from bench.install import REPOSITORY, InstallError, install, install_ccmove, ver
 from bench.rounds import Bench, Results, say
 from bench.scenarios import FULL, GROWING, QUICK, TYPICAL, Programs, Scale, groups
 
-# (package, what stands before OLD NEW, what after): each told that the folder has moved already.
+# (package, what stands before OLD NEW, what after): each told that the folder has moved
+# already.
 OTHER_TOOLS = (
     ("claudepath", ("remap",), ("--yes",)),
     ("claude-repath", ("rewire",), ("--yes",)),
@@ -33,7 +34,9 @@ def main() -> None:
         for group in groups(scale, programs):
             if options.only in group.name:
                 bench.run(group)
-        text = _whole(bench.results, scale, versions, report.heading(root, quick=options.quick))
+        text = _whole(
+            bench.results, scale, versions, report.heading(root, quick=options.quick)
+        )
         print(text)
         if options.save:
             _save(text, _short(bench.results, scale, report.heading(root)))
@@ -46,14 +49,26 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks/run", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small and once: does it all run?")
-    parser.add_argument("--only", default="", metavar="TEXT", help="groups whose name holds TEXT")
     parser.add_argument(
-        "--source", type=Path, default=REPOSITORY, metavar="DIR", help="another checkout of ccmove"
+        "--quick", action="store_true", help="small and once: does it all run?"
     )
-    parser.add_argument("--dir", metavar="DIR", help="where the data goes; needs 5 GB on a disk")
     parser.add_argument(
-        "--save", action="store_true", help="put the tables into benchmarks/README.md and README.md"
+        "--only", default="", metavar="TEXT", help="groups whose name holds TEXT"
+    )
+    parser.add_argument(
+        "--source",
+        type=Path,
+        default=REPOSITORY,
+        metavar="DIR",
+        help="another checkout of ccmove",
+    )
+    parser.add_argument(
+        "--dir", metavar="DIR", help="where the data goes; needs 5 GB on a disk"
+    )
+    parser.add_argument(
+        "--save",
+        action="store_true",
+        help="put the tables into benchmarks/README.md and README.md",
     )
     options = parser.parse_args()
     if options.save and (options.quick or options.only):
@@ -64,13 +79,17 @@ def _options() -> argparse.Namespace:
 # -- who takes part --------------------------------------------------------------------------------
 
 
-def _fleet(root: Path, source: Path, left_out: tuple[str, ...]) -> tuple[Programs, dict[str, str]]:
+def _fleet(
+    root: Path, source: Path, left_out: tuple[str, ...]
+) -> tuple[Programs, dict[str, str]]:
     """Everything that will be run, and its versions; of a tool that can't be had, why."""
     say("installing ccmove")
     ccmove = install_ccmove(root / "ccmove", source)
     versions = {"ccmove": version_of(ccmove, "ccmove")}
     for command in ("sed", "jq"):
-        versions[command] = _first_line(command) if is_available(command) else "not available"
+        versions[command] = (
+            _first_line(command) if is_available(command) else "not available"
+        )
     found: list[Contender] = []
     for package, before, after in OTHER_TOOLS:
         if package in left_out:
@@ -88,7 +107,9 @@ def _fleet(root: Path, source: Path, left_out: tuple[str, ...]) -> tuple[Program
 
 
 def _wrong(results: Results) -> str | None:
-    """A fast move that is not right counts for nothing: why the benchmark fails, or None."""
+    """A fast move that is not right counts for nothing: why the benchmark fails, or
+    None.
+    """
     for (group, _, contender), tally in results.items():
         if contender.startswith("ccmove") and tally.note:
             return f"benchmarks/run: {contender} was not right: {group}: {tally.note}"
@@ -96,14 +117,18 @@ def _wrong(results: Results) -> str | None:
 
 
 def _first_line(command: str) -> str:
-    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [command, "--version"], capture_output=True, text=True, check=False
+    )
     return done.stdout.partition("\n")[0]
 
 
 # -- what is printed -------------------------------------------------------------------------------
 
 
-def _whole(results: Results, scale: Scale, versions: dict[str, str], heading: str) -> str:
+def _whole(
+    results: Results, scale: Scale, versions: dict[str, str], heading: str
+) -> str:
     movers = ("cp && sync", *versions)
     parts = [
         heading,
@@ -114,7 +139,9 @@ def _whole(results: Results, scale: Scale, versions: dict[str, str], heading: st
     ]
     measured = {group for group, _, _ in results}
     scaling = (TYPICAL, *GROWING)
-    parts += [report.scaling_table(results, group) for group in scaling if group in measured]
+    parts += [
+        report.scaling_table(results, group) for group in scaling if group in measured
+    ]
     return "\n\n".join(parts)
 
 

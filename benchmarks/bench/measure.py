@@ -1,4 +1,6 @@
-"""Runs one command as a user does, from process start to exit, and takes its time and memory."""
+"""Runs one command as a user does, from process start to exit, and takes its time and
+memory.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,15 @@ class Run:
     lock_seconds: float | None = None  # how long the client's history lock was held
 
 
-def timed(argv: Sequence[str], env: Mapping[str, str], watched: Path | None = None) -> Run:
-    """Run `argv` with its output in a pipe; `watched` is a directory whose history lock counts."""
-    watch = LockWatch(watched) if watched is not None and sys.platform == "linux" else None
+def timed(
+    argv: Sequence[str], env: Mapping[str, str], watched: Path | None = None
+) -> Run:
+    """Run `argv` with its output in a pipe; `watched` is a directory whose history lock
+    counts.
+    """
+    watch = (
+        LockWatch(watched) if watched is not None and sys.platform == "linux" else None
+    )
     started = time.perf_counter()
     with subprocess.Popen(
         list(argv),
@@ -58,13 +66,18 @@ def timed(argv: Sequence[str], env: Mapping[str, str], watched: Path | None = No
 
 
 class LockWatch:
-    """Sees from outside, by inotify, when the lock appears in a directory and when it goes."""
+    """Sees from outside, by inotify, when the lock appears in a directory and when it
+    goes.
+    """
 
     def __init__(self, directory: Path) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
         self._fd = libc.inotify_init1(os.O_CLOEXEC)
         mask = IN_MOVED_TO | IN_CREATE | IN_DELETE
-        if self._fd < 0 or libc.inotify_add_watch(self._fd, os.fsencode(directory), mask) < 0:
+        if (
+            self._fd < 0
+            or libc.inotify_add_watch(self._fd, os.fsencode(directory), mask) < 0
+        ):
             raise OSError(ctypes.get_errno(), "inotify")
         self._directory = directory
         self._held: list[float] = []

@@ -29,7 +29,9 @@ def machine(root: Path) -> str:
 def _processor() -> str:
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            names = [line.partition(":")[2] for line in file if line.startswith("model name")]
+            names = [
+                line.partition(":")[2] for line in file if line.startswith("model name")
+            ]
     except OSError:
         names = []
     return " ".join(names[0].split()) if names else "processor unknown"
@@ -43,7 +45,11 @@ def _file_system(root: Path) -> str:
 
 def heading(root: Path, *, quick: bool = False) -> str:
     today = datetime.datetime.now(datetime.UTC).date()
-    warning = " **Only a sanity check (`--quick`): the figures mean nothing.**" if quick else ""
+    warning = (
+        " **Only a sanity check (`--quick`): the figures mean nothing.**"
+        if quick
+        else ""
+    )
     return f"Measured on {today}: {machine(root)}.{warning}"
 
 
@@ -72,7 +78,9 @@ def history_table(results: Results, scale: Scale, names: Iterable[str]) -> str:
     for megabytes, _ in scale.history:
         for share in scale.shares:
             label = history_label(megabytes, share)
-            tallies = {name: results.get((f"history {label}", label, name)) for name in names}
+            tallies = {
+                name: results.get((f"history {label}", label, name)) for name in names
+            }
             rows.append((f"{megabytes} MB", f"{share:g} %", *_history_cells(tallies)))
     return _table(header, rows)
 
@@ -105,7 +113,9 @@ def _time(seconds: float) -> str:
 
 def scaling_table(results: Results, group: str) -> str:
     """The cases of one group against the first of them."""
-    tallies = {(label, name): t for (g, label, name), t in results.items() if g == group}
+    tallies = {
+        (label, name): t for (g, label, name), t in results.items() if g == group
+    }
     first = next(iter(tallies.values()), None)
     rows = [
         (f"{label} {name}".strip(), _cell(tally, first), _peak(name, tally))
@@ -115,12 +125,16 @@ def scaling_table(results: Results, group: str) -> str:
 
 
 def _peak(name: str, tally: Tally) -> str:
-    """Of what needs more than the benchmark itself, which is the least that can be seen."""
+    """Of what needs more than the benchmark itself, which is the least that can be
+    seen.
+    """
     return f"{tally.peak / MIB:.0f} MiB" if tally.runs and name == "ccmove" else NOT_RUN
 
 
 def outcome_table(results: Results, versions: dict[str, str]) -> str:
-    """Whether each did the whole work; of notes that differ only in figures the last one."""
+    """Whether each did the whole work; of notes that differ only in figures the last
+    one.
+    """
     rows = []
     for name, version in versions.items():
         notes: dict[str, str] = {}
@@ -130,7 +144,11 @@ def outcome_table(results: Results, versions: dict[str, str]) -> str:
                 notes[re.sub(r"[\d,]+", "", tally.note)] = f"{state}: {tally.note}"
         ran = any(contender == name for _, _, contender in results)
         rows.append(
-            (name, version, "<br>".join(notes.values()) or ("nothing" if ran else "not run"))
+            (
+                name,
+                version,
+                "<br>".join(notes.values()) or ("nothing" if ran else "not run"),
+            )
         )
     return _table(("tool", "version", "left undone, or done wrongly"), rows)
 

@@ -1,4 +1,6 @@
-"""Groups of cases that are run in turn, round after round, so that a slow moment hits all alike."""
+"""Groups of cases that are run in turn, round after round, so that a slow moment hits
+all alike.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ class Bench:
 
     def __init__(self, root: Path, *, settle: bool = True) -> None:
         self.places = Places(root)
-        self.settle = settle  # wait before each run until the disk has nothing left to write
+        self.settle = (
+            settle  # wait before each run until the disk has nothing left to write
+        )
         self.places.new.mkdir(parents=True)
         self.results: Results = {}
 
@@ -85,13 +89,17 @@ class Bench:
             for case in order:
                 if number < (case.contender.most_rounds or group.rounds):
                     self._once(group, case, *states[case.shape])
-            order.append(order.pop(0))  # nobody always comes first, or after the same one
+            order.append(
+                order.pop(0)
+            )  # nobody always comes first, or after the same one
         for made, _ in states.values():
             shutil.rmtree(made)
         self._clear()
 
     def _states(self, group: Group) -> Iterator[tuple[Shape, tuple[Path, Truth]]]:
-        for number, shape in enumerate(dict.fromkeys(case.shape for case in group.cases)):
+        for number, shape in enumerate(
+            dict.fromkeys(case.shape for case in group.cases)
+        ):
             say(f"{group.name}: making state {number + 1}")
             made = self.places.root / f"made-{number}"
             yield shape, (made, apart(make, made, shape, self.places))
@@ -128,8 +136,8 @@ class Bench:
 def apart(function: Callable[..., T], *args: object) -> T:
     """What the function returns, called in a process of its own.
 
-    The peak that the system reports for a child is never below the memory of the process that
-    started it: the one that measures must stay small.
+    The peak that the system reports for a child is never below the memory of the
+    process that started it: the one that measures must stay small.
     """
     with ProcessPoolExecutor(1) as pool:
         return pool.submit(function, *args).result()

@@ -62,7 +62,9 @@ class Programs:
         return tool("ccmove", self.ccmove / "ccmove")
 
     def movers(self) -> tuple[Contender, ...]:
-        """Everyone who is to change the history, the copy that all are held against first."""
+        """Everyone who is to change the history, the copy that all are held against
+        first.
+        """
         commands = [c for c in (SED, JQ) if is_available(c.name)]
         return (COPY, self.move, *commands, *self.others)
 
@@ -86,7 +88,9 @@ def typical(scale: Scale, programs: Programs) -> Group:
     shape = Shape(history=10 * MB, transcripts=300, others=40, config_size=300 * KB)
     others = (replace(other, most_rounds=None) for other in programs.others)
     contenders = (programs.move, *others)
-    return Group(TYPICAL, tuple(Case(TYPICAL, shape, c) for c in contenders), scale.rounds)
+    return Group(
+        TYPICAL, tuple(Case(TYPICAL, shape, c) for c in contenders), scale.rounds
+    )
 
 
 def histories(scale: Scale, programs: Programs) -> list[Group]:
@@ -96,19 +100,26 @@ def histories(scale: Scale, programs: Programs) -> list[Group]:
         for share in scale.shares:
             label = history_label(megabytes, share)
             shape = Shape(history=megabytes * MB, share=share)
-            # Others take minutes for the largest one, of which no goal compares the time.
-            movers = programs.movers() if megabytes < scale.huge else (COPY, programs.move)
+            # Others take minutes for the largest one, of which no goal compares the
+            # time.
+            movers = (
+                programs.movers() if megabytes < scale.huge else (COPY, programs.move)
+            )
             cases = tuple(Case(label, shape, contender) for contender in movers)
             found.append(Group(f"history {label}", cases, rounds))
     return found
 
 
-def growing(what: str, sizes: tuple[int, ...], scale: Scale, programs: Programs) -> Group:
+def growing(
+    what: str, sizes: tuple[int, ...], scale: Scale, programs: Programs
+) -> Group:
     """The same move with more and more of one thing."""
     shapes = {
         "transcripts": lambda size: Shape(transcripts=size),
         "other projects": lambda size: Shape(others=size),
         "megabytes of history": lambda size: Shape(history=size * MB),
     }
-    cases = tuple(Case(f"{size:,}", shapes[what](size), programs.move) for size in sizes)
+    cases = tuple(
+        Case(f"{size:,}", shapes[what](size), programs.move) for size in sizes
+    )
     return Group(what, cases, scale.rounds)

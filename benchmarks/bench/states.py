@@ -36,14 +36,20 @@ class Shape:
     history: int = 1 * MB  # bytes
     share: float = 5.0  # per cent of the history's lines that are the moved project's
     transcripts: int = 3
-    others: int = 20  # other projects, each with a directory, an entry in the config and prompts
-    config_size: int = 0  # old clients kept prompts in the config file: filled up to this
+    others: int = (
+        20  # other projects, each with a directory, an entry in the config and prompts
+    )
+    config_size: int = (
+        0  # old clients kept prompts in the config file: filled up to this
+    )
     index: int = 0  # entries of sessions-index.json; 0: no such file
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where things are. The state is always at `home` when a tool runs, so paths in it hold."""
+    """Where things are. The state is always at `home` when a tool runs, so paths in it
+    hold.
+    """
 
     root: Path
 
@@ -71,7 +77,9 @@ class Truth:
 
 
 def encoded(path: str) -> str:
-    """The client's name for the directory of a project (these paths are short and plain)."""
+    """The client's name for the directory of a project (these paths are short and
+    plain).
+    """
     return re.sub("[^A-Za-z0-9]", "-", path)
 
 
@@ -80,7 +88,10 @@ def make(home: Path, shape: Shape, places: Places) -> Truth:
     dice = random.Random(20261116)
     config_dir = home / ".claude"
     config_dir.mkdir(parents=True, mode=0o700)
-    others = [str(places.root / "code" / f"project-{number:04}") for number in range(shape.others)]
+    others = [
+        str(places.root / "code" / f"project-{number:04}")
+        for number in range(shape.others)
+    ]
     for path in others:
         _make_project(config_dir, path, 1, 2 * KB, dice)
     names = _make_project(config_dir, str(places.old), shape.transcripts, 10 * KB, dice)
@@ -124,11 +135,18 @@ def _make_project(
     return tuple(sorted(names))
 
 
-def _write_transcript(path: Path, session: str, cwd: str, size: int, dice: random.Random) -> None:
+def _write_transcript(
+    path: Path, session: str, cwd: str, size: int, dice: random.Random
+) -> None:
     """Records of a conversation until the file has its size."""
-    block = "".join(_record(session, cwd, dice) for _ in range(min(100, 1 + size // 1000)))
+    block = "".join(
+        _record(session, cwd, dice) for _ in range(min(100, 1 + size // 1000))
+    )
     data = block.encode()
-    first = _dumps({"type": "mode", "mode": "normal", "sessionId": session}).encode() + b"\n"
+    first = (
+        _dumps({"type": "mode", "mode": "normal", "sessionId": session}).encode()
+        + b"\n"
+    )
     with open(path, "xb") as file:
         written = file.write(first)
         while written < size:
@@ -157,7 +175,9 @@ def _sentence(dice: random.Random, longest: int) -> str:
     return " ".join(dice.choices(WORDS, k=dice.randint(2, longest)))
 
 
-def _write_index(config_dir: Path, entries: int, places: Places, dice: random.Random) -> None:
+def _write_index(
+    config_dir: Path, entries: int, places: Places, dice: random.Random
+) -> None:
     """An index as 2.1.23 writes it."""
     directory = encoded(str(places.old))
     listed = []
@@ -248,10 +268,11 @@ def _write_history(
 def _history_lines(
     shape: Shape, others: list[str], places: Places, dice: random.Random
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Lines without end, each before and after the move; the first one is the moved project's.
+    """Lines without end, each before and after the move; the first one is the moved
+    project's.
 
-    A tenth of what moves is in a nested folder. A neighbour whose name only begins like OLD's
-    must stay; it has one line in a hundred.
+    A tenth of what moves is in a nested folder. A neighbour whose name only begins like
+    OLD's must stay; it has one line in a hundred.
     """
     old, new = str(places.old), str(places.new)
     ours = [(old, new)] * 9 + [(f"{old}/packages/api", f"{new}/packages/api")]
@@ -267,7 +288,9 @@ def _history_lines(
         if moves:
             before, after = dice.choice(ours)
         else:
-            before = after = dice.choice(theirs) if dice.random() < 0.99 else f"{old}-docker"
+            before = after = (
+                dice.choice(theirs) if dice.random() < 0.99 else f"{old}-docker"
+            )
         start = head + f',"timestamp":{moment},"project":'.encode()
         yield start + f'"{before}"{tail}'.encode(), start + f'"{after}"{tail}'.encode()
         moves = dice.random() * 100 < shape.share
@@ -276,7 +299,9 @@ def _history_lines(
 
 
 def _prompts(old: str, dice: random.Random) -> list[str]:
-    """Openings of lines: short prompts, some of several lines, some with quotes, a few pastes."""
+    """Openings of lines: short prompts, some of several lines, some with quotes, a few
+    pastes.
+    """
     found = []
     for number in range(2000):
         text = _sentence(dice, 24)

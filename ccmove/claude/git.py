@@ -1,9 +1,11 @@
-"""Which repository is a folder? git is asked, with everything off that could run another program.
+"""Which repository is a folder? git is asked, with everything off that could run
+another program.
 
 No git, no answer in time, or a folder that git does not trust: no identity.
 
-A repository has the place of each worktree in `.git/worktrees/<name>/gitdir`, and a worktree has
-that of its repository in its file `.git`; after a rename `git worktree repair` fixes both.
+A repository has the place of each worktree in `.git/worktrees/<name>/gitdir`, and a
+worktree has that of its repository in its file `.git`; after a rename `git worktree
+repair` fixes both.
 """
 
 import os
@@ -18,7 +20,13 @@ from ccmove.rewrite.pathmap import PathMap
 
 TIMEOUT = 2.0
 REPAIRING = 60.0
-_HARMLESS = ("--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+_HARMLESS = (
+    "--no-pager",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+)
 _ENVIRONMENT = {
     "LC_ALL": "C",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -32,11 +40,15 @@ _OWNER_AND_NAME = re.compile(r"[/:]([^/:]+)/([^/]+?)(?:\.git)?/?$")
 class Identity:
     """What two checkouts of one repository have in common."""
 
-    remotes: frozenset[str] = frozenset()  # owner/name in lower case: hosts do not tell case apart
+    remotes: frozenset[str] = (
+        frozenset()
+    )  # owner/name in lower case: hosts do not tell case apart
     roots: frozenset[str] = frozenset()  # the first commits of its history
 
     def is_another(self, other: "Identity") -> bool:
-        """Whether both are known and are not the same; remotes say more than commits."""
+        """Whether both are known and are not the same;
+        remotes say more than commits.
+        """
         if self.remotes and other.remotes:
             return not self.remotes & other.remotes
         return bool(self.roots and other.roots) and not self.roots & other.roots
@@ -60,7 +72,9 @@ def identity(folder: str) -> Identity:
 
 
 def reflog(folder: str) -> list[tuple[int, str]]:
-    """What HEAD went through in this very checkout, the oldest first: when, in ns, and what."""
+    """What HEAD went through in this very checkout,
+    the oldest first: when, in ns, and what.
+    """
     log = (ask(folder, "reflog", "--date=unix", "--format=%gd %gs") or "").splitlines()
     found = [re.match(r"HEAD@\{(\d+)\} (.*)", line) for line in reversed(log)]
     return [(int(entry[1]) * 1_000_000_000, entry[2]) for entry in found if entry]
@@ -85,8 +99,12 @@ def ask(folder: str, *arguments: str, timeout: float = TIMEOUT) -> str | None:
 
 
 def repair_command(folder: Path, paths: PathMap) -> list[str] | None:
-    """What fixes the worktrees of the folder after this move; None when nothing is broken."""
-    if (folder / ".git").is_file():  # it is itself a worktree: its repository knows the old place
+    """What fixes the worktrees of the folder after this move;
+    None when nothing is broken.
+    """
+    if (
+        folder / ".git"
+    ).is_file():  # it is itself a worktree: its repository knows the old place
         record = folder / _text(folder / ".git").removeprefix("gitdir: ")
         if not paths.named_in(_text(record / "gitdir")):
             return None
@@ -111,7 +129,9 @@ def _text(path: Path) -> str:
 
 
 def repair(paths: PathMap, projects: Iterable[str]) -> Iterator[Hint]:
-    """Repair the worktrees of every folder that was renamed; for what can't be, the command."""
+    """Repair the worktrees of every folder that was renamed;
+    for what can't be, the command.
+    """
     inside = [path for path in projects if paths.reversed().covers(path)]
     for folder in dict.fromkeys([*(new for _, new in paths.moves), *inside]):
         try:

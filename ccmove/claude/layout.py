@@ -25,7 +25,9 @@ class _Place:
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of one state. `config_dir` is real; the config file may be a link elsewhere."""
+    """The places of one state. `config_dir` is real;
+    the config file may be a link elsewhere.
+    """
 
     config_dir: Path
     config_file: Path  # as the client composes it; its lock is beside this
@@ -41,7 +43,9 @@ class Layout:
     lock = _Place("ccmove", "lock")
     journal = _Place("ccmove", "journal.json")
     backups = _Place("ccmove", "backups")
-    ledger = _Place("ccmove", "ledger.json")  # what pruned backups told of whose sessions are
+    ledger = _Place(
+        "ccmove", "ledger.json"
+    )  # what pruned backups told of whose sessions are
     run = _Place("ccmove", "run")  # of a run under way, which becomes its backup
     unfinished = _Place("ccmove", "unfinished")  # runs that could not be rolled back
 
@@ -52,12 +56,16 @@ class Layout:
 
     @property
     def real_config_file(self) -> Path:
-        """The file behind the link, which is the one to replace: the link stays a link."""
+        """The file behind the link, which is the one to replace:
+        the link stays a link.
+        """
         return Path(os.path.realpath(self.config_file))
 
     @property
     def client_locks(self) -> tuple[Path, ...]:
-        """The client's locks, beside the history and beside the config file, or the link to it."""
+        """The client's locks, beside the history and beside the config file,
+        or the link to it.
+        """
         files = (self.history, self.config_file)
         return tuple(path.with_name(f"{path.name}.lock") for path in files)
 
@@ -83,7 +91,9 @@ def find_layout(config_dir: str | None, environ: Mapping[str, str]) -> Layout:
 
 
 def size_of(path: Path) -> int:
-    """How large a file is; 0 where that can't be told, which whoever reads it will say."""
+    """How large a file is; 0 where that can't be told,
+    which whoever reads it will say.
+    """
     try:
         return os.stat(path).st_size
     except OSError:

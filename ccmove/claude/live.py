@@ -1,4 +1,6 @@
-"""Is Claude Code running there? Told from `$C/sessions/<pid>.json` and from the process table."""
+"""Is Claude Code running there? Told from `$C/sessions/<pid>.json`
+and from the process table.
+"""
 
 import contextlib
 import json
@@ -19,29 +21,41 @@ HAS_PROC = not WINDOWS and os.path.exists("/proc/self/stat")
 if not HAS_PROC:
     import psutil
 # What a look at a process raises that ended meanwhile, or is another user's.
-_CLOSED: tuple[type[Exception], ...] = (OSError,) if HAS_PROC else (OSError, psutil.Error)
-Processes = Mapping[int, tuple[str, str | float]]  # name and start: as /proc says, or in seconds
+_CLOSED: tuple[type[Exception], ...] = (
+    (OSError,) if HAS_PROC else (OSError, psutil.Error)
+)
+Processes = Mapping[
+    int, tuple[str, str | float]
+]  # name and start: as /proc says, or in seconds
 
 
 @dataclass(frozen=True, slots=True)
 class LiveSession:
-    """A running client and the folder it works in; one elsewhere may have ended unseen."""
+    """A running client and the folder it works in;
+    one elsewhere may have ended unseen.
+    """
 
     pid: int
     folder: str
     session: str | None = None
-    last_written: float | None = None  # its record, where the pid is none of this machine's
+    last_written: float | None = (
+        None  # its record, where the pid is none of this machine's
+    )
 
     @property
     def is_elsewhere(self) -> bool:
-        """On another machine or in another container: whether it still runs can't be checked."""
+        """On another machine or in another container:
+        whether it still runs can't be checked.
+        """
         return self.last_written is not None
 
 
 def live_sessions(layout: Layout, folders: list[str]) -> list[LiveSession]:
     """Clients that run, or may run elsewhere, in one of `folders` or below one."""
     processes = _processes()
-    found: dict[tuple[int, bool], LiveSession] = {}  # a pid elsewhere is another process
+    found: dict[
+        tuple[int, bool], LiveSession
+    ] = {}  # a pid elsewhere is another process
     for session in [*_registered(layout, processes), *_unregistered(processes)]:
         key = session.pid, session.is_elsewhere
         if any(tail_below(session.folder, base) is not None for base in folders):
@@ -65,16 +79,23 @@ def _registered(layout: Layout, processes: Processes) -> Iterator[LiveSession]:
     here = _pid_domain()
     for name in names_in(layout.sessions):
         if not name.removesuffix(".json").isdigit():
-            continue  # beside a session's file there are others, such as <pid>.<hex>.key
+            # beside a session's file there are others, such as <pid>.<hex>.key
+            continue
         record = _record(layout.sessions / name)
-        pid, folder, session = record.get("pid"), record.get("cwd"), record.get("sessionId")
+        pid, folder, session = (
+            record.get("pid"),
+            record.get("cwd"),
+            record.get("sessionId"),
+        )
         if not isinstance(pid, int) or not isinstance(folder, str):
             continue
         found = LiveSession(pid, folder, session if isinstance(session, str) else None)
         domain = record.get("pidDomain")
         if isinstance(domain, str) and domain != here:
             with contextlib.suppress(FileNotFoundError):  # it has just ended
-                yield replace(found, last_written=os.lstat(layout.sessions / name).st_mtime)
+                yield replace(
+                    found, last_written=os.lstat(layout.sessions / name).st_mtime
+                )
         elif _is_alive(record, processes):
             yield found
 
@@ -104,10 +125,16 @@ def _is_alive(record: dict[str, object], processes: Processes) -> bool:
 
 
 def noted_start(text: str) -> float | None:
-    """`procStart` of a client on Windows (100 ns from 1601) or macOS (`ps -o lstart`, UTC)."""
+    """`procStart` of a client on Windows (100 ns from 1601) or macOS (`ps -o lstart`,
+    UTC).
+    """
     with contextlib.suppress(ValueError):
         if not text.isdigit():
-            return datetime.strptime(text, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp()
+            return (
+                datetime.strptime(text, "%a %b %d %H:%M:%S %Y")
+                .replace(tzinfo=UTC)
+                .timestamp()
+            )
         if int(text) < 3 * 10**17:  # the client, too, takes more for another count
             return int(text) / 10**7 - 11_644_473_600
     return None
@@ -132,7 +159,9 @@ def _is_claude(command: list[str]) -> bool:
 
 
 def _pid_domain() -> str:
-    """Where a pid of this process means something, spelled as the client does in its records."""
+    """Where a pid of this process means something,
+    spelled as the client does in its records.
+    """
     if WINDOWS:
         return f"win32:{socket.gethostname().lower()}"
     if not HAS_PROC:
@@ -153,7 +182,9 @@ def _processes() -> Processes:
 def _of_proc() -> Iterator[tuple[int, tuple[str, str]]]:
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            start, _, told = _told(pid, "stat").rpartition(")")  # a name may hold anything
+            start, _, told = _told(pid, "stat").rpartition(
+                ")"
+            )  # a name may hold anything
             state, *more = told.split()
             if state not in "ZX":
                 yield int(pid), (start.partition("(")[2], more[18])
@@ -163,14 +194,18 @@ def _of_psutil() -> Iterator[tuple[int, tuple[str, float]]]:
     for process in psutil.process_iter():
         with contextlib.suppress(*_CLOSED):
             program = ""
-            with contextlib.suppress(psutil.AccessDenied):  # of another user, or with more rights
+            with contextlib.suppress(
+                psutil.AccessDenied
+            ):  # of another user, or with more rights
                 program = (process.cmdline() or [""])[0]
             if process.status() != psutil.STATUS_ZOMBIE:
                 yield process.pid, (os.path.basename(program), process.create_time())
 
 
 def _command_and_folder(pid: int) -> tuple[list[str], str]:
-    """How a process was started and where it works, which the kernel marks when it was removed."""
+    """How a process was started and where it works,
+    which the kernel marks when it was removed.
+    """
     if not HAS_PROC:
         process = psutil.Process(pid)
         return process.cmdline(), process.cwd()

@@ -1,4 +1,6 @@
-"""Path -> the name of its directory under `projects`, exactly as Claude Code computes it."""
+"""Path -> the name of its directory under `projects`,
+exactly as Claude Code computes it.
+"""
 
 import re
 import unicodedata
@@ -25,19 +27,25 @@ def uncut(path: str) -> str:
     """The name without the cut at 200 units, as clients up to 2.1.23 wrote it."""
     if path.isascii():  # as nearly all are, and there may be thousands to compare
         return _REPLACED.sub("-", path)
-    return _REPLACED.sub(lambda m: "--" if m.group() > "\uffff" else "-", path)  # by UTF-16 units
+    return _REPLACED.sub(
+        lambda m: "--" if m.group() > "\uffff" else "-", path
+    )  # by UTF-16 units
 
 
 @lru_cache(maxsize=4096)
 def possible_names(path: str) -> tuple[str, ...]:
     """Every exact name some client may have given to `path`, the current rule first."""
     spellings = _spellings(path)
-    names = [name for spelling in spellings for name in (encode(spelling), uncut(spelling))]
+    names = [
+        name for spelling in spellings for name in (encode(spelling), uncut(spelling))
+    ]
     return tuple(dict.fromkeys(names))
 
 
 def names_of_downloads(path: str) -> tuple[str, ...]:
-    """`NAME.<16 hex>`, where connectors save files for a git root; the current rule first."""
+    """`NAME.<16 hex>`, where connectors save files for a git root;
+    the current rule first.
+    """
     composed = unicodedata.normalize("NFC", path).encode("utf-8", "surrogatepass")
     suffix = sha256(composed).hexdigest()[:16]
     return tuple(f"{name}.{suffix}" for name in possible_names(path))
@@ -51,17 +59,25 @@ def is_of_downloads(name: str) -> bool:
 def may_be_name_of(name: str, path: str) -> bool:
     """Whether some client may have kept `path` under `name`.
 
-    After the first 200 units of a long path some clients wrote a suffix that we can't compute.
+    After the first 200 units of a long path some clients wrote a suffix that we can't
+    compute.
     """
-    start, has_suffix = name[:LONGEST_NAME], _SUFFIX.fullmatch(name[LONGEST_NAME:]) is not None
+    start, has_suffix = (
+        name[:LONGEST_NAME],
+        _SUFFIX.fullmatch(name[LONGEST_NAME:]) is not None,
+    )
     long = (full for full in map(uncut, _spellings(path)) if len(full) > LONGEST_NAME)
     is_cut = has_suffix and any(full.startswith(start) for full in long)
     return is_cut or name in possible_names(path)
 
 
 def sieve(*paths: str) -> Callable[[str], bool]:
-    """A test whether a name could be of one of `paths`, or of something below. Never a proof."""
-    starts = tuple(name[:LONGEST_NAME] for path in paths for name in possible_names(path))
+    """A test whether a name could be of one of `paths`,
+    or of something below. Never a proof.
+    """
+    starts = tuple(
+        name[:LONGEST_NAME] for path in paths for name in possible_names(path)
+    )
     return lambda name: name.startswith(starts)
 
 
@@ -71,7 +87,9 @@ def _spellings(path: str) -> tuple[str, str]:
 
 
 def _hash(path: str) -> int:
-    """Java's string hash over UTF-16 units, a signed 32-bit number, without its sign."""
+    """Java's string hash over UTF-16 units,
+    a signed 32-bit number, without its sign.
+    """
     units = path.encode("utf-16-le", "surrogatepass")
     value = 0
     for low, high in zip(units[::2], units[1::2], strict=True):

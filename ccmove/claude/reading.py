@@ -1,8 +1,9 @@
-"""Open and read the state's files without following any link, not even one put there just now.
+"""Open and read the state's files without following any link, not even one put there
+just now.
 
-A directory is reached step by step, each relative to the one before, so that there is no gap
-between looking at a path and using it (on Windows, which can't do that, each step is looked at).
-A link in the way is refused by its full path.
+A directory is reached step by step, each relative to the one before, so that there is
+no gap between looking at a path and using it (on Windows, which can't do that, each
+step is looked at). A link in the way is refused by its full path.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def directory(path: Path) -> Iterator[Folder]:
             raise LinkError(error.filename) from None
         raise
     finally:
-        # Nothing was written through it; failing here would hide that the work was done.
+        # Nothing was written through it; failing here would hide that the work was
+        # done.
         with contextlib.suppress(OSError):
             if fd is not None:
                 os.close(fd)
@@ -73,7 +75,9 @@ def _enter(parent: int | None, path: Path, flags: int) -> int | None:
 
 
 def _complete(error: OSError, directory: Path) -> None:
-    """Calls relative to a descriptor know the last name only; the second of two is the inner."""
+    """Calls relative to a descriptor know the last name only;
+    the second of two is the inner.
+    """
     if isinstance(error.filename2, str) and not os.path.isabs(error.filename2):
         error.filename2 = str(directory / error.filename2)
     else:  # an absolute one stays as it is
@@ -88,8 +92,9 @@ def open_file(path: Path) -> int:
 
 
 def is_there(path: Path) -> bool:
-    """Whether anything has this name. When that can't be told, it is an error and not a no:
-    something of the user's that is taken for gone would be lost."""
+    """Whether anything has this name. When that can't be told, it is an error and not a
+    no: something of the user's that is taken for gone would be lost.
+    """
     try:
         os.lstat(path)
     except OSError as error:
@@ -122,7 +127,9 @@ def open_regular(path: Path) -> BinaryIO | None:
     except OSError as error:
         if error.errno in _GONE:
             return None
-        if error.errno == errno.ENXIO or os.path.isdir(path):  # a socket; a directory of Windows
+        if error.errno == errno.ENXIO or os.path.isdir(
+            path
+        ):  # a socket; a directory of Windows
             raise refusal from None
         raise
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -175,7 +182,9 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
     with opened as file:
         seen = Fingerprint.of(os.fstat(file.fileno()))
         if seen.size > largest:
-            what = f"{path} is larger than {readable_size(largest)}, which can't be right"
+            what = (
+                f"{path} is larger than {readable_size(largest)}, which can't be right"
+            )
             raise RefusedError(what, run("ls", "-l", path, text="look at it"))
         data = file.read(seen.size + 1)
     if len(data) != seen.size:
@@ -185,7 +194,9 @@ def read_document(path: Path, largest: int = LARGEST_DOCUMENT) -> Document | Non
 
 @contextlib.contextmanager
 def open_history(path: Path) -> Iterator[tuple[Read, Fingerprint]]:
-    """How to read the history, and what it is now; without one it is as if it were empty."""
+    """How to read the history, and what it is now;
+    without one it is as if it were empty.
+    """
     opened = open_regular(path)
     if opened is None:
         yield lambda _offset, _length: b"", Fingerprint(0, 0, 0)
@@ -195,11 +206,16 @@ def open_history(path: Path) -> Iterator[tuple[Read, Fingerprint]]:
 
 
 @contextlib.contextmanager
-def hashed_history(path: Path, digest: hashlib._Hash) -> Iterator[tuple[Read, Fingerprint]]:
+def hashed_history(
+    path: Path, digest: hashlib._Hash
+) -> Iterator[tuple[Read, Fingerprint]]:
     """Also its hash, complete in the end: while it is searched a processor is idle."""
     with (
         open_history(path) as (read, seen),
-        open_history(path) as (again, _),  # which an error or Ctrl-C closes: that ends the hashing
+        open_history(path) as (
+            again,
+            _,
+        ),  # which an error or Ctrl-C closes: that ends the hashing
         beside(lambda: add_to_hash(digest, again, 0, seen.size)),
     ):
         yield read, seen
@@ -217,8 +233,10 @@ def reader(file: BinaryIO) -> Read:
 
 @contextlib.contextmanager
 def beside(work: Callable[[], object]) -> Iterator[Callable[[], bool]]:
-    """Work in another thread, and wait for it where the block ends well; is it still at work?
-    Without `threading`, since Ctrl-C between two of its lines can leave a lock held for ever."""
+    """Work in another thread, and wait for it where the block ends well; is it still at
+    work? Without `threading`, since Ctrl-C between two of its lines can leave a lock
+    held for ever.
+    """
     at_work, errors = _thread.allocate_lock(), list[BaseException]()
 
     def do() -> None:
@@ -237,7 +255,9 @@ def beside(work: Callable[[], object]) -> Iterator[Callable[[], bool]]:
 
 
 def sha256_of(path: Path, size: int = sys.maxsize) -> str:
-    """The hash of a file, or of its first `size` bytes as far as it goes; a link is refused."""
+    """The hash of a file, or of its first `size` bytes as far as it goes;
+    a link is refused.
+    """
     digest = hashlib.sha256()
     with open(open_file(path), "rb") as file:
         add_to_hash(digest, reader(file), 0, size)

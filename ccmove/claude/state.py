@@ -1,7 +1,9 @@
-"""The one look at the state: what is there, and which paths it names. Nothing is decided here.
+"""The one look at the state: what is there, and which paths it names. Nothing is
+decided here.
 
-Files are opened without following links, so that a link planted in the state leads nowhere;
-whoever meets one is refused. Each part is read when it is first asked for, and only once.
+Files are opened without following links, so that a link planted in the state leads
+nowhere; whoever meets one is refused. Each part is read when it is first asked for, and
+only once.
 """
 
 import contextlib
@@ -34,12 +36,17 @@ SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 65536  # the client looks for a relocation in this much of a transcript's end
 HEAD = 8 << 20  # a first prompt from a pipe may be long, and the path comes after it
 _VERSION = re.compile(rb'"version":"(\d{1,9})\.(\d{1,9})\.(\d{1,9})"')
-REMEMBERS_SINCE = (2, 1, 268)  # a session repeats its system prompt, which names its folders
+REMEMBERS_SINCE = (
+    2,
+    1,
+    268,
+)  # a session repeats its system prompt, which names its folders
 
 
 def _recorded(fd: int) -> tuple[str | None, int, bool]:
-    """The project path that a transcript names, by the client's own rule; its size; whether the
-    last client that wrote it records its system prompt."""
+    """The project path that a transcript names, by the client's own rule; its size;
+    whether the last client that wrote it records its system prompt.
+    """
     with open(fd, "rb", buffering=TAIL // 4) as file:
         size = os.fstat(fd).st_size
         file.seek(max(0, size - TAIL))
@@ -49,7 +56,11 @@ def _recorded(fd: int) -> tuple[str | None, int, bool]:
         remembers = bool(versions) and tuple(map(int, versions[-1])) >= REMEMBERS_SINCE
         if b"relocatedCwd" in tail:
             for line in reversed(tail.split(b"\n")):
-                path = _string(line, "relocatedCwd") if b'"type":"relocated"' in line else None
+                path = (
+                    _string(line, "relocatedCwd")
+                    if b'"type":"relocated"' in line
+                    else None
+                )
                 if path is not None:
                     return path, size, remembers
         left = HEAD
@@ -98,9 +109,13 @@ class ProjectDirectory:
         return tuple(item for item in self.items if item.is_transcript)
 
     def named_paths(self) -> set[str]:
-        """Paths named by transcripts or the index that really encode to this directory."""
+        """Paths named by transcripts or the index that
+        really encode to this directory.
+        """
         named = {item.path for item in self.transcripts if item.path is not None}
-        return {path for path in named | self.index_paths if may_be_name_of(self.name, path)}
+        return {
+            path for path in named | self.index_paths if may_be_name_of(self.name, path)
+        }
 
 
 def _item(parent: Folder, entry: os.DirEntry[str]) -> Item:
@@ -124,16 +139,23 @@ def _index_paths(index: Document | None) -> frozenset[str]:
         return frozenset()
     entries = get(root, "entries")
     records = (root, *(entries if isinstance(entries, list) else ()))
-    found = [get(root, "originalPath"), *(get(record, "projectPath") for record in records)]
+    found = [
+        get(root, "originalPath"),
+        *(get(record, "projectPath") for record in records),
+    ]
     return frozenset(native(value) for value in found if isinstance(value, str))
 
 
 class State:
     """What one look at a config directory found."""
 
-    def __init__(self, layout: Layout, tick: Callable[[int, int], None] | None = None) -> None:
+    def __init__(
+        self, layout: Layout, tick: Callable[[int, int], None] | None = None
+    ) -> None:
         self.layout = layout
-        self._tick = tick  # told how many bytes of the history were read, and how many there are
+        self._tick = (
+            tick  # told how many bytes of the history were read, and how many there are
+        )
         self.directory = cache(self._look_into)  # a project directory, by its name
         self.closed: list[Path] = []  # project directories that can't be read
         self.problems: dict[str, str] = {}  # file -> why it could not be read
@@ -144,7 +166,9 @@ class State:
         try:
             yield
         except (CcmoveError, NotJsonError, OSError) as error:
-            self.problems[str(file)] = describe(error).removeprefix(str(file)).lstrip(": ")
+            self.problems[str(file)] = (
+                describe(error).removeprefix(str(file)).lstrip(": ")
+            )
 
     @cached_property
     def directory_names(self) -> tuple[str, ...]:
@@ -152,17 +176,23 @@ class State:
         projects = self.layout.projects
         try:
             with directory(projects) as found, found.scan() as entries:
-                return tuple(sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)))
+                return tuple(
+                    sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
+                )
         except FileNotFoundError:
             return ()
         except NotADirectoryError:
-            raise RefusedError(f"{projects} is not a directory", look_at(projects)) from None
+            raise RefusedError(
+                f"{projects} is not a directory", look_at(projects)
+            ) from None
 
     def _look_into(self, name: str) -> ProjectDirectory:
         """Its entries and the paths they name."""
         path = self.layout.projects / name
         with directory(path) as found, found.scan() as entries:
-            items = tuple(sorted((_item(found, entry) for entry in entries), key=lambda i: i.name))
+            items = tuple(
+                sorted((_item(found, entry) for entry in entries), key=lambda i: i.name)
+            )
         try:
             index = read_document(path / INDEX)
         except RefusedError:
@@ -170,7 +200,9 @@ class State:
         return ProjectDirectory(name, path, items, _index_paths(index), index)
 
     def readable(self, names: Iterable[str]) -> Iterator[ProjectDirectory]:
-        """Those of the project directories that are not closed to us; the others are noted."""
+        """Those of the project directories that are not closed to us;
+        the others are noted.
+        """
         for name in names:
             try:
                 yield self.directory(name)
@@ -178,9 +210,13 @@ class State:
                 self.closed.append(self.layout.projects / name)
 
     def known_paths(self, *, history: bool = True) -> set[str]:
-        """Every project path that the config file, the history or a project directory names."""
+        """Every project path that the config file,
+        the history or a project directory names.
+        """
         known = {*self.config_paths, *(self.prompts if history else ())}
-        return known.union(*(d.named_paths() for d in self.readable(self.directory_names)))
+        return known.union(
+            *(d.named_paths() for d in self.readable(self.directory_names))
+        )
 
     @cached_property
     def config(self) -> Document | None:
@@ -202,11 +238,15 @@ class State:
 
     @cached_property
     def config_paths(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(map(native, members(self.config_values, "projects"))))
+        return tuple(
+            dict.fromkeys(map(native, members(self.config_values, "projects")))
+        )
 
     @cached_property
     def prompts(self) -> dict[str, tuple[int, int]]:
-        """Of every `project` in the history: how many lines, and the newest in ns or 0."""
+        """Of every `project` in the history: how many lines,
+        and the newest in ns or 0.
+        """
         with open_history(self.layout.history) as (read, seen):
             counted = count_prompts(read, seen.size, self._tick)
         return {native(path): count for path, count in counted.items()}
@@ -218,7 +258,9 @@ class State:
 
     @cached_property
     def named(self) -> dict[str, Counter[str]]:
-        """Which paths config file, history, plugins and jobs name, and how often each."""
+        """Which paths config file, history, plugins and jobs name,
+        and how often each.
+        """
         named: dict[str, Counter[str]] = defaultdict(Counter)
         with self.problems_of(self.layout.config_file):
             for path in self.config_paths:
@@ -231,12 +273,16 @@ class State:
         with self.problems_of(self.layout.plugins):
             for installs in members(_parsed(self.layout.plugins), "plugins").values():
                 listed = installs if isinstance(installs, list) else ()
-                for path in _absolute_paths([get(install, "projectPath") for install in listed]):
+                for path in _absolute_paths(
+                    [get(install, "projectPath") for install in listed]
+                ):
                     named[path]["plugin"] += 1
         for file in sorted(self.layout.jobs.glob("*/state.json")):
             with self.problems_of(file):
                 job = _parsed(file)
-                folders = [get(job, key) for key in ("cwd", "originCwd", "worktreePath")]
+                folders = [
+                    get(job, key) for key in ("cwd", "originCwd", "worktreePath")
+                ]
                 for path in set(_absolute_paths(folders)):
                     named[path]["background job"] += 1
         return dict(named)

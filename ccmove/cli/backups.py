@@ -1,4 +1,6 @@
-"""`ccmove restore`, `show`, `recover` and `backups`: past runs, told again, undone, removed."""
+"""`ccmove restore`, `show`, `recover` and `backups`:
+past runs, told again, undone, removed.
+"""
 
 import contextlib
 import os
@@ -34,15 +36,21 @@ from ccmove.run.transaction import Progress
 
 PAST = run("ccmove", "backups", text="past moves")
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
-OLD_ONES = run("ccmove", "backups", "--prune", "--older-than", "30d", "-n", text="for example")
+OLD_ONES = run(
+    "ccmove", "backups", "--prune", "--older-than", "30d", "-n", text="for example"
+)
 
 
 @options.command("restore")
-@click.argument("identifier", metavar="[ID]", required=False, shell_complete=options.backups)
+@click.argument(
+    "identifier", metavar="[ID]", required=False, shell_complete=options.backups
+)
 @options.dry_run
 @options.full
 @options.allow_live
-def restore_command(call: Call, identifier: str | None, verify: str, **wanted: bool) -> Result:
+def restore_command(
+    call: Call, identifier: str | None, verify: str, **wanted: bool
+) -> Result:
     """Undo the last move, or the one with this ID.
 
     What was added since is kept. `ccmove undo` is the same.
@@ -67,10 +75,14 @@ def restore(
     """Undo a move or a restore; without an ID the newest move that still stands."""
     manifest = _to_undo(layout, identifier)
     named = [path for move in manifest.moves for path in move]
-    warnings = refuse_live(layout, named, allow=allow_live, dry_run=how.get("dry_run", False))
+    warnings = refuse_live(
+        layout, named, allow=allow_live, dry_run=how.get("dry_run", False)
+    )
 
     def make_plan() -> Plan:
-        return plan_restore(layout, _to_undo(layout, manifest.id), reading(layout, progress))
+        return plan_restore(
+            layout, _to_undo(layout, manifest.id), reading(layout, progress)
+        )
 
     staying = tuple(_staying(layout, manifest))
     result = carry_out(layout, make_plan, progress, **how)
@@ -79,37 +91,70 @@ def restore(
     return replace(result, warnings=(*warnings, *staying, *result.warnings))
 
 
-def _folders_to_rename(layout: Layout, manifest: Manifest, plan: Plan) -> Iterator[Hint]:
+def _folders_to_rename(
+    layout: Layout, manifest: Manifest, plan: Plan
+) -> Iterator[Hint]:
     """The state is at the old path again; its folder is the user's to rename.
 
-    Neither where something of NEW's own stays nor another folder than was there, nor the home.
+    Neither where something of NEW's own stays nor another folder than was there, nor
+    the home.
     """
     if plan.folders:
         return
     for now, then in plan.moves:
         came_back = any(are_nested(project.path, now) for project in plan.projects)
         is_one = (then, now) in manifest.fresh
-        is_home = any(place.is_relative_to(now) for place in (layout.home, layout.config_dir))
+        is_home = any(
+            place.is_relative_to(now) for place in (layout.home, layout.config_dir)
+        )
         is_free = not os.path.lexists(then) and os.path.isdir(os.path.dirname(then))
-        if came_back and is_one and is_free and not is_home and folder_id(now) in manifest.homes:
-            yield run("mv", now, then, text=f"the folder is still {now}; to rename it too")
+        if (
+            came_back
+            and is_one
+            and is_free
+            and not is_home
+            and folder_id(now) in manifest.homes
+        ):
+            yield run(
+                "mv", now, then, text=f"the folder is still {now}; to rename it too"
+            )
 
 
 def _staying(layout: Layout, manifest: Manifest) -> Iterator[Hint]:
-    """Sessions in folders below NEW that the run did not bring there: they stay, and are named."""
+    """Sessions in folders below NEW that the run did not bring there:
+    they stay, and are named.
+    """
     state, back = State(layout), PathMap(manifest.fresh).reversed()
-    is_below, moved = sieve(*(new for new, _ in back.moves)), {p.target for p in manifest.projects}
-    names = [name for name in state.directory_names if is_below(name) and name not in moved]
-    known = {path for directory in state.readable(names) for path in directory.named_paths()}
+    is_below, moved = (
+        sieve(*(new for new, _ in back.moves)),
+        {p.target for p in manifest.projects},
+    )
+    names = [
+        name for name in state.directory_names if is_below(name) and name not in moved
+    ]
+    known = {
+        path for directory in state.readable(names) for path in directory.named_paths()
+    }
     for path in sorted(filter(back.covers, known)):
-        yield run("ccmove", "list", path, text=f"the sessions of {path} stay there; to see them")
+        yield run(
+            "ccmove",
+            "list",
+            path,
+            text=f"the sessions of {path} stay there; to see them",
+        )
 
 
 def _to_undo(layout: Layout, identifier: str | None) -> Manifest:
-    """What the run did that is to be undone; without an ID the newest move that stands."""
+    """What the run did that is to be undone;
+    without an ID the newest move that stands.
+    """
     found = all_backups(layout)
-    if identifier is None:  # one that can't be read may be the newest: never undo another
-        moves = {b.id for b in found if b.manifest is not None and b.manifest.kind == "move"}
+    if (
+        identifier is None
+    ):  # one that can't be read may be the newest: never undo another
+        moves = {
+            b.id for b in found if b.manifest is not None and b.manifest.kind == "move"
+        }
         standing = [b.id for b in found if b.problem or (b.stands and b.id in moves)]
         if not standing:
             raise NothingKnownError("nothing to undo", PAST)
@@ -121,16 +166,24 @@ def _to_undo(layout: Layout, identifier: str | None) -> Manifest:
     if not backup.stands:
         raise RefusedError(f"{identifier} was already undone", PAST)
     known = {b.id for b in found if b.manifest is not None}
-    for later in (b.manifest for b in found if b.manifest is not None and b.id > identifier):
+    for later in (
+        b.manifest for b in found if b.manifest is not None and b.id > identifier
+    ):
         if later.undoes and later.undoes not in known and later.moves == manifest.moves:
             that = run("ccmove", "restore", later.id, text="undo that instead")
-            raise RefusedError(f"{identifier} was undone, and done again by {later.id}", that)
+            raise RefusedError(
+                f"{identifier} was undone, and done again by {later.id}", that
+            )
     refuse_built_on(manifest, found)
     return manifest
 
 
-def _named(layout: Layout, found: list[Backup], identifier: str) -> tuple[Backup, Manifest]:
-    """The backup with this ID and what is in it; RefusedError when that can't be read."""
+def _named(
+    layout: Layout, found: list[Backup], identifier: str
+) -> tuple[Backup, Manifest]:
+    """The backup with this ID and what is in it;
+    RefusedError when that can't be read.
+    """
     backup = next((b for b in found if b.id == identifier), Backup(identifier, None))
     if backup.manifest is None:
         raise backup.problem or no_backup(identifier, layout)
@@ -138,7 +191,9 @@ def _named(layout: Layout, found: list[Backup], identifier: str) -> tuple[Backup
 
 
 @options.command("show")
-@click.argument("identifier", metavar="[ID]", required=False, shell_complete=options.backups)
+@click.argument(
+    "identifier", metavar="[ID]", required=False, shell_complete=options.backups
+)
 def show_command(call: Call, identifier: str | None) -> Result:
     """Print the full report of the last run, or of the one with this ID.
 
@@ -151,7 +206,9 @@ def show_command(call: Call, identifier: str | None) -> Result:
         raise NothingKnownError("there is no run to show", PAST)
     backup, manifest = _named(layout, found, identifier or found[-1].id)
     plan, undone = past_plan(layout, manifest), not backup.stands
-    return Result(DONE[plan.kind], layout, plan.moves, plan, backup.id, past=True, undone=undone)
+    return Result(
+        DONE[plan.kind], layout, plan.moves, plan, backup.id, past=True, undone=undone
+    )
 
 
 @options.command("recover")
@@ -159,17 +216,26 @@ def show_command(call: Call, identifier: str | None) -> Result:
 def recover_command(call: Call, set_aside: bool) -> Result:
     """Undo a run that was interrupted."""
     layout, bar = call.find_layout(), call.progress()
-    return Result("recovered", layout, rolled_back=recover(layout, bar, set_aside=set_aside))
+    return Result(
+        "recovered", layout, rolled_back=recover(layout, bar, set_aside=set_aside)
+    )
 
 
 @options.command("backups")
-@click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=options.backups)
+@click.argument(
+    "identifiers", metavar="[ID]...", nargs=-1, shell_complete=options.backups
+)
 @flag("--prune", help="Remove backups: those with these IDs, or as below.")
 @click.option(
-    "--keep", type=click.IntRange(min=0), metavar="N", help="With --prune: keep the newest N."
+    "--keep",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --prune: keep the newest N.",
 )
 @click.option(
-    "--older-than", metavar="AGE", help="With --prune: remove only what is older, such as 30d."
+    "--older-than",
+    metavar="AGE",
+    help="With --prune: remove only what is older, such as 30d.",
 )
 @flag("-n", "--dry-run", help="With --prune: show what would be removed.")
 def backups_command(
@@ -191,7 +257,9 @@ def backups_command(
     if unknown := sorted(set(identifiers).difference(row.id for row in rows)):
         raise NothingKnownError(f"there is no backup {unknown[0]}", PAST)
     if not prune:
-        return Backups(tuple(row for row in rows if not identifiers or row.id in identifiers))
+        return Backups(
+            tuple(row for row in rows if not identifiers or row.id in identifiers)
+        )
     with own_lock(layout) if rows and not dry_run else contextlib.nullcontext():
         why = prune_backups(layout, keep, age, identifiers, dry_run=dry_run)
     return Backups(rows, {row.id: why.get(row.id, SET_ASIDE) for row in rows}, dry_run)

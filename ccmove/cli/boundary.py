@@ -1,4 +1,6 @@
-"""One call of ccmove, from what was typed to one result and its exit code; errors end here."""
+"""One call of ccmove, from what was typed to one result and its exit code;
+errors end here.
+"""
 
 import contextlib
 import errno
@@ -13,7 +15,15 @@ import click
 
 from ccmove import errors
 from ccmove.claude.layout import Layout, find_layout
-from ccmove.errors import CcmoveError, UsageError, again, in_words, options_of, run, system_error
+from ccmove.errors import (
+    CcmoveError,
+    UsageError,
+    again,
+    in_words,
+    options_of,
+    run,
+    system_error,
+)
 from ccmove.inspect.checks import Examination
 from ccmove.report import inspect, move
 from ccmove.report.console import Printer, Progress
@@ -41,7 +51,9 @@ class TextWanted(Exception):  # noqa: N818 - nothing is wrong
 
 @dataclass
 class Call:
-    """What was typed, where the answer goes, and what is known of the run should it fail."""
+    """What was typed, where the answer goes,
+    and what is known of the run should it fail.
+    """
 
     argv: list[str]
     printer: Printer
@@ -54,7 +66,9 @@ class Call:
         return self.layout
 
     def recover(self, *, dry_run: bool = False) -> Layout:
-        """As `find_layout`, once an interrupted run is rolled back; a preview waits for that."""
+        """As `find_layout`, once an interrupted run is rolled back;
+        a preview waits for that.
+        """
         layout = self.find_layout()
         self.rolled_back = recover(layout, self.progress(), dry_run=dry_run)
         return layout
@@ -73,7 +87,9 @@ class Call:
             self.layout,
             self.moves,
             error=error.message,
-            hints=tuple(in_words(hint, self.argv, self.printer.config_dir) for hint in hints),
+            hints=tuple(
+                in_words(hint, self.argv, self.printer.config_dir) for hint in hints
+            ),
             details=error.details,
             exit_code=error.exit_code,
             rolled_back=self.rolled_back,
@@ -83,7 +99,9 @@ class Call:
 def end_to_end(app: click.Group, argv: list[str]) -> int:
     """Do what was typed, print one result, and return the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a name may not exist in the terminal's encoding
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # a name may not exist in the terminal's encoding
             stream.reconfigure(errors="backslashreplace")
     call = Call(argv, Printer(as_json="--json" in options_of(argv)))
     try:
@@ -108,7 +126,9 @@ def answer(app: click.Group, call: Call) -> Any:
         at = getattr(error, "ctx", None)
         words = at.command_path.split() if at else ["ccmove"]
         message = " ".join(error.format_message().split()).rstrip(".")
-        raise UsageError(message[:1].lower() + message[1:], run(*words, "--help")) from None
+        raise UsageError(
+            message[:1].lower() + message[1:], run(*words, "--help")
+        ) from None
     if isinstance(result, Result | inspect.Backups):
         apply = again(instead={"-n": "", "--dry-run": ""})
         apply_command = in_words(apply, call.argv, call.printer.config_dir)[1]
@@ -152,13 +172,15 @@ def _print(call: Call, result: Any) -> int:
     code: int = getattr(result, "exit_code", 0)
     done = getattr(result, "backup", None) is not None
     try:
-        # While the result of a finished run is printed, Ctrl-C must not make us say otherwise.
+        # While the result of a finished run is printed, Ctrl-C must not make us say
+        # otherwise.
         with interrupts_ignored() if done else contextlib.nullcontext():
             show(result, call.printer)
             call.printer.out.flush()
     except OSError as error:
         _give_up_on(sys.stdout)
-        # Who reads a pipe may stop at any time, which Windows calls an invalid argument.
+        # Who reads a pipe may stop at any time, which Windows calls an invalid
+        # argument.
         if error.errno in (errno.EPIPE, errno.EINVAL):
             return code
         message = f"the output could not be written: {error.strerror}"

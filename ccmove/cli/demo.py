@@ -1,10 +1,11 @@
-"""`ccmove demo`: the real commands on sample data, in a temporary home that is always removed."""
+"""`ccmove demo`: the real commands on sample data,
+in a temporary home that is always removed.
+"""
 
 import contextlib
 import errno
 import json
 import os
-import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,17 +31,42 @@ PROMPTS = (
 )
 TURNS = 100  # of each session
 # What each step shows, and its command.
-STEPS = """\
-Rename the folder: now Claude Code has no session to resume there, no prompts, no memory, no trust.
-mv ~/code/cafe-menu ~/code/bistro-menu
-Preview: what would change. Transcripts are never rewritten, only their directory is renamed.
-ccmove --dry-run ~/code/cafe-menu ~/code/bistro-menu
-Move, all or nothing: files are backed up, the change is journaled, applied, then verified.
-ccmove ~/code/cafe-menu ~/code/bistro-menu
-Verify: the move has verified itself; this checks all data again.
-ccmove verify ~/code/bistro-menu
-Restore: every move can be undone. If you kept working in between, it keeps the new sessions.
-ccmove restore"""
+STEPS = (
+    (
+        (
+            "Rename the folder: now Claude Code has no session to resume there, no "
+            "prompts, no memory, no trust."
+        ),
+        "mv ~/code/cafe-menu ~/code/bistro-menu",
+    ),
+    (
+        (
+            "Preview: what would change. Transcripts are never rewritten, only their "
+            "directory is renamed."
+        ),
+        "ccmove --dry-run ~/code/cafe-menu ~/code/bistro-menu",
+    ),
+    (
+        (
+            "Move, all or nothing: files are backed up, the change is journaled, "
+            "applied, "
+            "then verified."
+        ),
+        "ccmove ~/code/cafe-menu ~/code/bistro-menu",
+    ),
+    (
+        "Verify: the move has verified itself; this checks all data again.",
+        "ccmove verify ~/code/bistro-menu",
+    ),
+    (
+        (
+            "Restore: every move can be undone. If you kept working in between, it "
+            "keeps "
+            "the new sessions."
+        ),
+        "ccmove restore",
+    ),
+)
 
 
 @options.command("demo")
@@ -66,17 +92,20 @@ def play(app: Any, printer: Printer) -> Any:
         before = transcripts(home)
         documents = [home / ".claude.json", home / ".claude" / "history.jsonl"]
         texts = [path.read_bytes() for path in documents]
-        for number, step in enumerate(re.findall("(.+)\n(.+)", STEPS), 1):
-            meaning, command = step
+        for number, (meaning, command) in enumerate(STEPS, 1):
             printer.say([], [("reverse", f" {number} "), ("", f" {meaning}")], [])
             result = type_command(app, command, printer)
             if transcripts(home) != before:
-                raise CcmoveError(f"the demo failed at: {command}; a transcript has changed")
+                raise CcmoveError(
+                    f"the demo failed at: {command}; a transcript has changed"
+                )
             fact = f"{len(before)} transcripts: same file, same bytes, same date"
             printer.say([("good", "checked: "), ("", fact)])
         if [path.read_bytes() for path in documents] != texts:
             raise CcmoveError("the demo failed: the original bytes are not back")
-        printer.say([("good", "checked: "), ("", "config file and history: the original bytes")])
+        printer.say(
+            [("good", "checked: "), ("", "config file and history: the original bytes")]
+        )
     turn = [("", "Your turn: "), ("command", "ccmove --dry-run OLD NEW")]
     printer.say([], [("good", "The temporary directory has been removed.")], turn)
     return result
@@ -97,9 +126,14 @@ def type_command(app: Any, command: str, printer: Printer) -> Any:
 
 @contextlib.contextmanager
 def sample_home() -> Iterator[Path]:
-    """A home with sample data, which every command finds in the place of the user's own."""
+    """A home with sample data,
+    which every command finds in the place of the user's own.
+    """
     environment = dict(os.environ)
-    with termination_as_interrupt(), tempfile.TemporaryDirectory(prefix="ccmove-demo-") as place:
+    with (
+        termination_as_interrupt(),
+        tempfile.TemporaryDirectory(prefix="ccmove-demo-") as place,
+    ):
         home = Path(os.path.realpath(place))
         os.environ.pop("CLAUDE_CONFIG_DIR", None)
         os.environ.update(HOME=str(home), USERPROFILE=str(home))
@@ -116,13 +150,24 @@ def sample_home() -> Iterator[Path]:
 def _sample(home: Path) -> dict[Path, str]:
     """What the client would have written by now."""
     projects, config, history = home / ".claude" / "projects", {}, ""
-    files = {projects / encode(str(home / OLD)) / "memory" / "MEMORY.md": "- prices are in euro\n"}
+    files = {
+        projects
+        / encode(str(home / OLD))
+        / "memory"
+        / "MEMORY.md": "- prices are in euro\n"
+    }
     for number, (name, prompt) in enumerate(PROMPTS):
         folder, session = str(home / name), f"00000000-0000-4000-8000-{number:012}"
         line = {"type": "user", "cwd": folder, "sessionId": session, "message": prompt}
-        files[projects / encode(folder) / f"{session}.jsonl"] = (json.dumps(line) + "\n") * TURNS
+        files[projects / encode(folder) / f"{session}.jsonl"] = (
+            json.dumps(line) + "\n"
+        ) * TURNS
         files[home / name / "menu.txt"] = "soup\nfish\ncake\n"
-        record = {"display": prompt, "timestamp": 1_780_000_000_000 + number, "project": folder}
+        record = {
+            "display": prompt,
+            "timestamp": 1_780_000_000_000 + number,
+            "project": folder,
+        }
         history += json.dumps(record) + "\n"
         config[folder] = {"allowedTools": [], "hasTrustDialogAccepted": True}
     files[home / ".claude" / "history.jsonl"] = history
@@ -133,4 +178,6 @@ def _sample(home: Path) -> dict[Path, str]:
 def transcripts(home: Path) -> set[tuple[str, int, int, bytes]]:
     """What makes each of them the file it is."""
     found = home.glob(".claude/projects/*/*.jsonl")
-    return {(p.name, p.stat().st_ino, p.stat().st_mtime_ns, p.read_bytes()) for p in found}
+    return {
+        (p.name, p.stat().st_ino, p.stat().st_mtime_ns, p.read_bytes()) for p in found
+    }

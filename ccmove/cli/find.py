@@ -1,4 +1,6 @@
-"""`ccmove PATH`: one path is enough. The other one is found by evidence, and asked about once."""
+"""`ccmove PATH`: one path is enough. The other one is found by evidence,
+and asked about once.
+"""
 
 import contextlib
 import os
@@ -12,7 +14,14 @@ import click
 from ccmove.cli import resolve
 from ccmove.cli.boundary import Call
 from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, run
-from ccmove.inspect.lost import SAME_PLACE, Basis, Candidate, Finder, described, nearest_folder
+from ccmove.inspect.lost import (
+    SAME_PLACE,
+    Basis,
+    Candidate,
+    Finder,
+    described,
+    nearest_folder,
+)
 from ccmove.inspect.survey import Survey
 from ccmove.report.console import Printer, at_home
 from ccmove.text import plural, printable
@@ -36,32 +45,47 @@ class Match(NamedTuple):
 
     @property
     def level(self) -> tuple[int, bool, tuple[int, bool]]:
-        """To compare by, the lower the better: what it is counts for more than what it was."""
+        """To compare by, the lower the better:
+        what it is counts for more than what it was.
+        """
         place = self.candidate
         return place.basis, place.evidence == [SAME_PLACE], place.rank
 
 
 def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pair:
-    """OLD and NEW, of which one was typed; what is in doubt is asked about, or refused."""
+    """OLD and NEW, of which one was typed;
+    what is in doubt is asked about, or refused.
+    """
     if not typed.strip():  # as a path it would mean the current folder
         raise UsageError("PATH is empty (an unset variable?)", resolve.USUAL)
     bar, is_new = call.progress(), os.path.isdir(typed)
     survey = Survey(call.find_layout(), bar)
-    found = _of_new(survey, os.path.realpath(typed)) if is_new else _of_old(survey, typed)
+    found = (
+        _of_new(survey, os.path.realpath(typed)) if is_new else _of_old(survey, typed)
+    )
     bar.close()
     found.sort(key=lambda match: (match.level, match.old, match.candidate.path))
     chosen = found[0]
     matches = [match for match in found if match.level == chosen.level][:MOST_OFFERED]
-    if len(matches) == 1 and (dry_run or (yes and chosen.candidate.basis is not Basis.NAME)):
+    if len(matches) == 1 and (
+        dry_run or (yes and chosen.candidate.basis is not Basis.NAME)
+    ):
         other = chosen.old if is_new else chosen.candidate.path
         call.printer.on_stderr().say([("", f"Found {other} ({chosen.why})")])
-    elif call.printer.as_json or not all(s and s.isatty() for s in (sys.stdin, sys.stderr)):
+    elif call.printer.as_json or not all(
+        s and s.isatty() for s in (sys.stdin, sys.stderr)
+    ):
         what = f"{typed}: can't ask for the other path without a terminal; give both"
-        hints = [Hint(match.why, ("ccmove", *_words(call, typed, match))) for match in matches]
+        hints = [
+            Hint(match.why, ("ccmove", *_words(call, typed, match)))
+            for match in matches
+        ]
         raise RefusedError(what, *hints)
     else:
         chosen = _ask(matches, is_new, call.printer.on_stderr())
-    call.argv = _words(call, typed, chosen)  # so that every hint from here on names both
+    call.argv = _words(
+        call, typed, chosen
+    )  # so that every hint from here on names both
     return resolve.resolve_pair(chosen.old, chosen.candidate.path)
 
 
@@ -78,7 +102,9 @@ def _ask(matches: list[Match], is_new: bool, printer: Printer) -> Match:
         was = f"Which project was {first.candidate.path} before?"
         printer.lines([[("bold", was if is_new else f"Where is {first.old} now?")]])
         for number, (path, match) in enumerate(zip(found, matches, strict=True), 1):
-            printer.lines([[("", f"  {number}  "), ("", f"{path} ({match.kept}; {match.why})")]])
+            printer.lines(
+                [[("", f"  {number}  "), ("", f"{path} ({match.kept}; {match.why})")]]
+            )
         numbers = click.Choice([str(number) for number in range(len(matches) + 1)])
         how = {"type": numbers, "show_choices": False, "default": "0"}
         chosen = int(answered(click.prompt, "Number, 0 for none", **how) or 0)
@@ -88,13 +114,19 @@ def _ask(matches: list[Match], is_new: bool, printer: Printer) -> Match:
 
 
 def answered(ask: Callable[..., Any], question: str, **how: object) -> Any:
-    """What click is answered, on standard error alone; None at a closed input, Ctrl-C is raised."""
+    """What click is answered, on standard error alone;
+    None at a closed input, Ctrl-C is raised.
+    """
     if sys.stdin is None:  # closed by whoever started us
         return None
     room = shutil.get_terminal_size().columns - len(" [Y/n]: ")
-    rows = click.wrap_text(at_home(printable(question)), max(room, 1), preserve_paragraphs=True)
+    rows = click.wrap_text(
+        at_home(printable(question)), max(room, 1), preserve_paragraphs=True
+    )
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # click writes a part of a prompt there
+        with contextlib.redirect_stdout(
+            sys.stderr
+        ):  # click writes a part of a prompt there
             return ask(rows, err=True, **how)
     except click.Abort as abort:
         click.echo(err=True)  # the question's line has not ended
@@ -109,7 +141,9 @@ def _words(call: Call, typed: str, match: Match) -> list[str]:
 
 
 def _of_new(survey: Survey, new: str) -> list[Match]:
-    """The projects that may have been at `new` before and are at no better place now."""
+    """The projects that may have been at `new` before
+    and are at no better place now.
+    """
     finder, known = Finder(survey, named=new), survey.by_path.get(new)
     sessions = known.sessions if known is not None else 0
     found = []
@@ -123,13 +157,23 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
     if found:
         return found
     if sessions:
-        what = f"{new} is in place: Claude Code has {plural(sessions, 'session')} for it"
-        raise NothingKnownError(f"{what}, and no project whose folder is gone matches it", MISSING)
+        what = (
+            f"{new} is in place: Claude Code has {plural(sessions, 'session')} for it"
+        )
+        raise NothingKnownError(
+            f"{what}, and no project whose folder is gone matches it", MISSING
+        )
     gone = plural(len(finder.lost), "project")
     raise NothingKnownError(
         f"no project whose folder is gone matches {new}; compared it with {gone}",
         MISSING,
-        run("ccmove", "doctor", "--search", new, text="to look for lost projects inside it"),
+        run(
+            "ccmove",
+            "doctor",
+            "--search",
+            new,
+            text="to look for lost projects inside it",
+        ),
     )
 
 
@@ -138,18 +182,31 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
     finder = Finder(survey)
     known = resolve.find_subject(typed, [*finder.lost, *survey.former], survey.by_path)
     spelled = (os.path.realpath(typed), os.path.abspath(typed))
-    olds = [path for path in spelled if resolve.at_or_below([path], known)][:1] or sorted(known)
+    olds = [path for path in spelled if resolve.at_or_below([path], known)][
+        :1
+    ] or sorted(known)
     found = []
     for old in olds:
         if not finder.at_or_below(old):
             new = next(iter(survey.former[old]))
-            raise NothingKnownError(f"{old} was moved to {new}: its data is in place", MISSING)
-        found += [Match(old, place, _kept(finder, old)) for place in finder.candidates(old)]
+            raise NothingKnownError(
+                f"{old} was moved to {new}: its data is in place", MISSING
+            )
+        found += [
+            Match(old, place, _kept(finder, old)) for place in finder.candidates(old)
+        ]
     if found:
         return found
     raise NothingKnownError(
         f"{olds[0]} is gone, and no folder was found that could be it",
-        run("ccmove", "doctor", "--search", survey.layout.home, olds[0], text="to look further"),
+        run(
+            "ccmove",
+            "doctor",
+            "--search",
+            survey.layout.home,
+            olds[0],
+            text="to look further",
+        ),
         details=[f"looked in {folder}" for folder in finder.looked_in[:MOST_OFFERED]],
     )
 

@@ -3,7 +3,8 @@
 Rows = tuple[tuple[str, str], ...]
 
 ALONE = (
-    "ccmove moves Claude Code's sessions, history, memory and settings when a project folder was "
+    "ccmove moves Claude Code's sessions, history, memory and settings when a project "
+    "folder was "
     "renamed."
 )
 USUAL_ONES: Rows = (
@@ -18,8 +19,10 @@ USUAL_ONES: Rows = (
 MORE = "Try it on sample data: ccmove demo\nAll options:           ccmove --help"
 
 SUMMARY = (
-    "Move Claude Code's sessions, history, memory and settings from OLD to NEW after a project "
-    "folder was renamed or moved, with every project nested inside it. One path is enough: the "
+    "Move Claude Code's sessions, history, memory and settings from OLD to NEW after "
+    "a project "
+    "folder was renamed or moved, with every project nested inside it. One path is "
+    "enough: the "
     "other one is found by evidence."
 )
 

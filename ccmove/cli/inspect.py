@@ -1,4 +1,6 @@
-"""`ccmove list`, `doctor` and `verify`: what there is, what is wrong, and how to fix it."""
+"""`ccmove list`, `doctor` and `verify`: what there is,
+what is wrong, and how to fix it.
+"""
 
 import os
 from collections.abc import Callable, Iterable
@@ -73,7 +75,12 @@ def list_command(call: Call, path: str | None, sort: str, missing: bool) -> List
     help="Also look in DIR for folders that are gone; may be repeated.",
 )
 def doctor_command(
-    call: Call, subject: tuple[str, ...], fix: bool, yes: bool, plan: bool, search: tuple[str, ...]
+    call: Call,
+    subject: tuple[str, ...],
+    fix: bool,
+    yes: bool,
+    plan: bool,
+    search: tuple[str, ...],
 ) -> Examination | Repair | str:
     """Find lost projects and stale entries, and how to fix each.
 
@@ -85,13 +92,17 @@ def doctor_command(
     if plan and (fix or call.printer.as_json):
         raise UsageError("--plan goes with neither --fix nor --json")
     layout, bar, command = call.find_layout(), call.progress(), call.printer.typed
-    found, _ = _about(examine(Survey(layout, bar), command, search, partial(bar, "lost")), subject)
+    found, _ = _about(
+        examine(Survey(layout, bar), command, search, partial(bar, "lost")), subject
+    )
     bar.close()
     if plan:
         return "".join(_plan(found))
     if not fix:
         return found
-    interrupted = [finding for finding in found.findings if finding.kind == "interrupted-run"]
+    interrupted = [
+        finding for finding in found.findings if finding.kind == "interrupted-run"
+    ]
     if interrupted:  # first and alone: everything else may look different then
         question = f"{interrupted[0].what}. Roll it back?"
         if not yes and not answered(click.confirm, question, default=True):
@@ -99,12 +110,16 @@ def doctor_command(
         note = f"look again to see what else there is: {command('doctor')}"
         return Repair(layout.config_dir, recovered=recover(layout, bar), notes=(note,))
     lost = [finding for finding in found.findings if finding.can_be_asked]
-    chosen = [(finding, finding.sure.path) for finding in lost if finding.sure is not None]
+    chosen = [
+        (finding, finding.sure.path) for finding in lost if finding.sure is not None
+    ]
     return repair(call, found, chosen if yes else ask(lost, call.printer))
 
 
 def repair(call: Call, found: Examination, chosen: Chosen) -> Repair:
-    """Make all chosen moves in one transaction; what would be refused is left out and named."""
+    """Make all chosen moves in one transaction;
+    what would be refused is left out and named.
+    """
     layout, notes, pairs = found.survey.layout, [], []
     for finding, new in chosen:
         pair = Pair(finding.subject, new, finding.subject)
@@ -122,7 +137,8 @@ def repair(call: Call, found: Examination, chosen: Chosen) -> Repair:
 def _about(found: Examination, subjects: Iterable[str]) -> tuple[Examination, set[str]]:
     """What is wrong with these, each of which must be known, and all names they have.
 
-    A path with all below it, a name, a session. What concerns every project is always there.
+    A path with all below it, a name, a session. What concerns every project is always
+    there.
     """
     survey = found.survey
     names = {*survey.by_path, *survey.directories, *survey.places_of_sessions}
@@ -132,7 +148,9 @@ def _about(found: Examination, subjects: Iterable[str]) -> tuple[Examination, se
     for typed in subjects:
         wanted |= find_subject(typed, names, survey.by_path)
     held = {name for one in wanted for name in survey.places_of_sessions.get(one, ())}
-    wanted |= {path for path, p in survey.by_path.items() if held.intersection(p.directories)}
+    wanted |= {
+        path for path, p in survey.by_path.items() if held.intersection(p.directories)
+    }
     for path in wanted.intersection(survey.by_path):
         wanted |= {*survey.by_path[path].directories, *possible_names(path)}
     kept = [f for f in found.findings if f.kind in OF_ALL or _is_about(f, wanted)]
@@ -145,12 +163,16 @@ def _is_about(finding: Finding, names: set[str]) -> bool:
 
 def _plan(found: Examination) -> list[str]:
     """The moves that are certain or likely; not what fits in no line."""
-    moves = [(f.subject, f.best.path) for f in found.findings if f.can_be_asked and f.best]
+    moves = [
+        (f.subject, f.best.path) for f in found.findings if f.can_be_asked and f.best
+    ]
     return [f"{old}\t{new}\n" for old, new in moves if (old + new).isprintable()]
 
 
 def ask(lost: list[Finding], printer: Printer) -> Chosen:
-    """Where each lost project is now; nothing at all unless the whole list is confirmed."""
+    """Where each lost project is now;
+    nothing at all unless the whole list is confirmed.
+    """
     chosen: Chosen = []
     for number, finding in enumerate(lost, 1):
         answer = _where(finding, f"[{number}/{len(lost)}] ", printer)
@@ -160,7 +182,9 @@ def ask(lost: list[Finding], printer: Printer) -> Chosen:
             break
         if answer != LEAVE:
             chosen.append((finding, answer))
-    printer.on_stderr().lines([("", f"  {finding.subject} -> {new}")] for finding, new in chosen)
+    printer.on_stderr().lines(
+        [("", f"  {finding.subject} -> {new}")] for finding, new in chosen
+    )
     question = f"Apply {plural(len(chosen), 'move')}?"
     return chosen if chosen and answered(click.confirm, question, default=True) else []
 
@@ -168,7 +192,9 @@ def ask(lost: list[Finding], printer: Printer) -> Chosen:
 def _where(finding: Finding, number: str, printer: Printer) -> str:
     """A folder, or one of the letters; a closed input quits."""
     most, *_ = finding.what.split(", ")  # its sessions, if there are any
-    lines = [[("bold", f"{number}{finding.subject} is gone ({most}). Where is it now?")]]
+    lines = [
+        [("bold", f"{number}{finding.subject} is gone ({most}). Where is it now?")]
+    ]
     for place, candidate in enumerate(finding.candidates, 1):
         lines += candidate_lines(candidate, f"  {place}  ")
     printer.on_stderr().lines(lines)
@@ -183,7 +209,9 @@ def _where(finding: Finding, number: str, printer: Printer) -> str:
         if not os.path.isdir(path):
             if next(wrong, None) is None:  # `yes` would never end
                 raise click.Abort
-            raise click.UsageError(f"{printable(typed)} is neither a number above nor a folder")
+            raise click.UsageError(
+                f"{printable(typed)} is neither a number above nor a folder"
+            )
         return path
 
     prompt = "  number or path (n: leave it, s: skip the rest, q: quit)"
@@ -204,7 +232,9 @@ def verify_command(call: Call, path: str | None) -> Examination:
     failures, notes = list[Finding](), list[Finding]()
     for finding in found.findings:
         is_others = os.path.dirname(finding.subject) == str(layout.projects)
-        is_failure = finding.kind in FAILURES and (_is_about(finding, names) or not is_others)
+        is_failure = finding.kind in FAILURES and (
+            _is_about(finding, names) or not is_others
+        )
         (failures if is_failure else notes).append(finding)
     paths = sorted(names.intersection(found.survey.by_path))
     return Examination(found.survey, tuple(failures), tuple(notes), tuple(paths))

@@ -1,4 +1,6 @@
-"""The command line: which command a line asks for, and what was meant by one that asks for none."""
+"""The command line: which command a line asks for,
+and what was meant by one that asks for none.
+"""
 
 import difflib
 import os
@@ -22,11 +24,15 @@ from ccmove.errors import Hint, UsageError, options_of, run
 ALIASES = {"undo": "restore"}
 # What people type who come from other tools.
 OTHER_WORDS = {"mv": "move", "rename": "move", "ls": "list", "revert": "restore"}
-ENCODED = re.compile("-[A-Za-z0-9]+(-[A-Za-z0-9]*)+")  # no options: those are letters only
+ENCODED = re.compile(
+    "-[A-Za-z0-9]+(-[A-Za-z0-9]*)+"
+)  # no options: those are letters only
 
 
 class Commands(click.Group):
-    """`ccmove OLD NEW` is `ccmove move OLD NEW`; common options may stand before the command."""
+    """`ccmove OLD NEW` is `ccmove move OLD NEW`;
+    common options may stand before the command.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:  # of a line that a shell asks about
@@ -38,7 +44,9 @@ class Commands(click.Group):
             raise TextWanted(_one_screen(ctx.make_formatter()))
         known = [*self.commands, *ALIASES]
         if args[0] == "help" and not set(args[1:2]) <= set(known):
-            raise UsageError(f"no such command: {args[1]}", f"commands: {', '.join(known)}")
+            raise UsageError(
+                f"no such command: {args[1]}", f"commands: {', '.join(known)}"
+            )
         name, *rest = understood = self.with_command(args)
         _refuse_encoded_names(args, self.commands["move"])
         if name == "move":
@@ -59,20 +67,32 @@ class Commands(click.Group):
         return ["move", *args]
 
     def _words(self, args: list[str]) -> list[int]:
-        """Where the words stand that are neither options nor the value of one, up to `--`."""
-        known = [param for command in self.commands.values() for param in command.params]
+        """Where the words stand that are neither options nor the value of one,
+        up to `--`.
+        """
+        known = [
+            param for command in self.commands.values() for param in command.params
+        ]
         options = [param for param in known if isinstance(param, click.Option)]
-        with_value = {name for option in options if not option.is_flag for name in option.opts}
+        with_value = {
+            name for option in options if not option.is_flag for name in option.opts
+        }
         words = options_of(args)
         return [
             place
-            for place, (before, word) in enumerate(zip(["", *words], words, strict=False))
+            for place, (before, word) in enumerate(
+                zip(["", *words], words, strict=False)
+            )
             if before not in with_value and (word == "-" or not word.startswith("-"))
         ]
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[CompletionItem[str]]:
         """The first word may be a command, or OLD or an option of a move."""
-        words = [CompletionItem(w) for w in (*ALIASES, "help") if w.startswith(incomplete)]
+        words = [
+            CompletionItem(w) for w in (*ALIASES, "help") if w.startswith(incomplete)
+        ]
         words += super().shell_complete(ctx, incomplete)
         words += self.commands["move"].shell_complete(ctx, incomplete)
         if not incomplete.startswith("-"):
@@ -84,14 +104,18 @@ class Commands(click.Group):
         """The help of the whole program: moves first, for that is what it is for."""
         formatter.write_usage("ccmove", "[OPTIONS] OLD NEW")
         formatter.write_usage("ccmove", "[OPTIONS] PATH", prefix=" " * len("Usage: "))
-        formatter.write_usage("ccmove", "COMMAND [OPTIONS] …", prefix=" " * len("Usage: "))
+        formatter.write_usage(
+            "ccmove", "COMMAND [OPTIONS] …", prefix=" " * len("Usage: ")
+        )
         formatter.write_paragraph()
         formatter.write(f"{click.wrap_text(SUMMARY, formatter.width)}\n")
         own, *others = self.commands.values()
         with formatter.section("Examples"):
             formatter.write_dl(MOVES, col_max=options.WIDEST_EXAMPLE)
         with formatter.section("Commands"):
-            formatter.write_dl([(str(c.name), c.get_short_help_str(100)) for c in others])
+            formatter.write_dl(
+                [(str(c.name), c.get_short_help_str(100)) for c in others]
+            )
         own.format_options(ctx, formatter)
         with formatter.section("Exit codes"):
             formatter.write_dl(EXIT_CODES)
@@ -105,41 +129,58 @@ def _one_screen(formatter: click.HelpFormatter) -> str:
 
 
 def _refuse_other_words(words: list[str], commands: list[str]) -> None:
-    """UsageError with the right command for words of a move that are not one or two paths."""
+    """UsageError with the right command for words of a
+    move that are not one or two paths.
+    """
     first, *rest = words or [""]
     near = difflib.get_close_matches(first, [*commands, *OTHER_WORDS], n=1, cutoff=0.7)
-    is_old_gone = len(rest) == 1 and os.path.isdir(rest[0])  # and may be called like a command
+    is_old_gone = len(rest) == 1 and os.path.isdir(
+        rest[0]
+    )  # and may be called like a command
     if near and not (os.path.sep in first or os.path.lexists(first) or is_old_gone):
         name = OTHER_WORDS.get(near[0], near[0])
         right = run("ccmove", name, *rest, text="did you mean")
         if name == "move":
             right = _move(*rest) if len(rest) == 2 else USUAL
         raise UsageError(
-            f"no such command: {first} (for a folder of that name, type ./{first})", right
+            f"no such command: {first} (for a folder of that name, type ./{first})",
+            right,
         )
     if len(rest) > 1:
         *sources, target = words
-        into = [(old, os.path.join(target, Path(old).absolute().name)) for old in sources]
+        into = [
+            (old, os.path.join(target, Path(old).absolute().name)) for old in sources
+        ]
         moves = [_move(*pair) for pair in into if any(map(os.path.isdir, pair))]
         *above, beside = (os.path.dirname(os.path.abspath(path)) for path in words)
         if not os.path.isdir(target):  # ~/code/* ~/src, before there is a ~/src
             is_all = {*above} == {above[0]} != {beside} and len(moves) == len(sources)
             moves = [_move(above[0], target)] if is_all else []
-        raise UsageError(f"expected OLD and NEW, got {len(words)} paths", *(moves or [USUAL]))
+        raise UsageError(
+            f"expected OLD and NEW, got {len(words)} paths", *(moves or [USUAL])
+        )
     parent, name = os.path.split(first)
-    if rest and name == "*" and not os.path.lexists(first):  # no match, so the shell left it
+    if (
+        rest and name == "*" and not os.path.lexists(first)
+    ):  # no match, so the shell left it
         skip = ["--skip-path-check"] if os.path.lexists(parent) else []
-        every = run("ccmove", *skip, parent, *rest, text="for every project that was in it")
+        every = run(
+            "ccmove", *skip, parent, *rest, text="for every project that was in it"
+        )
         raise UsageError(f"{first} matches no folder", every)
 
 
 def _move(old: str, new: str) -> Hint:
     is_to_rename = os.path.isdir(old) and not os.path.lexists(new)
-    return run("ccmove", *(["-m"] if is_to_rename else []), old, new, text="did you mean")
+    return run(
+        "ccmove", *(["-m"] if is_to_rename else []), old, new, text="did you mean"
+    )
 
 
 def _refuse_encoded_names(args: list[str], move: click.Command) -> None:
-    """UsageError with the paths for the name that Claude Code gives to a project's directory."""
+    """UsageError with the paths for the name that Claude
+    Code gives to a project's directory.
+    """
     for word in options_of(args):
         folder, name = os.path.split(word.rstrip("/"))
         if ENCODED.fullmatch(name):
@@ -148,9 +189,16 @@ def _refuse_encoded_names(args: list[str], move: click.Command) -> None:
             layout = find_layout(given["config_dir"], os.environ)
             if folder and os.path.realpath(folder) != os.path.realpath(layout.projects):
                 continue
-            paths = sorted(p for p in State(layout).known_paths() if may_be_name_of(name, p))
-            right = [run("ccmove", *(path if w == word else w for w in args)) for path in paths]
-            message = f"{name} is the name of a directory in {layout.projects}, not a path"
+            paths = sorted(
+                p for p in State(layout).known_paths() if may_be_name_of(name, p)
+            )
+            right = [
+                run("ccmove", *(path if w == word else w for w in args))
+                for path in paths
+            ]
+            message = (
+                f"{name} is the name of a directory in {layout.projects}, not a path"
+            )
             raise UsageError(message, *(right or [WHAT_IS_KNOWN]))
 
 

@@ -34,7 +34,8 @@ from ccmove.run.transaction import Progress, run_plan
 @click.option(
     "--from-file",
     metavar="FILE",
-    help="Read moves from FILE, one OLD<TAB>NEW per line (- for stdin); all or none are made.",
+    help="Read moves from FILE, one OLD<TAB>NEW per line (- for stdin); all or none "
+    "are made.",
 )
 @options.full
 @click.option(
@@ -42,12 +43,17 @@ from ccmove.run.transaction import Progress, run_plan
     type=click.Choice(["refuse", "keep-new", "keep-old"]),
     default="refuse",
     show_default=False,
-    help="If both sides have a different file of the same name: refuse (default), keep-new or "
+    help="If both sides have a different file of the same name: refuse (default), "
+    "keep-new or "
     "keep-old. The other one stays in the backup.",
 )
-@flag("--project-files", help="Also rewrite paths in NEW/.claude/settings*.json and NEW/.mcp.json.")
 @flag(
-    "--desktop", help="Also rewrite paths in the desktop app's sessions, while it is not running."
+    "--project-files",
+    help="Also rewrite paths in NEW/.claude/settings*.json and NEW/.mcp.json.",
+)
+@flag(
+    "--desktop",
+    help="Also rewrite paths in the desktop app's sessions, while it is not running.",
 )
 @flag("--merge", help="Merge even if NEW is another project with sessions of its own.")
 @flag("-y", "--yes", help="With one path: take the only candidate, don't ask.")
@@ -62,7 +68,9 @@ def move_command(
     yes: bool,
     **wanted: Any,
 ) -> Result:
-    """Move Claude Code's data for a project from OLD to NEW; ccmove OLD NEW is the same."""
+    """Move Claude Code's data for a project from OLD to NEW;
+    ccmove OLD NEW is the same.
+    """
     if from_file and old is not None:
         message = "--from-file takes the place of OLD and NEW"
         raise UsageError(message, run("ccmove", "--from-file", from_file))
@@ -92,11 +100,15 @@ def read_pairs(source: str) -> list[Pair]:
             continue
         paths = line.split("\t")
         if len(paths) != 2 or not all(paths):
-            raise UsageError(f"{where}: expected OLD<TAB>NEW", "one tab between two paths")
+            raise UsageError(
+                f"{where}: expected OLD<TAB>NEW", "one tab between two paths"
+            )
         old, new = map(os.path.expanduser, paths)
         pairs.append(resolve_pair(old, new, where))
     if not pairs:
-        raise UsageError(f"{source} has no moves in it", "write a line OLD<TAB>NEW for each")
+        raise UsageError(
+            f"{source} has no moves in it", "write a line OLD<TAB>NEW for each"
+        )
     return pairs
 
 
@@ -111,8 +123,12 @@ def move(
     full: bool = False,
     **wanted: Any,
 ) -> Result:
-    """Move the state of every pair in one transaction, or only plan it; `wanted` as in Request."""
-    resolve.check_pairs(pairs, move_folder=wanted.get("move_folder", False), skip=skip_path_check)
+    """Move the state of every pair in one transaction,
+    or only plan it; `wanted` as in Request.
+    """
+    resolve.check_pairs(
+        pairs, move_folder=wanted.get("move_folder", False), skip=skip_path_check
+    )
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
             f"{layout.config_dir} does not exist: Claude Code has no data there",
@@ -143,9 +159,13 @@ def reading(layout: Layout, progress: Progress | None) -> Tick | None:
 
 
 def _moves_something(plan: Plan, old: str | None) -> bool:
-    """Whether Claude Code has data that the plan moves; of several moves, for this OLD."""
+    """Whether Claude Code has data that the plan moves;
+    of several moves, for this OLD.
+    """
     if old is None:
-        return bool(plan.projects or plan.writes or plan.history)  # a folder is not Claude's
+        return bool(
+            plan.projects or plan.writes or plan.history
+        )  # a folder is not Claude's
     moved = [move.path for move in plan.projects]
     moved += [before for before, _ in plan.history.scan.counts] if plan.history else []
     for write in plan.writes:
@@ -169,6 +189,8 @@ def carry_out(
         return Result("planned", layout, plan.moves, plan)
     done = run_plan(layout, make_plan, full=full, progress=progress)
     renamed = PathMap(tuple((str(old), str(new)) for old, new in done.plan.folders))
-    warnings = tuple(git.repair(renamed, (move.new_path for move in done.plan.projects)))
+    warnings = tuple(
+        git.repair(renamed, (move.new_path for move in done.plan.projects))
+    )
     what = (layout, done.plan.moves, done.plan, done.identifier, warnings)
     return Result(DONE[done.plan.kind], *what, rolled_back=done.rolled_back)

@@ -1,4 +1,6 @@
-"""How a command is declared, with the options that several have, and what a shell offers at TAB."""
+"""How a command is declared, with the options that several have,
+and what a shell offers at TAB.
+"""
 
 import contextlib
 import os
@@ -9,7 +11,12 @@ from functools import partial
 from typing import Any
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ZshComplete,
+)
 
 from ccmove import TESTED_WITH, __version__
 from ccmove.claude.layout import Layout, find_layout, size_of
@@ -23,26 +30,39 @@ from ccmove.text import printable
 
 WIDEST_EXAMPLE = 40  # of the left column
 SLOW_HISTORY = 8 << 20  # bytes; nobody waits for a larger one at TAB
-ASKING = "_CCMOVE_COMPLETE"  # a shell that asks how a word goes on sets it to SHELL_complete
+ASKING = (
+    "_CCMOVE_COMPLETE"  # a shell that asks how a word goes on sets it to SHELL_complete
+)
 Items = list[CompletionItem[str]]
 
 
-def known_projects(context: click.Context, _: click.Parameter | None, incomplete: str) -> Items:
+def known_projects(
+    context: click.Context, _: click.Parameter | None, incomplete: str
+) -> Items:
     """Known projects that begin so, or whose folder's name does; missing ones first.
 
     With no match the shell offers folders: everything in one may be moved at once.
     """
     home = os.path.expanduser("~/")
     wanted = os.path.expanduser(incomplete)
-    with contextlib.suppress(Exception):  # a traceback in the middle of a prompt helps nobody
+    with contextlib.suppress(
+        Exception
+    ):  # a traceback in the middle of a prompt helps nobody
         layout = _layout(context)
-        known = State(layout).known_paths(history=size_of(layout.history) < SLOW_HISTORY)
-        # A name with control characters would be acted on by the terminal; it has to be typed.
-        fitting = [path for path in known if _fits(path, wanted) and printable(path) == path]
+        known = State(layout).known_paths(
+            history=size_of(layout.history) < SLOW_HISTORY
+        )
+        # A name with control characters would be acted on by the terminal; it has to be
+        # typed.
+        fitting = [
+            path for path in known if _fits(path, wanted) and printable(path) == path
+        ]
         items = []
         for exists, path in sorted((folder_exists(p) is not False, p) for p in fitting):
             value = path.replace(home, "~/", 1) if incomplete.startswith("~/") else path
-            items.append(CompletionItem(value, help="folder exists" if exists else "folder gone"))
+            items.append(
+                CompletionItem(value, help="folder exists" if exists else "folder gone")
+            )
         if items:
             return items
     return folders(context, _, incomplete)
@@ -67,17 +87,24 @@ def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Item
     """IDs of the backups, the newest first, what was already undone last."""
     items = []
     with contextlib.suppress(Exception):
-        found = sorted(all_backups(_layout(context)), key=lambda b: (b.stands, b.id), reverse=True)
+        found = sorted(
+            all_backups(_layout(context)), key=lambda b: (b.stands, b.id), reverse=True
+        )
         for backup in found:
             if backup.manifest is not None and backup.id.startswith(incomplete):
                 (old, new), *rest = backup.manifest.moves
-                what = f"{backup.manifest.kind} {old} -> {new}{' and more' if rest else ''}"
+                what = (
+                    f"{backup.manifest.kind} {old} -> "
+                    f"{new}{' and more' if rest else ''}"
+                )
                 items.append(CompletionItem(backup.id, help=printable(what)))
     return items
 
 
 class Bash(BashComplete):
-    """click's script reads away one backslash of two, and the line needs the other one."""
+    """click's script reads away one backslash of two,
+    and the line needs the other one.
+    """
 
     def format_completion(self, item: CompletionItem[str]) -> str:
         quoted = re.sub(r"([^\w@%+=:,./~-])", r"\\\\\1", item.value)
@@ -87,7 +114,9 @@ class Bash(BashComplete):
 SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
 
 
-def text_option(*names: str, text: Callable[[click.Context], str], about: str) -> click.Option:
+def text_option(
+    *names: str, text: Callable[[click.Context], str], about: str
+) -> click.Option:
     """An option that is answered with a text, whatever else was typed."""
 
     def answer(context: click.Context, _: click.Parameter, is_wanted: bool) -> None:
@@ -95,12 +124,19 @@ def text_option(*names: str, text: Callable[[click.Context], str], about: str) -
             raise TextWanted(text(context))
 
     return click.Option(
-        names, is_flag=True, is_eager=True, expose_value=False, callback=answer, help=about
+        names,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=answer,
+        help=about,
     )
 
 
 TESTED = f"ccmove {__version__}\ntested with Claude Code {', '.join(TESTED_WITH)}"
-VERSION = text_option("-V", "--version", text=lambda _: TESTED, about="Show the version.")
+VERSION = text_option(
+    "-V", "--version", text=lambda _: TESTED, about="Show the version."
+)
 HELP = text_option("-h", "--help", text=click.Context.get_help, about="Show this help.")
 CONFIG_DIR = click.Option(
     ["--config-dir"],
@@ -117,26 +153,36 @@ OF_THE_PRINTER = (CONFIG_DIR, JSON, QUIET, VERBOSE)
 COMMON = [*OF_THE_PRINTER, VERSION, HELP]
 
 flag = partial(click.option, is_flag=True)
-dry_run = flag("-n", "--dry-run", help="Preview: show what would change, change nothing.")
+dry_run = flag(
+    "-n", "--dry-run", help="Preview: show what would change, change nothing."
+)
 full = click.option(
     "--verify",
     type=click.Choice(["quick", "full"]),
     default="quick",
-    help="How this run checks the files it moved: quick compares inode, size and date, full hashes "
-    "each before and after. The command verify checks all of Claude Code's data, at any time.",
+    help="How this run checks the files it moved: quick compares inode, size and "
+    "date, full hashes "
+    "each before and after. The command verify checks all of Claude Code's data, at "
+    "any time.",
 )
 allow_live = flag(
     "--allow-live",
-    help="Proceed even if Claude Code is running in OLD or NEW; what it writes afterwards lands "
+    help="Proceed even if Claude Code is running in OLD or NEW; what it writes "
+    "afterwards lands "
     "under the old path.",
 )
 
 
 class Command(click.Command):
-    """A command whose common options are the printer's, and whose help ends with examples."""
+    """A command whose common options are the printer's,
+    and whose help ends with examples.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
-        wanted = {str(option.name): ctx.params.pop(option.name, None) for option in OF_THE_PRINTER}
+        wanted = {
+            str(option.name): ctx.params.pop(option.name, None)
+            for option in OF_THE_PRINTER
+        }
         if wanted["config_dir"] == "":  # it would mean the usual one
             raise UsageError("--config-dir is empty (an unset variable?)")
         given = {name: value for name, value in wanted.items() if value}
@@ -150,7 +196,9 @@ class Command(click.Command):
 
 
 def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Makes a command of a function that returns a result: it has the common options too."""
+    """Makes a command of a function that returns a result:
+    it has the common options too.
+    """
 
     def declare(function: Callable[..., Any]) -> click.Command:
         declared = click.command(name, cls=Command)(click.pass_obj(function))

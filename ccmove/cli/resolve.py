@@ -1,4 +1,6 @@
-"""OLD and NEW as typed -> the paths that the client would have written, and may they be moved?"""
+"""OLD and NEW as typed -> the paths that the client would have written,
+and may they be moved?
+"""
 
 import datetime
 import difflib
@@ -10,7 +12,15 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.live import LiveSession, live_sessions
 from ccmove.claude.ownership import folder_exists
 from ccmove.claude.state import State
-from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, again, look_at, run
+from ccmove.errors import (
+    Hint,
+    NothingKnownError,
+    RefusedError,
+    UsageError,
+    again,
+    look_at,
+    run,
+)
 from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
 
 USUAL = run("ccmove", "OLD", "NEW")
@@ -43,13 +53,19 @@ def resolve_pair(old: str, new: str, where: str = "") -> Pair:
             raise UsageError(f"{name} is empty (an unset variable?)", USUAL)
         if "\0" in path:
             raise UsageError(f"{name} is not a path: {path!r}", USUAL)
-    typed, typed_new = (p if _is_elsewhere(p) else os.path.abspath(p) for p in (old, new))
+    typed, typed_new = (
+        p if _is_elsewhere(p) else os.path.abspath(p) for p in (old, new)
+    )
     real, real_new = (
         p.rstrip("\\/") if _is_elsewhere(p) else os.path.realpath(p) for p in (old, new)
     )
     if real == real_new and typed != typed_new:  # OLD was left behind as a link to NEW
-        real = os.path.join(os.path.realpath(os.path.dirname(typed)), os.path.basename(typed))
-        real = typed if real == real_new else real  # or a folder above, or another spelling
+        real = os.path.join(
+            os.path.realpath(os.path.dirname(typed)), os.path.basename(typed)
+        )
+        real = (
+            typed if real == real_new else real
+        )  # or a folder above, or another spelling
         if real == real_new and os.path.normcase(typed_new) == os.path.normcase(real):
             real_new = os.path.join(os.path.dirname(real), os.path.basename(typed_new))
     return Pair(real, real_new, typed, where)
@@ -61,11 +77,15 @@ def _is_elsewhere(path: str) -> bool:
 
 
 def check_pairs(pairs: list[Pair], *, move_folder: bool, skip: bool) -> None:
-    """RefusedError for what can't be meant; `skip` lifts the questions about existence."""
+    """RefusedError for what can't be meant;
+    `skip` lifts the questions about existence.
+    """
     olds = [pair.real[0] for pair in pairs]
     for old in olds:
         if olds.count(old) > 1:
-            raise UsageError(f"{old} would be moved twice", "remove one of the two lines")
+            raise UsageError(
+                f"{old} would be moved twice", "remove one of the two lines"
+            )
     for pair in pairs:
         try:
             _check_shape(pair, move_folder)
@@ -82,25 +102,33 @@ def _in_list(pair: Pair, error: NoMove) -> NoMove:
     """An error about one pair; in a list it names the line."""
     if not pair.where:
         return error
-    message, hints = f"{pair.where}: {error.message}", [h for h in error.hints if not h.instead]
+    message, hints = (
+        f"{pair.where}: {error.message}",
+        [h for h in error.hints if not h.instead],
+    )
     return type(error)(message, "correct that line", *hints, details=error.details)
 
 
 def _check_shape(pair: Pair, move_folder: bool) -> None:
     if pair.real[0] == pair.real[1]:
-        raise RefusedError(f"OLD and NEW are the same path for Claude Code: {pair.new}", USUAL)
+        raise RefusedError(
+            f"OLD and NEW are the same path for Claude Code: {pair.new}", USUAL
+        )
     for path in (pair.old, pair.new):
         if is_root(path):
             raise RefusedError(f"{path or 'the root'} is not a project", USUAL)
     if move_folder and tail_below(pair.new, pair.old):
         raise RefusedError(
             f"{pair.new} is inside {pair.old}, which can't be moved into itself",
-            "move the folder by hand in two steps, then run ccmove without --move-folder",
+            "move the folder by hand in two steps, then run ccmove without "
+            "--move-folder",
         )
 
 
 def _check_folder(pair: Pair, olds: set[str]) -> None:
-    if os.path.islink(pair.old) or not os.path.isdir(pair.old):  # other links were seen through
+    if os.path.islink(pair.old) or not os.path.isdir(
+        pair.old
+    ):  # other links were seen through
         raise RefusedError(
             f"there is no folder {pair.old} to rename",
             again("leave --move-folder out", instead={"-m": "", "--move-folder": ""}),
@@ -110,7 +138,9 @@ def _check_folder(pair: Pair, olds: set[str]) -> None:
         is_free = os.path.isdir(pair.new) and not os.path.lexists(inside)
         raise RefusedError(
             f"can't rename {pair.old} to {pair.new}: {pair.new} already exists",
-            again("to move it into that folder", instead={pair.new: inside}) if is_free else None,
+            again("to move it into that folder", instead={pair.new: inside})
+            if is_free
+            else None,
             "choose another name, or move what is there out of the way",
         )
     if os.path.islink(pair.typed_old):
@@ -127,29 +157,41 @@ def _check_existence(pair: Pair, targets: set[str]) -> None:
     if os.path.realpath(pair.new) == pair.old:  # on Windows, in another case
         hint = again("to rename the folder", ["--move-folder"])
         raise RefusedError(f"the folder is still called {pair.old}", hint)
-    # OLD may be there as a link to NEW, as NEW in another case, or as the end of another move.
+    # OLD may be there as a link to NEW, as NEW in another case, or as the end of
+    # another move.
     is_left_behind = pair.old in targets or _same_folder(pair)
     there = (os.path.lexists(pair.old) and not is_left_behind, os.path.isdir(pair.new))
     if there == (False, True):
         return
     is_old, is_new = ("exists" if is_there else "does not exist" for is_there in there)
-    what = f"OLD should be gone and NEW should exist: {pair.old} {is_old}, {pair.new} {is_new}"
+    what = (
+        f"OLD should be gone and NEW should exist: {pair.old} {is_old}, {pair.new} "
+        f"{is_new}"
+    )
     hints = [again("check the spelling; if that is right", ["--skip-path-check"])]
     if there == (True, False):
         hints = [
             again("to rename the folder too", ["--move-folder"]),
-            again("if the two are swapped", instead={pair.typed_old: pair.new, pair.new: pair.old}),
+            again(
+                "if the two are swapped",
+                instead={pair.typed_old: pair.new, pair.new: pair.old},
+            ),
         ]
     raise RefusedError(what, *hints)
 
 
 def _check_habit(pair: Pair) -> None:
-    """`mv OLD NEW/` brings OLD into a folder that exists: then NEW is not the project."""
+    """`mv OLD NEW/` brings OLD into a folder that exists:
+    then NEW is not the project.
+    """
     inside = _inside_new(pair)
-    new_is_one, inside_is_one = (os.path.lexists(f"{folder}/.git") for folder in (pair.new, inside))
+    new_is_one, inside_is_one = (
+        os.path.lexists(f"{folder}/.git") for folder in (pair.new, inside)
+    )
     if inside_is_one and not new_is_one and inside != pair.old:
         raise RefusedError(
-            f"{pair.new} is not a repository, but {inside} is: mv probably moved the project there",
+            f"{pair.new} is not a repository, but {inside} is: mv probably moved the "
+            "project there",
             again("if so", instead={pair.new: inside}),
             again(f"if it is really {pair.new}", ["--skip-path-check"]),
         )
@@ -169,7 +211,9 @@ def _same_folder(pair: Pair) -> bool:
 def refuse_live(
     layout: Layout, folders: list[str], *, allow: bool = False, dry_run: bool = False
 ) -> list[Hint]:
-    """Refuse while a client runs in one of these folders; where that is allowed, say it."""
+    """Refuse while a client runs in one of these folders;
+    where that is allowed, say it.
+    """
     sessions = live_sessions(layout, folders)
     lines = [_who_runs(session) for session in sessions]
     if allow or not sessions:
@@ -177,7 +221,9 @@ def refuse_live(
     hints = [again("exit it (/exit), then")]
     if all(session.is_elsewhere for session in sessions):
         hints.append(again("only if it is not running any more", ["--allow-live"]))
-    details = lines[1:] + (["the move will be refused until it is gone"] if dry_run else [])
+    details = lines[1:] + (
+        ["the move will be refused until it is gone"] if dry_run else []
+    )
     raise RefusedError(lines[0], *hints, details=details)
 
 
@@ -188,17 +234,25 @@ def _who_runs(session: LiveSession) -> str:
         return f"Claude Code is running in {where}"
     written = datetime.datetime.fromtimestamp(session.last_written, datetime.UTC)
     return (
-        f"Claude Code was started in {where} in another container or on another machine; whether "
-        f"it is still running can't be checked from here, last sign of it: {written:%F %H:%M} UTC"
+        f"Claude Code was started in {where} in another container or on another "
+        "machine; whether "
+        "it is still running can't be checked from here, last sign of it: "
+        f"{written:%F %H:%M} UTC"
     )
 
 
 def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...]:
-    """The real paths; for an OLD for which there is no data there, the path as typed."""
-    known = State(layout).known_paths() if any(p.typed != p.real for p in pairs) else set()
+    """The real paths; for an OLD for which there is no data there,
+    the path as typed.
+    """
+    known = (
+        State(layout).known_paths() if any(p.typed != p.real for p in pairs) else set()
+    )
     moves = []
     for pair in pairs:
-        as_typed, as_real = (at_or_below(move[:1], known) for move in (pair.typed, pair.real))
+        as_typed, as_real = (
+            at_or_below(move[:1], known) for move in (pair.typed, pair.real)
+        )
         moves.append(pair.typed if as_typed and not as_real else pair.real)
     return tuple(moves)
 
@@ -214,7 +268,9 @@ def nothing_known(layout: Layout, pair: Pair) -> NoMove:
 
 
 def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:
-    """Those of the names that are what was typed, or below it; else the nearest paths are named."""
+    """Those of the names that are what was typed, or below it;
+    else the nearest paths are named.
+    """
     path = os.path.abspath(typed)
     names = list(names)
     found = at_or_below({typed or path, path, os.path.realpath(typed)}, names)
@@ -226,18 +282,28 @@ def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[
 
 
 def at_or_below(bases: Iterable[str], paths: Iterable[str]) -> set[str]:
-    return {path for base in bases for path in paths if tail_below(path, base) is not None}
+    return {
+        path for base in bases for path in paths if tail_below(path, base) is not None
+    }
 
 
-def _unknown(path: str, known: Iterable[str], *, only_lost: bool = False) -> NothingKnownError:
-    """Names the known paths whose last component is most like this one's, lost ones first."""
+def _unknown(
+    path: str, known: Iterable[str], *, only_lost: bool = False
+) -> NothingKnownError:
+    """Names the known paths whose last component is most like this one's,
+    lost ones first.
+    """
     names = {other: os.path.basename(other).lower() for other in known}
     wanted, most = os.path.basename(path).lower(), len(names) + 1
     alike = difflib.get_close_matches(wanted, {*names.values()}, most)
     near = [other for other in sorted(names) if names[other] in alike]
-    near.sort(key=lambda other: (folder_exists(other) is not False, alike.index(names[other])))
+    near.sort(
+        key=lambda other: (folder_exists(other) is not False, alike.index(names[other]))
+    )
     hint = WHAT_IS_KNOWN
     if near and not (only_lost and folder_exists(near[0])):
         hint = again("did you mean", instead={path: near[0]})
     nearest = [f"known: {other}" for other in near[:3]]
-    return NothingKnownError(f"Claude Code has no data for {path}", hint, details=nearest)
+    return NothingKnownError(
+        f"Claude Code has no data for {path}", hint, details=nearest
+    )

@@ -9,7 +9,14 @@ from ccmove.claude.reading import Fingerprint
 from ccmove.errors import UnfinishedRunError
 from ccmove.inspect.survey import measured
 from ccmove.plan.model import Operation, Plan, Undertaking, Write, WriteHistory
-from ccmove.run.backups import Backup, all_backups, backup_ids, has_only_copy, read_saved, read_scan
+from ccmove.run.backups import (
+    Backup,
+    all_backups,
+    backup_ids,
+    has_only_copy,
+    read_saved,
+    read_scan,
+)
 from ccmove.run.journal import read_run
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory
 
@@ -38,7 +45,11 @@ def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[
         size, m = measured(layout.backups / backup.id).size, backup.manifest
         if m is not None:
             about = (m.moves, m.kind, m.undoes, has_only_copy(layout, backup))
-            rows.append(Row(backup.id, "done" if backup.stands else "undone", size, None, *about))
+            rows.append(
+                Row(
+                    backup.id, "done" if backup.stands else "undone", size, None, *about
+                )
+            )
         elif backup.problem is not None:
             rows.append(Row(backup.id, "unreadable", size, backup.problem.message))
     for identifier in backup_ids(layout.unfinished):
@@ -46,7 +57,9 @@ def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[
         rows.append(Row(identifier, "unfinished", size, SET_ASIDE))
     with contextlib.suppress(UnfinishedRunError):  # which `ccmove doctor` tells
         if run := read_run(layout):
-            rows.append(Row(run.id, "unfinished", measured(layout.run).size, INTERRUPTED))
+            rows.append(
+                Row(run.id, "unfinished", measured(layout.run).size, INTERRUPTED)
+            )
     return rows[::-1]
 
 
@@ -56,11 +69,15 @@ def past_plan(layout: Layout, manifest: Manifest) -> Plan:
     operations: list[Operation] = []
     for op in manifest.operations:
         if isinstance(op, Wrote):
-            before = read_saved(directory, op, "before") if op.before is not None else None
+            before = (
+                read_saved(directory, op, "before") if op.before is not None else None
+            )
             after = read_saved(directory, op, "after")
             operations.append(Write(op.path, op.ends, op.place, before, after))
         elif isinstance(op, WroteHistory):
-            operations.append(WriteHistory(op.path, read_scan(directory, op), Fingerprint(0, 0, 0)))
+            operations.append(
+                WriteHistory(op.path, read_scan(directory, op), Fingerprint(0, 0, 0))
+            )
         else:
             operations.append(op)
     about = {field.name: getattr(manifest, field.name) for field in fields(Undertaking)}

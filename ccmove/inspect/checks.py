@@ -1,7 +1,9 @@
-"""What is wrong in the state, from one survey: every finding with the command that fixes it.
+"""What is wrong in the state, from one survey: every finding with the command that
+fixes it.
 
-Reads only. For the damage that other tools left in the project directories the commands are the
-shell's own, and none of them overwrites or removes anything but empty directories.
+Reads only. For the damage that other tools left in the project directories the commands
+are the shell's own, and none of them overwrites or removes anything but empty
+directories.
 """
 
 import contextlib
@@ -30,25 +32,36 @@ from ccmove.run.journal import read_run
 from ccmove.text import bringing_all, command_line, plural
 from ccmove.text import readable_size as size
 
-CommandLine = Callable[..., str]  # makes a command of ours of its words, for this very state
+CommandLine = Callable[
+    ..., str
+]  # makes a command of ours of its words, for this very state
 KINDS = {  # the most pressing first, and what each means for the user
-    "interrupted-run": "A run of ccmove was interrupted: half moved until it is rolled back",
+    "interrupted-run": "A run of ccmove was interrupted: half moved until it is "
+    "rolled back",
     "unreadable": "Can't be read, so this list may be incomplete",
     "orphan": "Projects whose folder is gone: renamed, moved or deleted",
-    "moved-entries": "Prompts and settings that still name the old path of a moved project",
+    "moved-entries": "Prompts and settings that still name the old path of a moved "
+    "project",
     "stale-entries": "Entries of folders that are gone: harmless if they were deleted",
-    "spelling": "One folder under several paths: Claude Code shows each as a separate project",
+    "spelling": "One folder under several paths: Claude Code shows each as a separate "
+    "project",
     "misplaced-directory": "Conversations where Claude Code does not look",
-    "split-session": "One session in two files: keep both, `--resume` reads only one of them",
+    "split-session": "One session in two files: keep both, `--resume` reads only one "
+    "of them",
     "index": "Outdated session indexes: conversations may be missing in lists",
-    "damaged-backup": "Runs that can't be undone any more; what is left of them is kept",
+    "damaged-backup": "Runs that can't be undone any more; what is left of them is "
+    "kept",
 }
 SAME = "both are the same"
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
 FOLDS: dict[str, Callable[[str], str]] = {  # in what spellings of one path can differ
     "slashes": lambda path: path.replace("\\", "/"),
-    "drive letter": lambda path: path[:1].lower() + path[1:] if is_windows(path) else path,
-    "Unicode form (NFC or NFD, which look alike)": lambda path: unicodedata.normalize("NFC", path),
+    "drive letter": lambda path: (
+        path[:1].lower() + path[1:] if is_windows(path) else path
+    ),
+    "Unicode form (NFC or NFD, which look alike)": lambda path: unicodedata.normalize(
+        "NFC", path
+    ),
     "upper/lower case": lambda path: path[:1] + path[1:].casefold(),
 }
 
@@ -60,7 +73,9 @@ class Finding:
     kind: str
     subject: str  # the path, directory or file it is about
     what: str
-    command: str = ""  # fixes it, or helps on; a lost project has one for each candidate
+    command: str = (
+        ""  # fixes it, or helps on; a lost project has one for each candidate
+    )
     details: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # other names it can be asked for by
     candidates: tuple[Candidate, ...] = ()  # of a lost project, the best first
@@ -68,7 +83,9 @@ class Finding:
 
     @property
     def can_be_asked(self) -> bool:
-        """Whether somebody may know where it is now: there are signs, or sessions to be lost."""
+        """Whether somebody may know where it is now:
+        there are signs, or sessions to be lost.
+        """
         return self.along is None and (bool(self.candidates) or self.kind == "orphan")
 
     @property
@@ -86,7 +103,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examination:
-    """What a look at everything found to be wrong; of a verification also what it was about."""
+    """What a look at everything found to be wrong;
+    of a verification also what it was about.
+    """
 
     survey: Survey
     findings: tuple[Finding, ...]
@@ -99,16 +118,27 @@ class Examination:
 
 
 def examine(
-    survey: Survey, command: CommandLine, roots: Iterable[str] | None = (), tick: Tick | None = None
+    survey: Survey,
+    command: CommandLine,
+    roots: Iterable[str] | None = (),
+    tick: Tick | None = None,
 ) -> Examination:
-    """Every finding, the most pressing kinds first; with `roots=None` nothing lost is sought."""
+    """Every finding, the most pressing kinds first;
+    with `roots=None` nothing lost is sought.
+    """
     own, twice = [*_own(survey, command)], list[Finding]()
-    if any(finding.kind == "interrupted-run" for finding in own):  # what else there is, may not be
+    if any(
+        finding.kind == "interrupted-run" for finding in own
+    ):  # what else there is, may not be
         return Examination(survey, tuple(own))
     for session, places in survey.places_of_sessions.items():
         if len(places) > 1 and SESSION_ID.fullmatch(session):
             twice += _twice(session, [survey.directories[name] for name in places])
-    split = {f.subject: set(survey.places_of_sessions[f.subject]) for f in twice if f.what != SAME}
+    split = {
+        f.subject: set(survey.places_of_sessions[f.subject])
+        for f in twice
+        if f.what != SAME
+    }
     found = [*own, *_lost(Finder(survey, roots, tick), command, split)]
     found += [*_spellings(survey, command), *twice]
     for directory in survey.directories.values():
@@ -119,8 +149,12 @@ def examine(
     return Examination(survey, tuple(found))
 
 
-def _lost(finder: Finder, command: CommandLine, split: dict[str, set[str]]) -> Iterator[Finding]:
-    """One for each lost project; `split` are sessions with different files, and where."""
+def _lost(
+    finder: Finder, command: CommandLine, split: dict[str, set[str]]
+) -> Iterator[Finding]:
+    """One for each lost project;
+    `split` are sessions with different files, and where.
+    """
     home = str(finder.survey.layout.home)
     for path, project in finder.lost.items():
         candidates, along = finder.homes[path], None
@@ -133,13 +167,19 @@ def _lost(finder: Finder, command: CommandLine, split: dict[str, set[str]]) -> I
             both = {encode(candidate.path), *project.directories}
             met = [session for session, names in split.items() if len(both & names) > 1]
             candidate.against += ["a session went on in both"] if met else []
-            candidate.command = command(*(("doctor", *met) if met else (path, candidate.path)))
-        search = () if finder.roots is None else ("--search", home)  # None: not even nearby
+            candidate.command = command(
+                *(("doctor", *met) if met else (path, candidate.path))
+            )
+        search = (
+            () if finder.roots is None else ("--search", home)
+        )  # None: not even nearby
         look = command("doctor", *search, path)
         look = "" if candidates or along or home in (finder.roots or ()) else look
         names = (*project.directories, *(c.path for c in candidates))
         candidates = candidates if along is None else ()
-        yield Finding(kind, path, described(project), look, (), names, candidates, along)
+        yield Finding(
+            kind, path, described(project), look, (), names, candidates, along
+        )
 
 
 def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
@@ -150,14 +190,18 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
             what, fix = f"run {run.id} did not finish", command("recover")
             yield Finding("interrupted-run", journal, what, fix, names=(run.id,))
     except UnfinishedRunError as error:
-        yield Finding("interrupted-run", journal, error.message, command("recover", "--set-aside"))
+        yield Finding(
+            "interrupted-run", journal, error.message, command("recover", "--set-aside")
+        )
     for file, what in survey.problems.items():
         look = command_line(["ls", "-ld", file])
         yield Finding("unreadable", file, what, look, names=(os.path.basename(file),))
     for row in list_backups(layout, survey.backups):
         if row.error not in (None, INTERRUPTED):
             look = command("backups", row.id)
-            yield Finding("damaged-backup", f"run {row.id}", row.error, look, names=(row.id,))
+            yield Finding(
+                "damaged-backup", f"run {row.id}", row.error, look, names=(row.id,)
+            )
 
 
 def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:
@@ -213,14 +257,27 @@ def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
     for item in directory.case.directory.items:
         if item.is_dir and ENCODED.fullmatch(item.name):
             inner = directory.path / item.name
-            what = f"a project directory inside another, {size(amounts[item.name].size)}"
+            what = (
+                f"a project directory inside another, {size(amounts[item.name].size)}"
+            )
             fix = bringing_all(str(inner), str(projects / item.name))
-            yield Finding("misplaced-directory", str(inner), what, fix, names=(item.name,))
-    if not (directory.case.directory.transcripts or (MEMORY in amounts and amounts[MEMORY].files)):
+            yield Finding(
+                "misplaced-directory", str(inner), what, fix, names=(item.name,)
+            )
+    if not (
+        directory.case.directory.transcripts
+        or (MEMORY in amounts and amounts[MEMORY].files)
+    ):
         return
     if not directory.claims:
-        what = f"no known path has this name, {size(sum(a.size for a in amounts.values()))}"
-        fix, named = command_line(["ls", "-lA", str(directory.path)]), directory.named_elsewhere
+        what = (
+            "no known path has this name, "
+            f"{size(sum(a.size for a in amounts.values()))}"
+        )
+        fix, named = (
+            command_line(["ls", "-lA", str(directory.path)]),
+            directory.named_elsewhere,
+        )
         if named:
             fix = bringing_all(str(directory.path), str(projects / encode(min(named))))
         lines = tuple(f"its transcripts name {path}" for path in sorted(named))
@@ -232,7 +289,11 @@ def _index(directory: Directory) -> Iterator[Finding]:
     """Values that are outdated; the client makes another index when there is none."""
     document = directory.case.directory.index_file
     try:
-        wrong = tuple(_wrong(parse(document.text).value, directory)) if document is not None else ()
+        wrong = (
+            tuple(_wrong(parse(document.text).value, directory))
+            if document is not None
+            else ()
+        )
     except NotJsonError as error:
         wrong = (f"not valid JSON ({error})",)
     if wrong:
@@ -242,26 +303,40 @@ def _index(directory: Directory) -> Iterator[Finding]:
 
 
 def _wrong(index: object, directory: Directory) -> Iterator[str]:
-    """Entries without a transcript, and paths of another directory or a folder that is gone."""
+    """Entries without a transcript,
+    and paths of another directory or a folder that is gone.
+    """
     sessions = {session_of(item.name) for item in directory.case.directory.transcripts}
     entries = get(index, "entries")
     for record in (index, *(entries if isinstance(entries, list) else ())):
         session, full = get(record, "sessionId"), get(record, "fullPath")
         if isinstance(session, str) and session not in sessions:
             yield f"sessionId: {session}"
-        elif isinstance(full, str) and PureWindowsPath(full).parent.name != directory.name:
+        elif (
+            isinstance(full, str)
+            and PureWindowsPath(full).parent.name != directory.name
+        ):
             yield f"fullPath: {full}"
         for key in ("originalPath", "projectPath"):
             path = get(record, key)
-            is_other = isinstance(path, str) and not may_be_name_of(directory.name, path)
+            is_other = isinstance(path, str) and not may_be_name_of(
+                directory.name, path
+            )
             if is_other and folder_exists(path) is False:
                 yield f"{key}: {path}"
 
 
 def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
-    """Which turns are where, the file that has most first, and of equal ones the older."""
-    amounts = [(d.amounts[f"{session}.jsonl"], d.path / f"{session}.jsonl") for d in directories]
-    best, *others = (file for _, file in sorted(amounts, key=lambda a: (-a[0].size, a[0].newest)))
+    """Which turns are where, the file that has most first,
+    and of equal ones the older.
+    """
+    amounts = [
+        (d.amounts[f"{session}.jsonl"], d.path / f"{session}.jsonl")
+        for d in directories
+    ]
+    best, *others = (
+        file for _, file in sorted(amounts, key=lambda a: (-a[0].size, a[0].newest))
+    )
     for other in others:
         try:
             more, less = _turns(best), _turns(other)
@@ -270,8 +345,15 @@ def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
         shared = sum(takewhile(bool, map(eq, more, less)))
         what = f"same beginning: {plural(shared, 'line')}; then they differ"
         if shared == len(less):
-            what = SAME if more == less else "the first has all that the second has, and more"
-        lines = (f"{best}: {plural(len(more), 'line')}", f"{other}: {plural(len(less), 'line')}")
+            what = (
+                SAME
+                if more == less
+                else "the first has all that the second has, and more"
+            )
+        lines = (
+            f"{best}: {plural(len(more), 'line')}",
+            f"{other}: {plural(len(less), 'line')}",
+        )
         names = (best.parent.name, other.parent.name, str(best), str(other))
         look = command_line(["ls", "-l", str(best), str(other)])
         yield Finding("split-session", session, what, look, lines, names)

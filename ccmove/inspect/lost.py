@@ -1,11 +1,13 @@
 """Projects whose folder is gone: what is kept for them, and where they may be now.
 
-Three things can tell. The state itself: a move of ours, or its conversations are kept for another
-path. The same repository, by remote or root commit. And the name, which only says "possible".
+Three things can tell. The state itself: a move of ours, or its conversations are kept
+for another path. The same repository, by remote or root commit. And the name, which
+only says "possible".
 
-A deleted project is not a moved one, and another clone of its repository is not proof: a folder
-that had a life of its own while the project was in use, or was cloned afterwards, is another one.
-That a folder's own reflog goes on through the time when the project was in use is proof enough.
+A deleted project is not a moved one, and another clone of its repository is not proof:
+a folder that had a life of its own while the project was in use, or was cloned
+afterwards, is another one. That a folder's own reflog goes on through the time when the
+project was in use is proof enough.
 """
 
 import difflib
@@ -60,14 +62,17 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, bool]:
-        return ("certain", "likely", "possible").index(self.confidence), bool(self.against)
+        return ("certain", "likely", "possible").index(self.confidence), bool(
+            self.against
+        )
 
 
 Sign = tuple[str, Basis, str]  # a folder, how much that says, and what
 
 
 class Finder:
-    """Looks for lost projects; with `roots=None` only where the state says that they are.
+    """Looks for lost projects; with `roots=None` only where the state says that they
+    are.
 
     `named` is a folder of which somebody says that it is the new place of one of them.
     """
@@ -80,7 +85,8 @@ class Finder:
         named: str | None = None,
     ) -> None:
         self.survey = survey
-        self.lost = {  # their folder is gone, and more is left of them than an empty directory
+        # their folder is gone, and more is left of them than an empty directory
+        self.lost = {
             path: project
             for path, project in survey.by_path.items()
             if project.exists is False and (project.sessions or project.kept)
@@ -90,12 +96,20 @@ class Finder:
         self.roots = roots and [os.path.realpath(root) for root in roots]
         self._named = named
         self._identity = cache(identity)
-        self._gone_from: dict[str, set[str]] = defaultdict(set)  # folder -> what is gone from it
+        self._gone_from: dict[str, set[str]] = defaultdict(
+            set
+        )  # folder -> what is gone from it
         self._by_name: dict[str, list[str]] = defaultdict(list)
-        self._new_in: dict[str, list[str]] = defaultdict(list)  # folder -> what nobody knows in it
+        self._new_in: dict[str, list[str]] = defaultdict(
+            list
+        )  # folder -> what nobody knows in it
         folders = self._look_around()
-        self._checkouts = [folder for folder, is_one in folders.items() if is_one][:MOST_ASKED]
-        in_use = {f for p in survey.projects if p.path and p.exists for f in ancestors(p.path)}
+        self._checkouts = [folder for folder, is_one in folders.items() if is_one][
+            :MOST_ASKED
+        ]
+        in_use = {
+            f for p in survey.projects if p.path and p.exists for f in ancestors(p.path)
+        }
         for folder in folders:
             self._by_name[os.path.basename(folder).lower()].append(folder)
             if folder not in in_use or folder == named:
@@ -107,14 +121,18 @@ class Finder:
         self._doubt_rivals()
 
     def _look_around(self) -> dict[str, bool]:
-        """Folders where we were told to look or a lost project was, each: is it a checkout?"""
+        """Folders where we were told to look or a lost project was,
+        each: is it a checkout?
+        """
         walks = [(self._named, 0)] if self._named is not None else []
         walks += [(root, SEARCH_DEPTH) for root in self.roots or ()]
         for path in self.lost if self.roots is not None else ():
             near, gone = nearest_folder(path)
             self._gone_from[near].add(gone)
             above = os.path.dirname(near) if len(PurePath(near).parts) > 3 else near
-            walks += [(folder, NEAR_DEPTH) for folder in (near, above) if not is_root(folder)]
+            walks += [
+                (folder, NEAR_DEPTH) for folder in (near, above) if not is_root(folder)
+            ]
         found: dict[str, bool] = {}
         for root, depth in dict.fromkeys(walks):
             self.looked_in.append(root)
@@ -133,20 +151,31 @@ class Finder:
             if basis is Basis.NAME and self._identity(new).is_another(ours):
                 continue  # it only looks alike
             candidate = places.setdefault(new, Candidate(new, basis))
-            if candidate.basis == basis:  # the best comes first, and the rest adds nothing to it
+            if (
+                candidate.basis == basis
+            ):  # the best comes first, and the rest adds nothing to it
                 candidate.evidence.append(sign)
         for candidate in places.values():
             is_around = tail_below(path, candidate.path) is not None
             if candidate.basis is not Basis.STATED and not is_around:
                 self._weigh(path, candidate)
-        order = sorted(places.values(), key=lambda c: (c.path != self._named, c.rank, c.path))
+        order = sorted(
+            places.values(), key=lambda c: (c.path != self._named, c.rank, c.path)
+        )
         return tuple(order[:MOST_CANDIDATES])
 
     def _identity_of(self, path: str) -> Identity:
-        """What the config file links with a path: its remotes; other clones have its commits."""
+        """What the config file links with a path: its remotes;
+        other clones have its commits.
+        """
         links = self.survey.repositories
         remotes = {name.lower() for name, paths in links.items() if path in paths}
-        clones = {c for name in links if remotes and name.lower() in remotes for c in links[name]}
+        clones = {
+            c
+            for name in links
+            if remotes and name.lower() in remotes
+            for c in links[name]
+        }
         roots = {commit for clone in clones for commit in self._identity(clone).roots}
         return Identity(frozenset(remotes), frozenset(roots))
 
@@ -161,10 +190,14 @@ class Finder:
                 yield folder, Basis.SAME_REPOSITORY, f"same remote, {min(shared)}"
             elif there.roots & ours.roots:
                 yield folder, Basis.SAME_REPOSITORY, "same root commit"
-        yield from ((folder, Basis.NAME, sign) for folder, sign in self._same_name(path))
+        yield from (
+            (folder, Basis.NAME, sign) for folder, sign in self._same_name(path)
+        )
 
     def _same_name(self, path: str) -> Iterator[tuple[str, str]]:
-        """The same name anywhere; and new folders where the project, or one above it, was."""
+        """The same name anywhere; and new folders where the project,
+        or one above it, was.
+        """
         same = self._by_name.get(os.path.basename(path).lower(), [])
         yield from ((f, "same folder name") for f in same if len(same) <= COMMON)
         near, gone = nearest_folder(path)
@@ -183,36 +216,58 @@ class Finder:
                 yield folder, only if is_only else SAME_PLACE
 
     def _weigh(self, path: str, candidate: Candidate) -> None:
-        """What the folder's own past says: a life of its own while the project was in use?"""
+        """What the folder's own past says:
+        a life of its own while the project was in use?
+        """
         new, known = candidate.path, self.survey.by_path.get(candidate.path)
         lost = [self.lost[path]] if path in self.lost else self.at_or_below(path)
         first = min((project.first_used or 0 for project in lost), default=0)
         last = max((project.last_used or 0 for project in lost), default=0)
         log = reflog(new) if candidate.basis is Basis.SAME_REPOSITORY else []
-        own = [f for f in ancestors(new) if tail_below(path, f) is None and os.path.exists(f)]
-        renamed = max((os.stat(f).st_ctime_ns for f in own), default=0)  # then, or before
-        if known is not None and known.first_used and (known.first_used < last or not last):
+        own = [
+            f
+            for f in ancestors(new)
+            if tail_below(path, f) is None and os.path.exists(f)
+        ]
+        renamed = max(
+            (os.stat(f).st_ctime_ns for f in own), default=0
+        )  # then, or before
+        if (
+            known is not None
+            and known.first_used
+            and (known.first_used < last or not last)
+        ):
             candidate.against.append("it had conversations of its own before that")
         elif renamed < last < time.time_ns():
             what = "it has been where it is since before the project was last used"
             candidate.against.append(what)
         elif log and 0 < last < log[0][0] and log[0][1].startswith("clone:"):
             candidate.against.append("it was cloned after the project was last used")
-        elif any(first <= at <= last for at, what in log if not what.startswith("clone:")):
+        elif any(
+            first <= at <= last for at, what in log if not what.startswith("clone:")
+        ):
             candidate.is_proven = True
             candidate.evidence.append("its reflog has entries of that time")
 
     def _doubt_rivals(self) -> None:
-        """One checkout is not two projects at once: between them the repository can't decide."""
-        used = [self.homes[path] for path, project in self.lost.items() if project.sessions]
-        by_git = [c for places in used for c in places if c.basis is Basis.SAME_REPOSITORY]
+        """One checkout is not two projects at once:
+        between them the repository can't decide.
+        """
+        used = [
+            self.homes[path] for path, project in self.lost.items() if project.sessions
+        ]
+        by_git = [
+            c for places in used for c in places if c.basis is Basis.SAME_REPOSITORY
+        ]
         wanted = Counter(candidate.path for candidate in by_git)
         for candidate in by_git:
             if wanted[candidate.path] > 1:
                 candidate.against.append("it could be another lost project as well")
 
     def at_or_below(self, path: str) -> list[Project]:
-        return [p for lost, p in self.lost.items() if tail_below(lost, path) is not None]
+        return [
+            p for lost, p in self.lost.items() if tail_below(lost, path) is not None
+        ]
 
 
 def described(project: Project) -> str:
@@ -229,12 +284,20 @@ def nearest_folder(path: str) -> tuple[str, str]:
 
 
 def _walk(root: str, depth: int) -> Iterator[tuple[str, bool]]:
-    """Folders on one disk, and whether each is a checkout, whose inside is a part of it."""
+    """Folders on one disk, and whether each is a checkout,
+    whose inside is a part of it.
+    """
     waiting = [(root, 0)]
     for folder, level in waiting:
         is_checkout = os.path.lexists(os.path.join(folder, ".git"))
         yield folder, is_checkout
-        for path in folders_in(folder) if level < depth and not (level and is_checkout) else ():
+        for path in (
+            folders_in(folder) if level < depth and not (level and is_checkout) else ()
+        ):
             name = os.path.basename(path)
-            if not name.startswith(".") and name not in SKIPPED and not os.path.ismount(path):
+            if (
+                not name.startswith(".")
+                and name not in SKIPPED
+                and not os.path.ismount(path)
+            ):
                 waiting.append((path, level + 1))

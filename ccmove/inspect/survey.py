@@ -1,6 +1,8 @@
-"""A read-only look at everything Claude Code keeps: which projects it knows, by all evidence.
+"""A read-only look at everything Claude Code keeps: which projects it knows, by all
+evidence.
 
-Nothing is written, and no file gets another date. What can't be read is listed as a problem.
+Nothing is written, and no file gets another date. What can't be read is listed as a
+problem.
 """
 
 import contextlib
@@ -46,12 +48,16 @@ class Directory:
 
     @property
     def named_elsewhere(self) -> set[str]:
-        """Paths that transcripts name and whose directory is another one: they were moved here."""
+        """Paths that transcripts name and whose directory is another one:
+        they were moved here.
+        """
         named = {item.path for item in self.case.directory.transcripts if item.path}
         return {path for path in named if not may_be_name_of(self.name, path)}
 
     def items_of(self, path: str | None) -> Iterator[Item]:
-        """What of the directory is this path's; all of it when nothing shows whose it is."""
+        """What of the directory is this path's;
+        all of it when nothing shows whose it is.
+        """
         if path is None or not self.case.claims:
             return iter(self.case.directory.items)
         return self.case.items_of(path)
@@ -73,7 +79,9 @@ class Project:
     bytes: int = 0
     first_used: int | None = None  # ns, of the oldest transcript
     last_used: int | None = None  # ns, of the newest transcript or prompt
-    kept: dict[str, int] = field(default_factory=dict)  # what else there is, and how much
+    kept: dict[str, int] = field(
+        default_factory=dict
+    )  # what else there is, and how much
 
     @property
     def kept_in_words(self) -> list[str]:
@@ -99,14 +107,18 @@ class Survey:
         self.backups: list[Backup] = []  # oldest first
         with self._state.problems_of(layout.backups):
             self.backups = all_backups(layout)
-        listed = [(path, "the config file") for path in named if "config entry" in named[path]]
+        listed = [
+            (path, "the config file") for path in named if "config entry" in named[path]
+        ]
         ledger = ledger_of(layout, self.backups)
         self._evidence = Evidence(layout, ledger, PathMap(()), listed, named)
         directories = self._read_directories(partial(tick, "projects"))
         self.directories = {directory.name: directory for directory in directories}
         self.former = self._find_former()
         self.projects = list(self._find_projects())
-        self.by_path = {project.path: project for project in self.projects if project.path}
+        self.by_path = {
+            project.path: project for project in self.projects if project.path
+        }
         # The names of the directories that hold a transcript of each session.
         self.places_of_sessions: dict[str, list[str]] = defaultdict(list)
         for name, directory in self.directories.items():
@@ -124,7 +136,9 @@ class Survey:
                 if is_of_downloads(name):
                     continue
                 case = Case(self._evidence, self._state.directory(name))
-                amounts = {i.name: measured(path / i.name) for i in case.directory.items}
+                amounts = {
+                    i.name: measured(path / i.name) for i in case.directory.items
+                }
                 claims = case.ranked
                 if not claims:  # the one existing folder of this name would find it
                     found = tuple(_folders_named(name, path.anchor))
@@ -132,10 +146,12 @@ class Survey:
                 yield Directory(name, path, case, amounts, claims)
 
     def _find_former(self) -> dict[str, dict[str, str]]:
-        """Where gone paths are now, with how that is known: by our own moves, and by sessions.
+        """Where gone paths are now, with how that is known: by our own moves, and by
+        sessions.
 
-        A single session can be taken elsewhere by the client's own `/cd`. So one that is elsewhere
-        says nothing where the project has others at home, or the other place had some before.
+        A single session can be taken elsewhere by the client's own `/cd`. So one that
+        is elsewhere says nothing where the project has others at home, or the other
+        place had some before.
         """
         former: dict[str, dict[str, str]] = defaultdict(dict)
         exists = self._evidence.exists
@@ -146,13 +162,18 @@ class Survey:
 
         for run in (backup.manifest for backup in self.backups if backup.stands):
             if run is not None and run.kind == "move":
-                for old, new in (*run.moves, *((m.path, m.new_path) for m in run.projects)):
+                for old, new in (
+                    *run.moves,
+                    *((m.path, m.new_path) for m in run.projects),
+                ):
                     tell(old, new, "ccmove moved it there")
         directories = self.directories.values()
         at_home = {owner for d in directories for owner in d.case.owner_of.values()}
         for directory in directories:
             sessions = directory.sessions_of(None)
-            oldest = min(sessions, key=lambda s: directory.amounts[s.name].newest, default=None)
+            oldest = min(
+                sessions, key=lambda s: directory.amounts[s.name].newest, default=None
+            )
             came = directory.named_elsewhere - at_home
             if oldest and oldest.path in came and len(directory.claims) == 1:
                 how = "its conversations are kept for that path now"
@@ -167,14 +188,18 @@ class Survey:
         for path in sorted({*holding, *self._state.named}):
             yield self._project(path, holding[path])
         for directory in self.directories.values():
-            if not directory.claims and any(a.files for a in directory.amounts.values()):
+            if not directory.claims and any(
+                a.files for a in directory.amounts.values()
+            ):
                 yield self._project(None, [directory])
 
     def _project(self, path: str | None, directories: list[Directory]) -> Project:
         kept: Counter[str] = Counter()
         times, size = [], 0
         for directory in directories:
-            times += [directory.amounts[i.name].newest for i in directory.sessions_of(path)]
+            times += [
+                directory.amounts[i.name].newest for i in directory.sessions_of(path)
+            ]
             for item in directory.items_of(path):
                 amount = directory.amounts[item.name]
                 size += amount.size
@@ -203,13 +228,17 @@ def folders_in(base: str) -> list[str]:
     """The folders in a folder; links are none, and what can't be listed has none."""
     try:
         with os.scandir(base) as entries:
-            return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+            return sorted(
+                entry.path for entry in entries if entry.is_dir(follow_symlinks=False)
+            )
     except OSError:
         return []
 
 
 def _folders_named(name: str, base: str) -> Iterator[str]:
-    """Existing folders with this encoded name; only one whose own name fits is entered."""
+    """Existing folders with this encoded name;
+    only one whose own name fits is entered.
+    """
     for path in folders_in(base):
         encoded = uncut(path)
         if encoded == name:
@@ -219,7 +248,8 @@ def _folders_named(name: str, base: str) -> Iterator[str]:
 
 
 def measured(path: Path) -> Amount:
-    """Size, newest mtime and number of the files at or below `path`; links are not followed.
+    """Size, newest mtime and number of the files at or below `path`; links are not
+    followed.
 
     Files may come and go meanwhile: a running client is no reason to fail.
     """

@@ -1,7 +1,9 @@
-"""The other places that know a project's path: what is rewritten, and what only is named.
+"""The other places that know a project's path: what is rewritten, and what only is
+named.
 
-To teach ccmove a new file: a function in `rewrite/other.py` that makes its new text, and a row in
-PLACES that says where the file is. Saving, staging, verifying, undoing and rolling back follow.
+To teach ccmove a new file: a function in `rewrite/other.py` that makes its new text,
+and a row in PLACES that says where the file is. Saving, staging, verifying, undoing and
+rolling back follow.
 """
 
 import contextlib
@@ -31,7 +33,16 @@ Row = tuple[Path, Rewrite]
 
 LARGEST_FILE = 4 << 20  # a larger one is a log or a cache, not a setting
 SETTINGS = ("settings.json", "settings.local.json")
-YOURS = ("CLAUDE.md", "agents", "commands", "hooks", "output-styles", "rules", "skills", *SETTINGS)
+YOURS = (
+    "CLAUDE.md",
+    "agents",
+    "commands",
+    "hooks",
+    "output-styles",
+    "rules",
+    "skills",
+    *SETTINGS,
+)
 # Dealt with in another way, or rewritten by whatever it belongs to.
 PASSED_OVER = ("ccmove", "history.jsonl", "ide", "projects", "sessions")
 FOLDER_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json")
@@ -39,7 +50,9 @@ FOLDER_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".mcp.json")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Files of one kind in the state; a backup that names others as rewritten is not believed."""
+    """Files of one kind in the state;
+    a backup that names others as rewritten is not believed.
+    """
 
     pattern: str  # below the config directory; `*` stands for one whole name
     rewrite: Rewrite
@@ -50,7 +63,11 @@ class Place:
         first, *parts = PurePath(self.pattern).parts
         found = [layout.projects if first == "projects" else layout.config_dir / first]
         for part in parts:
-            found = [p / name for p in found for name in (names_in(p) if part == "*" else [part])]
+            found = [
+                p / name
+                for p in found
+                for name in (names_in(p) if part == "*" else [part])
+            ]
         return found
 
 
@@ -64,7 +81,9 @@ PLACES = [
 ]
 
 
-def rewrite_others(placer: Placer, rows: Iterable[Row], paths: PathMap, names: NameMap) -> None:
+def rewrite_others(
+    placer: Placer, rows: Iterable[Row], paths: PathMap, names: NameMap
+) -> None:
     """Plan the new texts of these files; what can't be read is left alone."""
     for path, rewrite in rows:
         try:
@@ -72,24 +91,35 @@ def rewrite_others(placer: Placer, rows: Iterable[Row], paths: PathMap, names: N
             if document is not None:
                 placer.draft(path, document).text = rewrite(document.text, paths, names)
         except (RefusedError, NotJsonError, OSError) as error:
-            if isinstance(error, LinkError) and path.is_relative_to(placer.layout.config_dir):
+            if isinstance(error, LinkError) and path.is_relative_to(
+                placer.layout.config_dir
+            ):
                 raise
-            if isinstance(error, PermissionError):  # it may be the directory that is closed
+            if isinstance(
+                error, PermissionError
+            ):  # it may be the directory that is closed
                 what = f"can't be read, and stays as it is: {error.strerror}"
                 placer.leave(Path(error.filename), what)
             else:
-                placer.leave(path, f"can't be read as JSON, and stays as it is: {describe(error)}")
+                placer.leave(
+                    path,
+                    f"can't be read as JSON, and stays as it is: {describe(error)}",
+                )
 
 
 def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterator[Row]:
-    """Every file that may be there beside index, history and config, and how it is rewritten."""
+    """Every file that may be there beside index,
+    history and config, and how it is rewritten.
+    """
     running = daemon_is_running(layout)
     for place in PLACES:
         if not (place.of_daemon and running):
             yield from ((path, place.rewrite) for path in place.files(layout))
     if request.project_files:
         for _, _, folder in folders:
-            yield from ((path, other.project_file) for path in project_files(layout, folder))
+            yield from (
+                (path, other.project_file) for path in project_files(layout, folder)
+            )
     if request.desktop:
         if desktop_app_is_running():
             raise RefusedError(
@@ -101,9 +131,13 @@ def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterato
 
 
 def project_files(layout: Layout, folder: Path) -> list[Path]:
-    """Claude Code's files in a project that may hold paths; the home's `.claude` is the state."""
+    """Claude Code's files in a project that may hold paths;
+    the home's `.claude` is the state.
+    """
     is_home = is_state(layout, folder / ".claude")
-    names = [name for name in PROJECT_FILES if not (is_home and name.startswith(".claude/"))]
+    names = [
+        name for name in PROJECT_FILES if not (is_home and name.startswith(".claude/"))
+    ]
     return [folder / name for name in names]
 
 
@@ -119,15 +153,21 @@ def desktop_files(layout: Layout) -> list[Path]:
 
 
 def moved_folders(request: Request, projects: Iterable[ProjectMove]) -> list[Folder]:
-    """The folders of the move and of every project in it, as far as they are on disk."""
+    """The folders of the move and of every project in it,
+    as far as they are on disk.
+    """
     pairs = [*request.on_disk, *((move.path, move.new_path) for move in projects)]
-    folders = {pair: Path(pair[0] if request.move_folder else pair[1]) for pair in pairs}
+    folders = {
+        pair: Path(pair[0] if request.move_folder else pair[1]) for pair in pairs
+    }
     return [(*pair, path) for pair, path in folders.items() if os.path.isdir(path)]
 
 
 @dataclass(frozen=True)
 class Search:
-    """Looks for the paths of a move in the places where they matter; the rest it counts."""
+    """Looks for the paths of a move in the places where they matter;
+    the rest it counts.
+    """
 
     state: State
     paths: PathMap
@@ -141,7 +181,9 @@ class Search:
         layout, looked_at = self.state.layout, set[Path]()
         for place, whose, command in self._places():
             new = [path for path in _files_below(place) if path not in looked_at]
-            texts = {path: text for path in new if (text := self._text(path)) is not None}
+            texts = {
+                path: text for path in new if (text := self._text(path)) is not None
+            }
             looked_at |= texts.keys()
             yield from self._named(texts, whose, command)
         for _, _, folder in [] if self.request.move_folder else self.folders:
@@ -150,15 +192,22 @@ class Search:
                 yield LeftAlone(str(folder / ".git"), what, tuple(repair))
         # What is kept by session, copies, logs and caches: a path in it does no harm.
         rest = [name for name in names_in(layout.config_dir) if name not in PASSED_OVER]
-        files = [path for name in rest for path in _files_below(layout.config_dir / name)]
+        files = [
+            path for name in rest for path in _files_below(layout.config_dir / name)
+        ]
         if number := sum(path not in looked_at for path in files):
-            what = f"{plural(number, 'other file')} not checked: an old path there does no harm"
+            what = (
+                f"{plural(number, 'other file')} not checked: an old path there does "
+                "no harm"
+            )
             yield LeftAlone(str(layout.config_dir), what)
 
     def _named(
         self, texts: dict[Path, str], whose: str, command: tuple[str, ...]
     ) -> Iterator[LeftAlone]:
-        """One row for all files of a place that name an old path; they can at least be seen."""
+        """One row for all files of a place that name an old path;
+        they can at least be seen.
+        """
         lines: list[list[str]] = []  # what each line names
         files: set[Path] = set()
         for path, text in texts.items():
@@ -170,7 +219,10 @@ class Search:
                 lines += named
         if not lines:
             return
-        where, verb = os.path.commonpath(files), "points" if len(lines) == 1 else "point"
+        where, verb = (
+            os.path.commonpath(files),
+            "points" if len(lines) == 1 else "point",
+        )
         what = f"{whose}{plural(len(lines), 'line')} still {verb} to the old path"
         if not command:
             command = looking_for(lines[0][0], where, len(files) > 1)
@@ -178,17 +230,31 @@ class Search:
         yield LeftAlone(where, what, command)
 
     def _places(self) -> Iterator[tuple[Path, str, tuple[str, ...]]]:
-        """Each file or directory to look into, whose it is, and what would bring it along."""
+        """Each file or directory to look into, whose it is,
+        and what would bring it along.
+        """
         layout, root = self.state.layout, self.state.layout.config_dir
         pair = self.request.on_disk[0]
-        by_us = ("ccmove", *pair) if daemon_is_running(layout) else ()  # else most is rewritten
-        jobs = [path for place in PLACES if place.of_daemon for path in place.files(layout)]
+        by_us = (
+            ("ccmove", *pair) if daemon_is_running(layout) else ()
+        )  # else most is rewritten
+        jobs = [
+            path for place in PLACES if place.of_daemon for path in place.files(layout)
+        ]
         for path in (root / "daemon" / "roster.json", *jobs):
-            yield path, f"the background daemon's{', stop it first' if by_us else ''}: ", by_us
+            yield (
+                path,
+                f"the background daemon's{', stop it first' if by_us else ''}: ",
+                by_us,
+            )
         plugins = [root / "plugins" / name for name in names_in(root / "plugins")]
-        yours = [*(root / name for name in YOURS), *(p for p in plugins if p.suffix == ".json")]
+        yours = [
+            *(root / name for name in YOURS),
+            *(p for p in plugins if p.suffix == ".json"),
+        ]
         if not any(self.paths.covers(new) for _, new in self.paths.moves):
-            # In a swap or a chain what was moved names an old path again, and rightly so.
+            # In a swap or a chain what was moved names an old path again, and rightly
+            # so.
             yours.append(layout.real_config_file)
         yield from ((path, "", ()) for path in yours)
         notes = (layout.projects / name / MEMORY for name in self.state.directory_names)
@@ -204,14 +270,18 @@ class Search:
             yield path, "a session of the desktop app: ", ("ccmove", "--desktop", *pair)
 
     def _would_follow(self, path: Path) -> bool:
-        """Whether `--project-files` changes anything in the file: a shell's line stays."""
+        """Whether `--project-files` changes anything in the file:
+        a shell's line stays.
+        """
         text = self._text(path) or "null"
         with contextlib.suppress(NotJsonError):
             return other.project_file(text, self.paths, NameMap(())) != text
         return False
 
     def _text(self, path: Path) -> str | None:
-        """What the file will hold; None when it can't be read, or is too much to read."""
+        """What the file will hold; None when it can't be read,
+        or is too much to read.
+        """
         if path in self.planned:
             return self.planned[path].decode("utf-8", "surrogateescape")
         try:
@@ -222,7 +292,9 @@ class Search:
 
 
 def _files_below(path: Path) -> Iterator[Path]:
-    """Regular files; links are not followed, and what can't be listed is passed over."""
+    """Regular files; links are not followed,
+    and what can't be listed is passed over.
+    """
     if os.path.islink(path):
         return
     if os.path.isfile(path):
@@ -236,7 +308,13 @@ def _claude_files(layout: Layout, folder: Path) -> Iterator[Path]:
     """Claude Code's files in a project; worktrees are whole checkouts of their own."""
     yield from (folder / name for name in FOLDER_FILES)
     inside = folder / ".claude"
-    if os.path.isdir(inside) and not os.path.islink(inside) and not is_state(layout, inside):
+    if (
+        os.path.isdir(inside)
+        and not os.path.islink(inside)
+        and not is_state(layout, inside)
+    ):
         names = sorted(os.listdir(inside))
         # No transcript either, should this be the state of another home.
-        yield from (inside / name for name in names if name not in ("worktrees", "projects"))
+        yield from (
+            inside / name for name in names if name not in ("worktrees", "projects")
+        )

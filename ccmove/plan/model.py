@@ -1,8 +1,10 @@
-"""What a run is going to do, as frozen data: the planner makes it, the transaction does it.
+"""What a run is going to do, as frozen data: the planner makes it, the transaction does
+it.
 
-A plan is one ordered list of operations. Documents are replaced first, where they are; then
-directories and files are renamed, made and removed; files that are made come last. A dry run
-prints the list, a run does it, and a manifest is the same list with what recognises each.
+A plan is one ordered list of operations. Documents are replaced first, where they are;
+then directories and files are renamed, made and removed; files that are made come last.
+A dry run prints the list, a run does it, and a manifest is the same list with what
+recognises each.
 """
 
 import hashlib
@@ -14,7 +16,8 @@ from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Scan
 from ccmove.rewrite.pathmap import PathMap, is_root
 
-PARKED = ".ccmove-parked-"  # begins the name of a project folder that steps aside for another
+# begins the name of a project folder that steps aside for another
+PARKED = ".ccmove-parked-"
 
 
 def is_name(text: str) -> bool:
@@ -43,17 +46,23 @@ class Request:
     desktop: bool = False
     move_folder: bool = False
     merge: bool = False  # also with another project
-    folders: tuple[tuple[str, str], ...] = ()  # the same paths as the system spells them
+    folders: tuple[
+        tuple[str, str], ...
+    ] = ()  # the same paths as the system spells them
 
     @property
     def on_disk(self) -> tuple[tuple[str, str], ...]:
-        """The moves as paths to open: a name that is not UTF-8 is spelled otherwise there."""
+        """The moves as paths to open:
+        a name that is not UTF-8 is spelled otherwise there.
+        """
         return self.folders or self.moves
 
 
 @dataclass(frozen=True, slots=True)
 class LeftAlone:
-    """Something that names OLD and stays as it is; what has a command is still to do."""
+    """Something that names OLD and stays as it is;
+    what has a command is still to do.
+    """
 
     file: str
     what: str
@@ -90,27 +99,36 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class WriteHistory:
-    """New values in the history, which is too large for memory: written by streaming."""
+    """New values in the history, which is too large for memory:
+    written by streaming.
+    """
 
     path: Path
     scan: Scan  # what changes in it
     seen: Fingerprint  # what it grows by after this is carried over
-    before: "hashlib._Hash" = field(default_factory=hashlib.sha256)  # of all that was seen
+    before: "hashlib._Hash" = field(
+        default_factory=hashlib.sha256
+    )  # of all that was seen
     mtime_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """What a file or directory of the state is recognised by: names, sizes, dates, no inodes."""
+    """What a file or directory of the state is recognised by:
+    names, sizes, dates, no inodes.
+    """
 
     is_directory: bool
-    # The transcripts in it or, where it has none, the files at any depth; of a file an empty name.
+    # The transcripts in it or, where it has none, the files at any depth; of a file an
+    # empty name.
     entries: tuple[tuple[Inside, int, int], ...]  # name, size, mtime
 
 
 @dataclass(frozen=True, slots=True)
 class FolderHolds:
-    """What a project folder is recognised by; after a copy only its entries still tell."""
+    """What a project folder is recognised by;
+    after a copy only its entries still tell.
+    """
 
     device: int
     inode: int
@@ -137,22 +155,34 @@ Operation = Write | WriteHistory | Rename | Mkdir
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undertaking:
-    """What a run is about: its plan says it, and so does the manifest of what was done."""
+    """What a run is about: its plan says it,
+    and so does the manifest of what was done.
+    """
 
     kind: Annotated[str, ("move", "restore").__contains__]
     moves: tuple[tuple[Movable, Movable], ...]
     kept: tuple[str, ...] = ()  # projects below an OLD that stay where they are
     projects: tuple[ProjectMove, ...] = ()
-    folders: tuple[tuple[Path, Path], ...] = ()  # project folders that are renamed as well
+    folders: tuple[
+        tuple[Path, Path], ...
+    ] = ()  # project folders that are renamed as well
     places: tuple[Path, ...] = ()  # project folders in which settings may be rewritten
-    fresh: tuple[tuple[str, str], ...] = ()  # paths that move to where nothing was known before
-    only_copies: tuple[Path, ...] = ()  # what loses a conflict and is kept in the backup alone
+    fresh: tuple[
+        tuple[str, str], ...
+    ] = ()  # paths that move to where nothing was known before
+    only_copies: tuple[
+        Path, ...
+    ] = ()  # what loses a conflict and is kept in the backup alone
     undoes: str | None = None  # the backup that a restore undoes
     # What is told again later:
-    merged: tuple[tuple[str, int], ...] = ()  # each NEW with sessions of its own, and how many
+    merged: tuple[
+        tuple[str, int], ...
+    ] = ()  # each NEW with sessions of its own, and how many
     left_alone: tuple[LeftAlone, ...] = ()
     warnings: tuple[str, ...] = ()
-    remembering: int = 0  # sessions whose client recorded its system prompt, which names OLD
+    remembering: int = (
+        0  # sessions whose client recorded its system prompt, which names OLD
+    )
     notes: tuple[str, ...] = ()  # why each directory is moved or left alone
 
     @property
@@ -161,17 +191,25 @@ class Undertaking:
 
     @property
     def way_back(self) -> PathMap:
-        """Where paths belong that were added since, if the run came to where nothing was known."""
+        """Where paths belong that were added since,
+        if the run came to where nothing was known.
+        """
         return PathMap(self.fresh, frozenset(self.kept)).reversed()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Undertaking):
-    """Everything that a run will change, what it leaves alone, and what it was decided from."""
+    """Everything that a run will change, what it leaves alone,
+    and what it was decided from.
+    """
 
     operations: tuple[Operation, ...] = ()
-    moved: tuple[tuple[Path, Path], ...] = ()  # what is renamed: where it is, where it ends
-    seen: tuple[tuple[Path, Fingerprint], ...] = ()  # files to set aside, as they were looked at
+    moved: tuple[
+        tuple[Path, Path], ...
+    ] = ()  # what is renamed: where it is, where it ends
+    seen: tuple[
+        tuple[Path, Fingerprint], ...
+    ] = ()  # files to set aside, as they were looked at
 
     @property
     def writes(self) -> tuple[Write, ...]:
@@ -179,4 +217,6 @@ class Plan(Undertaking):
 
     @property
     def history(self) -> WriteHistory | None:
-        return next((op for op in self.operations if isinstance(op, WriteHistory)), None)
+        return next(
+            (op for op in self.operations if isinstance(op, WriteHistory)), None
+        )

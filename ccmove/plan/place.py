@@ -1,9 +1,9 @@
 """Put things where they belong, merging with what is already there.
 
-Directories are merged. The index, the aliases and MEMORY.md are joined; of two identical files
-one is set aside in the backup, and so is what loses where two different ones meet. Everything
-happens by renaming: a directory that was emptied is set aside as well, so that it can come back
-as the very same one.
+Directories are merged. The index, the aliases and MEMORY.md are joined; of two
+identical files one is set aside in the backup, and so is what loses where two different
+ones meet. Everything happens by renaming: a directory that was emptied is set aside as
+well, so that it can come back as the very same one.
 """
 
 import filecmp
@@ -29,7 +29,9 @@ Move = tuple[Path, Path]  # where it is, where it goes
 
 @dataclass(slots=True)
 class Draft:
-    """A text that is planned, for a document that is on disk now or for one that is made."""
+    """A text that is planned,
+    for a document that is on disk now or for one that is made.
+    """
 
     text: str
     document: Document | None = None
@@ -42,7 +44,9 @@ class Draft:
 
 
 class Placer:
-    """Plans the operations that bring things together; what can't be decided is a conflict."""
+    """Plans the operations that bring things together;
+    what can't be decided is a conflict.
+    """
 
     def __init__(self, layout: Layout, on_conflict: str = "refuse") -> None:
         self.layout = layout
@@ -68,22 +72,30 @@ class Placer:
         return self._drafts[path]
 
     def draft_at(self, path: Path) -> Draft | None:
-        """The draft of the file that will be at `path`; None when that is not a regular file."""
+        """The draft of the file that will be at `path`;
+        None when that is not a regular file.
+        """
         now = self.tree.now(path)
         if now is None:
             return self._made.get(path)
         return self.draft(now) if is_file(now) else None
 
     def add(self, text: str, source: Path, final: Path, mode: int) -> None:
-        """A text from `source` is made a file at `final`, or joins the one that will be there."""
+        """A text from `source` is made a file at `final`,
+        or joins the one that will be there.
+        """
         there = self.draft_at(final)
-        is_in = self._add_lacking(text, final) or (there is not None and there.text == text)
+        is_in = self._add_lacking(text, final) or (
+            there is not None and there.text == text
+        )
         if not is_in and self._takes(source, final):
             self.tree.add_file(final)
             self._made[final] = Draft(text, mode=mode)
 
     def operations(self, prompts: WriteHistory | None) -> tuple[Operation, ...]:
-        """All of it in order: files that are made come last, with their directories there."""
+        """All of it in order: files that are made come last,
+        with their directories there.
+        """
         replaced: list[Write | WriteHistory] = [*self.writes()]
         replaced += [prompts] if prompts and prompts.scan.lines else []
         made = [
@@ -98,13 +110,21 @@ class Placer:
         for path, draft in self._drafts.items():
             document, after, ends = draft.document, draft.after, ends_of(path, moved)
             if document is not None and after != document.data:
-                place, before, seen = self._place(path, ends), document.data, document.seen
-                yield Write(path, ends, place, before, after, seen, mtime_ns=draft.mtime_ns)
+                place, before, seen = (
+                    self._place(path, ends),
+                    document.data,
+                    document.seen,
+                )
+                yield Write(
+                    path, ends, place, before, after, seen, mtime_ns=draft.mtime_ns
+                )
 
     def _place(self, *paths: Path) -> str:
         if self.layout.real_config_file in paths:
             return "config"
-        is_index = any(p.name == INDEX and p.parent.parent == self.projects for p in paths)
+        is_index = any(
+            p.name == INDEX and p.parent.parent == self.projects for p in paths
+        )
         return "index" if is_index else "other"
 
     def bring(self, path: Path, final: Path) -> None:
@@ -131,13 +151,17 @@ class Placer:
         draft = self._drafts.pop(now or path, None)
         if now is not None and not self.tree.is_directory(path):
             read = draft.document if draft is not None else None
-            self.seen[now] = read.seen if read is not None else Fingerprint.of(os.lstat(now))
+            self.seen[now] = (
+                read.seen if read is not None else Fingerprint.of(os.lstat(now))
+            )
         aside = self.layout.run / "aside" / str(next(self._set_aside))
         self.tree.rename(path, aside)
         return aside
 
     def _lose(self, path: Path) -> None:
-        """Set aside what is kept nowhere else: that backup is not pruned with the others."""
+        """Set aside what is kept nowhere else:
+        that backup is not pruned with the others.
+        """
         now = self.tree.now(path) or path
         self.losers[self.set_aside(path)] = now
 
@@ -149,7 +173,9 @@ class Placer:
         return inside in ((INDEX,), (ALIASES,), (MEMORY, MEMORY_FILE))
 
     def _add_lacking(self, text: str, final: Path) -> bool:
-        """Add to the document at `final` what only the text has; False if that can't be."""
+        """Add to the document at `final` what only the text has;
+        False if that can't be.
+        """
         there = self.draft_at(final) if self.is_joined(final) else None
         if there is None:
             return False
@@ -166,7 +192,12 @@ class Placer:
         """Two things of one name meet: the same bytes are not a conflict."""
         source, occupant = self.tree.now(path), self.tree.now(final)
         are_files = source and occupant and is_file(source) and is_file(occupant)
-        if source and occupant and are_files and filecmp.cmp(source, occupant, shallow=False):
+        if (
+            source
+            and occupant
+            and are_files
+            and filecmp.cmp(source, occupant, shallow=False)
+        ):
             self.set_aside(path)
         elif self.on_conflict == "keep-new":
             self._lose(path)
@@ -174,7 +205,9 @@ class Placer:
             self.tree.rename(path, final)
 
     def _takes(self, source: Path, final: Path) -> bool:
-        """Whether something can get this place; what is there loses it, or that is a conflict."""
+        """Whether something can get this place; what is there loses it,
+        or that is a conflict.
+        """
         if not self.tree.has(final):
             return True
         if self.on_conflict == "refuse":
@@ -191,16 +224,24 @@ class Placer:
                 f"{target} exists, so {path} can't be renamed to it",
                 again("move one of the two away, then try again"),
             )
-        self.tree.rename(path, target, folder_holds(now, [write.path for write in self.writes()]))
+        self.tree.rename(
+            path, target, folder_holds(now, [write.path for write in self.writes()])
+        )
 
 
 def refuse_conflicts(placer: Placer, *hints: Hint) -> None:
-    """The hints are for files of which one can be chosen; of a conversation both are needed."""
+    """The hints are for files of which one can be chosen;
+    of a conversation both are needed.
+    """
     if not placer.conflicts:
         return
-    listed = [f"{source}  differs from  {target}" for source, target in placer.conflicts]
+    listed = [
+        f"{source}  differs from  {target}" for source, target in placer.conflicts
+    ]
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    split = [path.stem for path, _ in placer.conflicts if SESSION_ID.fullmatch(path.stem)]
+    split = [
+        path.stem for path, _ in placer.conflicts if SESSION_ID.fullmatch(path.stem)
+    ]
     if split:
         see = "one conversation in two files: see it with"
         hints = (run("ccmove", "doctor", split[0], text=see),)
@@ -208,7 +249,9 @@ def refuse_conflicts(placer: Placer, *hints: Hint) -> None:
     raise RefusedError(what, *hints, details=listed)
 
 
-def in_order(moves: Iterable[Move], parked: Callable[[Path, int], Path]) -> Iterator[Move]:
+def in_order(
+    moves: Iterable[Move], parked: Callable[[Path, int], Path]
+) -> Iterator[Move]:
     """The renames that do all of them: a chain, a swap, or one inside another.
 
     In a swap one steps aside for a while, to where `parked` says.
@@ -218,7 +261,9 @@ def in_order(moves: Iterable[Move], parked: Callable[[Path, int], Path]) -> Iter
     while waiting:
         sources = {path for path, _ in waiting}
         targets = {target for _, target in waiting}
-        around = {above for path in sources for above in path.parents}  # something is to leave it
+        around = {
+            above for path in sources for above in path.parents
+        }  # something is to leave it
         ready = [
             (path, target)
             for path, target in waiting

@@ -1,4 +1,6 @@
-"""From a read-only look at the state to a frozen plan. This is also the whole of a dry run."""
+"""From a read-only look at the state to a frozen plan.
+This is also the whole of a dry run.
+"""
 
 import hashlib
 import os
@@ -14,7 +16,15 @@ from ccmove.claude.state import State
 from ccmove.errors import RefusedError, again, run
 from ccmove.plan import shares
 from ccmove.plan.documents import Search, moved_folders, rewrite_others, rows
-from ccmove.plan.model import PARKED, LeftAlone, Plan, ProjectMove, Request, Write, WriteHistory
+from ccmove.plan.model import (
+    PARKED,
+    LeftAlone,
+    Plan,
+    ProjectMove,
+    Request,
+    Write,
+    WriteHistory,
+)
 from ccmove.plan.place import Placer, in_order, refuse_conflicts
 from ccmove.rewrite import config, history
 from ccmove.rewrite.pathmap import Move, PathMap, tail_below
@@ -24,22 +34,33 @@ Tick = Callable[[int], None]
 CONFLICT = "--on-conflict"
 
 
-def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | None = None) -> Plan:
+def plan_move(
+    layout: Layout, request: Request, ledger: Ledger, tick: Tick | None = None
+) -> Plan:
     """The plan for these moves; RefusedError when files are in each other's way."""
     state = State(layout)
     paths = PathMap(request.moves)
     if request.only:
         known = state.known_paths().union(*ledger.owners.values())
-        nested = (path for path in known if any(tail_below(path, old) for old, _ in paths.moves))
+        nested = (
+            path
+            for path in known
+            if any(tail_below(path, old) for old, _ in paths.moves)
+        )
         paths = PathMap(request.moves, frozenset(nested))
     prompts = _history(layout, paths, tick)
     prompt_paths = [before for before, _ in prompts.scan.counts]
     cases = cases_of_moves(state, paths, prompt_paths, ledger)
 
     portions = [portion for case in cases for portion in shares.portions_of(case)]
-    here = moved_folders(request, [move for portion in portions for move in portion.moves()])
+    here = moved_folders(
+        request, [move for portion in portions for move in portion.moves()]
+    )
     placer = Placer(layout, request.on_conflict)
-    names, spelled = shares.new_names(portions, paths), paths.as_people_write(str(layout.home))
+    names, spelled = (
+        shares.new_names(portions, paths),
+        paths.as_people_write(str(layout.home)),
+    )
     shares.rewrite_indexes(placer, portions, paths, names)
     shares.rewrite_aliases(placer, state, portions, names)
     rewrite_others(placer, rows(layout, request, here), spelled, names)
@@ -47,34 +68,53 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         draft = placer.draft(state.config.path, state.config)
         draft.text = config.rewritten(draft.text, paths)
     downloads = list(shares.downloads_of(state, paths, portions))
-    saved = [f"{path.name}: connector downloads of a folder that is moved" for path, _ in downloads]
+    saved = [
+        f"{path.name}: connector downloads of a folder that is moved"
+        for path, _ in downloads
+    ]
     shares.relocate(placer, portions, downloads)
     refuse_conflicts(
         placer,
-        again("to keep those of the new path, the others in the backup", [CONFLICT, "keep-new"]),
-        again("to keep those of the old path, the others in the backup", [CONFLICT, "keep-old"]),
+        again(
+            "to keep those of the new path, the others in the backup",
+            [CONFLICT, "keep-new"],
+        ),
+        again(
+            "to keep those of the old path, the others in the backup",
+            [CONFLICT, "keep-old"],
+        ),
     )
     projects = [move for portion in portions for move in portion.moves()]
 
     left: list[LeftAlone] = []
     if number := sum(move.transcripts for move in projects):
-        what = f"{plural(number, 'transcript')} still mention{'s' * (number == 1)} the old path: "
+        what = (
+            f"{plural(number, 'transcript')} still mention{'s' * (number == 1)} the "
+            "old path: "
+        )
         what += "harmless, Claude Code goes by the directory"
         left.append(LeftAlone(str(layout.projects), what))
     left += [row for case in cases for row in shares.left_behind(case)]
     closed = "can't be read, so nobody knows whether it belongs to the move"
-    left += [LeftAlone(str(p), closed, ("ls", "-ld", str(p))) for p in dict.fromkeys(state.closed)]
+    left += [
+        LeftAlone(str(p), closed, ("ls", "-ld", str(p)))
+        for p in dict.fromkeys(state.closed)
+    ]
     left += placer.left_alone
     merged = _merges(state, request, paths, projects, ledger)
     folders = _folders(layout, request)
-    for path, target in in_order(folders, lambda p, number: p.with_name(f"{PARKED}{number}")):
+    for path, target in in_order(
+        folders, lambda p, number: p.with_name(f"{PARKED}{number}")
+    ):
         placer.rename_folder(path, target)
 
     operations = placer.operations(prompts)
     planned = {op.path: op.after for op in operations if isinstance(op, Write)}
     moved = placer.tree.moved()
     left += Search(state, spelled, request, here, planned, moved).everything()
-    settings = [path for *pair, _ in here for path in pair] if request.project_files else []
+    settings = (
+        [path for *pair, _ in here for path in pair] if request.project_files else []
+    )
     listed = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
     pairs = [(path, new) for path in listed if (new := paths.map(path)) is not None]
     return Plan(
@@ -88,24 +128,34 @@ def plan_move(layout: Layout, request: Request, ledger: Ledger, tick: Tick | Non
         projects=tuple(projects),
         folders=folders,
         places=tuple(dict.fromkeys(map(Path, settings))),
-        fresh=fresh_pairs(state, [*paths.moves, *pairs], prompts.scan.staying, projects),
+        fresh=fresh_pairs(
+            state, [*paths.moves, *pairs], prompts.scan.staying, projects
+        ),
         only_copies=tuple(placer.losers),
         left_alone=tuple(left),
-        remembering=sum(item.remembers for portion in portions for item in portion.items),
+        remembering=sum(
+            item.remembers for portion in portions for item in portion.items
+        ),
         warnings=(*_warnings(prompts, placer, cases), *filter(None, [ledger.problem])),
         notes=(*(reason for case in cases for reason in shares.reasons(case)), *saved),
     )
 
 
 def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
-    """What changes in the history; its scan also knows which prompts NEW has already."""
+    """What changes in the history;
+    its scan also knows which prompts NEW has already.
+    """
     with hashed_history(layout.history, before := hashlib.sha256()) as (read, seen):
         at_new = tuple((new, new) for _, new in paths.moves)
-        scan = history.scan(read, seen.size, PathMap(paths.moves + at_new, paths.kept), tick=tick)
+        scan = history.scan(
+            read, seen.size, PathMap(paths.moves + at_new, paths.kept), tick=tick
+        )
     return WriteHistory(layout.history, scan, seen, before)
 
 
-def _warnings(prompts: WriteHistory, placer: Placer, cases: Iterable[Case]) -> Iterator[str]:
+def _warnings(
+    prompts: WriteHistory, placer: Placer, cases: Iterable[Case]
+) -> Iterator[str]:
     for gone in (path for case in cases for path in case.along):
         yield f"the sessions of {gone}, whose folder is gone, move together with these"
     if number := prompts.scan.unreadable:
@@ -117,17 +167,25 @@ def _warnings(prompts: WriteHistory, placer: Placer, cases: Iterable[Case]) -> I
 
 
 def fresh_pairs(
-    state: State, pairs: Iterable[Move], prompts: Iterable[str], projects: Iterable[ProjectMove]
+    state: State,
+    pairs: Iterable[Move],
+    prompts: Iterable[str],
+    projects: Iterable[ProjectMove],
 ) -> tuple[Move, ...]:
     """The moves to where nothing is known: what comes there later may be moved back."""
     pairs = set(pairs)
-    coming = Counter(new for _, new in pairs)  # where two come together there is no way back
+    coming = Counter(
+        new for _, new in pairs
+    )  # where two come together there is no way back
     known = {*prompts, *state.config_paths}
-    known |= {move.new_path for move in projects if move.target in state.directory_names}
+    known |= {
+        move.new_path for move in projects if move.target in state.directory_names
+    }
     return tuple(
         (old, new)
         for old, new in sorted(pairs)
-        if coming[new] == 1 and not any(tail_below(path, new) is not None for path in known)
+        if coming[new] == 1
+        and not any(tail_below(path, new) is not None for path in known)
     )
 
 
@@ -135,7 +193,9 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
     if not request.move_folder:
         return ()
     for old, new in request.on_disk:
-        if layout.config_dir.is_relative_to(old) or layout.real_config_file.is_relative_to(old):
+        if layout.config_dir.is_relative_to(
+            old
+        ) or layout.real_config_file.is_relative_to(old):
             paths = PathMap(((old, new),))
             there = paths.map(str(layout.config_dir)) or layout.config_dir
             home = paths.map(str(layout.home))  # in which the config file may be
@@ -149,15 +209,22 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
 
 
 def _merges(
-    state: State, request: Request, paths: PathMap, moves: Iterable[ProjectMove], ledger: Ledger
+    state: State,
+    request: Request,
+    paths: PathMap,
+    moves: Iterable[ProjectMove],
+    ledger: Ledger,
 ) -> tuple[tuple[str, int], ...]:
-    """Each NEW with sessions of its own, and how many; a twin or another project is refused."""
+    """Each NEW with sessions of its own, and how many;
+    a twin or another project is refused.
+    """
     news = dict.fromkeys((move.new_path, move.new_path) for move in moves)
     listed = [(path, "the config file") for path in state.config_paths]
     evidence = Evidence(state.layout, ledger, PathMap(tuple(news)), listed)
     there, found = set(state.directory_names), dict[str, int]()
     for move in moves:
-        # One folder in two cases has had one directory all along: nothing in it is NEW's alone.
+        # One folder in two cases has had one directory all along: nothing in it is
+        # NEW's alone.
         is_respelled = evidence.is_other_case(move.path) and evidence.exists(move.path)
         if move.target not in there or (is_respelled and move.source == move.target):
             continue
@@ -183,12 +250,21 @@ def _refuse_twin(case: Case, move: ProjectMove, staying: list[str]) -> None:
     new = move.new_path
     for twin in staying:
         is_new = os.path.realpath(twin) == os.path.realpath(new)
-        number = 0 if is_new or not case.evidence.exists(twin) else _sessions_of(case, twin)
+        number = (
+            0 if is_new or not case.evidence.exists(twin) else _sessions_of(case, twin)
+        )
         if number:
             raise RefusedError(
-                f"{new} and {twin} are both {move.target} to Claude Code, which could not tell "
+                f"{new} and {twin} are both {move.target} to Claude Code, which could "
+                "not tell "
                 f"them apart; {twin} has {plural(number, 'session')} there",
-                run("ccmove", "-m", twin, f"{twin}-2", text="rename one of them, for example"),
+                run(
+                    "ccmove",
+                    "-m",
+                    twin,
+                    f"{twin}-2",
+                    text="rename one of them, for example",
+                ),
                 again("then"),
             )
 
@@ -197,7 +273,8 @@ def _refuse_another(state: State, move: ProjectMove, number: int) -> None:
     was, there = (_identity(state, path) for path in (move.path, move.new_path))
     if was.is_another(there):
         raise RefusedError(
-            f"{move.new_path} is another project: it has {plural(number, 'session')} of its own, "
+            f"{move.new_path} is another project: it has {plural(number, 'session')} "
+            "of its own, "
             f"and its repository is {there}, while that of {move.path} is {was}",
             run("ccmove", "list", move.new_path, text="what is there"),
             again("to merge them all the same", ["--merge"]),
@@ -208,5 +285,7 @@ def _identity(state: State, path: str) -> Identity:
     found = identity(path)
     if found.remotes or found.roots:
         return found
-    linked = (name.lower() for name, paths in state.repositories.items() if path in paths)
+    linked = (
+        name.lower() for name, paths in state.repositories.items() if path in paths
+    )
     return Identity(frozenset(linked))

@@ -1,8 +1,9 @@
-"""What of each project directory moves, and the operations that bring it to its new place.
+"""What of each project directory moves, and the operations that bring it to its new
+place.
 
-Several moves happen as if at one moment, so swaps and chains need no special case. Of a directory
-that is shared only what is the moving project's goes; memory, which can't be told apart, is
-copied.
+Several moves happen as if at one moment, so swaps and chains need no special case. Of a
+directory that is shared only what is the moving project's goes; memory, which can't be
+told apart, is copied.
 """
 
 import os
@@ -32,7 +33,9 @@ class Portion:
     target: Path
     kind: str  # rename (a merge, if the target turns out to be taken), same, split
     shares: dict[str, list[Item]]  # what is whose
-    listed: index.Entries = field(default_factory=list)  # what it takes out of a shared index
+    listed: index.Entries = field(
+        default_factory=list
+    )  # what it takes out of a shared index
 
     @property
     def items(self) -> list[Item]:
@@ -54,9 +57,13 @@ class Portion:
 
 
 def portions_of(case: Case) -> list[Portion]:
-    """All of the directory where everybody goes to one place, else a part for each path."""
+    """All of the directory where everybody goes to one place,
+    else a part for each path.
+    """
     whole = case.stays_together
-    together = [case.moving] if whole and case.moving else [[path] for path in case.moving]
+    together = (
+        [case.moving] if whole and case.moving else [[path] for path in case.moving]
+    )
     return [_portion(case, paths, "rename" if whole else "split") for paths in together]
 
 
@@ -66,19 +73,26 @@ def _portion(case: Case, paths: list[str], kind: str) -> Portion:
     target = source.with_name(case.target(paths[0]))
     alone = len(case.claims) - len(case.along) == 1
     shares = {
-        path: [item for item in case.directory.items if alone or case.owner(item) == path]
+        path: [
+            item for item in case.directory.items if alone or case.owner(item) == path
+        ]
         for path in paths
     }
     return Portion(case, source, target, "same" if source == target else kind, shares)
 
 
 def left_behind(case: Case) -> Iterator[LeftAlone]:
-    """What stays although it may be the move's, and how to bring it along or look at it."""
+    """What stays although it may be the move's,
+    and how to bring it along or look at it.
+    """
     directory = case.directory.path
     if not case.claims:
         for item in case.directory.transcripts:
             if item.path is None and (item.size or 0) > HEAD:
-                what = "a session, perhaps of a folder in the old path: its first 8 MB name none"
+                what = (
+                    "a session, perhaps of a folder in the old path: its first 8 MB "
+                    "name none"
+                )
                 yield _to_look_at(directory / item.name, what)
     if not case.moving or case.stays_together:
         return
@@ -92,7 +106,11 @@ def left_behind(case: Case) -> Iterator[LeftAlone]:
         if case.claims[path] == BY_TRANSCRIPTS and not os.path.lexists(path):
             number = sum(owner == path for owner in case.owner_of.values())
             what = f"{plural(number, 'session')} of {path}, whose folder is gone"
-            bring = ("ccmove", path, *new_paths) if len(new_paths) == 1 else ("ccmove", "doctor")
+            bring = (
+                ("ccmove", path, *new_paths)
+                if len(new_paths) == 1
+                else ("ccmove", "doctor")
+            )
             yield LeftAlone(str(directory), what, bring)
 
 
@@ -112,7 +130,9 @@ def reasons(case: Case) -> Iterator[str]:
 
 
 def new_names(portions: list[Portion], paths: PathMap) -> NameMap:
-    """The names of directories that change, and of single sessions that get another one."""
+    """The names of directories that change,
+    and of single sessions that get another one.
+    """
     whole = [(p.source.name, p.target.name) for p in portions if p.kind == "rename"]
     sessions = {
         (p.source.name, session_of(name)): p.target.name
@@ -123,7 +143,9 @@ def new_names(portions: list[Portion], paths: PathMap) -> NameMap:
     return NameMap(tuple(whole), paths, sessions)
 
 
-def relocate(placer: Placer, portions: list[Portion], downloads: list[tuple[Path, Path]]) -> None:
+def relocate(
+    placer: Placer, portions: list[Portion], downloads: list[tuple[Path, Path]]
+) -> None:
     """Plan the way of each portion; one that turns out to be empty leaves the list."""
     whole = [portion for portion in portions if portion.kind == "rename"]
     parked = placer.layout.run / "parked"
@@ -140,10 +162,16 @@ def relocate(placer: Placer, portions: list[Portion], downloads: list[tuple[Path
 def downloads_of(
     state: State, paths: PathMap, portions: list[Portion]
 ) -> Iterator[tuple[Path, Path]]:
-    """What connectors have saved, in directories that are named for a path of the move."""
-    known = {old for old, _ in paths.moves}.union(*(portion.shares for portion in portions))
+    """What connectors have saved,
+    in directories that are named for a path of the move.
+    """
+    known = {old for old, _ in paths.moves}.union(
+        *(portion.shares for portion in portions)
+    )
     known |= {str(above) for path in known for above in PurePath(path).parents}
-    moving = {path: new for path in sorted(known) if (new := paths.map(path)) is not None}
+    moving = {
+        path: new for path in sorted(known) if (new := paths.map(path)) is not None
+    }
     names: dict[str, str] = {}
     for path, new in moving.items():
         names |= dict.fromkeys(names_of_downloads(path), names_of_downloads(new)[0])
@@ -152,7 +180,9 @@ def downloads_of(
 
 
 def _split_off(placer: Placer, portion: Portion) -> bool:
-    """Part of a shared directory: sessions, their entries of the index, a copy of memory."""
+    """Part of a shared directory: sessions,
+    their entries of the index, a copy of memory.
+    """
     source, target = portion.source, portion.target
     if not (portion.entries or portion.listed or is_there(source / MEMORY)):
         return False
@@ -168,7 +198,9 @@ def _split_off(placer: Placer, portion: Portion) -> bool:
 
 
 def _copy(placer: Placer, source: Path, target: Path) -> None:
-    """The project that moves gets a copy of what both have; nothing is taken from the other."""
+    """The project that moves gets a copy of what both have;
+    nothing is taken from the other.
+    """
     if os.path.islink(source):
         placer.leave(source, "a link, not copied")
     elif os.path.isdir(source):
@@ -180,14 +212,20 @@ def _copy(placer: Placer, source: Path, target: Path) -> None:
         placer.add(needed(source).text, source, target, mode_of(source))
 
 
-def rewrite_aliases(placer: Placer, state: State, portions: list[Portion], names: NameMap) -> None:
+def rewrite_aliases(
+    placer: Placer, state: State, portions: list[Portion], names: NameMap
+) -> None:
     """Lines of any project's aliases that name a directory which gets another name."""
     files = [state.layout.projects / name / ALIASES for name in state.directory_names]
-    for file in filter(os.path.lexists, files):  # one that is closed to us stops nobody's move
+    for file in filter(
+        os.path.lexists, files
+    ):  # one that is closed to us stops nobody's move
         aliases = placer.draft(file)
         had = aliases.text.split("\n")
         aliases.text = other.aliases(aliases.text, names)
-        for portion in portions:  # the sessions of one that is split are in two places then
+        for (
+            portion
+        ) in portions:  # the sessions of one that is split are in two places then
             if portion.kind == "split" and str(portion.source) in had:
                 aliases.text = other.appended(aliases.text, f"{portion.target}\n")
 
@@ -195,7 +233,9 @@ def rewrite_aliases(placer: Placer, state: State, portions: list[Portion], names
 def rewrite_indexes(
     placer: Placer, portions: list[Portion], paths: PathMap, names: NameMap
 ) -> None:
-    """Plan the new paths in the index of each directory; entries that leave it come first."""
+    """Plan the new paths in the index of each directory;
+    entries that leave it come first.
+    """
     for portion in sorted(portions, key=lambda portion: portion.kind != "split"):
         file = portion.source / INDEX
         if not is_there(file):
@@ -211,7 +251,10 @@ def rewrite_indexes(
                 draft.text = index.rewritten(draft.text, ours, names)
         except NotJsonError as error:
             ends = str(file if portion.kind == "split" else portion.target / INDEX)
-            what = f"not valid JSON ({error}), and stays as it is; Claude Code needs no index"
+            what = (
+                f"not valid JSON ({error}), and stays as it is; Claude Code needs no "
+                "index"
+            )
             placer.leave(Path(ends), what, "mv", "-n", ends, f"{ends}.old")
 
 
@@ -224,8 +267,14 @@ def _split_index(text: str, portion: Portion) -> str:
     names = NameMap(((portion.source.name, portion.target.name),), paths)
     moving = {"projectPath": paths.map, "fullPath": names.map}
     portion.listed = [
-        (key, at_places(raw, moving)) for key, raw in index.entries(text) if key in wanted
+        (key, at_places(raw, moving))
+        for key, raw in index.entries(text)
+        if key in wanted
     ]
-    for heir in portion.case.remaining[:1]:  # the index is the heir's where it was of one that left
-        text = at_places(text, dict.fromkeys(index.OWNERS, dict.fromkeys(olds, heir).get))
+    for heir in portion.case.remaining[
+        :1
+    ]:  # the index is the heir's where it was of one that left
+        text = at_places(
+            text, dict.fromkeys(index.OWNERS, dict.fromkeys(olds, heir).get)
+        )
     return index.without(text, wanted)

@@ -1,8 +1,9 @@
-"""The directory tree as it will be after the operations planned so far; the disk is only read.
+"""The directory tree as it will be after the operations planned so far; the disk is
+only read.
 
-Planning asks again and again "what will be there then?": a place may be free because its tenant
-moves away, or taken because another move has filled it. Here each name knows where its content
-is now, so that the answer is a lookup.
+Planning asks again and again "what will be there then?": a place may be free because
+its tenant moves away, or taken because another move has filled it. Here each name knows
+where its content is now, so that the answer is a lookup.
 """
 
 from __future__ import annotations
@@ -20,11 +21,17 @@ from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
 
 @dataclass(slots=True)
 class Node:
-    """One name: where its content is on disk now, and the names below it that will differ."""
+    """One name: where its content is on disk now,
+    and the names below it that will differ.
+    """
 
-    now: Path | None  # None for what is not on disk: nothing at all, or what the run makes
+    now: (
+        Path | None
+    )  # None for what is not on disk: nothing at all, or what the run makes
     made: str = ""  # "directory" or "file"
-    below: dict[str, tuple[str, Node]] = field(default_factory=dict)  # each with its spelling
+    below: dict[str, tuple[str, Node]] = field(
+        default_factory=dict
+    )  # each with its spelling
 
     @property
     def is_there(self) -> bool:
@@ -54,14 +61,20 @@ class Tree:
         return stat.S_ISDIR(os.lstat(node.now).st_mode)
 
     def is_same(self, path: Path, other: Path) -> bool:
-        """Whether they are one name: in another case, where the file system ignores that."""
-        return path.parent == other.parent and self._key(path.name) == self._key(other.name)
+        """Whether they are one name: in another case,
+        where the file system ignores that.
+        """
+        return path.parent == other.parent and self._key(path.name) == self._key(
+            other.name
+        )
 
     def names(self, path: Path) -> list[str]:
         node = self._find(path)
         listed = os.listdir(node.now) if node.now is not None else []
         names = {name for name in listed if self._key(name) not in node.below}
-        return sorted(names | {name for name, child in node.below.values() if child.is_there})
+        return sorted(
+            names | {name for name, child in node.below.values() if child.is_there}
+        )
 
     def moved(self) -> dict[Path, Path]:
         """Where each thing that is renamed is now -> where it ends."""
@@ -72,7 +85,9 @@ class Tree:
                 origin.pop(operation.path, None)
         return {now: final for final, now in origin.items()}
 
-    def rename(self, path: Path, target: Path, holds: FolderHolds | None = None) -> None:
+    def rename(
+        self, path: Path, target: Path, holds: FolderHolds | None = None
+    ) -> None:
         """Plan a rename of what will be at `path` to a name that will be free."""
         self.operations.append(Rename(path, target, holds or self._holds(path)))
         node = self._find(path)
@@ -85,7 +100,9 @@ class Tree:
             return Holds(False, (("", *self._size_and_date(path)),))
         transcripts = [name for name in self.names(path) if name.endswith(".jsonl")]
         noted = transcripts or self.files_below(path)
-        return Holds(True, tuple((name, *self._size_and_date(path / name)) for name in noted))
+        return Holds(
+            True, tuple((name, *self._size_and_date(path / name)) for name in noted)
+        )
 
     def files_below(self, path: Path, prefix: str = "") -> Iterator[str]:
         for name in self.names(path):

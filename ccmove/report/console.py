@@ -1,7 +1,8 @@
-"""Lines of styled pieces: whole and plain into a pipe, wrapped and coloured on a terminal.
+"""Lines of styled pieces: whole and plain into a pipe, wrapped and coloured on a
+terminal.
 
-A name from disk may hold what a terminal acts on: each piece is made printable here, on its way
-out. A script that reads a pipe does not wait for rich to load.
+A name from disk may hold what a terminal acts on: each piece is made printable here, on
+its way out. A script that reads a pipe does not wait for rich to load.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ Piece = tuple[str, str]  # style, text
 Line = list[Piece]
 ENDLESS = 1_000_000  # columns of a pipe
 
-# Plain colours that every terminal theme makes readable; yellow is not one on a light ground.
+# Plain colours that every terminal theme makes readable; yellow is not one on a light
+# ground.
 STYLES = {
     "title": "bold",
     "good": "bold green",
@@ -71,7 +73,8 @@ class Printer:
         for line in lines:
             shown = [(style, self.shown(text)) for style, text in line]
             if console is not None:
-                # A command that is too long is broken by the terminal: it is there to be copied.
+                # A command that is too long is broken by the terminal: it is there to
+                # be copied.
                 console.print(*_rows(shown, console), sep="\n", soft_wrap=True)
             else:
                 print("".join(text for _, text in shown).rstrip(), file=self.out)
@@ -86,7 +89,9 @@ class Printer:
         print(json.dumps(record, indent=2), file=self.out)
 
     def typed(self, *words: str) -> str:
-        """A command of ours, as it has to be typed for the state that this call is about."""
+        """A command of ours,
+        as it has to be typed for the state that this call is about.
+        """
         return in_words(run("ccmove", *words), config_dir=self.config_dir)[1]
 
     def command(self, *words: str) -> Piece:
@@ -109,7 +114,9 @@ def _console(out: IO[str], width: int | None = None) -> rich.console.Console:
 
 
 def at_home(text: str) -> str:
-    """Paths below the home with ~, also in commands: a shell expands it where a word begins."""
+    """Paths below the home with ~, also in commands:
+    a shell expands it where a word begins.
+    """
     home = os.environ.get("HOME", "")
     if len(home) < 2 or home not in text:
         return text
@@ -117,10 +124,11 @@ def at_home(text: str) -> str:
 
 
 def _rows(line: Line, console: rich.console.Console) -> Iterator[rich.text.Text]:
-    """A line in as many rows as it needs; a command at the end stays whole, in a row of its own.
+    """A line in as many rows as it needs; a command at the end stays whole, in a row of
+    its own.
 
-    Rows after the first begin below what follows its indent, or its label: a first piece that ends
-    with a blank.
+    Rows after the first begin below what follows its indent, or its label: a first
+    piece that ends with a blank.
     """
     from rich.text import Text
 
@@ -174,7 +182,9 @@ class Progress:
         self._status: rich.status.Status | None = None
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """`done` of `total` are through; what is not in WORK is a sentence about waiting."""
+        """`done` of `total` are through;
+        what is not in WORK is a sentence about waiting.
+        """
         if what not in WORK:
             self.close()
             self._printer.on_stderr().say([("", what)])

@@ -1,4 +1,6 @@
-"""What `ccmove list`, `backups`, `doctor` and `verify` found or did, and what is said about it."""
+"""What `ccmove list`, `backups`, `doctor` and `verify` found or did,
+and what is said about it.
+"""
 
 import re
 import time
@@ -34,7 +36,9 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Backups:
-    """The backups there are, newest first; after a pruning each with why it is kept, if it is."""
+    """The backups there are, newest first;
+    after a pruning each with why it is kept, if it is.
+    """
 
     rows: tuple[Row, ...]
     why: dict[str, str] | None = None
@@ -68,23 +72,34 @@ def show_list(listing: Listing, printer: Printer) -> None:
     if printer.as_json:
         rows = [asdict(project) for project in projects]
         for row in rows:
-            row["first_used"], row["last_used"] = _iso(row["first_used"]), _iso(row["last_used"])
+            row["first_used"], row["last_used"] = (
+                _iso(row["first_used"]),
+                _iso(row["last_used"]),
+            )
         warnings = [f"{file}: {what}" for file, what in survey.problems.items()]
         config_dir = str(survey.layout.config_dir)
-        printer.json(_record("listed", config_dir=config_dir, projects=rows, warnings=warnings))
+        printer.json(
+            _record("listed", config_dir=config_dir, projects=rows, warnings=warnings)
+        )
         return
     if projects:
         _print_table(projects, printer)
         printer.lines([[], _totals(projects, printer)] if printer.terminal else [])
     else:
-        none = "No folder is missing." if survey.projects else "Claude Code knows no projects."
+        none = (
+            "No folder is missing."
+            if survey.projects
+            else "Claude Code knows no projects."
+        )
         remarks.say([("", none)])
     for file, what in survey.problems.items():
         remarks.say([("note", "Note: "), ("", f"{file}: {what}")])
 
 
 def _print_table(projects: Iterable[Project], printer: Printer) -> None:
-    """On a terminal a project inside the one above it is shown below that, by its last part."""
+    """On a terminal a project inside the one above it is shown below that,
+    by its last part.
+    """
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -98,43 +113,76 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
         table.add_column("SIZE", no_wrap=True, justify="right", min_width=8)
         table.add_column("LAST USED", no_wrap=True)
     table.add_column("PATH", overflow="fold")
-    states = {True: Text("ok", "green"), False: Text("GONE", STYLES["bad"]), None: Text("?")}
+    states = {
+        True: Text("ok", "green"),
+        False: Text("GONE", STYLES["bad"]),
+        None: Text("?"),
+    }
     room = console.width - (40 if is_wide else 18)  # of a path
     above: list[str] = []
     for project in projects:
         path = project.path or f"? {', '.join(project.directories)}"
-        while above and not path.startswith(above[-1] + ("/" if path[0] == "/" else "\\")):
+        while above and not path.startswith(
+            above[-1] + ("/" if path[0] == "/" else "\\")
+        ):
             above.pop()
         indent, rest = 2 * len(above), path[len(above[-1]) + 1 :] if above else path
         if printer.terminal:
             above.append(path)
-        amounts = [size(project.bytes), (_iso(project.last_used) or "-")[:10]] if is_wide else []
-        place = Padding.indent(Text(breakable(printer.shown(rest), room - indent)), indent)
+        amounts = (
+            [size(project.bytes), (_iso(project.last_used) or "-")[:10]]
+            if is_wide
+            else []
+        )
+        place = Padding.indent(
+            Text(breakable(printer.shown(rest), room - indent)), indent
+        )
         table.add_row(states[project.exists], str(project.sessions), *amounts, place)
         if printer.verbose and project.kept:
             also = f"also kept: {', '.join(project.kept_in_words)}"
-            table.add_row("", "", *[""] * len(amounts), Padding.indent(also, indent + 2))
+            table.add_row(
+                "", "", *[""] * len(amounts), Padding.indent(also, indent + 2)
+            )
     with console.capture() as shown:
         console.print(table)
-    print(re.sub(r" +$", "", shown.get(), flags=re.MULTILINE), end="", file=console.file)
+    print(
+        re.sub(r" +$", "", shown.get(), flags=re.MULTILINE), end="", file=console.file
+    )
 
 
 def _totals(projects: Iterable[Project], printer: Printer) -> Line:
-    numbers = [(project.sessions, project.bytes, project.exists is False) for project in projects]
+    numbers = [
+        (project.sessions, project.bytes, project.exists is False)
+        for project in projects
+    ]
     sessions, total, gone = map(sum, zip(*numbers, strict=True))
-    known = f"{plural(len(numbers), 'project')}, {plural(sessions, 'session')}, {size(total)}."
+    known = (
+        f"{plural(len(numbers), 'project')}, {plural(sessions, 'session')}, "
+        f"{size(total)}."
+    )
     if gone:
         what = "1 folder is gone" if gone == 1 else f"{gone} folders are gone"
-        return [("", known), ("bad", f" {what}."), ("", " See: "), printer.command("doctor")]
+        return [
+            ("", known),
+            ("bad", f" {what}."),
+            ("", " See: "),
+            printer.command("doctor"),
+        ]
     return [("", f"{known} What else is kept: "), printer.command("list", "-v")]
 
 
 def _iso(moment: int | None) -> str | None:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // NS)) if moment else None
+    return (
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment // NS))
+        if moment
+        else None
+    )
 
 
 def show_backups(backups: Backups, printer: Printer) -> None:
-    """Every backup, newest first; last, how many there are and how to undo one, or what went."""
+    """Every backup, newest first; last,
+    how many there are and how to undo one, or what went.
+    """
     rows, why = backups.rows, backups.why
     gone = [row for row in rows if why is not None and not why[row.id]]
     verb = "Would remove" if backups.dry_run else "Removed"
@@ -144,13 +192,19 @@ def show_backups(backups: Backups, printer: Printer) -> None:
         date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
         about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
         lines.append([(STATES.get(state, ""), f"{state:12}  "), ("", about)])
-        remarks = [row.error] if row.error else [f"{old} -> {new}" for old, new in row.moves]
+        remarks = (
+            [row.error] if row.error else [f"{old} -> {new}" for old, new in row.moves]
+        )
         remarks += [f"undoes {row.undoes}"] if row.undoes else []
         remarks += [why[row.id]] if why and row not in gone else []
-        remarks += ["holds the only copy of something"] if row.only_copy and not why else []
+        remarks += (
+            ["holds the only copy of something"] if row.only_copy and not why else []
+        )
         lines += ([("", f"    {remark}")] for remark in remarks)
     counted = rows if why is None else gone
-    total = f"{plural(len(counted), 'backup')}, {size(sum(row.bytes for row in counted))}"
+    total = (
+        f"{plural(len(counted), 'backup')}, {size(sum(row.bytes for row in counted))}"
+    )
     last: Line = [("", f"{total}. To undo one: "), printer.command("restore", "ID")]
     if why is not None:
         last = [("good", f"{verb} {total};"), ("", f" {len(rows) - len(gone)} kept.")]
@@ -171,17 +225,27 @@ def show_backups(backups: Backups, printer: Printer) -> None:
 
 
 def show_examination(examination: Examination, printer: Printer) -> None:
-    """Every finding with what it means and what to type; last, the verdict and what to do."""
+    """Every finding with what it means and what to type;
+    last, the verdict and what to do.
+    """
     findings, harmless = examination.findings, examination.harmless
     lines = list(_by_kind(findings))
     if printer.verbose:
         lines += _by_kind(harmless)
     elif harmless:
         lines.append([("", f"{plural(len(harmless), 'harmless note')} (-v to show)")])
-    status = "examined" if examination.verified is None else "failed" if findings else "verified"
+    status = (
+        "examined"
+        if examination.verified is None
+        else "failed"
+        if findings
+        else "verified"
+    )
     lines.append(_verdict(examination))
     if status == "examined" and any(finding.can_be_asked for finding in findings):
-        lines.append([("", "Fix them one by one: "), printer.command("doctor", "--fix")])
+        lines.append(
+            [("", "Fix them one by one: "), printer.command("doctor", "--fix")]
+        )
     record = _record(
         status,
         config_dir=str(examination.survey.layout.config_dir),
@@ -196,8 +260,14 @@ def _verdict(examination: Examination) -> Line:
     """What doctor or verify found, and in how many projects."""
     verified, number = examination.verified, len(examination.findings)
     is_doctor = verified is None
-    good, bad = ("Nothing is wrong", "finding") if is_doctor else ("Consistent", "inconsistency")
-    projects = plural(len(examination.survey.projects if verified is None else verified), "project")
+    good, bad = (
+        ("Nothing is wrong", "finding")
+        if is_doctor
+        else ("Consistent", "inconsistency")
+    )
+    projects = plural(
+        len(examination.survey.projects if verified is None else verified), "project"
+    )
     if number:
         return [("bad", plural(number, bad)), ("", f" in {projects}.")]
     return [("good", f"{good}: "), ("", f"{projects} checked.")]
@@ -213,7 +283,9 @@ def _by_kind(findings: Iterable[Finding]) -> Iterator[Line]:
 
 
 def _finding_lines(finding: Finding) -> Iterator[Line]:
-    """What it is about, the evidence, and what to type; for a lost project at each place."""
+    """What it is about, the evidence, and what to type;
+    for a lost project at each place.
+    """
     yield [("bold", f"  {finding.subject}")]
     evidence = [finding.what, *finding.details[:MOST_DETAILS]]
     if len(finding.details) > MOST_DETAILS:
@@ -238,7 +310,10 @@ def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    candidates = [{**asdict(place), "confidence": place.confidence} for place in finding.candidates]
+    candidates = [
+        {**asdict(place), "confidence": place.confidence}
+        for place in finding.candidates
+    ]
     computed = {"means": KINDS[finding.kind], "unambiguous": finding.sure is not None}
     return {**asdict(finding), **computed, "candidates": candidates}
 
@@ -250,7 +325,9 @@ def show_repair(repair: Repair, printer: Printer) -> None:
     lines += ([("note", "Note: "), ("", note)] for note in repair.notes)
     if repair.left:
         number = plural(len(repair.left), "finding")
-        lines.append([("title", f"{number} left."), ("", " See: "), printer.command("doctor")])
+        lines.append(
+            [("title", f"{number} left."), ("", " See: "), printer.command("doctor")]
+        )
     if done is not None:
         lines += result_lines(done, printer)
     elif not recovered:

@@ -18,7 +18,8 @@ LONGEST_EXAMPLE = 100
 PLACES = ("other", "index", "config")  # what matters most stands nearest to the end
 DONE = {"rename": "renamed", "merge": "merged", "split": "split", "same": "kept"}
 REMEMBERED = (
-    "in {} Claude still refers to the old memory folder and saved results until /compact; "
+    "in {} Claude still refers to the old memory folder and saved results until "
+    "/compact; "
     "/rewind can't go back past the move"
 )
 
@@ -40,11 +41,17 @@ def _failure(result: Result, error: str) -> Iterator[Line]:
     yield from ([("", f"  {detail}")] for detail in result.details)
     for text, command in result.hints:
         colon = ": " if text and command else ""
-        yield [("title", "  -> "), ("", text + colon), *([("command", command)] if command else [])]
+        yield [
+            ("title", "  -> "),
+            ("", text + colon),
+            *([("command", command)] if command else []),
+        ]
 
 
 def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
-    """The whole answer: what, how much, in detail when it is wanted, and how it ended."""
+    """The whole answer: what, how much,
+    in detail when it is wanted, and how it ended.
+    """
     plan = result.plan
     if result.rolled_back:
         yield [("good", result.rolled_back)]
@@ -69,7 +76,11 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
     elif result.backup is None:
         yield [("good", "Nothing had to be changed.")]
     elif result.undone:
-        yield [("title", "Undone since."), ("", " Past moves: "), printer.command("backups")]
+        yield [
+            ("title", "Undone since."),
+            ("", " Past moves: "),
+            printer.command("backups"),
+        ]
     else:
         undo = printer.command("restore", result.backup)
         yield [("good", "Done and verified."), ("", " To undo: "), undo]
@@ -105,7 +116,9 @@ def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     if plan.projects:
         sessions = sum(move.transcripts for move in plan.projects)
         kinds = Counter(DONE[move.kind] for move in plan.projects)
-        done = ", ".join(f"{plural(n, 'project directory')} {kind}" for kind, n in kinds.items())
+        done = ", ".join(
+            f"{plural(n, 'project directory')} {kind}" for kind, n in kinds.items()
+        )
         where = f"{size(sum(move.size for move in plan.projects))}; {done}"
         rows.append((plural(sessions, "session"), where))
     if plan.history is not None and plan.history.scan.lines:
@@ -116,7 +129,9 @@ def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     shown = writes if printer.verbose or not printer.terminal else writes[:MOST_FILES]
     for write in shown:
         values = [row.after for row in compare(write.before, write.after)]
-        where = f"in {write.path}{_example(values)}" if is_planned else f"in {write.ends}"
+        where = (
+            f"in {write.path}{_example(values)}" if is_planned else f"in {write.ends}"
+        )
         rows.append((plural(len(values), "value"), where))
     if len(writes) > len(shown):
         rows.append((f"{len(writes) - len(shown)} more", "files (-v shows all)"))
@@ -129,7 +144,10 @@ def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
     verb, has = ("Would merge", "has") if is_planned else ("Merged", "had")
     for path, number in plan.merged:
         into = f" into a project that {has} {plural(number, 'session')} of its own"
-        yield [("note", f"  {verb}"), ("", into + (f": {path}" if len(plan.projects) > 1 else ""))]
+        yield [
+            ("note", f"  {verb}"),
+            ("", into + (f": {path}" if len(plan.projects) > 1 else "")),
+        ]
 
 
 def _in_order(plan: Plan) -> list[Write]:
@@ -147,7 +165,9 @@ def _details(result: Result, plan: Plan) -> Iterator[Line]:
     directories: list[Line] = []
     for move in plan.projects:
         amount = f"{plural(move.transcripts, 'session')}, {size(move.size)}"
-        directories.append([("", f"  {DONE[move.kind]:8} "), ("", f"{move.source}  {amount}")])
+        directories.append(
+            [("", f"  {DONE[move.kind]:8} "), ("", f"{move.source}  {amount}")]
+        )
         if move.source != move.target:
             directories.append([("dim", f"  {'to':>7}  "), ("bold", move.target)])
     yield from _section(f"Project directories in {base}", directories)
@@ -162,7 +182,11 @@ def _differences(plan: Plan) -> Iterator[Line]:
         yield [("bold", f"  {write.path}")]
         for row in compare(write.before, write.after):
             names = [str(name) for name in row.pointer]
-            label = f"{'.'.join(names[:-1])} (key)" if row.is_key else row.line or ".".join(names)
+            label = (
+                f"{'.'.join(names[:-1])} (key)"
+                if row.is_key
+                else row.line or ".".join(names)
+            )
             yield from _pair(label, row.before, row.after)
     if plan.history is not None:
         yield [("bold", f"  {plan.history.path}")]
@@ -171,11 +195,16 @@ def _differences(plan: Plan) -> Iterator[Line]:
 
 
 def _pair(label: str, before: object, after: object) -> Iterator[Line]:
-    """A value before and after; JSON that is spread over several lines is drawn together."""
+    """A value before and after;
+    JSON that is spread over several lines is drawn together.
+    """
     yield [("", f"    {label}")]
     for sign, style, value in (("-", "red", before), ("+", "green", after)):
         if value is not None:
-            yield [(style, f"      {sign} "), (style, re.sub(r"\s*\n\s*", " ", str(value)))]
+            yield [
+                (style, f"      {sign} "),
+                (style, re.sub(r"\s*\n\s*", " ", str(value))),
+            ]
 
 
 def _left_alone(result: Result, plan: Plan) -> Iterator[Line]:
@@ -191,7 +220,9 @@ def _left_alone(result: Result, plan: Plan) -> Iterator[Line]:
     for directory, rows in sorted(by_directory.items()):
         shown = rows if result.past else rows[:MOST_OF_A_DIRECTORY]
         hidden = len(rows) - len(shown)
-        yield from _about(directory, *shown, *([f"… and {hidden} more"] if hidden else []))
+        yield from _about(
+            directory, *shown, *([f"… and {hidden} more"] if hidden else [])
+        )
 
 
 def _still_to_do(result: Result, config_dir: str | None) -> Iterator[Line]:

@@ -35,7 +35,9 @@ class Result:
     undone: bool = False  # since then
 
     def to_do(self, config_dir: str | None = None) -> dict[str, list[tuple[str, ...]]]:
-        """What needs a hand, by the command that deals with it: which file, and what about it."""
+        """What needs a hand, by the command that deals with it:
+        which file, and what about it.
+        """
         left = (self.plan or NOTHING).left_alone
         rows = [(Hint(command=item.command), (item.file, item.what)) for item in left]
         rows += [(warning, (warning.text, "")) for warning in self.warnings]
@@ -57,7 +59,9 @@ class Result:
         return found
 
     def to_json(self, config_dir: str | None = None) -> dict[str, Any]:
-        """The object of contract version 1; commands act on the `config_dir` that was given."""
+        """The object of contract version 1;
+        commands act on the `config_dir` that was given.
+        """
         old, new = self.moves[0] if self.moves else (None, None)
         plan = self.plan or NOTHING
         return {
@@ -79,19 +83,34 @@ class Result:
                 for move in plan.projects
             ],
             "counts": self.counts(),
-            "changes": [row for operation in plan.operations for row in _changes(operation)],
+            "changes": [
+                row for operation in plan.operations for row in _changes(operation)
+            ],
             "to_do": [
-                {"what": "; ".join(": ".join(about) for about in rows), "command": command}
+                {
+                    "what": "; ".join(": ".join(about) for about in rows),
+                    "command": command,
+                }
                 for command, rows in self.to_do(config_dir).items()
             ],
             "left_alone": [
-                {"file": item.file, "what": item.what, "hint": in_one_line(hint, config_dir)}
-                for item, hint in ((item, Hint(command=item.command)) for item in plan.left_alone)
+                {
+                    "file": item.file,
+                    "what": item.what,
+                    "hint": in_one_line(hint, config_dir),
+                }
+                for item, hint in (
+                    (item, Hint(command=item.command)) for item in plan.left_alone
+                )
             ],
-            "warnings": [*(in_one_line(w, config_dir) for w in self.warnings), *plan.warnings],
+            "warnings": [
+                *(in_one_line(w, config_dir) for w in self.warnings),
+                *plan.warnings,
+            ],
             "rolled_back": self.rolled_back,
             "error": self.error,
-            "hint": "\n".join(": ".join(filter(None, hint)) for hint in self.hints) or None,
+            "hint": "\n".join(": ".join(filter(None, hint)) for hint in self.hints)
+            or None,
             "details": list(self.details),
         }
 
@@ -101,7 +120,9 @@ def pairs(moves: Moves) -> list[dict[str, str]]:
 
 
 def _changes(operation: Operation) -> Iterator[dict[str, Any]]:
-    """Every value of a document; one row for the whole history, with its count and the paths."""
+    """Every value of a document; one row for the whole history,
+    with its count and the paths.
+    """
     if isinstance(operation, Write):
         for row in compare(operation.before, operation.after):
             place = {"file": str(operation.path), "pointer": row.place}

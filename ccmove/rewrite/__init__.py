@@ -1,1 +1,1 @@
-"""Texts in, texts out: which values of a document change, and nothing else. Touches no disk."""
+"""Texts in, texts out: which values of a document change. Touches no disk."""

@@ -1,4 +1,5 @@
-"""What differs between two contents of a file, value by value: for people, `--json`, the verifier.
+"""What differs between two contents of a file, value by value: for people, `--json`,
+the verifier.
 
 Objects and lists are compared side by side, so that a renamed key is one difference.
 """
@@ -28,9 +29,13 @@ class Difference:
 
 
 def compare(before: bytes | None, after: bytes) -> list[Difference]:
-    """What differs, as JSON when both are, else line by line; `before` is None of a new file."""
+    """What differs, as JSON when both are, else line by line;
+    `before` is None of a new file.
+    """
     if before is None:
-        return [Difference((), None, f"new, {readable_size(len(after))}", line="whole file")]
+        return [
+            Difference((), None, f"new, {readable_size(len(after))}", line="whole file")
+        ]
     if before == after:
         return []
     one, other = (data.decode("utf-8", "surrogateescape") for data in (before, after))
@@ -60,12 +65,18 @@ def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
     known = [[name for _, name, _ in parts] for parts in (ours, theirs)]
     for i, j, k, m in whole if len(ours) == len(theirs) else _segments(*known):
         if j - i != m - k:
-            yield from (Difference((*at, token), _shown(one), None) for token, _, one in ours[i:j])
             yield from (
-                Difference((*at, token), None, _shown(one)) for token, _, one in theirs[k:m]
+                Difference((*at, token), _shown(one), None)
+                for token, _, one in ours[i:j]
+            )
+            yield from (
+                Difference((*at, token), None, _shown(one))
+                for token, _, one in theirs[k:m]
             )
             continue
-        for (token, _, one), (new, _, other) in zip(ours[i:j], theirs[k:m], strict=True):
+        for (token, _, one), (new, _, other) in zip(
+            ours[i:j], theirs[k:m], strict=True
+        ):
             if isinstance(token, str) and token != new:
                 yield Difference((*at, token), token, new, is_key=True)
             yield from _differences(one, other, (*at, token))
@@ -75,7 +86,8 @@ def _parts(node: Node) -> list[tuple[str | int, str, Node]]:
     """Name or number, what it is known by, and the value of all that is in a node."""
     if node.kind == "{":
         return [
-            (key.value, key.value, item) for key, item in zip(node.keys, node.items, strict=True)
+            (key.value, key.value, item)
+            for key, item in zip(node.keys, node.items, strict=True)
         ]
     return [(number, key_of(item), item) for number, item in enumerate(node.items)]
 
@@ -85,7 +97,9 @@ def _shown(part: Node) -> object:
 
 
 def _segments(one: list[str], other: list[str]) -> list[tuple[int, int, int, int]]:
-    """one[i:j] and other[k:m] that belong together: what both have, or what is between."""
+    """one[i:j] and other[k:m] that belong together:
+    what both have, or what is between.
+    """
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     return [(i, j, k, m) for _, i, j, k, m in matcher.get_opcodes()]
 
@@ -93,7 +107,9 @@ def _segments(one: list[str], other: list[str]) -> list[tuple[int, int, int, int
 def changed_lines(
     before: list[str], after: list[str]
 ) -> Iterator[tuple[int, int, str | None, str | None]]:
-    """(number before, number after, before, after) of the lines that differ, side by side."""
+    """(number before, number after, before,
+    after) of the lines that differ, side by side.
+    """
     for i, j, k, m in _segments(before, after):
         for number in range(max(j - i, m - k) if before[i:j] != after[k:m] else 0):
             old = before[i + number] if i + number < j else None

@@ -1,4 +1,6 @@
-"""The config file (`~/.claude.json`): what a move changes in it, and what it leaves alone."""
+"""The config file (`~/.claude.json`): what a move changes in it,
+and what it leaves alone.
+"""
 
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, parse, quote
@@ -10,16 +12,22 @@ REPOS = "githubRepoPaths"
 
 
 def rewritten(text: str, paths: PathMap, *, repos: bool = True) -> str:
-    """The file with the keys of `projects`, the paths inside those values and the repositories'."""
+    """The file with the keys of `projects`,
+    the paths inside those values and the repositories'.
+    """
     members = parse(text).members()
-    splices = repo_splices(members[REPOS], paths.map) if repos and REPOS in members else []
+    splices = (
+        repo_splices(members[REPOS], paths.map) if repos and REPOS in members else []
+    )
     if PROJECTS in members:
         splices.append((members[PROJECTS], _projects(members[PROJECTS], paths)))
     return make.apply(text, splices)
 
 
 def _projects(projects: Node, paths: PathMap) -> str:
-    """The projects by their new keys; where several get one key, their values are merged."""
+    """The projects by their new keys; where several get one key,
+    their values are merged.
+    """
     members = projects.members()
     coming: dict[str, dict[str, str]] = {}  # new key -> old keys -> their values
     for key in projects.keys:
@@ -54,14 +62,17 @@ def merged(text: str, incoming: str) -> str:
     have, texts = mine.members(), dict[str, str | None]()
     for key, theirs in other.members().items():
         if key in have and have[key].kind == theirs.kind and theirs.kind in "{[":
-            # Whole members only: mixing the arguments of two servers of one name serves nobody.
+            # Whole members only: mixing the arguments of two servers of one name serves
+            # nobody.
             coming = zip(theirs.known(), theirs.items, strict=True)
             known = set(have[key].known())
             lacking = {name: item.raw for name, item in coming if name not in known}
             texts[key] = make.changed(have[key], {}, lacking.items())
         elif ("Trust" in key or "Onboarding" in key) and theirs.raw == "true":
             texts[key] = "true"
-    added = [(key, node.raw) for key, node in other.members().items() if key not in have]
+    added = [
+        (key, node.raw) for key, node in other.members().items() if key not in have
+    ]
     return make.changed(mine, texts, added)
 
 
@@ -69,7 +80,11 @@ def repo_splices(repos: Node, mapper: Mapper) -> list[Splice]:
     """Paths of repositories; one that its list has already is not listed twice."""
     splices = make.place_splices(repos, {"*": mapper})
     for listed in repos.members().values():
-        have = {repr(item.value) for item in listed.items if make.moved(item, mapper) is None}
+        have = {
+            repr(item.value)
+            for item in listed.items
+            if make.moved(item, mapper) is None
+        }
         texts: dict[int, str | None] = {}
         for number, item in enumerate(listed.items if listed.kind == "[" else ()):
             if (new := make.moved(item, mapper)) is not None:

@@ -1,9 +1,11 @@
-"""history.jsonl: find the `project` values that move, write the new ones, and undo that.
+"""history.jsonl: find the `project` values that move, write the new ones, and undo
+that.
 
-A line is looked at only if it can match: it holds OLD where a value may begin, or an escape
-(`\\u`, `\\/`) in which OLD could be spelled. Every other byte is passed over in blocks. A line
-ends at `\\n` only; one that is not a JSON object in valid UTF-8 stays as it is. Of repeated
-`project` keys the last counts, as the client reads it; the others stay.
+A line is looked at only if it can match: it holds OLD where a value may begin, or an
+escape (`\\u`, `\\/`) in which OLD could be spelled. Every other byte is passed over in
+blocks. A line ends at `\\n` only; one that is not a JSON object in valid UTF-8 stays as
+it is. Of repeated `project` keys the last counts, as the client reads it; the others
+stay.
 """
 
 import hashlib
@@ -28,14 +30,17 @@ Value = tuple[int, bytes, bytes]  # where it begins, its JSON text, a digest of 
 Sign = bytes | re.Pattern[bytes]  # by which a line is worth a look
 
 _ESCAPE = re.compile(rb"\\(?:/|u(?!00[01]))")
-_CONTROL = re.compile(rb"\\u00[01]")  # a character that JSON has to escape: many, in few paths
+_CONTROL = re.compile(
+    rb"\\u00[01]"
+)  # a character that JSON has to escape: many, in few paths
 _ENDS = (b'"', b"/", b"\\", b"\n", b"")  # what may come after a whole path
-# A line as the client writes it. In text an escape that needs a second look is not usual;
-# possessive, so that a failure is quick and a long line takes no memory.
+# A line as the client writes it. In text an escape that needs a second look is not
+# usual; possessive, so that a failure is quick and a long line takes no memory.
 _TEXT = r'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt])*+"'
 _PASTED = rf'"[1-9]\d*":\{{"id":[1-9]\d*,"type":"text","content":{_TEXT}\}}'
 _USUAL = re.compile(
-    rf'^\{{"display":{_TEXT},"pastedContents":\{{(?:{_PASTED}(?:,{_PASTED}){{0,9}})?\}},'
+    rf'^\{{"display":{_TEXT},'
+    rf'"pastedContents":\{{(?:{_PASTED}(?:,{_PASTED}){{0,9}})?\}},'
     r'"timestamp":([1-9]\d{0,13}),"project":("[^"\\\x00-\x1f]*")'
     rf'(?:,"sessionId":{_TEXT})?\}}$'.encode(),
     re.MULTILINE,
@@ -54,9 +59,13 @@ class Swap(NamedTuple):
 
 
 class Scan:
-    """What changes in a history: a row for each line, of maybe millions, with few swaps."""
+    """What changes in a history: a row for each line,
+    of maybe millions, with few swaps.
+    """
 
-    ROW = struct.Struct("<QI8s")  # where the value begins, the number of its swap, its line
+    ROW = struct.Struct(
+        "<QI8s"
+    )  # where the value begins, the number of its swap, its line
 
     def __init__(self, size: int = 0) -> None:
         self.rows = bytearray()
@@ -109,8 +118,12 @@ def decoded(raw: bytes) -> str:
     return path
 
 
-def scan(read: Read, size: int, paths: PathMap, start: int = 0, tick: Tick = None) -> Scan:
-    """Look at the bytes from `start` to `size`; `tick` is told how many it were so far."""
+def scan(
+    read: Read, size: int, paths: PathMap, start: int = 0, tick: Tick = None
+) -> Scan:
+    """Look at the bytes from `start` to `size`;
+    `tick` is told how many it were so far.
+    """
     found = Scan(start)
     swaps: dict[bytes, Swap | None] = {}  # by the spelling
     for at, raw, line in project_values(read, size, paths.needles(), found, tick):
@@ -128,7 +141,8 @@ def scan(read: Read, size: int, paths: PathMap, start: int = 0, tick: Tick = Non
 def project_values(
     read: Read, size: int, needles: Iterable[str], found: Scan, tick: Tick = None
 ) -> Iterator[Value]:
-    """Of every line that may hold a needle: where its `project` begins, its bytes, the digest.
+    """Of every line that may hold a needle: where its `project` begins, its bytes, the
+    digest.
 
     It goes on from `found.size`, which follows, and counts there what can't be read.
     """
@@ -152,11 +166,14 @@ def project_values(
 def _sign(needle: str) -> Sign:
     """What a string begins with that may name the needle; it may be cut off after it.
 
-    Of a Windows path it is a part of the last component, which may stand anywhere, in any case.
+    Of a Windows path it is a part of the last component, which may stand anywhere, in
+    any case.
     """
     spelled = encoded(needle)[1:-1]
     is_windows = not needle.startswith("/")
-    return re.compile(re.escape(spelled), re.IGNORECASE) if is_windows else b'"' + spelled
+    return (
+        re.compile(re.escape(spelled), re.IGNORECASE) if is_windows else b'"' + spelled
+    )
 
 
 def _spots(block: bytes, end: int, sign: Sign) -> list[int]:
@@ -173,10 +190,14 @@ def _spots(block: bytes, end: int, sign: Sign) -> list[int]:
     return spots
 
 
-def blocks(read: Read, start: int, size: int, most: int = 0) -> Iterator[tuple[int, bytes, int]]:
-    """All from `start` on: where a block begins, its bytes, and where its last whole line ends.
+def blocks(
+    read: Read, start: int, size: int, most: int = 0
+) -> Iterator[tuple[int, bytes, int]]:
+    """All from `start` on: where a block begins, its bytes, and where its last whole
+    line ends.
 
-    It is not cut there: copying takes longer than reading. A line that is too long comes in parts.
+    It is not cut there: copying takes longer than reading. A line that is too long
+    comes in parts.
     """
     length = most = most or BLOCK
     while start < size and (block := read(start, min(length, size - start))):
@@ -190,7 +211,9 @@ def blocks(read: Read, start: int, size: int, most: int = 0) -> Iterator[tuple[i
         start, length = start + end, most
 
 
-def _lines_with(block: bytes, end: int, signs: list[Sign]) -> Iterator[tuple[int, bytes]]:
+def _lines_with(
+    block: bytes, end: int, signs: list[Sign]
+) -> Iterator[tuple[int, bytes]]:
     """Every line that holds a sign, and where it begins."""
     done = 0
     for spot in sorted(spot for sign in signs for spot in _spots(block, end, sign)):
@@ -212,7 +235,8 @@ def _project(line: bytes, start: int) -> Value | None:
         if item is None or not isinstance(item.value, str):
             return None
         begin, end = (len(text[:place].encode()) for place in (item.start, item.end))
-    # By this the line is known again, whatever its value is by then. Valid JSON holds no NUL.
+    # By this the line is known again, whatever its value is by then. Valid JSON holds
+    # no NUL.
     rest = line[:begin] + b"\0" + line[end:].rstrip(b"\r")
     digest = hashlib.blake2b(rest, digest_size=8).digest()
     return start + begin, line[begin:end], digest
@@ -235,7 +259,9 @@ def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
 
 
 def to_record(scan: Scan) -> Iterator[bytes]:
-    """What a backup keeps: a line of JSON with the swaps, and the rows as they are, in pieces."""
+    """What a backup keeps: a line of JSON with the swaps,
+    and the rows as they are, in pieces.
+    """
     swaps = [(swap.old.decode(), swap.new.decode()) for swap in scan.swaps]
     yield json.dumps(swaps).encode() + b"\n"
     for start in range(0, len(scan.rows), BLOCK):
@@ -243,7 +269,9 @@ def to_record(scan: Scan) -> Iterator[bytes]:
 
 
 def from_record(data: bytes, before: int, after: int) -> Scan:
-    """What was kept of a history that had these sizes; ValueError for what can't be that."""
+    """What was kept of a history that had these sizes;
+    ValueError for what can't be that.
+    """
     head, _, rows = data.partition(b"\n")
     kept, end = Scan(before), 0
     try:
@@ -262,7 +290,9 @@ def from_record(data: bytes, before: int, after: int) -> Scan:
 
 
 def spans_back(kept: Scan, size_after: int) -> Scan:
-    """The way back in a file whose first `size_after` bytes are exactly what the run wrote."""
+    """The way back in a file whose first `size_after`
+    bytes are exactly what the run wrote.
+    """
     found, shift = Scan(size_after), 0
     for start, swap, line in kept:
         found.add(start + shift, Swap(swap.new, swap.old), line)
@@ -273,9 +303,12 @@ def spans_back(kept: Scan, size_after: int) -> Scan:
 def lines_back(kept: Scan, read: Read, size: int, back: PathMap) -> Scan:
     """The way back in a history in which lines have come and gone.
 
-    A line that the run wrote gets its old value; one that came since is mapped by `back`.
+    A line that the run wrote gets its old value; one that came since is mapped by
+    `back`.
     """
-    written: dict[tuple[bytes, bytes], list[bytes]] = {}  # old values, by the new one and the line
+    written: dict[
+        tuple[bytes, bytes], list[bytes]
+    ] = {}  # old values, by the new one and the line
     for _, swap, line in kept:
         written.setdefault((swap.new, line), []).append(swap.old)
     needles = [*back.needles()]
@@ -285,7 +318,9 @@ def lines_back(kept: Scan, read: Read, size: int, back: PathMap) -> Scan:
     found = Scan()
     for start, raw, line in project_values(read, size, needles, found):
         if olds := written.get((raw, line)):
-            old = olds.pop(0) if len(olds) > 1 else olds[0]  # lines that repeat: in their order
+            old = (
+                olds.pop(0) if len(olds) > 1 else olds[0]
+            )  # lines that repeat: in their order
         elif (new := back.map(decoded(raw))) is not None:
             old = encoded(new)
         else:
@@ -306,11 +341,15 @@ def count_prompts(
         for raw, time in _prompts_in(block[:end]):
             number[raw] += 1
             newest[raw] = max(time, newest.get(raw, 0))
-    return {decoded(raw): (number[raw], time * 1_000_000) for raw, time in newest.items()}
+    return {
+        decoded(raw): (number[raw], time * 1_000_000) for raw, time in newest.items()
+    }
 
 
 def _prompts_in(block: bytes) -> Iterator[tuple[bytes, int]]:
-    """Project, as the client spells it, and time (ms, or 0) of every line that is valid JSON."""
+    """Project, as the client spells it, and time (ms,
+    or 0) of every line that is valid JSON.
+    """
     try:
         block.decode()
         parts = _USUAL.split(block)  # which takes half the time of decoding every line

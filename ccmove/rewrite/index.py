@@ -1,4 +1,6 @@
-"""sessions-index.json: which paths change in a move, and its entries, each known by its session."""
+"""sessions-index.json: which paths change in a move,
+and its entries, each known by its session.
+"""
 
 from collections.abc import Collection, Iterable
 
@@ -25,14 +27,22 @@ def key_of(entry: Node) -> str:
 
 
 def rewritten(text: str, paths: PathMap, names: NameMap) -> str:
-    """The index with `originalPath`, `projectPath` and the paths of its entries moved."""
+    """The index with `originalPath`,
+    `projectPath` and the paths of its entries moved.
+    """
     moving = (*OWNERS, "entries/[]/projectPath")
-    return at_places(text, {**dict.fromkeys(moving, paths.map), "entries/[]/fullPath": names.map})
+    return at_places(
+        text, {**dict.fromkeys(moving, paths.map), "entries/[]/fullPath": names.map}
+    )
 
 
 def sessions_of(text: str, paths: set[str]) -> set[str]:
     listed = [entry for entry in _listed(text).items if entry.kind == "{"]
-    return {key_of(entry) for entry in listed if str(entry.value.get("projectPath")) in paths}
+    return {
+        key_of(entry)
+        for entry in listed
+        if str(entry.value.get("projectPath")) in paths
+    }
 
 
 def entries(text: str) -> Entries:
@@ -45,9 +55,13 @@ def with_entries(text: str, added: Entries) -> str:
     return without(text, (), reversed(lacking.items()))
 
 
-def without(text: str, keys: Collection[str], added: Iterable[tuple[str, str]] = ()) -> str:
+def without(
+    text: str, keys: Collection[str], added: Iterable[tuple[str, str]] = ()
+) -> str:
     listed = _listed(text)
-    texts = {number: None for number, item in enumerate(listed.items) if key_of(item) in keys}
+    texts = {
+        number: None for number, item in enumerate(listed.items) if key_of(item) in keys
+    }
     return apply(text, [(listed, changed(listed, texts, added))])
 
 

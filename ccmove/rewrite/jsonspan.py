@@ -1,9 +1,11 @@
-"""JSON text -> nodes that know where every value stands, so that one value can be spliced.
+"""JSON text -> nodes that know where every value stands, so that one value can be
+spliced.
 
-A document is never parsed and written again: that would change `1.10`, big numbers, escapes and
-repeated keys. Text is bytes decoded with `surrogateescape`, so that any byte survives the way
-there and back. What is valid is what the `json` module takes, without its NaN and Infinity, with
-a byte order mark at the beginning, and nested so little that recursion is safe.
+A document is never parsed and written again: that would change `1.10`, big numbers,
+escapes and repeated keys. Text is bytes decoded with `surrogateescape`, so that any
+byte survives the way there and back. What is valid is what the `json` module takes,
+without its NaN and Infinity, with a byte order mark at the beginning, and nested so
+little that recursion is safe.
 
 The C scanner reads the whole; a node is opened when somebody looks into it.
 """
@@ -32,7 +34,9 @@ class NotJsonError(ValueError):
 
 @dataclass(slots=True, unsafe_hash=True)
 class Number:
-    """A number as it is spelled: converting it could fail (10,000 digits) or lose digits."""
+    """A number as it is spelled:
+    converting it could fail (10,000 digits) or lose digits.
+    """
 
     text: str
 
@@ -76,11 +80,17 @@ class Node:
         return parts
 
     def members(self) -> dict[str, Node]:
-        """What counts in an object: of repeated keys the last, as the client reads it."""
-        return {key.value: item for key, item in zip(self.keys, self.items, strict=False)}
+        """What counts in an object: of repeated keys the last,
+        as the client reads it.
+        """
+        return {
+            key.value: item for key, item in zip(self.keys, self.items, strict=False)
+        }
 
     def known(self) -> list[str]:
-        """What each item is known by: its name or, in a list, its value in whatever spelling."""
+        """What each item is known by: its name or, in a list,
+        its value in whatever spelling.
+        """
         names = [key.value for key in self.keys]
         return names if self.kind == "{" else [repr(item.value) for item in self.items]
 
@@ -102,7 +112,9 @@ def parse(text: str) -> Node:
 
 
 def _check_depth(value: Any) -> None:
-    """How deep the scanner goes depends on the Python; what comes after it recurses, too."""
+    """How deep the scanner goes depends on the Python;
+    what comes after it recurses, too.
+    """
     level, depth = [value], 0
     while level := [item for value in level for item in _below(value)]:
         depth += 1
@@ -111,25 +123,36 @@ def _check_depth(value: Any) -> None:
 
 
 def _below(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else ()
+    )
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
-    return pattern.match(text, position).end()  # type: ignore[union-attr]  # always a match
+    # It always matches.
+    return pattern.match(text, position).end()  # type: ignore[union-attr]
 
 
 def _no_constant(name: str) -> None:
     raise NotJsonError(f"{name} is not JSON")
 
 
-_decoder = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_no_constant)
+_decoder = json.JSONDecoder(
+    parse_int=Number, parse_float=Number, parse_constant=_no_constant
+)
 _scan = _decoder.scan_once  # type: ignore[attr-defined]  # not in typeshed
 
 
 def walk(node: Node, at: Pointer = ()) -> Iterator[tuple[Pointer, Node]]:
     """Every node that counts with the pointer to it, parents first."""
     yield at, node
-    for token, item in node.members().items() if node.kind == "{" else enumerate(node.items):
+    for token, item in (
+        node.members().items() if node.kind == "{" else enumerate(node.items)
+    ):
         yield from walk(item, (*at, token))
 
 
@@ -138,5 +161,7 @@ def show(pointer: Pointer) -> str:
 
 
 def quote(value: str) -> str:
-    """`value` as the client spells it (JSON.stringify): only what must be escaped is escaped."""
+    """`value` as the client spells it (JSON.stringify):
+    only what must be escaped is escaped.
+    """
     return _LONE.sub(lambda m: f"\\u{ord(m.group()):04x}", encode_basestring(value))

@@ -1,4 +1,6 @@
-"""The other documents that know a project's path: which of their strings follow a move."""
+"""The other documents that know a project's path:
+which of their strings follow a move.
+"""
 
 import re
 from collections.abc import Callable
@@ -21,7 +23,9 @@ desktop = _paths_at("cwd", "originCwd")
 
 
 def job(text: str, paths: PathMap, names: NameMap) -> str:
-    """A background job's state.json with its folders, its transcript, flags and rules moved."""
+    """A background job's state.json with its folders,
+    its transcript, flags and rules moved.
+    """
     places = dict.fromkeys(("cwd", "originCwd", "worktreePath"), paths.map)
     return at_places(
         text,
@@ -35,13 +39,17 @@ def job(text: str, paths: PathMap, names: NameMap) -> str:
 
 
 def folders(text: str, paths: PathMap, _: NameMap) -> str:
-    """daemon.json or bridge-pointer.json with every `dir` and `directory` in it moved."""
+    """daemon.json or bridge-pointer.json with every
+    `dir` and `directory` in it moved.
+    """
     names = (("dir",), ("directory",))
     return with_strings(text, paths.map, lambda at, _: at[-1:] in names)
 
 
 def project_file(text: str, paths: PathMap, _: NameMap) -> str:
-    """Settings or .mcp.json with their paths moved, also inside rules such as `Read(//old/**)`."""
+    """Settings or .mcp.json with their paths moved,
+    also inside rules such as `Read(//old/**)`.
+    """
     # A hook's command with arguments only looks like a path that has blanks in it.
     return with_strings(
         text,
@@ -60,7 +68,9 @@ def map_inside(value: str, paths: PathMap) -> str | None:
     if rule is None:
         return paths.map(value)
     about_files = rule["tool"] != "Bash"
-    content = (_moved_pattern if about_files else _moved_command)(rule["content"], paths)
+    content = (_moved_pattern if about_files else _moved_command)(
+        rule["content"], paths
+    )
     new = f"{rule['tool']}({content})"
     return new if new != value else None
 
@@ -72,12 +82,16 @@ def _moved_pattern(pattern: str, paths: PathMap) -> str:
     if new is None:
         return pattern
     new = in_bash(new) if pattern[0] in "~$" else new
-    leaves_home = new.startswith("/") and not pattern.startswith("/")  # `~/x` has become absolute
+    leaves_home = new.startswith("/") and not pattern.startswith(
+        "/"
+    )  # `~/x` has become absolute
     return f"/{new}" if slash or leaves_home else new
 
 
 def _moved_command(command: str, paths: PathMap) -> str:
-    """Each word of a command that begins with a path; `:*` at the end is the rule's own."""
+    """Each word of a command that begins with a path;
+    `:*` at the end is the rule's own.
+    """
     if not all(_NEEDS_NO_QUOTES.fullmatch(in_bash(new)) for _, new in paths.moves):
         return command
     words = command.removesuffix(":*")
@@ -88,14 +102,20 @@ def _moved_command(command: str, paths: PathMap) -> str:
 def aliases(text: str, names: NameMap) -> str:
     """.session-aliases with the lines that name a moved project directory changed."""
     lines = [(line.rstrip("\r"), line) for line in text.split("\n")]
-    return "\n".join((names.map(path) or path) + line[len(path) :] for path, line in lines)
+    return "\n".join(
+        (names.map(path) or path) + line[len(path) :] for path, line in lines
+    )
 
 
 def appended(text: str, other: str) -> str:
     """The text, then the lines of `other` that it lacks; blank lines do not count."""
     have = {line.rstrip() for line in text.split("\n")}
-    lines = {line.rstrip(): line for line in reversed(other.split("\n")) if line.strip()}
-    lacking = [f"{line}\n" for known, line in reversed(lines.items()) if known not in have]
+    lines = {
+        line.rstrip(): line for line in reversed(other.split("\n")) if line.strip()
+    }
+    lacking = [
+        f"{line}\n" for known, line in reversed(lines.items()) if known not in have
+    ]
     gap = "\n" if lacking and text and not text.endswith("\n") else ""
     return text + gap + "".join(lacking)
 
@@ -106,7 +126,9 @@ def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
     Lines that the run added go, those that it replaced or took out come back.
     """
     rows = [*changed_lines(before.split("\n"), after.split("\n"))]
-    back = {new: old for _, _, old, new in rows if new is not None and (old or new).strip()}
+    back = {
+        new: old for _, _, old, new in rows if new is not None and (old or new).strip()
+    }
     lines = [back.get(line, line) for line in now.split("\n")]
     missing = [old for _, _, old, new in rows if new is None and old is not None]
     lost = [

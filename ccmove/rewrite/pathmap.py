@@ -1,8 +1,9 @@
-"""OLD -> NEW on path strings, by whole components: `/code/my-app` is not part of `/code/my-app-2`.
+"""OLD -> NEW on path strings, by whole components: `/code/my-app` is not part of
+`/code/my-app-2`.
 
-A map holds one or more moves that happen at the same moment, so a swap (A->B with B->A) and a
-chain (A->B with B->C) mean what they say: each path is mapped once, by the longest OLD it is in.
-Moves are absolute paths without a separator at the end.
+A map holds one or more moves that happen at the same moment, so a swap (A->B with B->A)
+and a chain (A->B with B->C) mean what they say: each path is mapped once, by the
+longest OLD it is in. Moves are absolute paths without a separator at the end.
 """
 
 from __future__ import annotations
@@ -22,22 +23,30 @@ _HOME = ("~", "$HOME", "${HOME}")
 
 
 def client_spelling(path: str) -> str:
-    """A path of the system as the client writes it: U+FFFD where a name is not UTF-8."""
+    """A path of the system as the client writes it:
+    U+FFFD where a name is not UTF-8.
+    """
     return os.fsencode(path).decode("utf-8", "replace")
 
 
 def is_windows(path: str) -> bool:
-    """Whether `path` is spelled the Windows way (`C:\\x`, `C:/x`, `\\\\server\\share`)."""
+    """Whether `path` is spelled the Windows way (`C:\\x`,
+    `C:/x`, `\\\\server\\share`).
+    """
     return _WINDOWS.match(path) is not None
 
 
 def native(path: str) -> str:
-    """A path of Windows with its own separators: the keys of the config file have others."""
+    """A path of Windows with its own separators:
+    the keys of the config file have others.
+    """
     return path.replace("/", "\\") if is_windows(path) else path
 
 
 def in_bash(path: str) -> str:
-    """A path of Windows as Git's bash and the client's rules have it: `/c/work/x`, `~/x`."""
+    """A path of Windows as Git's bash and the client's rules have it:
+    `/c/work/x`, `~/x`.
+    """
     path = path.replace("\\", "/") if is_windows(path) else path
     return f"/{path[0].lower()}{path[2:]}" if path[1:3] == ":/" else path
 
@@ -49,7 +58,9 @@ def is_root(path: str) -> bool:
 
 @dataclass(frozen=True)
 class PathMap:
-    """The moves of one run. `kept` are projects below an OLD that stay where they are."""
+    """The moves of one run.
+    `kept` are projects below an OLD that stay where they are.
+    """
 
     moves: tuple[Move, ...]
     kept: frozenset[str] = frozenset()
@@ -60,7 +71,10 @@ class PathMap:
         if not concerned:
             return None
         old, new = max(concerned, key=lambda move: len(move[0]))
-        if any(len(kept) > len(old) and tail_below(path, kept) is not None for kept in self.kept):
+        if any(
+            len(kept) > len(old) and tail_below(path, kept) is not None
+            for kept in self.kept
+        ):
             return None
         return _join(path, old, new)
 
@@ -68,12 +82,15 @@ class PathMap:
         return self.map(path) is not None
 
     def reversed(self) -> PathMap:
-        """The way back; what is by then where a kept project would be now is another one."""
+        """The way back; what is by then where a kept project
+        would be now is another one.
+        """
         kept = frozenset(filter(None, map(PathMap(self.moves).map, self.kept)))
         return PathMap(tuple((new, old) for old, new in self.moves), kept)
 
     def as_people_write(self, home: str) -> PathMap:
-        """These moves, also with `~`, `$HOME` and `${HOME}` for the home, and `/c/` for a drive.
+        """These moves, also with `~`, `$HOME` and `${HOME}` for the home, and `/c/` for
+        a drive.
 
         A new path that is not in the home is absolute in every spelling.
         """
@@ -84,8 +101,12 @@ class PathMap:
             for old, new in inside
         ]
         kept = {_spelled(path, home, sign) for sign in _HOME for path in self.kept}
-        if is_windows(home):  # its shells differ in the slash, and in how they write a drive
-            spelled += [(old.replace("\\", "/"), new.replace("\\", "/")) for old, new in spelled]
+        if is_windows(
+            home
+        ):  # its shells differ in the slash, and in how they write a drive
+            spelled += [
+                (old.replace("\\", "/"), new.replace("\\", "/")) for old, new in spelled
+            ]
             spelled += [(in_bash(old), in_bash(new)) for old, new in self.moves]
             kept |= {in_bash(path) for path in kept | self.kept}
         return PathMap((*self.moves, *spelled), self.kept | kept)
@@ -95,13 +116,24 @@ class PathMap:
         return tuple(dict.fromkeys(_needle(old) for old, _ in self.moves))
 
     def named_in(self, text: str) -> list[str]:
-        """Each OLD that stands in `text` as a whole path, not as a part of another one."""
+        """Each OLD that stands in `text` as a whole path,
+        not as a part of another one.
+        """
         named = []
         for old, new in self.moves:
-            if old in text or is_windows(old):  # a quick look first, which a pattern is not
-                staying = [_whole_path(path) for path in (*self.kept, new) if tail_below(path, old)]
+            if old in text or is_windows(
+                old
+            ):  # a quick look first, which a pattern is not
+                staying = [
+                    _whole_path(path)
+                    for path in (*self.kept, new)
+                    if tail_below(path, old)
+                ]
                 places = [found.start() for found in _whole_path(old).finditer(text)]
-                if any(not any(path.match(text, place) for path in staying) for place in places):
+                if any(
+                    not any(path.match(text, place) for path in staying)
+                    for place in places
+                ):
                     named.append(old)
         return named
 
@@ -114,9 +146,13 @@ def _concerns(move: Move, path: str) -> bool:
 
 
 def tail_below(path: str, parent: str) -> str | None:
-    """What of `path` follows `parent`: "" when they are the same, None when it is not below."""
+    """What of `path` follows `parent`: "" when they are the same,
+    None when it is not below.
+    """
     head, tail = path[: len(parent)], path[len(parent) :]
-    if is_windows(parent):  # where neither case nor the kind of slash makes another folder
+    if is_windows(
+        parent
+    ):  # where neither case nor the kind of slash makes another folder
         is_same = is_windows(path) and native(head).lower() == native(parent).lower()
         return tail if is_same and tail[:1] in ("", "/", "\\") else None
     return tail if head == parent and tail[:1] in ("", "/") else None
@@ -132,7 +168,8 @@ def _spelled(path: str, home: str, sign: str) -> str:
     return path if tail is None else sign + tail
 
 
-# Not after a character of a name, unless that is a flag (`-I/x`) or an escape (`\n/x`) in JSON.
+# Not after a character of a name, unless that is a flag (`-I/x`) or an escape (`\n/x`)
+# in JSON.
 _BEGINS = r"(?:(?<![\w.~-])|(?<=-[A-Za-z])|(?<=\\[nrt]))"
 # Not before a character of a name; a full stop ends a sentence, or goes on to `.bak`.
 _ENDS = r"(?![\w+@~-]|\.[\w-])"
@@ -148,14 +185,22 @@ def _whole_path(path: str) -> re.Pattern[str]:
 
 
 def _needle(old: str) -> str:
-    """On Windows only the letters of the last component are sure to be there, in any case."""
+    """On Windows only the letters of the last component are sure to be there,
+    in any case.
+    """
     if not is_windows(old):
         return old
-    return max(re.findall(r"[\w.-]+", _SEPARATORS.split(old)[-1], re.ASCII), key=len, default=":")
+    return max(
+        re.findall(r"[\w.-]+", _SEPARATORS.split(old)[-1], re.ASCII),
+        key=len,
+        default=":",
+    )
 
 
 def _join(path: str, old: str, new: str) -> str:
-    """`path` below `new`; on Windows `new` has the separators that were there, the rest stays."""
+    """`path` below `new`; on Windows `new` has the separators that were there,
+    the rest stays.
+    """
     head, tail = path[: len(old)], path[len(old) :]
     if is_windows(old) and is_windows(new):
         return (native(new) if "\\" in head else new.replace("\\", "/")) + tail
@@ -166,17 +211,23 @@ def _join(path: str, old: str, new: str) -> str:
 
 @dataclass(frozen=True)
 class NameMap:
-    """Old -> new names of project directories, inside paths such as `…/projects/NAME/x.jsonl`."""
+    """Old -> new names of project directories,
+    inside paths such as `…/projects/NAME/x.jsonl`.
+    """
 
     names: tuple[tuple[str, str], ...]
     paths: PathMap = PathMap(())
-    sessions: Mapping[tuple[str, str], str] = field(default_factory=dict)  # that leave their own
+    sessions: Mapping[tuple[str, str], str] = field(
+        default_factory=dict
+    )  # that leave their own
 
     def map(self, path: str) -> str | None:
         """Where a path of the state itself is after the move, or None when it stays."""
         place = self.paths.map(path) or path
         for found in reversed(list(_DIRECTORY_NAME.finditer(place))):
-            alone = self.sessions.get((found["name"], found["entry"].removesuffix(".jsonl")))
+            alone = self.sessions.get(
+                (found["name"], found["entry"].removesuffix(".jsonl"))
+            )
             new = dict(self.names).get(found["name"], alone)
             if new is not None:
                 place = place[: found.start()] + new + place[found.end() :]

@@ -1,7 +1,9 @@
-"""Changes of a JSON text: single values are replaced, added or removed, and nothing else.
+"""Changes of a JSON text: single values are replaced, added or removed, and nothing
+else.
 
-Everything between the splices stays byte for byte. A string changes when it *is* what the mapper
-knows; of repeated keys the last counts, as the client reads it, and the others stay.
+Everything between the splices stays byte for byte. A string changes when it *is* what
+the mapper knows; of repeated keys the last counts, as the client reads it, and the
+others stay.
 """
 
 import re
@@ -35,8 +37,9 @@ def changed(
 ) -> str:
     """The text of an object or list with other items.
 
-    `texts` are new ones by the member's name or the item's number, None for what goes; `added`
-    come at the end, each with its name, spaced as the others are; `names` are new names.
+    `texts` are new ones by the member's name or the item's number, None for what goes;
+    `added` come at the end, each with its name, spaced as the others are; `names` are
+    new names.
     """
     text, keys, last = parent.text, parent.keys, parent.members()
     pieces: list[str] = []
@@ -50,7 +53,10 @@ def changed(
             pieces.append(gap if pieces else gap.rpartition(",")[2])
             if keys:
                 name = (names or {}).get(known)
-                pieces += (quote(name) if name else start.raw, text[start.end : item.start])
+                pieces += (
+                    quote(name) if name else start.raw,
+                    text[start.end : item.start],
+                )
             pieces.append(item.raw if keys and last[known] is not item else raw)
         end = item.end
     gap, colon = _spacing(parent)
@@ -73,7 +79,8 @@ def _spacing(parent: Node) -> tuple[str, str]:
 def moved(node: Node, mapper: Mapper) -> str | None:
     """What a string becomes, or None when it stays."""
     new = mapper(node.value) if isinstance(node.value, str) else None
-    # Bytes that are not UTF-8 can't be spelled again, and the client never wrote such a string.
+    # Bytes that are not UTF-8 can't be spelled again, and the client never wrote such a
+    # string.
     is_odd = new is not None and _NO_UTF8.search(node.text, node.start, node.end)
     return None if is_odd or new == node.value else new
 
@@ -84,7 +91,8 @@ def at_places(text: str, places: Mapping[str, Mapper]) -> str:
 
 
 def place_splices(root: Node, places: Mapping[str, Mapper]) -> list[Splice]:
-    """The strings at some places, such as `entries/[]/fullPath`, that their mappers change.
+    """The strings at some places, such as `entries/[]/fullPath`, that their mappers
+    change.
 
     `[]` is every item of a list, `*` every member of an object.
     """
@@ -111,5 +119,9 @@ def _below(node: Node, step: str) -> Iterable[Node]:
 def with_strings(
     text: str, mapper: Mapper, wanted: Callable[[Pointer, Node], bool] = lambda *_: True
 ) -> str:
-    """`text` with every string value in it that the mapper changes; the names of members stay."""
-    return apply(text, _mapped((n for at, n in walk(parse(text)) if wanted(at, n)), mapper))
+    """`text` with every string value in it that the mapper changes;
+    the names of members stay.
+    """
+    return apply(
+        text, _mapped((n for at, n in walk(parse(text)) if wanted(at, n)), mapper)
+    )

@@ -1,12 +1,12 @@
 """Take what a run changed out of a document that was changed since.
 
-Three texts: `before` and `after` are what the run found and left, `now` is the document today.
-What the run changed goes back value by value where it is still what the run wrote; all that came
-later stays, and where both is not possible, what came later wins and the place is named.
-Every other byte of `now` stays.
+Three texts: `before` and `after` are what the run found and left, `now` is the document
+today. What the run changed goes back value by value where it is still what the run
+wrote; all that came later stays, and where both is not possible, what came later wins
+and the place is named. Every other byte of `now` stays.
 
-As in any such merge the base is what both sides began with, here `after`; ours is `before`, and
-theirs is `now`.
+As in any such merge the base is what both sides began with, here `after`; ours is
+`before`, and theirs is `now`.
 """
 
 import re
@@ -29,8 +29,8 @@ def taken_out(
 ) -> tuple[str, list[str]]:
     """`now` without the run's change, and the places where it could not be taken out.
 
-    `form` is "config", "index", "lines" or any other JSON. `back` says where a string that came
-    since belongs again, `renamed` what the run made of a key.
+    `form` is "config", "index", "lines" or any other JSON. `back` says where a string
+    that came since belongs again, `renamed` what the run made of a key.
     """
     if now in (before, after):
         return before, []
@@ -48,9 +48,11 @@ def taken_out(
 
 
 def _is_out(before: Node, after: Node, now: Node) -> bool:
-    """Whether that was done already, and a recovery killed: a swap would be swapped again.
+    """Whether that was done already, and a recovery killed: a swap would be swapped
+    again.
 
-    Nothing that only the run wrote is there, but what it took away is, every object at least.
+    Nothing that only the run wrote is there, but what it took away is, every object at
+    least.
     """
     had, left, have = (set(_facts(root)) for root in (before, after, now))
     gone = had - left
@@ -76,7 +78,9 @@ class _Taking:
     lost: list[str] = field(default_factory=list)
 
     def lose(self, *at: str | int) -> None:
-        """This stays, and is named; what the client made of an entry of an index is not a loss."""
+        """This stays, and is named;
+        what the client made of an entry of an index is not a loss.
+        """
         if not self._are_entries(at[:1]):
             self.lost.append(" > ".join(map(str, at)))
 
@@ -119,7 +123,9 @@ class _Taking:
         texts: dict[str, str | None] = {name: node.raw for name, node in have.items()}
         added = []
         lacking = [name for name in had if name in left and name not in now]
-        is_torn = at == (config.PROJECTS,) and any(left[n].value != had[n].value for n in lacking)
+        is_torn = at == (config.PROJECTS,) and any(
+            left[n].value != had[n].value for n in lacking
+        )
         # What would go into one that has gone on since stays where it is.
         for name in dict.fromkeys([*had, *(() if is_torn else left)]):
             found = have[now[name]] if name in now else None
@@ -136,15 +142,23 @@ class _Taking:
                 texts[name] = make.with_strings(text, self.came_back)
         if base.kind == "{":
             return make.changed(theirs, texts, added, names)
-        return make.changed(theirs, {n: texts[name] for n, name in enumerate(lists[2])}, added)
+        return make.changed(
+            theirs, {n: texts[name] for n, name in enumerate(lists[2])}, added
+        )
 
     def _known(self, nodes: tuple[Node, Node, Node], at: Pointer) -> list[list[str]]:
-        """What each item is known by: name, session, place among as many objects, or value."""
+        """What each item is known by: name, session,
+        place among as many objects, or value.
+        """
         if nodes[0].kind == "[" and self._are_entries(at):
             return [[index.key_of(item) for item in node.items] for node in nodes]
-        kinds = {node.kind + "".join(item.kind for item in node.items) for node in nodes}
+        kinds = {
+            node.kind + "".join(item.kind for item in node.items) for node in nodes
+        }
         if len(kinds) == 1 and re.fullmatch(r"\[{*", kinds.pop()):
-            return [[str(number) for number, _ in enumerate(node.items)] for node in nodes]
+            return [
+                [str(number) for number, _ in enumerate(node.items)] for node in nodes
+            ]
         return [node.known() for node in nodes]
 
     def _member(
@@ -153,12 +167,20 @@ class _Taking:
         """The text of a member that each of the three may lack; None: there is none."""
         if base and ours and theirs:
             return self.merged(base, ours, theirs, at)
-        if ours and theirs and theirs.value != ours.value:  # the run took it out; used again since
+        if (
+            ours and theirs and theirs.value != ours.value
+        ):  # the run took it out; used again since
             self.lose(*at)
-            return config.merged(theirs.raw, ours.raw) if theirs.kind == "{" else theirs.raw
+            return (
+                config.merged(theirs.raw, ours.raw)
+                if theirs.kind == "{"
+                else theirs.raw
+            )
         if ours and not base:
             return ours.raw
-        if base and theirs and theirs.value != base.value:  # the run added it; changed since
+        if (
+            base and theirs and theirs.value != base.value
+        ):  # the run added it; changed since
             self.lose(*at)
             return None if self._are_entries(at) else theirs.raw
         if base and ours and ours.value != base.value:  # it vanished
@@ -166,7 +188,10 @@ class _Taking:
         return None
 
     def _names_back(
-        self, became: dict[str, str | None], members: tuple[dict[str, Node], ...], at: Pointer
+        self,
+        became: dict[str, str | None],
+        members: tuple[dict[str, Node], ...],
+        at: Pointer,
     ) -> dict[str, str]:
         """The names that go back, with what they become.
 
@@ -183,9 +208,13 @@ class _Taking:
                     names[new] = old
         since: dict[str, str] = {}
         if at == (config.PROJECTS,):  # projects that came below one that goes back
-            since = {n: name for n in have if (name := self.came_back(n)) and name not in had}
+            since = {
+                n: name for n in have if (name := self.came_back(n)) and name not in had
+            }
         names |= since
-        while blocked := [n for n, old in names.items() if old in have and old not in names]:
+        while blocked := [
+            n for n, old in names.items() if old in have and old not in names
+        ]:
             for name in blocked:
                 del names[name]
                 if name in since:
@@ -201,11 +230,21 @@ class _Taking:
         members = parse(text).members()
         if self.form == "config":
             repos = members.get(config.REPOS)
-            return make.apply(text, config.repo_splices(repos, self.came_back) if repos else ())
+            return make.apply(
+                text, config.repo_splices(repos, self.came_back) if repos else ()
+            )
         if self.form != "index":
             return make.with_strings(text, self.came_back)
-        splices = make.place_splices(parse(text), dict.fromkeys(index.OWNERS, self.came_back))
+        splices = make.place_splices(
+            parse(text), dict.fromkeys(index.OWNERS, self.came_back)
+        )
         for entry in members["entries"].items if "entries" in members else ():
-            mapper = self.came_back if quote(index.key_of(entry)) in self.known else self.back
-            splices += make.place_splices(entry, {"projectPath": mapper, "fullPath": mapper})
+            mapper = (
+                self.came_back
+                if quote(index.key_of(entry)) in self.known
+                else self.back
+            )
+            splices += make.place_splices(
+                entry, {"projectPath": mapper, "fullPath": mapper}
+            )
         return make.apply(text, splices)

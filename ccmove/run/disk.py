@@ -2,18 +2,21 @@
 
 Its contract, which a system-call trace can check:
 
-- A file that exists is never opened for writing. New content is written beside it under a new
-  name (O_CREAT|O_EXCL|O_NOFOLLOW, 0600), flushed to disk, given mode and owner, and renamed.
-- After every change of a directory of the user's that directory is flushed, before anything else.
-  Our own directories, and those in which files are staged, are flushed before the journal changes,
-  which is what builds on them. The client's locks need not survive a power cut.
+- A file that exists is never opened for writing. New content is written beside it under
+  a new name (O_CREAT|O_EXCL|O_NOFOLLOW, 0600), flushed to disk, given mode and owner,
+  and renamed.
+- After every change of a directory of the user's that directory is flushed, before
+  anything else. Our own directories, and those in which files are staged, are flushed
+  before the journal changes, which is what builds on them. The client's locks need not
+  survive a power cut.
 - Nothing is renamed over something else, except a staged file over the one it replaces.
-- Parents are opened without following links, and every call works relative to that descriptor: a
-  link put there by someone else leads to an error, not astray.
-- Directories go by rmdir, when empty. Only a backup that is pruned goes with all that is in it.
+- Parents are opened without following links, and every call works relative to that
+  descriptor: a link put there by someone else leads to an error, not astray.
+- Directories go by rmdir, when empty. Only a backup that is pruned goes with all that
+  is in it.
 
-Limits: a file system that lies about fsync can't be helped. Where a directory can't be flushed
-(some network file systems say EINVAL), the change itself is still atomic.
+Limits: a file system that lies about fsync can't be helped. Where a directory can't be
+flushed (some network file systems say EINVAL), the change itself is still atomic.
 """
 
 import contextlib
@@ -28,7 +31,16 @@ from pathlib import Path
 
 from ccmove.claude.reading import directory, open_file
 from ccmove.errors import RefusedError, again
-from ccmove.system import AS_IT_IS, AT_ONCE, MAC, NO_CALL, WINDOWS, Folder, full_fsync, programs_in
+from ccmove.system import (
+    AS_IT_IS,
+    AT_ONCE,
+    MAC,
+    NO_CALL,
+    WINDOWS,
+    Folder,
+    full_fsync,
+    programs_in,
+)
 
 BLOCK = 1 << 20
 
@@ -72,11 +84,13 @@ def _open(parent: Folder, name: str, flags: int) -> int:
     return os.open(parent.at(name), flags | AS_IT_IS, 0o600, dir_fd=parent.fd)
 
 
-def write_new(path: Path, pieces: Iterable[bytes], attributes: Attributes | None = None) -> None:
+def write_new(
+    path: Path, pieces: Iterable[bytes], attributes: Attributes | None = None
+) -> None:
     """Write a file that must not exist yet, and flush it.
 
-    Its name is flushed by whoever renames it into place, or by `flush`. A piece is in the file
-    when the next one is asked for, and can be read back from then on.
+    Its name is flushed by whoever renames it into place, or by `flush`. A piece is in
+    the file when the next one is asked for, and can be read back from then on.
     """
     _write(path, os.O_CREAT | os.O_EXCL, pieces, attributes or Attributes())
 
@@ -85,7 +99,9 @@ def append(path: Path, data: bytes, attributes: Attributes) -> None:
     _write(path, os.O_APPEND, [data], attributes)
 
 
-def _write(path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes) -> None:
+def _write(
+    path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes
+) -> None:
     with directory(path.parent) as parent:
         fd = _open(parent, path.name, os.O_WRONLY | how)
         try:
@@ -110,7 +126,8 @@ def _write(path: Path, how: int, pieces: Iterable[bytes], attributes: Attributes
 def save(source: Path, saved: Path) -> None:
     """Keep a large file under another name as well: by a hard link, or by a copy.
 
-    A link is not frozen: until the file is replaced, what is appended to it reaches both names.
+    A link is not frozen: until the file is replaced, what is appended to it reaches
+    both names.
     """
     with directory(source.parent) as old, directory(saved.parent) as new:
         try:
@@ -118,7 +135,12 @@ def save(source: Path, saved: Path) -> None:
             os.link(*names, src_dir_fd=old.fd, dst_dir_fd=new.fd, follow_symlinks=False)
             return
         except OSError as error:
-            if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+            if error.errno not in (
+                errno.EXDEV,
+                errno.EPERM,
+                errno.ENOTSUP,
+                errno.EMLINK,
+            ):
                 raise
     with open(open_file(source), "rb") as file:
         write_new(saved, iter(lambda: file.read(BLOCK), b""))
@@ -134,27 +156,38 @@ def replace(staged: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Windows refuses to rename what a program has open, or what holds such a file: say which."""
+    """Windows refuses to rename what a program has open,
+    or what holds such a file: say which.
+    """
     try:
         yield
     except OSError as error:
         if WINDOWS and isinstance(error, PermissionError):
-            error.strerror = f"in use by {', '.join(programs_in(path)) or 'some program'}"
-        if error.errno == errno.EXDEV:  # preflight has seen that both are on one file system
-            error.strerror = "can't be renamed here: on an overlay (a container?) or across a mount"
+            error.strerror = (
+                f"in use by {', '.join(programs_in(path)) or 'some program'}"
+            )
+        if (
+            error.errno == errno.EXDEV
+        ):  # preflight has seen that both are on one file system
+            error.strerror = (
+                "can't be renamed here: on an overlay (a container?) or across a mount"
+            )
             error.filename, error.filename2 = str(path), None
         raise
 
 
 def refuse_open(path: Path) -> None:
-    """A file that a program has open Windows would not let us replace. Only a rename tells; to its
-    own name it changes nothing."""
+    """A file that a program has open Windows would not let us replace. Only a rename
+    tells; to its own name it changes nothing.
+    """
     try:
         if WINDOWS and os.path.exists(path):
             os.rename(path, path)
     except PermissionError:
         users = ", ".join(programs_in(path.parent)) or "some program"
-        raise RefusedError(f"{path} is in use by {users}", again("close it, then")) from None
+        raise RefusedError(
+            f"{path} is in use by {users}", again("close it, then")
+        ) from None
 
 
 def remove_file(path: Path, *, flushed: bool = True) -> None:
@@ -168,24 +201,38 @@ def remove_file(path: Path, *, flushed: bool = True) -> None:
 
 def rename_new(source: Path, target: Path) -> None:
     """Rename to a name that must be free: FileExistsError when it is not."""
-    with directory(source.parent) as old, directory(target.parent) as new, _explained(source):
+    with (
+        directory(source.parent) as old,
+        directory(target.parent) as new,
+        _explained(source),
+    ):
         _rename_no_replace(old, source.name, new, target.name)
         _flush(new)
         if source.parent != target.parent:
             _flush(old)
 
 
-def _rename_no_replace(old_parent: Folder, old: str, new_parent: Folder, new: str) -> None:
-    """os.rename onto an empty directory silently succeeds, so the kernel must refuse it."""
+def _rename_no_replace(
+    old_parent: Folder, old: str, new_parent: Folder, new: str
+) -> None:
+    """os.rename onto an empty directory silently succeeds,
+    so the kernel must refuse it.
+    """
     code = errno.ENOSYS
     try:
         there = new_parent.lstat(new)
-        # Where names in another case, or composed in another way, are the same, it finds itself.
-        if not (os.path.samestat(there, old_parent.lstat(old)) and stat.S_ISDIR(there.st_mode)):
+        # Where names in another case, or composed in another way, are the same, it
+        # finds itself.
+        if not (
+            os.path.samestat(there, old_parent.lstat(old))
+            and stat.S_ISDIR(there.st_mode)
+        ):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
     except FileNotFoundError:
         if old_parent.fd is not None and new_parent.fd is not None:
-            code = _renameat2(old_parent.fd, os.fsencode(old), new_parent.fd, os.fsencode(new))
+            code = _renameat2(
+                old_parent.fd, os.fsencode(old), new_parent.fd, os.fsencode(new)
+            )
     if code in NO_CALL:
         names = (old_parent.at(old), new_parent.at(new))
         os.rename(*names, src_dir_fd=old_parent.fd, dst_dir_fd=new_parent.fd)
@@ -194,14 +241,17 @@ def _rename_no_replace(old_parent: Folder, old: str, new_parent: Folder, new: st
 
 
 def _renameat2(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
-    """The system's rename that refuses to replace, returning an errno; ENOSYS where there is none
-    (Windows needs none: its own rename refuses)."""
+    """The system's rename that refuses to replace, returning an errno; ENOSYS where
+    there is none (Windows needs none: its own rename refuses).
+    """
     try:
         library = ctypes.CDLL(None, use_errno=True)
         function = library.renameatx_np if MAC else library.renameat2
     except (AttributeError, OSError):
         return errno.ENOSYS
-    failed = function(old_parent, old, new_parent, new, 4 if MAC else 1)  # RENAME_EXCL, _NOREPLACE
+    failed = function(
+        old_parent, old, new_parent, new, 4 if MAC else 1
+    )  # RENAME_EXCL, _NOREPLACE
     return ctypes.get_errno() if failed else 0
 
 
@@ -220,8 +270,9 @@ def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> No
 
 
 def set_mode(path: Path, mode: int) -> None:
-    """Give a directory this mode, through a descriptor: chmod by name would follow a link that took
-    its place meanwhile."""
+    """Give a directory this mode, through a descriptor: chmod by name would follow a
+    link that took its place meanwhile.
+    """
     with directory(path) as folder:
         if folder.fd is not None:
             os.fchmod(folder.fd, mode)
@@ -243,7 +294,9 @@ def remove_directory(path: Path, *, flushed: bool = True) -> None:
 
 
 def remove_backup(path: Path) -> None:
-    """Remove a pruned backup with all that is in it; links are removed, not followed."""
+    """Remove a pruned backup with all that is in it;
+    links are removed, not followed.
+    """
     with directory(path.parent) as parent:
         if path.is_symlink():
             os.unlink(parent.at(path.name), dir_fd=parent.fd)
@@ -262,6 +315,8 @@ def open_lock(path: Path) -> int:
 
 
 def stamp(path: Path) -> None:
-    """Set the time of a lock directory to now: that is how its holder says it is alive."""
+    """Set the time of a lock directory to now:
+    that is how its holder says it is alive.
+    """
     with directory(path.parent) as parent:
         os.utime(parent.at(path.name), dir_fd=parent.fd, follow_symlinks=WINDOWS)

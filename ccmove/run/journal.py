@@ -1,10 +1,12 @@
-"""The run under way: its directory, what is known of it, how it is swept up or set aside.
+"""The run under way: its directory, what is known of it, how it is swept up or set
+aside.
 
-`ccmove/run/` has the manifest of the run, the saved files, and what is parked or set aside. The
-manifest first names only what will be staged and, from the commit point on, everything that the
-run does. When the run is done this directory becomes `ccmove/backups/<ID>`, and that rename is
-the mark of completion: a run is unfinished as long as it is there. `ccmove/journal.json` is there
-as long, for whoever looks: it tells the ID, and no run is rolled back from it.
+`ccmove/run/` has the manifest of the run, the saved files, and what is parked or set
+aside. The manifest first names only what will be staged and, from the commit point on,
+everything that the run does. When the run is done this directory becomes
+`ccmove/backups/<ID>`, and that rename is the mark of completion: a run is unfinished as
+long as it is there. `ccmove/journal.json` is there as long, for whoever looks: it tells
+the ID, and no run is rolled back from it.
 """
 
 import contextlib
@@ -20,7 +22,9 @@ from ccmove.run.backups import new_id, read_manifest, write_manifest
 from ccmove.run.manifest import SCHEMA, Manifest
 
 RECOVER = run("ccmove", "recover", text="fix that, then")
-SET_ASIDE = run("ccmove", "recover", "--set-aside", text="to keep it all and go on without it")
+SET_ASIDE = run(
+    "ccmove", "recover", "--set-aside", text="to keep it all and go on without it"
+)
 PARTS = ("files", "staged", "aside", "parked")  # directories of a run
 RECORDS = ("manifest.json.new", "journal.json", "manifest.json")  # files beside them
 
@@ -36,7 +40,9 @@ def begin(layout: Layout, manifest: Manifest) -> None:
     disk.ensure_directory(layout.backups)
     disk.make_directory(layout.run)
     write_manifest(manifest, layout)
-    disk.write_new(layout.journal, [json.dumps({"schema": SCHEMA, "id": manifest.id}).encode()])
+    disk.write_new(
+        layout.journal, [json.dumps({"schema": SCHEMA, "id": manifest.id}).encode()]
+    )
     for name in PARTS:
         disk.make_directory(layout.run / name, flushed=False)
     disk.flush(layout.own)
@@ -47,24 +53,32 @@ def was_interrupted(layout: Layout) -> bool:
 
 
 def read_run(layout: Layout) -> Manifest | None:
-    """The unfinished run, None when there is none; UnfinishedRunError when it can't be read."""
+    """The unfinished run, None when there is none;
+    UnfinishedRunError when it can't be read.
+    """
     if not is_there(layout.journal) and set(names_in(layout.run)) <= set(RECORDS[:1]):
         return None  # there is only the beginning of a directory, or the end of one
     try:
         return read_manifest(layout.run / "manifest.json", layout)
     except RefusedError as error:
-        raise UnfinishedRunError(error.message, look_at(layout.own), SET_ASIDE) from error
+        raise UnfinishedRunError(
+            error.message, look_at(layout.own), SET_ASIDE
+        ) from error
 
 
 def sweep_up(layout: Layout, manifest: Manifest | None, at_once: bool) -> str | None:
-    """Remove what the run left of its own; should there be anything else, its directory is set
-    aside, under this ID.
+    """Remove what the run left of its own; should there be anything else, its directory
+    is set aside, under this ID.
 
-    First it says that nothing is left to undo: a staged file that is gone means nothing then.
+    First it says that nothing is left to undo: a staged file that is gone means nothing
+    then.
     """
     if manifest is not None:
-        for parent in {path.parent for path in manifest.staged} - {layout.run / "staged"}:
-            # It may come back, with our file or our change in it; later, a job is gone for good.
+        for parent in {path.parent for path in manifest.staged} - {
+            layout.run / "staged"
+        }:
+            # It may come back, with our file or our change in it; later, a job is gone
+            # for good.
             if not is_there(parent) and (at_once or parent.parent != layout.jobs):
                 raise missing(f"{parent} is gone")
         if manifest.operations:
@@ -81,7 +95,9 @@ def sweep_up(layout: Layout, manifest: Manifest | None, at_once: bool) -> str | 
 
 
 def _remove_files(layout: Layout, manifest: Manifest) -> None:
-    """Remove the staged and saved files of a run, and its directories that are empty then."""
+    """Remove the staged and saved files of a run,
+    and its directories that are empty then.
+    """
     for path in manifest.staged:
         disk.remove_file(path)
         disk.remove_file(path.with_name(f"{path.name}-back"))

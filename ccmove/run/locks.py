@@ -1,10 +1,11 @@
 """Our own lock, and the client's locks by its own protocol.
 
-The client's lock is a directory beside the file. Whoever makes it holds it, refreshes its mtime
-every few seconds and removes it; one that was not refreshed for 10 s is stale and may be taken.
-We know a lock for ours by the mtime that we read back after we set it: nobody else's has the
-same, also where times have no nanoseconds, since ours is refreshed before it gets stale. None of
-this is flushed to disk: after a power cut nobody holds a lock, and one that is left is stale.
+The client's lock is a directory beside the file. Whoever makes it holds it, refreshes
+its mtime every few seconds and removes it; one that was not refreshed for 10 s is stale
+and may be taken. We know a lock for ours by the mtime that we read back after we set
+it: nobody else's has the same, also where times have no nanoseconds, since ours is
+refreshed before it gets stale. None of this is flushed to disk: after a power cut
+nobody holds a lock, and one that is left is stale.
 """
 
 import contextlib
@@ -47,7 +48,9 @@ def own_lock(layout: Layout) -> Iterator[None]:
 def client_locks(layout: Layout, manifest: Manifest) -> list[Path]:
     history_lock, config_lock = layout.client_locks
     needed = [history_lock] if manifest.history is not None else []
-    if any(isinstance(op, Wrote) and op.place == "config" for op in manifest.operations):
+    if any(
+        isinstance(op, Wrote) and op.place == "config" for op in manifest.operations
+    ):
         needed.append(config_lock)
     return needed
 
@@ -68,7 +71,9 @@ def held(paths: Iterable[Path], waiting: Waiting | None = None) -> Iterator[None
         thread.join()
         for path in ours:
             with contextlib.suppress(FileNotFoundError):
-                if os.lstat(path).st_mtime_ns == ours[path]:  # else someone took it for stale
+                if (
+                    os.lstat(path).st_mtime_ns == ours[path]
+                ):  # else someone took it for stale
                     disk.remove_directory(path, flushed=False)
 
 
@@ -94,7 +99,9 @@ def _acquire(path: Path, waiting: Waiting | None) -> int:
     try:
         return os.lstat(path).st_mtime_ns
     except OSError:
-        disk.remove_directory(path, flushed=False)  # else nobody would know that it is ours
+        disk.remove_directory(
+            path, flushed=False
+        )  # else nobody would know that it is ours
         raise
 
 

@@ -1,9 +1,9 @@
 """The manifest: what one run did, written down so that later runs can undo it.
 
-It is the plan's list of operations, with hashes instead of contents. A manifest is data, not an
-order: version, checksum, the type of every value and every path in it are checked before anything
-is done with it. What can be said of a value alone its type says: `Annotated[str, is_name]` has a
-function that it satisfies.
+It is the plan's list of operations, with hashes instead of contents. A manifest is
+data, not an order: version, checksum, the type of every value and every path in it are
+checked before anything is done with it. What can be said of a value alone its type
+says: `Annotated[str, is_name]` has a function that it satisfies.
 """
 
 import contextlib
@@ -68,7 +68,9 @@ class Wrote:
 
 @dataclass(frozen=True, slots=True)
 class WroteHistory:
-    """The history got new values; those and the old ones are kept in `files/<number>.changes`."""
+    """The history got new values;
+    those and the old ones are kept in `files/<number>.changes`.
+    """
 
     number: Count
     staged: Path
@@ -94,7 +96,9 @@ class Manifest(Undertaking):
 
     @property
     def history(self) -> WroteHistory | None:
-        return next((op for op in self.operations if isinstance(op, WroteHistory)), None)
+        return next(
+            (op for op in self.operations if isinstance(op, WroteHistory)), None
+        )
 
 
 def folder_id(path: str) -> tuple[str, int, int] | None:
@@ -118,8 +122,9 @@ def sha256(data: bytes) -> str:
 class Spelling:
     """Paths as manifests have them, so that they hold when the home is elsewhere.
 
-    `$RUN` is the directory of the run itself, `$C` the state, whose `projects` may be elsewhere,
-    `$CONFIG` the config file, wherever it leads; `~` the home; anything else is absolute.
+    `$RUN` is the directory of the run itself, `$C` the state, whose `projects` may be
+    elsewhere, `$CONFIG` the config file, wherever it leads; `~` the home; anything else
+    is absolute.
     """
 
     def __init__(self, layout: Layout, run: Path) -> None:
@@ -140,7 +145,9 @@ class Spelling:
         """The path; ValueError when it is spelled in a way that `write` never does."""
         if "\0" in text or ".." in PurePath(text).parts:
             raise ValueError(f"{text!r} is not a path")
-        os.fsencode(text)  # half a character is not a name; this error is a ValueError too
+        os.fsencode(
+            text
+        )  # half a character is not a name; this error is a ValueError too
         if text == "$CONFIG":
             return self.config_file
         for name, place in self.places:
@@ -157,11 +164,14 @@ _KEPT = rf"(?:\$RUN|\$C/ccmove/backups/{ID_PATTERN.pattern})/(?:aside|parked)/.+
 _NOTES = rf"(?:{re.escape(ALIASES)}|{re.escape(POINTER)}|{MEMORY}/.+)"
 
 
-def _allowed(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -> dict[str, str]:
-    """Where a run may work: for each kind of thing the pattern of its path, as it is spelled.
+def _allowed(
+    manifest: Manifest, layout: Layout, spell: Callable[[Path], str]
+) -> dict[str, str]:
+    """Where a run may work: for each kind of thing the pattern of its path, as it is
+    spelled.
 
-    In the state, and the few places outside that it can be asked for. A transcript is never
-    rewritten, nor is anything of ours or of anybody else.
+    In the state, and the few places outside that it can be asked for. A transcript is
+    never rewritten, nor is anything of ours or of anybody else.
     """
 
     def exactly(*paths: Path) -> str:
@@ -176,7 +186,8 @@ def _allowed(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -
         "history": exactly(layout.history),
         "index": rf"\$C/projects/[^/]+/{re.escape(INDEX)}|{_KEPT}",
         "other": rf"\$C/projects/[^/]+/{_NOTES}|{_KEPT}|\$C/(?:{'|'.join(others)})"
-        rf"|{exactly(layout.desktop_sessions)}/(?:.+/)?local_[^/]*\.json|{exactly(*settings)}",
+        rf"|{exactly(layout.desktop_sessions)}/(?:.+/)?local_[^/]*\.json"
+        rf"|{exactly(*settings)}",
         "state": rf"\$C/projects/.+|{_KEPT}",
         "folder": "|".join((exactly(*folders), *parked)),
         "kept": _KEPT,
@@ -198,27 +209,44 @@ def _named(manifest: Manifest) -> Iterator[tuple[str, Path]]:
             case WroteHistory():
                 yield from (("history", op.path), ("staged", op.staged))
             case Wrote():
-                yield from ((op.place, op.path), (op.place, op.ends), ("staged", op.staged))
+                yield from (
+                    (op.place, op.path),
+                    (op.place, op.ends),
+                    ("staged", op.staged),
+                )
 
 
 def _check(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -> None:
     """ValueError when no run of ours does such a thing."""
-    for folder in (*manifest.places, *(folder for pair in manifest.folders for folder in pair)):
-        if is_root(str(folder)) or {layout.own, layout.projects} & {folder, *folder.parents}:
+    for folder in (
+        *manifest.places,
+        *(folder for pair in manifest.folders for folder in pair),
+    ):
+        if is_root(str(folder)) or {layout.own, layout.projects} & {
+            folder,
+            *folder.parents,
+        }:
             raise ValueError(f"{str(folder)!r} is not a project folder")
-    is_written = any(isinstance(op, Wrote) and op.place == "config" for op in manifest.operations)
+    is_written = any(
+        isinstance(op, Wrote) and op.place == "config" for op in manifest.operations
+    )
     now = config_name(layout)
     if is_written and manifest.config_file != now:
         raise ValueError(
-            f"the config file was {manifest.config_file} ($CLAUDE_CONFIG_DIR?), not {now}"
+            f"the config file was {manifest.config_file} ($CLAUDE_CONFIG_DIR?), not "
+            f"{now}"
         )
-    written = [op.number for op in manifest.operations if isinstance(op, Wrote | WroteHistory)]
+    written = [
+        op.number for op in manifest.operations if isinstance(op, Wrote | WroteHistory)
+    ]
     if len({*written}) < len(written):
         raise ValueError("two files have one number")
     allowed = _allowed(manifest, layout, spell)
     for kind, path in _named(manifest):
         if not re.fullmatch(allowed[kind], spell(path), re.DOTALL):
-            raise ValueError(f"{str(path)!r} is not something that a run has to do with ({kind})")
+            raise ValueError(
+                f"{str(path)!r} is not something that a run has to do with ({kind})"
+            )
 
 
 def sealed(body: dict[str, Any]) -> dict[str, Any]:
@@ -239,7 +267,9 @@ def unsealed(record: object) -> dict[str, Any]:
 
 
 def from_json(record: object, layout: Layout, run: Path) -> Manifest:
-    """The manifest that `record` is; ValueError when it is not one that this version wrote."""
+    """The manifest that `record` is;
+    ValueError when it is not one that this version wrote.
+    """
     spelling = Spelling(layout, run)
     manifest: Manifest = decode(Manifest, unsealed(record), spelling.read)
     if run not in (layout.run, layout.backups / manifest.id):
@@ -281,7 +311,9 @@ def _record(kind: Any, value: dict[str, Any], read_path: ReadPath) -> Any:
     given = {name: item for name, item in value.items() if name != NAME}
     if value.get(NAME) != kind.__name__ or given.keys() != hints.keys():
         raise ValueError(f"{value!r:.200} is not a {kind.__name__}")
-    return kind(**{name: decode(hints[name], item, read_path) for name, item in given.items()})
+    return kind(
+        **{name: decode(hints[name], item, read_path) for name, item in given.items()}
+    )
 
 
 @cache

@@ -1,4 +1,6 @@
-"""Refuse what is bound to fail, while nothing has been touched; a preview does the same."""
+"""Refuse what is bound to fail, while nothing has been touched;
+a preview does the same.
+"""
 
 import contextlib
 import os
@@ -14,7 +16,9 @@ from ccmove.system import has_room, is_foreign, mount_of
 from ccmove.text import readable_size
 
 ROOM_TO_SPARE = 1 << 20
-FILES_TO_SPARE = 24  # journal, manifest, saved texts, locks and the directories of a backup
+FILES_TO_SPARE = (
+    24  # journal, manifest, saved texts, locks and the directories of a backup
+)
 
 
 def preflight(layout: Layout, plan: Plan) -> None:
@@ -31,13 +35,21 @@ def preflight(layout: Layout, plan: Plan) -> None:
 
 
 def refuse_foreign_state(layout: Layout) -> None:
-    """Another user's state would get files that its owner can't use, or hold traps of his.
+    """Another user's state would get files that its owner can't use, or hold traps of
+    his.
 
     What is ours is never a link: someone else made it.
     """
     for place in (layout.config_dir, layout.projects, layout.own):
         _refuse_foreign(place)
-    ours = (layout.own, layout.lock, layout.journal, layout.backups, layout.run, layout.unfinished)
+    ours = (
+        layout.own,
+        layout.lock,
+        layout.journal,
+        layout.backups,
+        layout.run,
+        layout.unfinished,
+    )
     for place in ours:
         refuse_link(place)
 
@@ -49,14 +61,20 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _refuse_links(layout: Layout, plan: Plan, written: list[Path]) -> None:
-    """No link at anything that the run makes, replaces or removes, nor on the way there."""
+    """No link at anything that the run makes,
+    replaces or removes, nor on the way there.
+    """
     touched = [op for op in plan.operations if isinstance(op, (Rename, Mkdir))]
-    moved = [path for op in touched for path in (op.path, getattr(op, "target", op.path))]
+    moved = [
+        path for op in touched for path in (op.path, getattr(op, "target", op.path))
+    ]
     for parent in dict.fromkeys(path.parent for path in (*written, *moved)):
         with contextlib.suppress(FileNotFoundError), directory(parent):
             if not os.access(parent, os.W_OK):
                 why = "no permission, or a read-only file system"
-                raise RefusedError(f"{parent} can't be written to: {why}", look_at(parent))
+                raise RefusedError(
+                    f"{parent} can't be written to: {why}", look_at(parent)
+                )
     # Deeper down a link may be moved as what it is.
     projects = (path for path in moved if path.parent == layout.projects)
     for path in (*layout.client_locks, *written, *projects):
@@ -64,11 +82,15 @@ def _refuse_links(layout: Layout, plan: Plan, written: list[Path]) -> None:
 
 
 def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
-    """Everything is staged before anything is replaced, so there must be room for all of it:
-    new contents beside the files, and in the backup the texts before and after."""
+    """Everything is staged before anything is replaced, so there must be room for all
+    of it: new contents beside the files, and in the backup the texts before and after.
+    """
     needed: dict[int, tuple[Path, int]] = {}
     staged = [(write.path, len(write.after)) for write in plan.writes]
-    staged += [(layout.own, len(write.after) + len(write.before or b"")) for write in plan.writes]
+    staged += [
+        (layout.own, len(write.after) + len(write.before or b""))
+        for write in plan.writes
+    ]
     if plan.history is not None:
         staged.append((plan.history.path, plan.history.scan.new_size()))
     for path, size in staged:
@@ -93,7 +115,9 @@ def _refuse_two_file_systems(plan: Plan) -> None:
         path, target = operation.path, operation.target
         is_folder = isinstance(operation.holds, FolderHolds)
         if is_folder:
-            if not target.parent.is_dir() and not any(map(target.is_relative_to, coming)):
+            if not target.parent.is_dir() and not any(
+                map(target.is_relative_to, coming)
+            ):
                 mkdir = run("mkdir", "-p", target.parent)
                 raise RefusedError(f"{target.parent} does not exist", mkdir)
             coming.append(target)
@@ -101,9 +125,13 @@ def _refuse_two_file_systems(plan: Plan) -> None:
         is_one = os.lstat(here).st_dev == os.lstat(there).st_dev
         if not is_one or mount(_nearest(path.parent)) != mount(there):
             what = "mount" if is_one else "file system"
-            by_hand = "move the folder there yourself, then run ccmove without --move-folder"
+            by_hand = (
+                "move the folder there yourself, then run ccmove without --move-folder"
+            )
             hint = by_hand if is_folder else run("df", path, text="see where it is")
-            raise RefusedError(f"{path} is on a different {what} than its new place", hint)
+            raise RefusedError(
+                f"{path} is on a different {what} than its new place", hint
+            )
 
 
 def _nearest(path: Path) -> Path:

@@ -1,7 +1,8 @@
 """New contents, written beside the files that they will replace, flushed, and checked.
 
-The history is written by streaming: any size, in little memory. Its bulk is staged before the
-client's lock is taken; what the client appends meanwhile is carried over under the lock.
+The history is written by streaming: any size, in little memory. Its bulk is staged
+before the client's lock is taken; what the client appends meanwhile is carried over
+under the lock.
 """
 
 import hashlib
@@ -15,7 +16,14 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import BinaryIO
 
-from ccmove.claude.reading import Fingerprint, add_to_hash, beside, open_regular, reader, sha256_of
+from ccmove.claude.reading import (
+    Fingerprint,
+    add_to_hash,
+    beside,
+    open_regular,
+    reader,
+    sha256_of,
+)
 from ccmove.errors import CcmoveError, StaleLookError, again
 from ccmove.plan.model import Write, WriteHistory
 from ccmove.rewrite import history
@@ -36,7 +44,9 @@ class StagedDocument:
     path: Path
 
     def save(self, files: Path) -> None:
-        """Keep the document before and after in the backup: all that undoing it needs."""
+        """Keep the document before and after in the backup:
+        all that undoing it needs.
+        """
         if self.write.before is not None:
             disk.write_new(files / f"{self.number}.before", [self.write.before])
         disk.write_new(files / f"{self.number}.after", [self.write.after])
@@ -48,9 +58,13 @@ class StagedDocument:
         disk.write_new(self.path, [self.write.after], attributes)
 
     def look_again(self) -> bool:
-        """Under the locks: is the file still what the plan was made from? Nothing is added."""
+        """Under the locks:
+        is the file still what the plan was made from? Nothing is added.
+        """
         path, seen = self.write.path, self.write.seen
-        if seen and not (os.path.lexists(path) and Fingerprint.of(os.lstat(path)) == seen):
+        if seen and not (
+            os.path.lexists(path) and Fingerprint.of(os.lstat(path)) == seen
+        ):
             raise keeps_changing(path)
         return False
 
@@ -61,13 +75,19 @@ class StagedDocument:
             mode, mtime = stat.S_IMODE(found.st_mode), found.st_mtime_ns
             before = Content(sha256(write.before), len(write.before), mode, mtime)
         after = Content(sha256(write.after), len(write.after))
-        return Wrote(self.number, self.path, write.path, write.ends, write.place, before, after)
+        return Wrote(
+            self.number, self.path, write.path, write.ends, write.place, before, after
+        )
 
 
 class StagedHistory:
-    """The history: its second name in the backup, what changes in it, and its staged file."""
+    """The history: its second name in the backup,
+    what changes in it, and its staged file.
+    """
 
-    def __init__(self, number: int, write: WriteHistory, staged: Path, paths: PathMap) -> None:
+    def __init__(
+        self, number: int, write: WriteHistory, staged: Path, paths: PathMap
+    ) -> None:
         self.number = number
         self.write = write
         self.path = staged
@@ -80,14 +100,19 @@ class StagedHistory:
         self._files = Path()
 
     def save(self, files: Path) -> None:
-        """A second name until the run is done; it grows with the history until that is replaced."""
+        """A second name until the run is done;
+        it grows with the history until that is replaced.
+        """
         self._files = files
         disk.save(self.write.path, files / f"{self.number}.before")
 
     def stage(self, tick: Tick | None = None) -> None:
         """Write the new history, while a thread reads back what is written."""
         planned, waiting = self.scan.new_size(), SimpleQueue[bytes | None]()
-        with _opened(self.write.path) as file, beside(lambda: self._read_back(waiting)) as is_busy:
+        with (
+            _opened(self.write.path) as file,
+            beside(lambda: self._read_back(waiting)) as is_busy,
+        ):
             attributes = Attributes.of(os.fstat(file.fileno()), self.write.mtime_ns)
 
             def pieces() -> Iterator[bytes]:
@@ -117,7 +142,9 @@ class StagedHistory:
                     self._after.update(piece)
 
     def look_again(self) -> bool:
-        """Under the lock: what was appended since the plan is carried over; False when nothing."""
+        """Under the lock: what was appended since the plan is carried over;
+        False when nothing.
+        """
         with _opened(self.write.path) as file:
             found = os.fstat(file.fileno())
             seen, now = self._seen, Fingerprint.of(found)
@@ -127,7 +154,9 @@ class StagedHistory:
             is_same = (now.inode, now.device) == (seen.inode, seen.device)
             ends_a_line = seen.size == 0 or read(seen.size - 1, 1) == b"\n"
             if not is_same or now.size <= seen.size or not ends_a_line:
-                raise keeps_changing(self.write.path)  # it may only grow, by whole lines
+                raise keeps_changing(
+                    self.write.path
+                )  # it may only grow, by whole lines
             tail = history.scan(read, now.size, self.paths, start=seen.size)
             added = b"".join(history.rewritten(read, tail, seen.size))
             disk.append(self.path, added, Attributes.of(found))
@@ -138,7 +167,9 @@ class StagedHistory:
         return True
 
     def record(self) -> WroteHistory:
-        """With what the backup keeps of the history for good: the values that change."""
+        """With what the backup keeps of the history for good:
+        the values that change.
+        """
         path = self._files / f"{self.number}.changes"
         disk.remove_file(path, flushed=False)
         disk.write_new(path, history.to_record(self.scan))
@@ -146,7 +177,9 @@ class StagedHistory:
         before = Content(self._before.hexdigest(), seen.size, mode, seen.mtime_ns)
         after = Content(self._after.hexdigest(), self.scan.new_size())
         changes = sha256_of(path)
-        return WroteHistory(self.number, self.path, self.write.path, before, after, changes)
+        return WroteHistory(
+            self.number, self.path, self.write.path, before, after, changes
+        )
 
 
 Staged = StagedDocument | StagedHistory

@@ -1,7 +1,9 @@
-"""All or nothing: one journal, one commit point, and operations that can be rolled back.
+"""All or nothing: one journal, one commit point, and operations that can be rolled
+back.
 
-`attempt` reads as the list of steps, and `Work` says what each does. Until the last of them, the
-rename that makes a backup of the run's directory, an interruption anywhere means: roll back.
+`attempt` reads as the list of steps, and `Work` says what each does. Until the last of
+them, the rename that makes a backup of the run's directory, an interruption anywhere
+means: roll back.
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ from dataclasses import dataclass, fields, replace
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Fingerprint, is_there
-from ccmove.errors import CcmoveError, StaleLookError, UnfinishedRunError, again, describe, run
+from ccmove.errors import (
+    CcmoveError,
+    StaleLookError,
+    UnfinishedRunError,
+    again,
+    describe,
+    run,
+)
 from ccmove.plan.model import Mkdir, Plan, Rename, Undertaking, Write, WriteHistory
 from ccmove.run import backups, disk, verifier
 from ccmove.run.journal import begin, flush_parts, was_interrupted
@@ -43,12 +52,16 @@ class Outcome:
 
 
 def run_plan(
-    layout: Layout, make_plan: MakePlan, *, full: bool = False, progress: Progress | None = None
+    layout: Layout,
+    make_plan: MakePlan,
+    *,
+    full: bool = False,
+    progress: Progress | None = None,
 ) -> Outcome:
     """Do what `make_plan` plans, or leave everything as it was.
 
-    The first plan is made before our lock is taken, so that a refusal leaves no trace at all;
-    should the state change before the locks are held, it is planned again.
+    The first plan is made before our lock is taken, so that a refusal leaves no trace
+    at all; should the state change before the locks are held, it is planned again.
     """
 
     def planned() -> Plan:
@@ -60,7 +73,8 @@ def run_plan(
     plan = None if was_interrupted(layout) else planned()
     if plan is not None and not plan.operations:
         return Outcome(plan, None)
-    # `ending` outlives our lock: once the run is done nothing may claim that it was interrupted.
+    # `ending` outlives our lock: once the run is done nothing may claim that it was
+    # interrupted.
     with termination_as_interrupt(), contextlib.ExitStack() as ending, own_lock(layout):
         rolled_back = roll_back(layout, progress)
         if plan is None or rolled_back:
@@ -100,14 +114,23 @@ def attempt(work: Work, ending: contextlib.ExitStack) -> None:
 def _roll_back(work: Work, error: BaseException) -> None:
     """After a failure: everything as it was, or an error that says what to do."""
     with interrupts_ignored():
-        if roll_back(work.layout, work.progress, at_once=True) is None and work.has_begun:
+        if (
+            roll_back(work.layout, work.progress, at_once=True) is None
+            and work.has_begun
+        ):
             raise UnfinishedRunError(
                 f"{work.layout.run} is gone, so the run could not be rolled back",
-                run("ccmove", "recover", text=f"put {work.layout.own} back where it was, then"),
+                run(
+                    "ccmove",
+                    "recover",
+                    text=f"put {work.layout.own} back where it was, then",
+                ),
             ) from error
     if isinstance(error, OSError):
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOENT):
-            raise StaleLookError(f"the state changed meanwhile: {describe(error)}") from error
+            raise StaleLookError(
+                f"the state changed meanwhile: {describe(error)}"
+            ) from error
         raise CcmoveError(
             f"could not change the state: {describe(error)}",
             again("everything is as it was; fix that and try again"),
@@ -123,7 +146,9 @@ def _refuse(problems: Iterable[str]) -> None:
 class Work:
     """One attempt: what it stages, and the steps in their order."""
 
-    def __init__(self, layout: Layout, plan: Plan, full: bool, progress: Progress | None) -> None:
+    def __init__(
+        self, layout: Layout, plan: Plan, full: bool, progress: Progress | None
+    ) -> None:
         self.layout = layout
         self.plan = plan
         self.full = full  # hash everything
@@ -133,7 +158,9 @@ class Work:
         for number, op in enumerate(plan.operations):
             name = f".ccmove-{identifier}-{number}"  # which only this run can have made
             if isinstance(op, Write):
-                directory = layout.run / "staged" if op.before is None else op.path.parent
+                directory = (
+                    layout.run / "staged" if op.before is None else op.path.parent
+                )
                 self.staged[number] = StagedDocument(number, op, directory / name)
             elif isinstance(op, WriteHistory):
                 path = op.path.with_name(name)
@@ -151,7 +178,9 @@ class Work:
         self.has_begun = True
 
     def stage(self) -> None:
-        """Save each file that changes; write its new content beside it, and read that back."""
+        """Save each file that changes; write its new content beside it,
+        and read that back.
+        """
         for staged in self.staged.values():
             staged.save(self.layout.run / "files")
             staged.stage(lambda done, total: self.progress("history", done, total))
@@ -165,13 +194,15 @@ class Work:
     def _hashing(self, size: int) -> None:
         """Once before the renames and once after them."""
         self._hashed += size
-        self.progress("hashing", self._hashed, 2 * sum(move.size for move in self.plan.projects))
+        self.progress(
+            "hashing", self._hashed, 2 * sum(move.size for move in self.plan.projects)
+        )
 
     def commit(self) -> None:
         """From here on everything can be rolled back from the disk alone.
 
-        The names of staged files must be on disk by then: one that is gone means that its write
-        was done.
+        The names of staged files must be on disk by then: one that is gone means that
+        its write was done.
         """
         layout = self.layout
         operations = tuple(
@@ -194,7 +225,9 @@ class Work:
             self.commit()  # the manifest tells the size and the hash of the history
 
     def change(self) -> None:
-        """The only part that changes what is the user's; what is there then is what was staged."""
+        """The only part that changes what is the user's;
+        what is there then is what was staged.
+        """
         for place, operation in enumerate(self.plan.operations):
             match operation:
                 case Write(before=None):
@@ -207,7 +240,9 @@ class Work:
                 case Rename(path, target, holds):
                     disk.rename_new(path, target)
                     is_hidden = target.parent == self.layout.run / "aside"
-                    if is_hidden and verifier.has_grown(target, holds):  # since it was looked at
+                    if is_hidden and verifier.has_grown(
+                        target, holds
+                    ):  # since it was looked at
                         raise keeps_changing(path)
                 case Mkdir():
                     disk.make_directory(operation.path, operation.mode)
@@ -219,14 +254,21 @@ class Work:
         _refuse(verifier.check(self.plan, traces, self._hashing if self.full else None))
 
     def finish(self) -> None:
-        """The journal goes; the run's directory becomes a backup that only its owner can read."""
+        """The journal goes;
+        the run's directory becomes a backup that only its owner can read.
+        """
         layout = self.layout
         for staged in self.staged.values():
-            if isinstance(staged, StagedHistory):  # of which what changed is kept, and no more
-                disk.remove_file(layout.run / "files" / f"{staged.number}.before", flushed=False)
+            if isinstance(
+                staged, StagedHistory
+            ):  # of which what changed is kept, and no more
+                disk.remove_file(
+                    layout.run / "files" / f"{staged.number}.before", flushed=False
+                )
         flush_parts(layout)
         disk.remove_file(layout.journal)
-        # With this the run is done: a flush that fails afterwards may not say otherwise.
+        # With this the run is done: a flush that fails afterwards may not say
+        # otherwise.
         with contextlib.suppress(OSError):
             disk.rename_new(layout.run, layout.backups / self.manifest.id)
         if is_there(layout.run) or not is_there(layout.own):

@@ -2,10 +2,10 @@
 
 Everything unexpected is named.
 
-Compared are: every staged file byte by byte with the plan; every moved file by inode, size and
-mtime before and after, or with `full` by hash. What is not as planned, and with `full` every
-change of a JSON document, is looked at with deepdiff, value by value. What was
-noted is recognised by names, sizes and dates, not by inode numbers.
+Compared are: every staged file byte by byte with the plan; every moved file by inode,
+size and mtime before and after, or with `full` by hash. What is not as planned, and
+with `full` every change of a JSON document, is looked at with deepdiff, value by value.
+What was noted is recognised by names, sizes and dates, not by inode numbers.
 """
 
 import os
@@ -20,7 +20,9 @@ from ccmove.plan.tree import folder_holds
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 
-Trace = tuple[int, int, int, int, str]  # inode, size, mtime, mode; the hash when all are hashed
+Trace = tuple[
+    int, int, int, int, str
+]  # inode, size, mtime, mode; the hash when all are hashed
 Traces = dict[str, Trace]  # of every file that is moved, by where it will be
 Tick = Callable[[int], None]  # told the size of each file that was hashed
 
@@ -32,7 +34,9 @@ def snapshot(plan: Plan, staged: Iterable[Path], tick: Tick | None = None) -> Tr
     """
     rewritten = {write.path for write in plan.writes}
     left_out = {os.fspath(path) for path in (*dict(plan.moved), *rewritten, *staged)}
-    folders = {old for old, _ in plan.folders}  # one rename, and not ours to walk through
+    folders = {
+        old for old, _ in plan.folders
+    }  # one rename, and not ours to walk through
     traces: Traces = {}
     for path, final in plan.moved:
         if path not in folders | rewritten:
@@ -50,7 +54,9 @@ def _trace(path: str, tick: Tick | None) -> Trace:
 
 
 def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
-    """The file `top`, or every file in that directory; what goes another way is left out."""
+    """The file `top`, or every file in that directory;
+    what goes another way is left out.
+    """
     if os.path.islink(top) or not os.path.isdir(top):
         yield top
         return
@@ -65,7 +71,9 @@ def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
 
 
 def check(plan: Plan, traces: Traces, tick: Tick | None = None) -> Iterator[str]:
-    yield from (f"{final} is missing" for _, final in plan.moved if not os.path.lexists(final))
+    yield from (
+        f"{final} is missing" for _, final in plan.moved if not os.path.lexists(final)
+    )
     for path, before in traces.items():
         now = _trace(path, tick) if os.path.lexists(path) else None
         if now != before:
@@ -73,7 +81,9 @@ def check(plan: Plan, traces: Traces, tick: Tick | None = None) -> Iterator[str]
 
 
 def check_write(write: Write, path: Path, *, full: bool = False) -> list[str]:
-    """What is not as planned in the file at `path`, which holds the new content of a write."""
+    """What is not as planned in the file at `path`,
+    which holds the new content of a write.
+    """
     document = read_document(path)
     if document is None:
         return [f"{path} is missing"]
@@ -104,8 +114,9 @@ def _value(data: bytes) -> Any:
 
 
 def is_noted(path: Path, noted: Holds | FolderHolds) -> bool:
-    """Whether something of what was noted is there; names of transcripts are unique, and one may
-    have grown since. Any directory may be the one that was empty."""
+    """Whether something of what was noted is there; names of transcripts are unique,
+    and one may have grown since. Any directory may be the one that was empty.
+    """
     if isinstance(noted, FolderHolds):
         return is_directory(path) and _is_folder(path, noted)
     if not noted.entries:
@@ -121,8 +132,12 @@ def has(path: Path, entry: tuple[str, int, int]) -> bool:
 
 
 def has_grown(path: Path, noted: Holds | FolderHolds) -> bool:
-    """Whether something came to what a run took out of a backup: that is not to be hidden there."""
-    if isinstance(noted, FolderHolds) or any(e[0].endswith(".jsonl") for e in noted.entries):
+    """Whether something came to what a run took out of a backup:
+    that is not to be hidden there.
+    """
+    if isinstance(noted, FolderHolds) or any(
+        e[0].endswith(".jsonl") for e in noted.entries
+    ):
         return False  # of which not every file was noted
     files = [f for f in (path, *path.rglob("*")) if not is_directory(f)]
     return any(_noted(path, file) not in noted.entries for file in files)
@@ -138,7 +153,9 @@ def likeness(path: Path, noted: Holds) -> tuple[int, int]:
     """How much of what was noted is at `path`, to compare two places by."""
     if not noted.entries:
         return int(is_directory(path) and not names_in(path)), 0
-    files = [path / name for name, _, _ in noted.entries if _facts(path / name) is not None]
+    files = [
+        path / name for name, _, _ in noted.entries if _facts(path / name) is not None
+    ]
     exact = sum(_noted(path, file) in noted.entries for file in files)
     return exact, sum(has(path, entry) for entry in noted.entries)
 
@@ -146,8 +163,8 @@ def likeness(path: Path, noted: Holds) -> tuple[int, int]:
 def _is_folder(path: Path, noted: FolderHolds) -> bool:
     """Whether this is the project folder that was noted.
 
-    The very one, with something left of what was in it; or, in a copied home, one with most of
-    the noted entries, each of the same kind, size and date.
+    The very one, with something left of what was in it; or, in a copied home, one with
+    most of the noted entries, each of the same kind, size and date.
     """
     found = folder_holds(path)
     names = {entry[0] for entry in found.entries}
@@ -157,8 +174,9 @@ def _is_folder(path: Path, noted: FolderHolds) -> bool:
 
 
 def is_respelled(path: Path, other: Path) -> bool:
-    """Whether both are one directory: where names in another case, or with another form of an
-    accent, mean the same."""
+    """Whether both are one directory: where names in another case, or with another form
+    of an accent, mean the same.
+    """
     return is_directory(path) and is_directory(other) and os.path.samefile(path, other)
 
 

@@ -17,7 +17,9 @@ from ccmove.claude.live import daemon_is_running, live_sessions, noted_start
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="reads /proc"
+)
 
 
 def start_time(pid: int) -> str:
@@ -34,7 +36,9 @@ def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.fixture
 def claude(state: StateBuilder) -> Iterator[subprocess.Popen[bytes]]:
-    """A process named claude that works in the project, as an older client does: unregistered."""
+    """A process named claude that works in the project, as an older client does:
+    unregistered.
+    """
     folder = state.code / "my-app" / "src"
     folder.mkdir(parents=True)
     program = state.root / "claude"
@@ -54,14 +58,19 @@ def _wait_for_name(pid: int) -> None:
 
 def found(state: StateBuilder, *folders: Path) -> list[int]:
     layout = find_layout(str(state.config_dir), {})
-    return [session.pid for session in live_sessions(layout, [str(path) for path in folders])]
+    return [
+        session.pid
+        for session in live_sessions(layout, [str(path) for path in folders])
+    ]
 
 
 def test_a_registered_session_in_the_folder_is_seen(
     state: StateBuilder, sleeper: subprocess.Popen[bytes]
 ) -> None:
     folder = state.code / "my-app"
-    state.session_file(sleeper.pid, str(folder), start_time(sleeper.pid), "some-session")
+    state.session_file(
+        sleeper.pid, str(folder), start_time(sleeper.pid), "some-session"
+    )
     assert found(state, folder) == [sleeper.pid]
     assert found(state, state.code) == [sleeper.pid]
     assert found(state, state.code / "my-app-docker") == []
@@ -84,12 +93,16 @@ def test_a_reused_pid_with_another_start_time_is_not_that_session(
         ("None", None),
     ],
 )
-def test_when_a_client_started_is_known_from_its_record(noted: str, when: int | None) -> None:
+def test_when_a_client_started_is_known_from_its_record(
+    noted: str, when: int | None
+) -> None:
     told = noted_start(noted)
     assert when == (told and int(told))
 
 
-def test_a_dead_pid_is_not_a_session(state: StateBuilder, sleeper: subprocess.Popen[bytes]) -> None:
+def test_a_dead_pid_is_not_a_session(
+    state: StateBuilder, sleeper: subprocess.Popen[bytes]
+) -> None:
     started = start_time(sleeper.pid)
     sleeper.kill()
     sleeper.wait()
@@ -98,7 +111,9 @@ def test_a_dead_pid_is_not_a_session(state: StateBuilder, sleeper: subprocess.Po
 
 
 def with_pid_domain(record: Path, domain: object) -> None:
-    record.write_text(json.dumps({**json.loads(record.read_text()), "pidDomain": domain}))
+    record.write_text(
+        json.dumps({**json.loads(record.read_text()), "pidDomain": domain})
+    )
 
 
 def domain_of_this_process() -> str:
@@ -114,14 +129,22 @@ def of_another_container(state: StateBuilder, pid: int, folder: Path) -> None:
     os.utime(record, (1_700_000_000, 1_700_000_000))
 
 
-@pytest.mark.parametrize("pid", [4_194_305, os.getpid()], ids=["no process", "some process"])
-def test_a_session_of_another_container_can_not_be_checked(state: StateBuilder, pid: int) -> None:
+@pytest.mark.parametrize(
+    "pid", [4_194_305, os.getpid()], ids=["no process", "some process"]
+)
+def test_a_session_of_another_container_can_not_be_checked(
+    state: StateBuilder, pid: int
+) -> None:
     """Neither that pid's absence here nor its presence says anything."""
     folder = state.code / "my-app"
     of_another_container(state, pid, folder)
     layout = find_layout(str(state.config_dir), {})
     (session,) = live_sessions(layout, [str(folder)])
-    assert (session.pid, session.session, session.is_elsewhere) == (pid, "far-away", True)
+    assert (session.pid, session.session, session.is_elsewhere) == (
+        pid,
+        "far-away",
+        True,
+    )
     assert session.last_written == 1_700_000_000
     assert live_sessions(layout, [str(state.code / "other")]) == []
 
@@ -133,16 +156,24 @@ def test_a_session_of_this_very_machine_is_checked(
     folder = state.code / "my-app"
     layout = find_layout(str(state.config_dir), {})
     for domain in (domain_of_this_process(), None, 3):
-        record = state.session_file(sleeper.pid, str(folder), start_time(sleeper.pid), "here")
+        record = state.session_file(
+            sleeper.pid, str(folder), start_time(sleeper.pid), "here"
+        )
         with_pid_domain(record, domain)
         (session,) = live_sessions(layout, [str(folder)])
         assert not session.is_elsewhere
-        with_pid_domain(state.session_file(sleeper.pid, str(folder), "1", "gone"), domain)
+        with_pid_domain(
+            state.session_file(sleeper.pid, str(folder), "1", "gone"), domain
+        )
         assert live_sessions(layout, [str(folder)]) == []
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid":"x","cwd":3}', b'{"pid":-1}'])
-def test_a_record_that_is_none_is_passed_over(state: StateBuilder, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"pid":"x","cwd":3}', b'{"pid":-1}']
+)
+def test_a_record_that_is_none_is_passed_over(
+    state: StateBuilder, content: bytes
+) -> None:
     sessions = state.config_dir / "sessions"
     sessions.mkdir()
     (sessions / "17.json").write_bytes(content)
@@ -158,7 +189,9 @@ def test_an_older_client_is_seen_by_its_process(
 
 
 def test_where_there_is_no_proc_psutil_tells_the_same(
-    state: StateBuilder, claude: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+    state: StateBuilder,
+    claude: subprocess.Popen[bytes],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As on macOS, where a client notes its start as `ps` prints it."""
     monkeypatch.setattr(live, "HAS_PROC", False)
@@ -168,7 +201,9 @@ def test_where_there_is_no_proc_psutil_tells_the_same(
     began = psutil.Process(claude.pid).create_time()
     for late, pids in ((0, [claude.pid]), (60, [])):
         started = time.strftime("%a %b %d %H:%M:%S %Y", time.gmtime(began + late))
-        state.session_file(claude.pid, str(state.code / "other"), started, "some-session")
+        state.session_file(
+            claude.pid, str(state.code / "other"), started, "some-session"
+        )
         assert found(state, state.code / "other") == pids
 
 
@@ -188,7 +223,9 @@ def test_ccmove_refuses_and_names_pid_and_folder(
     assert run_ccmove("--allow-live", *arguments, state=state).exit == 0
 
 
-def test_a_session_that_cant_be_checked_is_refused_with_its_last_sign(state: StateBuilder) -> None:
+def test_a_session_that_cant_be_checked_is_refused_with_its_last_sign(
+    state: StateBuilder,
+) -> None:
     state.project("before")
     new = state.code / "my-app"
     new.mkdir(exist_ok=True)
@@ -200,11 +237,15 @@ def test_a_session_that_cant_be_checked_is_refused_with_its_last_sign(state: Sta
     assert (done.exit, "far-away" in done.out) == (0, True)
 
 
-def test_asked_inside_the_session_it_says_what_to_run_after_its_end(state: StateBuilder) -> None:
+def test_asked_inside_the_session_it_says_what_to_run_after_its_end(
+    state: StateBuilder,
+) -> None:
     """This very process plays the client: ccmove is its child."""
     state.project("my-app")
     (state.code / "new").mkdir(parents=True)
-    state.session_file(os.getpid(), str(state.code / "my-app"), start_time(os.getpid()), "me")
+    state.session_file(
+        os.getpid(), str(state.code / "my-app"), start_time(os.getpid()), "me"
+    )
     done = run_ccmove(state.code / "my-app", state.code / "new", state=state)
     assert done.exit == 4
     assert "/exit" in done.err

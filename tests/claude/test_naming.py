@@ -24,7 +24,9 @@ def test_the_name_is_the_one_that_the_client_wrote(fact: dict[str, str]) -> None
 
 
 @pytest.mark.parametrize("fact", FACTS["uncut"], ids=lambda fact: fact["path"][:60])
-def test_the_uncut_name_is_the_one_that_older_clients_wrote(fact: dict[str, str]) -> None:
+def test_the_uncut_name_is_the_one_that_older_clients_wrote(
+    fact: dict[str, str],
+) -> None:
     assert uncut(fact["path"]) == fact["name"]
     assert may_be_name_of(fact["name"], fact["path"])
     assert sieve(fact["path"])(fact["name"])
@@ -39,7 +41,10 @@ def test_each_utf16_unit_becomes_one_dash() -> None:
     assert encode("/a\u00e9") == "-a-"
     assert encode("/a\U0001f680") == "-a--"
     assert encode("/a\ud83d") == "-a-"  # a lone surrogate is one unit
-    assert (encode("/a\uffff"), encode("/a\U00010000")) == ("-a-", "-a--")  # the last, the first
+    assert (encode("/a\uffff"), encode("/a\U00010000")) == (
+        "-a-",
+        "-a--",
+    )  # the last, the first
     assert encode("/٣") == "--"  # a digit, but not one of ours
 
 
@@ -66,7 +71,9 @@ def test_the_hash_is_made_from_the_path_not_from_the_name() -> None:
     assert encode(one) != encode(other)
 
 
-@pytest.mark.parametrize("character", ["\u65e5", "\U0001f680", "\ud83d", "\u0100", "\xff"])
+@pytest.mark.parametrize(
+    "character", ["\u65e5", "\U0001f680", "\ud83d", "\u0100", "\xff"]
+)
 def test_the_hash_of_a_long_path_is_made_from_any_units(character: str) -> None:
     for number in range(200, 210):
         path = "/" + character * number
@@ -101,13 +108,17 @@ CUT, COMPOSED = (
         ("-home-dev-app-1x9", "/home/dev/app", False),
     ],
 )
-def test_any_suffix_may_be_the_hash_of_a_long_path(name: str, path: str, may_be: bool) -> None:
+def test_any_suffix_may_be_the_hash_of_a_long_path(
+    name: str, path: str, may_be: bool
+) -> None:
     """Some clients cut long names with another hash: only its place is known."""
     assert may_be_name_of(name, path) == may_be
 
 
 class TestSieve:
-    """The first look at a name lets everything through that could be the path or below it."""
+    """The first look at a name lets everything through that could be the path or below
+    it.
+    """
 
     @pytest.mark.parametrize("length", [5, 150, 198, 199, 200, 201, 230])
     def test_the_path_and_all_below_pass(self, length: int) -> None:

@@ -23,8 +23,12 @@ def found_portions(
     return [portion for case in cases for portion in portions_of(case)]
 
 
-@pytest.mark.parametrize("fates", list(itertools.product(FATES, repeat=3)), ids=" ".join)
-def test_a_move_takes_what_list_tells_of(state: StateBuilder, fates: tuple[str, str, str]) -> None:
+@pytest.mark.parametrize(
+    "fates", list(itertools.product(FATES, repeat=3)), ids=" ".join
+)
+def test_a_move_takes_what_list_tells_of(
+    state: StateBuilder, fates: tuple[str, str, str]
+) -> None:
     sessions = {}
     for number, (name, fate) in enumerate(zip(SHARING, fates, strict=True), 1):
         if fate != "absent":
@@ -34,19 +38,28 @@ def test_a_move_takes_what_list_tells_of(state: StateBuilder, fates: tuple[str, 
     known = {path: project.sessions for path, project in Survey(layout).by_path.items()}
     assert known == sessions
     living = {
-        str(state.code / n) for n, fate in zip(SHARING, fates, strict=True) if fate == "there"
+        str(state.code / n)
+        for n, fate in zip(SHARING, fates, strict=True)
+        if fate == "there"
     }
     for path, own in known.items():
         paths = PathMap(((path, str(state.code / "new")),))
         portions = found_portions(layout, paths, [path], Ledger())
-        taken = sum(e.endswith(".jsonl") for portion in portions for e in portion.entries)
-        # Where nobody living has a claim beside it, those whose folder is gone come along.
+        taken = sum(
+            e.endswith(".jsonl") for portion in portions for e in portion.entries
+        )
+        # Where nobody living has a claim beside it, those whose folder is gone come
+        # along.
         assert taken == (own if living - {path} else sum(sessions.values()))
-        assert all((portion.kind == "rename") == (not living - {path}) for portion in portions)
+        assert all(
+            (portion.kind == "rename") == (not living - {path}) for portion in portions
+        )
 
 
 @pytest.mark.parametrize("listed", ["config", "prompts", "both"])
-def test_a_stale_entry_keeps_nothing_in_a_directory(state: StateBuilder, listed: str) -> None:
+def test_a_stale_entry_keeps_nothing_in_a_directory(
+    state: StateBuilder, listed: str
+) -> None:
     app = state.project("my-app", make_folder=True)
     if listed != "prompts":
         state.project("my_app", sessions=0, prompts=0)

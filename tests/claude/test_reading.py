@@ -10,7 +10,15 @@ import pytest
 from ccmove.claude import reading
 from ccmove.errors import LinkError
 
-NAMES = ["plain", "x (deleted)", "two\nlines", "a b", os.fsdecode(b"caf\xe9"), "-x", "é"]
+NAMES = [
+    "plain",
+    "x (deleted)",
+    "two\nlines",
+    "a b",
+    os.fsdecode(b"caf\xe9"),
+    "-x",
+    "é",
+]
 
 
 def error_of(path: Path) -> tuple[int | None, str]:
@@ -75,7 +83,12 @@ def test_an_error_inside_names_the_whole_path(tmp_path: Path) -> None:
 def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     before = os.listdir("/dev/fd")
-    for path in (tmp_path, tmp_path / "link", tmp_path / "gone", tmp_path / "link/gone"):
+    for path in (
+        tmp_path,
+        tmp_path / "link",
+        tmp_path / "gone",
+        tmp_path / "link/gone",
+    ):
         try:
             reading.names_in(path)
         except (OSError, LinkError):

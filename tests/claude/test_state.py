@@ -1,4 +1,6 @@
-"""The one look at the state: odd entries, closed directories, paths far down in a transcript."""
+"""The one look at the state: odd entries, closed directories, paths far down in a
+transcript.
+"""
 
 import json
 import os
@@ -17,7 +19,9 @@ def layout(state: StateBuilder) -> Layout:
     return find_layout(str(state.config_dir), {})
 
 
-def test_odd_entries_are_listed_and_name_nothing(state: StateBuilder, layout: Layout) -> None:
+def test_odd_entries_are_listed_and_name_nothing(
+    state: StateBuilder, layout: Layout
+) -> None:
     handle = state.project("app", sessions=3, subagents=False, index=True)
     directory = handle.directory
     (directory / "empty.jsonl").touch()
@@ -50,7 +54,9 @@ def test_a_transcript_that_can_t_be_read_is_told_by_its_full_path(
     assert caught.value.filename == str(handle.transcripts[0])
 
 
-def test_the_path_behind_a_long_first_prompt_is_found(state: StateBuilder, layout: Layout) -> None:
+def test_the_path_behind_a_long_first_prompt_is_found(
+    state: StateBuilder, layout: Layout
+) -> None:
     directory = state.projects / "-x"
     directory.mkdir()
     record = {"message": {"content": "x" * 300_000}, "cwd": "/x"}
@@ -58,7 +64,9 @@ def test_the_path_behind_a_long_first_prompt_is_found(state: StateBuilder, layou
     assert State(layout).directory("-x").items[0].path == "/x"
 
 
-PROMPT = '{"display":"%s","pastedContents":{},"timestamp":%s,"project":"%s","sessionId":"s"}'
+PROMPT = (
+    '{"display":"%s","pastedContents":{},"timestamp":%s,"project":"%s","sessionId":"s"}'
+)
 ODD_LINES = [
     PROMPT % ("plain", 1794788328138, "/a"),
     PROMPT % ("older", 1794788328137, "/a"),
@@ -81,8 +89,12 @@ ODD_LINES = [
 
 
 @pytest.mark.parametrize("junk", [b"", b"\xff\n"], ids=["utf-8", "not all of it utf-8"])
-def test_prompts_are_counted_as_a_parser_would(state: StateBuilder, junk: bytes) -> None:
-    """Most lines are checked by a pattern that is quicker than parsing: with the same result."""
+def test_prompts_are_counted_as_a_parser_would(
+    state: StateBuilder, junk: bytes
+) -> None:
+    """Most lines are checked by a pattern that is quicker than parsing: with the same
+    result.
+    """
     state.history.write_bytes(junk + "\n".join(ODD_LINES).encode())
     expected: dict[str, tuple[int, int]] = {}
     for line in ODD_LINES:

@@ -10,7 +10,9 @@ from tests.client.versions import CLIENTS, Client
 CLIENT_TEST = [pytest.mark.client, pytest.mark.timeout(600)]
 
 
-def with_clients(fits: Callable[[Client], bool] = lambda _: True) -> pytest.MarkDecorator:
+def with_clients(
+    fits: Callable[[Client], bool] = lambda _: True,
+) -> pytest.MarkDecorator:
     """Run a test, which takes a `desk`, once with each client that fits."""
     fitting = [client for client in CLIENTS if fits(client)]
     return pytest.mark.parametrize("desk", fitting, indirect=True, ids=str)

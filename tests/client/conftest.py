@@ -11,7 +11,8 @@ from tests.client.driver import Desk
 from tests.client.loopback import Loopback, running
 from tests.client.versions import Client, ClientMissingError
 
-# In the environment, so that the processes of a parallel run use the seed that the header shows.
+# In the environment, so that the processes of a parallel run use the seed that the
+# header shows.
 SEED = "CCMOVE_NAMES_SEED"
 os.environ.setdefault(SEED, str(random.SystemRandom().randrange(10**9)))
 
@@ -34,7 +35,9 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
 
 @pytest.fixture
 def desk(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, api: Loopback
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    api: Loopback,
 ) -> Desk:
     """A desk for the client that the test is parametrized with."""
     client: Client = request.param

@@ -16,26 +16,33 @@ from tests.client.screen import Screen
 from tests.client.versions import Client
 from tests.support.run import Completed, ccmove_command
 
-# Not a key to anything; the client wants one of this form and asks whether it may use it.
+# Not a key to anything; the client wants one of this form and asks whether it may use
+# it.
 API_KEY = "sk-ant-made-up-" + "0123456789" * 3
 # What the client starts by name. npm is left out: some versions ask it for updates.
 TOOLS = ("bash", "git", "ps", "sh", "uname", "which")
 
 
 def new_prompt(about: str) -> str:
-    """A prompt that no other conversation contains; plain ASCII, so that it is easily found."""
+    """A prompt that no other conversation contains; plain ASCII, so that it is easily
+    found.
+    """
     return f"{about} {uuid.uuid4().hex[:12]}"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one `claude -p`: the session it was in and the conversations it sent."""
+    """What came of one `claude -p`: the session it was in and the conversations it
+    sent.
+    """
 
     session: str
     conversations: tuple[str, ...]
 
     def knew(self, prompt: str) -> bool:
-        """Whether the client sent that earlier prompt again, as part of the conversation."""
+        """Whether the client sent that earlier prompt again, as part of the
+        conversation.
+        """
         return any(prompt in conversation for conversation in self.conversations)
 
     def told_beforehand(self, words: str) -> bool:
@@ -47,12 +54,19 @@ class Answer:
 
 
 class Desk:
-    """A client, a home, project folders under `code`, and nothing else of this machine's state."""
+    """A client, a home, project folders under `code`, and nothing else of this
+    machine's state.
+    """
 
     kind_of_screen = Screen
 
     def __init__(
-        self, root: Path, client: Client, api: Loopback, home: str = "home", code: str = "code"
+        self,
+        root: Path,
+        client: Client,
+        api: Loopback,
+        home: str = "home",
+        code: str = "code",
     ) -> None:
         self.root = root.resolve()
         self.client = client
@@ -80,7 +94,9 @@ class Desk:
     def trust(self, folder: Path | str) -> None:
         """Say beforehand that `folder` is trusted, as its user once did."""
         config = self.config()
-        config.setdefault("projects", {})[str(folder)] = {"hasTrustDialogAccepted": True}
+        config.setdefault("projects", {})[str(folder)] = {
+            "hasTrustDialogAccepted": True
+        }
         self.config_file.write_text(json.dumps(config, indent=2))
 
     def config(self) -> dict[str, Any]:
@@ -90,7 +106,9 @@ class Desk:
     def prompts(self) -> list[tuple[str, str]]:
         """(project, prompt) of every line of history.jsonl."""
         lines = (self.config_dir / "history.jsonl").read_text().splitlines()
-        return [(entry["project"], entry["display"]) for entry in map(json.loads, lines)]
+        return [
+            (entry["project"], entry["display"]) for entry in map(json.loads, lines)
+        ]
 
     def transcripts(self) -> list[Path]:
         return sorted((self.config_dir / "projects").glob("*/*.jsonl"))
@@ -109,7 +127,9 @@ class Desk:
         """One `claude -p` in `folder`; it must succeed."""
         done = self.try_ask(folder, prompt, *flags)
         assert done.exit == 0, (done.out, done.err)
-        return Answer(done.json()["session_id"], tuple(self.api.conversations_with(prompt)))
+        return Answer(
+            done.json()["session_id"], tuple(self.api.conversations_with(prompt))
+        )
 
     def try_ask(self, folder: Path | str, prompt: str, *flags: str) -> Completed:
         return self.claude(folder, "-p", prompt, "--output-format", "json", *flags)
@@ -119,10 +139,16 @@ class Desk:
         return self._run(self.api.offline([*self.client.command(), *args]), folder)
 
     @contextmanager
-    def screen(self, folder: Path, *flags: str, before: Sequence[str] = ()) -> Iterator[Screen]:
-        """The client in a terminal, started by `before`; whatever happens, it is gone at last."""
+    def screen(
+        self, folder: Path, *flags: str, before: Sequence[str] = ()
+    ) -> Iterator[Screen]:
+        """The client in a terminal, started by `before`; whatever happens, it is gone
+        at last.
+        """
         argv = self.api.offline([*before, *self.client.command(), *flags])
-        screen = self.kind_of_screen(self._temporary, folder, argv, self.environment(), self.api)
+        screen = self.kind_of_screen(
+            self._temporary, folder, argv, self.environment(), self.api
+        )
         try:
             yield screen
         finally:

@@ -1,4 +1,6 @@
-"""The stand-in API as the tests see it: started without a network, asked what it was sent."""
+"""The stand-in API as the tests see it: started without a network, asked what it was
+sent.
+"""
 
 import shutil
 import subprocess
@@ -13,7 +15,8 @@ SERVER = Path(__file__).with_name("loopback_api.py")
 
 # In full, because it is started with the client's environment, whose PATH has it not.
 _NSENTER = shutil.which("nsenter") or "nsenter"
-# How to start a process without a network, and how another one joins it; the last needs no rights.
+# How to start a process without a network, and how another one joins it; the last needs
+# no rights.
 _WAYS_OFFLINE: tuple[tuple[list[str], list[str]], ...] = (
     (["unshare", "--net"], [_NSENTER, "--net"]),
     (
@@ -36,8 +39,10 @@ class Loopback:
         return [*self._join, *argv]
 
     def conversations_with(self, prompt: str) -> list[str]:
-        """Every conversation sent so far that contains `prompt` (plain ASCII), as JSON text
-        with what the client told the model beforehand (`system`) and the `messages`."""
+        """Every conversation sent so far that contains `prompt` (plain ASCII), as JSON
+        text with what the client told the model beforehand (`system`) and the
+        `messages`.
+        """
         sent = self._log.read_text().splitlines() if self._log.exists() else []
         return [conversation for conversation in sent if prompt in conversation]
 

@@ -1,9 +1,11 @@
-"""A stand-in for the Messages API on 127.0.0.1: answers every prompt, logs what it was sent.
+"""A stand-in for the Messages API on 127.0.0.1: answers every prompt, logs what it was
+sent.
 
-Run as a script: `loopback_api.py LOG READY`. It brings up the loopback interface (a fresh network
-namespace has it down), binds a free port, writes the port to READY and appends one JSON line per
-request with messages to LOG. A file, because the server lives in the clients' network namespace
-and the tests do not. It ends with its standard input, so it never outlives the tests.
+Run as a script: `loopback_api.py LOG READY`. It brings up the loopback interface (a
+fresh network namespace has it down), binds a free port, writes the port to READY and
+appends one JSON line per request with messages to LOG. A file, because the server lives
+in the clients' network namespace and the tests do not. It ends with its standard input,
+so it never outlives the tests.
 """
 
 import fcntl
@@ -31,7 +33,9 @@ def bring_up_loopback() -> None:
         request = struct.pack("16sh14x", b"lo", 0)
         flags = struct.unpack("16sh14x", fcntl.ioctl(probe, SIOCGIFFLAGS, request))[1]
         if not flags & IFF_UP:
-            fcntl.ioctl(probe, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP))
+            fcntl.ioctl(
+                probe, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP)
+            )
 
 
 def message(model: str, *, finished: bool) -> dict[str, Any]:
@@ -73,7 +77,9 @@ class Handler(BaseHTTPRequestHandler):
             self.answer("application/json", b'{"input_tokens": 10}')
         elif body.get("stream"):
             events = stream(body.get("model", ""))
-            text = "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
+            text = "".join(
+                f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events
+            )
             self.answer("text/event-stream", text.encode())
         else:
             whole = message(body.get("model", ""), finished=True)
@@ -94,7 +100,9 @@ class Handler(BaseHTTPRequestHandler):
         return body if isinstance(body, dict) else {}
 
     def log(self, body: dict[str, Any]) -> None:
-        """Append the conversation, by one write, so that requests served at once do not mix."""
+        """Append the conversation, by one write, so that requests served at once do not
+        mix.
+        """
         if body.get("messages"):
             sent = {"system": body.get("system"), "messages": body["messages"]}
             with self.log_path.open("ab", buffering=0) as log:
@@ -117,7 +125,8 @@ def main() -> None:
     Handler.log_path = log
     bring_up_loopback()
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        # Renamed into place, so that whoever waits for the file never reads half a number.
+        # Renamed into place, so that whoever waits for the file never reads half a
+        # number.
         half_done = ready.with_suffix(".half")
         half_done.write_text(str(server.server_port))
         os.replace(half_done, ready)

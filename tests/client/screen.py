@@ -47,7 +47,9 @@ class Screen:
         self._tmux(*start, "-c", str(folder), *argv)
         self.pid = int(self._tmux("display-message", "-p", "#{pane_pid}"))
         try:
-            self.wait_for(lambda: self.asks_for_trust or self._is_ready, "the client to come up")
+            self.wait_for(
+                lambda: self.asks_for_trust or self._is_ready, "the client to come up"
+            )
         except AssertionError:
             self.close()
             raise
@@ -82,7 +84,9 @@ class Screen:
         """Send a prompt and wait for its answer."""
         self.type(prompt)
         self.press("Enter")
-        self.wait_for(lambda: self._api.conversations_with(prompt), f"{prompt!r} to be sent")
+        self.wait_for(
+            lambda: self._api.conversations_with(prompt), f"{prompt!r} to be sent"
+        )
         answered = re.compile(re.escape(prompt) + r"[\s\S]*" + REPLY)
         self.wait_for(lambda: answered.search(self.text), f"the answer to {prompt!r}")
 
@@ -107,12 +111,16 @@ class Screen:
         self._settle()
         if not chosen.search(self.text):
             self.press("Down")
-            self.wait_for(lambda: chosen.search(self.text), "the right answer to be chosen")
+            self.wait_for(
+                lambda: chosen.search(self.text), "the right answer to be chosen"
+            )
         self.press("Enter")
         self.wait_for(lambda: not self.asks_for_trust and self._is_ready, "the prompt")
 
     def recalls(self, prompt: str, presses: int = 1) -> bool:
-        """Whether arrow-up, pressed so often, offers `prompt`; the input line is left empty."""
+        """Whether arrow-up, pressed so often, offers `prompt`; the input line is left
+        empty.
+        """
         self._settle()
         for _ in range(presses):
             self.press("Up")
@@ -122,10 +130,14 @@ class Screen:
         return found
 
     def lists_session(self, prompt: str) -> bool:
-        """Whether the picker offers the session that began with `prompt`; it must say yes or no."""
+        """Whether the picker offers the session that began with `prompt`; it must say
+        yes or no.
+        """
         self.type("/resume")
         self.press("Enter")
-        answer = re.compile(f"No conversations found|^[ ❯]*{re.escape(prompt)}$", re.MULTILINE)
+        answer = re.compile(
+            f"No conversations found|^[ ❯]*{re.escape(prompt)}$", re.MULTILINE
+        )
         self.wait_for(lambda: answer.search(self.text), "the picker")
         return "No conversations found" not in self.text
 
@@ -183,6 +195,8 @@ class Screen:
 
     def _tmux(self, *args: str) -> str:
         argv = self._api.offline([TMUX, "-S", str(self._socket), *args])
-        done = subprocess.run(argv, env=self._environment, capture_output=True, text=True)
+        done = subprocess.run(
+            argv, env=self._environment, capture_output=True, text=True
+        )
         assert done.returncode == 0, (args, done.stderr)
         return done.stdout

@@ -1,4 +1,6 @@
-"""A client that runs while ccmove works: elsewhere it harms nothing, in OLD it is in the way."""
+"""A client that runs while ccmove works: elsewhere it harms nothing, in OLD it is in
+the way.
+"""
 
 import os
 import shutil
@@ -22,11 +24,15 @@ def layout_of(desk: Desk) -> Layout:
 
 
 @with_clients()
-def test_a_session_elsewhere_undoes_nothing_of_the_move_and_loses_no_prompt(desk: Desk) -> None:
+def test_a_session_elsewhere_undoes_nothing_of_the_move_and_loses_no_prompt(
+    desk: Desk,
+) -> None:
     old, new, other = desk.folder("old"), desk.code / "new", desk.folder("other")
     desk.trust(old)
     desk.trust(other)
-    first, before, after = (new_prompt(about) for about in ("fix it", "meanwhile", "and later"))
+    first, before, after = (
+        new_prompt(about) for about in ("fix it", "meanwhile", "and later")
+    )
     desk.talk(old, first)
 
     with desk.screen(other) as screen:
@@ -40,11 +46,17 @@ def test_a_session_elsewhere_undoes_nothing_of_the_move_and_loses_no_prompt(desk
     assert projects[str(new)]["hasTrustDialogAccepted"] is True
     # It did write the config file after the move, so it could have undone it.
     assert "lastSessionId" in projects[str(other)]
-    assert desk.prompts() == [(str(new), first), (str(other), before), (str(other), after)]
+    assert desk.prompts() == [
+        (str(new), first),
+        (str(other), before),
+        (str(other), after),
+    ]
 
 
 @with_clients()
-def test_a_session_that_is_open_in_old_is_named_and_the_move_refused(desk: Desk) -> None:
+def test_a_session_that_is_open_in_old_is_named_and_the_move_refused(
+    desk: Desk,
+) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     desk.trust(old)
     prompt = new_prompt("still here")
@@ -52,7 +64,9 @@ def test_a_session_that_is_open_in_old_is_named_and_the_move_refused(desk: Desk)
     with desk.screen(old) as screen:
         screen.say(prompt)
         before = wait_until(lambda: desk.transcripts_with(prompt), "the transcript")
-        wait_until(lambda: desk.prompts() == [(str(old), prompt)], "the prompt in the history")
+        wait_until(
+            lambda: desk.prompts() == [(str(old), prompt)], "the prompt in the history"
+        )
         old.rename(new)
         refused = desk.ccmove(old, new)
 
@@ -66,8 +80,12 @@ def test_a_session_that_is_open_in_old_is_named_and_the_move_refused(desk: Desk)
 
 
 @with_clients(lambda client: not client.is_of_the_older_form)
-def test_a_session_in_another_pid_namespace_is_one_that_can_not_be_checked(desk: Desk) -> None:
-    """As in a container that shares the home: there the client is process 1, here it is not."""
+def test_a_session_in_another_pid_namespace_is_one_that_can_not_be_checked(
+    desk: Desk,
+) -> None:
+    """As in a container that shares the home: there the client is process 1, here it is
+    not.
+    """
     if os.geteuid() != 0:
         pytest.skip("a pid namespace needs root")
     old, new = desk.folder("old"), desk.code / "new"

@@ -1,4 +1,6 @@
-"""After a move the client goes on with the old conversation, in the directory it itself uses."""
+"""After a move the client goes on with the old conversation, in the directory it itself
+uses.
+"""
 
 import subprocess
 from dataclasses import dataclass
@@ -33,8 +35,9 @@ NAMES = {
 def names_for(client: Client) -> list[str]:
     """All names for the newest client; for the others a sample of the same rules.
 
-    Left out where they have rules of their own, by which a move cannot go as the current form
-    needs it: 2.1.92 composes accents before it encodes, and the index era never cuts a long name.
+    Left out where they have rules of their own, by which a move cannot go as the
+    current form needs it: 2.1.92 composes accents before it encodes, and the index era
+    never cuts a long name.
     """
     if client.stands_for_all:
         return list(NAMES)
@@ -51,20 +54,26 @@ class Begun:
 
 
 def begin(desk: Desk, folder: Path) -> Begun:
-    """Begin a conversation in `folder`; a client of the index era lists it in the index too."""
+    """Begin a conversation in `folder`; a client of the index era lists it in the index
+    too.
+    """
     first = new_prompt("remember this")
     session = desk.ask(folder, first).session
     if desk.client.is_of_the_index_era:
         # The client puts a session into the index when it next starts.
         desk.ask(folder, new_prompt("and this"), "--resume", session)
-        assert session in (desk.directory_of(session) / "sessions-index.json").read_text()
+        assert (
+            session in (desk.directory_of(session) / "sessions-index.json").read_text()
+        )
     return Begun(session, first)
 
 
 def assert_goes_on(
     desk: Desk, folder: Path, begun: Begun, *, not_knowing: Begun | None = None
 ) -> None:
-    """`--resume ID` and `--continue` send the first prompt again, and no second session appears."""
+    """`--resume ID` and `--continue` send the first prompt again, and no second session
+    appears.
+    """
     before = desk.transcripts()
     ways = [["--resume", begun.session]]
     if desk.client.continues_print_mode_sessions:
@@ -140,7 +149,9 @@ def test_a_project_that_shares_its_directory_takes_only_its_own(desk: Desk) -> N
     assert_directory_is_the_clients_own(desk, stayer, stayed)
     if desk.client.is_of_the_older_form:
         for folder, others in ((stayer, moved), (desk.code / "other", stayed)):
-            refused = desk.try_ask(folder, new_prompt("not mine"), "--resume", others.session)
+            refused = desk.try_ask(
+                folder, new_prompt("not mine"), "--resume", others.session
+            )
             assert "No conversation found" in refused.err
 
 
@@ -155,7 +166,9 @@ def test_a_target_that_was_used_before_has_both_conversations(desk: Desk) -> Non
 
     assert desk.directory_of(earlier.session) == desk.directory_of(begun.session)
     assert_goes_on(desk, new, begun, not_knowing=earlier)
-    assert desk.ask(new, new_prompt("and that"), "--resume", earlier.session).knew(earlier.first)
+    assert desk.ask(new, new_prompt("and that"), "--resume", earlier.session).knew(
+        earlier.first
+    )
     assert_directory_is_the_clients_own(desk, new, begun)
 
 
@@ -202,11 +215,16 @@ def test_a_worktree_moves_along_with_its_repository(desk: Desk) -> None:
     git(old, "init", "--quiet")
     git(old, "commit", "--quiet", "--allow-empty", "--message", "first")
     git(old, "worktree", "add", "--quiet", ".claude/worktrees/feature")
-    begun, begun_inside = begin(desk, old), begin(desk, old / ".claude/worktrees/feature")
+    begun, begun_inside = (
+        begin(desk, old),
+        begin(desk, old / ".claude/worktrees/feature"),
+    )
 
     done = desk.ccmove("--move-folder", old, new)
     assert done.exit == 0, (done.out, done.err)
 
-    assert "feature" in git(new / ".claude/worktrees/feature", "branch", "--show-current")
+    assert "feature" in git(
+        new / ".claude/worktrees/feature", "branch", "--show-current"
+    )
     assert_goes_on(desk, new, begun)
     assert_goes_on(desk, new / ".claude/worktrees/feature", begun_inside)

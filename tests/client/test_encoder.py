@@ -32,19 +32,25 @@ def random_name(dice: random.Random) -> str:
 
 def random_folder(dice: random.Random, below: Path) -> Path:
     """One to three names deep, or twelve, which is mostly longer than the cut."""
-    return below.joinpath(*(random_name(dice) for _ in range(dice.choice((1, 2, 3, 12)))))
+    return below.joinpath(
+        *(random_name(dice) for _ in range(dice.choice((1, 2, 3, 12))))
+    )
 
 
 def has_a_rule_of_its_own_for(client: Client, path: str) -> bool:
     """Where an older client differs from the current one, whose rule `encode` is."""
-    composes = client.is_of_the_older_form and unicodedata.normalize("NFC", path) != path
+    composes = (
+        client.is_of_the_older_form and unicodedata.normalize("NFC", path) != path
+    )
     units = len(path.encode("utf-16-le")) // 2
     never_cuts = client.is_of_the_index_era and units > 200
     return composes or never_cuts
 
 
 @with_clients()
-def test_random_folder_names_get_the_directory_that_the_client_makes(desk: Desk, seed: int) -> None:
+def test_random_folder_names_get_the_directory_that_the_client_makes(
+    desk: Desk, seed: int
+) -> None:
     dice = random.Random(seed)
     left = 30 if desk.client.stands_for_all else 5
     while left:
@@ -52,6 +58,8 @@ def test_random_folder_names_get_the_directory_that_the_client_makes(desk: Desk,
         if folder.exists() or has_a_rule_of_its_own_for(desk.client, str(folder)):
             continue
         folder.mkdir(parents=True)
-        made = desk.directory_of(desk.ask(folder, new_prompt("where am I")).session).name
+        made = desk.directory_of(
+            desk.ask(folder, new_prompt("where am I")).session
+        ).name
         assert made == encode(str(folder)), f"{str(folder)!r} (seed {seed})"
         left -= 1

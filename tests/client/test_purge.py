@@ -14,7 +14,9 @@ pytestmark = [*CLIENT_TEST, pytest.mark.usefixtures("terminal")]
 
 @dataclass(frozen=True)
 class Claimed:
-    """What the client would purge: project directories, config keys, and the number of prompts."""
+    """What the client would purge: project directories, config keys, and the number of
+    prompts.
+    """
 
     directories: tuple[str, ...] = ()
     config_keys: tuple[str, ...] = ()
@@ -37,7 +39,9 @@ def claimed_by(desk: Desk, path: Path) -> Claimed:
 
 
 @with_clients(lambda client: not client.is_of_the_older_form)
-def test_after_a_move_everything_is_the_new_paths_and_nothing_the_olds(desk: Desk) -> None:
+def test_after_a_move_everything_is_the_new_paths_and_nothing_the_olds(
+    desk: Desk,
+) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     desk.trust(old)
     desk.talk(old, new_prompt("one"))

@@ -1,4 +1,6 @@
-"""After `ccmove restore` the client finds everything in OLD again, and what came since too."""
+"""After `ccmove restore` the client finds everything in OLD again, and what came since
+too.
+"""
 
 import pytest
 
@@ -9,10 +11,14 @@ pytestmark = [*CLIENT_TEST, pytest.mark.usefixtures("terminal")]
 
 
 @with_clients()
-def test_after_a_restore_the_old_folder_has_what_it_had_and_what_was_added(desk: Desk) -> None:
+def test_after_a_restore_the_old_folder_has_what_it_had_and_what_was_added(
+    desk: Desk,
+) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     desk.trust(old)
-    first, added_to_it, added = (new_prompt(a) for a in ("at first", "then", "something else"))
+    first, added_to_it, added = (
+        new_prompt(a) for a in ("at first", "then", "something else")
+    )
     desk.talk(old, first)
     (session,) = (path.stem for path in desk.transcripts())
     desk.rename_and_move(old, new)

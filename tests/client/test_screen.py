@@ -1,4 +1,6 @@
-"""What a user sees in NEW after a move: no trust question, the old prompts, the old sessions."""
+"""What a user sees in NEW after a move: no trust question, the old prompts, the old
+sessions.
+"""
 
 import json
 from pathlib import Path
@@ -28,7 +30,9 @@ def open_it_and_go_on(desk: Desk, new: Path, first: str, *, recalled: bool) -> N
 
 
 @with_clients()
-def test_the_new_folder_is_trusted_offers_the_prompt_and_opens_the_session(desk: Desk) -> None:
+def test_the_new_folder_is_trusted_offers_the_prompt_and_opens_the_session(
+    desk: Desk,
+) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     desk.trust(old)
     first = new_prompt("fix the fence")
@@ -62,7 +66,9 @@ def begin_a_session_that_is_in_the_index(desk: Desk, folder: Path, first: str) -
     """The project directory, whose index has an up-to-date entry for the session."""
     desk.trust(folder)
     session = desk.ask(folder, first).session
-    desk.ask(folder, new_prompt("what else"))  # the next start puts the session into the index
+    desk.ask(
+        folder, new_prompt("what else")
+    )  # the next start puts the session into the index
     directory = desk.directory_of(session)
     assert session in (directory / INDEX).read_text()
     return directory
@@ -70,7 +76,9 @@ def begin_a_session_that_is_in_the_index(desk: Desk, folder: Path, first: str) -
 
 @with_clients(lambda client: client.is_of_the_index_era)
 def test_a_session_that_is_in_the_index_opens_from_the_list(desk: Desk) -> None:
-    """The client believes an index entry that is no older than its transcript, paths and all."""
+    """The client believes an index entry that is no older than its transcript, paths
+    and all.
+    """
     old, new = desk.folder("old"), desk.code / "new"
     first = new_prompt("fix the fence")
     begin_a_session_that_is_in_the_index(desk, old, first)
@@ -79,12 +87,16 @@ def test_a_session_that_is_in_the_index_opens_from_the_list(desk: Desk) -> None:
 
     open_it_and_go_on(desk, new, first, recalled=False)
     (transcript,) = desk.transcripts_with(first)
-    assert json.loads((transcript.parent / INDEX).read_text())["originalPath"] == str(new)
+    assert json.loads((transcript.parent / INDEX).read_text())["originalPath"] == str(
+        new
+    )
 
 
 @with_clients(lambda client: client.is_of_the_index_era)
 def test_an_index_that_still_names_the_old_directory_opens_nothing(desk: Desk) -> None:
-    """The control: a directory renamed by hand lists the session, but has lost the conversation."""
+    """The control: a directory renamed by hand lists the session, but has lost the
+    conversation.
+    """
     old, new = desk.folder("old"), desk.folder("new")
     first = new_prompt("fix the fence")
     directory = begin_a_session_that_is_in_the_index(desk, old, first)

@@ -7,8 +7,12 @@ pytestmark = CLIENT_TEST
 
 
 @with_clients(lambda client: client.stands_for_all)
-def test_what_is_merged_into_a_living_twins_directory_the_twin_opens(desk: Desk) -> None:
-    """A transcript that names neither of the two counts as the directory's, so as both theirs."""
+def test_what_is_merged_into_a_living_twins_directory_the_twin_opens(
+    desk: Desk,
+) -> None:
+    """A transcript that names neither of the two counts as the directory's, so as both
+    theirs.
+    """
     twin, old, new = desk.folder("my-app"), desk.folder("old"), desk.code / "my_app"
     of_the_twin, moved = new_prompt("of the twin"), new_prompt("moved")
     directory = desk.directory_of(desk.ask(twin, of_the_twin).session)
@@ -42,7 +46,9 @@ def test_a_move_to_a_living_twins_name_is_refused(desk: Desk) -> None:
 
 
 @with_clients(lambda client: client.stands_for_all)
-def test_renamed_by_hand_to_the_same_encoded_name_the_conversation_goes_on(desk: Desk) -> None:
+def test_renamed_by_hand_to_the_same_encoded_name_the_conversation_goes_on(
+    desk: Desk,
+) -> None:
     begun_in, now_in = desk.folder("my_app"), desk.code / "my-app"
     first = new_prompt("at first")
     session = desk.ask(begun_in, first).session
@@ -56,8 +62,14 @@ def test_renamed_by_hand_to_the_same_encoded_name_the_conversation_goes_on(desk:
 
 @with_clients(lambda client: client.stands_for_all)
 def test_what_was_begun_under_the_name_before_comes_along(desk: Desk) -> None:
-    """my_app, renamed by hand to my-app and used there, then moved on: the client showed it all."""
-    begun_in, now_in, new = desk.folder("my_app"), desk.code / "my-app", desk.code / "webshop"
+    """my_app, renamed by hand to my-app and used there, then moved on: the client
+    showed it all.
+    """
+    begun_in, now_in, new = (
+        desk.folder("my_app"),
+        desk.code / "my-app",
+        desk.code / "webshop",
+    )
     first, here = new_prompt("at first"), new_prompt("begun here")
     session = desk.ask(begun_in, first).session
     begun_in.rename(now_in)

@@ -1,6 +1,7 @@
 """One conversation in two files, as a session that goes on during a move leaves it.
 
-docs/split-conversations.md has every arrangement that was tried; here is what ccmove relies on.
+docs/split-conversations.md has every arrangement that was tried; here is what ccmove
+relies on.
 """
 
 from dataclasses import dataclass
@@ -25,7 +26,9 @@ class Split:
 
 
 def split_conversation(desk: Desk, old: Path, new: Path) -> Split:
-    """A session goes on while its folder is moved: it appends by path to OLD's directory."""
+    """A session goes on while its folder is moved: it appends by path to OLD's
+    directory.
+    """
     desk.trust(old)
     first, then = new_prompt("at first"), new_prompt("and then")
     with desk.screen(old) as screen:
@@ -61,18 +64,25 @@ def test_neither_part_is_read_with_the_other_wherever_the_other_is(desk: Desk) -
 
 
 @with_clients(lambda client: client.stands_for_all)
-def test_a_fork_of_both_joined_outside_is_whole_and_leaves_the_parts_alone(desk: Desk) -> None:
+def test_a_fork_of_both_joined_outside_is_whole_and_leaves_the_parts_alone(
+    desk: Desk,
+) -> None:
     old, new = desk.folder("old"), desk.code / "new"
     split = split_conversation(desk, old, new)
     parts = {path: path.read_bytes() for path in (split.older, split.newer)}
     joined = desk.root / "joined.jsonl"
     joined.write_bytes(parts[split.older] + parts[split.newer])
 
-    fork = desk.ask(new, new_prompt("once more"), "--resume", str(joined), "--fork-session")
+    fork = desk.ask(
+        new, new_prompt("once more"), "--resume", str(joined), "--fork-session"
+    )
 
     assert knowledge(fork, split) == (True, True)
     assert fork.session != split.older.stem
     assert desk.directory_of(fork.session) == split.older.parent
     assert {path: path.read_bytes() for path in parts} == parts
     for way in (["--continue"], ["--resume", fork.session]):
-        assert knowledge(desk.ask(new, new_prompt("and on"), *way), split) == (True, True)
+        assert knowledge(desk.ask(new, new_prompt("and on"), *way), split) == (
+            True,
+            True,
+        )

@@ -1,4 +1,6 @@
-"""What a conversation from before the move still says of the old place; ccmove can only tell."""
+"""What a conversation from before the move still says of the old place; ccmove can only
+tell.
+"""
 
 from ccmove.claude.naming import encode
 from tests.client import CLIENT_TEST, with_clients
@@ -6,7 +8,8 @@ from tests.client.driver import Desk, new_prompt
 
 pytestmark = CLIENT_TEST
 
-# How a transcript shows that its client keeps the system prompt: before the first answer.
+# How a transcript shows that its client keeps the system prompt: before the first
+# answer.
 SIGN = b'"attachment":{"type":"prompt_snapshot"'
 
 

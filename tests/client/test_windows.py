@@ -25,7 +25,9 @@ def desk(api: Loopback) -> Iterator[WindowsDesk]:
         yield made
 
 
-def test_a_conversation_goes_on_after_a_rename_and_after_its_undo(desk: WindowsDesk) -> None:
+def test_a_conversation_goes_on_after_a_rename_and_after_its_undo(
+    desk: WindowsDesk,
+) -> None:
     old, new = desk.folder("old-app"), desk.code / "new-app"
     first, second = new_prompt("remember this"), new_prompt("and then")
     session = desk.ask(old, first).session
@@ -46,7 +48,9 @@ def test_a_conversation_goes_on_after_a_rename_and_after_its_undo(desk: WindowsD
 
 
 @pytest.mark.usefixtures("terminal")
-def test_trust_and_prompts_come_along_once_the_client_has_ended(desk: WindowsDesk) -> None:
+def test_trust_and_prompts_come_along_once_the_client_has_ended(
+    desk: WindowsDesk,
+) -> None:
     old, new = desk.folder("My_App é"), desk.code / "Other App"
     prompt = new_prompt("in the terminal")
     with desk.screen(old) as screen:
@@ -68,11 +72,16 @@ def test_trust_and_prompts_come_along_once_the_client_has_ended(desk: WindowsDes
 
 
 def test_every_spelling_of_the_folder_comes_along(desk: WindowsDesk) -> None:
-    """The client takes them for several folders in the config file, for one in `projects`."""
+    """The client takes them for several folders in the config file, for one in
+    `projects`.
+    """
     old, new = desk.folder("spelled"), desk.code / "merged"
     spellings = ("c:\\work\\spelled", "C:\\WORK\\Spelled", "C:\\work\\spelled")
     first = {spelling: new_prompt("remember this") for spelling in spellings}
-    begun = {spelling: desk.ask(spelling, prompt).session for spelling, prompt in first.items()}
+    begun = {
+        spelling: desk.ask(spelling, prompt).session
+        for spelling, prompt in first.items()
+    }
     for spelling in spellings:
         desk.trust(spelling.replace("\\", "/"))
     desk.rename_and_move(old, new)
@@ -85,7 +94,9 @@ def test_every_spelling_of_the_folder_comes_along(desk: WindowsDesk) -> None:
     assert known.count("c:/work/merged") == 1
     assert "several paths" not in desk.ccmove("doctor").out
     listed = [row["path"] for row in desk.ccmove("list", "--json").json()["projects"]]
-    assert [path for path in listed if path.lower().endswith("merged")] == ["C:\\work\\merged"]
+    assert [path for path in listed if path.lower().endswith("merged")] == [
+        "C:\\work\\merged"
+    ]
 
 
 def test_without_ccmove_the_client_begins_a_new_conversation(desk: WindowsDesk) -> None:

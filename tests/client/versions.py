@@ -29,16 +29,26 @@ class Client:
 
     @property
     def directory(self) -> Path:
-        return (CACHE / self.name).resolve()  # `latest` is a link to the version that it was
+        return (
+            CACHE / self.name
+        ).resolve()  # `latest` is a link to the version that it was
 
     @property
     def number(self) -> tuple[int, ...]:
-        """For comparing; a `latest` that is not installed counts as newer than all others."""
+        """For comparing; a `latest` that is not installed counts as newer than all
+        others.
+        """
         parts = self.directory.name.split(".")
-        return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else (9999,)
+        return (
+            tuple(map(int, parts))
+            if all(part.isdecimal() for part in parts)
+            else (9999,)
+        )
 
     def command(self) -> list[str]:
-        """What starts it: a native program, or a script for node; else ClientMissingError."""
+        """What starts it: a native program, or a script for node; else
+        ClientMissingError.
+        """
         packages = self.directory / "node_modules" / "@anthropic-ai"
         for program in sorted(packages.glob("claude-code-*/claude")):
             return [str(program)]
@@ -49,12 +59,16 @@ class Client:
             )
         node = shutil.which("node")
         if node is None:
-            raise ClientMissingError(f"Claude Code {self} needs node, which is not on PATH")
+            raise ClientMissingError(
+                f"Claude Code {self} needs node, which is not on PATH"
+            )
         return [node, str(script)]
 
     @property
     def stands_for_all(self) -> bool:
-        """The newest: for what only ccmove decides, one client is as good a witness as four."""
+        """The newest: for what only ccmove decides, one client is as good a witness as
+        four.
+        """
         newest = max(CLIENTS, key=lambda client: client.number)
         return self == newest and not self.is_of_the_older_form
 
@@ -67,11 +81,13 @@ class Client:
 
     @property
     def is_of_the_older_form(self) -> bool:
-        """Composes accents (NFC) before it encodes a path; has no `claude purge`; run by node.
+        """Composes accents (NFC) before it encodes a path; has no `claude purge`; run
+        by node.
 
-        The others find `--resume ID` in whatever project directory it is (that alone proves
-        little), note in their live-session file on which machine, in which namespace their pid
-        counts, and tell a resumed session again what it was told in its first folder.
+        The others find `--resume ID` in whatever project directory it is (that alone
+        proves little), note in their live-session file on which machine, in which
+        namespace their pid counts, and tell a resumed session again what it was told in
+        its first folder.
         """
         return self.number <= (2, 1, 92)
 

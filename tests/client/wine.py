@@ -22,7 +22,8 @@ REPOSITORY = Path(__file__).parents[2]
 PYTHON = CACHE / "windows-python"
 # A Windows program that starts another one in a folder as it is spelled.
 START_IN = (
-    "import subprocess, sys; sys.exit(subprocess.run(sys.argv[2:], cwd=sys.argv[1]).returncode)"
+    "import subprocess, sys; "
+    "sys.exit(subprocess.run(sys.argv[2:], cwd=sys.argv[1]).returncode)"
 )
 # In full, because they are started with an environment of their own.
 WINE = shutil.which("wine") or "wine"
@@ -38,12 +39,19 @@ class WindowsClient(Client):
         return CACHE / f"{self.name}-windows"
 
     def command(self) -> list[str]:
-        program = self.directory / "node_modules/@anthropic-ai/claude-code-win32-x64/claude.exe"
+        program = (
+            self.directory
+            / "node_modules/@anthropic-ai/claude-code-win32-x64/claude.exe"
+        )
         if not os.path.isabs(WINE):
-            raise ClientMissingError("the Windows client needs wine, which is not on PATH")
+            raise ClientMissingError(
+                "the Windows client needs wine, which is not on PATH"
+            )
         for needed in (program, PYTHON / "site"):
             if not needed.exists():
-                raise ClientMissingError(f"no {needed}: run scripts/install-windows-client {self}")
+                raise ClientMissingError(
+                    f"no {needed}: run scripts/install-windows-client {self}"
+                )
         return [WINE, str(program)]
 
 
@@ -53,7 +61,8 @@ def on_drive_z(place: Path | str) -> str:
 
 
 class WindowsScreen(Screen):
-    """The client in a terminal: it takes every key, but of what it draws only words are legible.
+    """The client in a terminal: it takes every key, but of what it draws only words are
+    legible.
 
     Wine's console does not know the control sequences that the client uses on Windows.
     """
@@ -68,7 +77,9 @@ class WindowsScreen(Screen):
         self.wait_for(lambda: self._sends(prompt), f"{prompt!r} to be sent")
 
     def recalls(self, prompt: str, presses: int = 1) -> bool:
-        """Whether arrow-up, pressed so often or oftener, offers `prompt`: seen by sending it."""
+        """Whether arrow-up, pressed so often or oftener, offers `prompt`: seen by
+        sending it.
+        """
 
         def sends_it() -> bool:
             for _ in range(presses):
@@ -83,7 +94,9 @@ class WindowsScreen(Screen):
         before = len(self._api.conversations_with(prompt))
         time.sleep(1)  # keys that arrive together count as pasted text
         self.press("Enter")
-        return seen_within(5, lambda: len(self._api.conversations_with(prompt)) > before)
+        return seen_within(
+            5, lambda: len(self._api.conversations_with(prompt)) > before
+        )
 
 
 class WindowsDesk(Desk):
@@ -119,7 +132,10 @@ class WindowsDesk(Desk):
         return self._run(argv, self.root)
 
     def ccmove(self, *args: str | os.PathLike[str]) -> Completed:
-        words = [self.as_typed(arg) if isinstance(arg, Path) else os.fspath(arg) for arg in args]
+        words = [
+            self.as_typed(arg) if isinstance(arg, Path) else os.fspath(arg)
+            for arg in args
+        ]
         done = self._run([*self._python, "-m", "ccmove", *words], self.root)
         assert "Traceback (most recent call last)" not in done.err, done.err
         return done
@@ -140,7 +156,9 @@ class WindowsDesk(Desk):
 
 @contextmanager
 def windows_desk(client: WindowsClient, api: Loopback) -> Iterator[WindowsDesk]:
-    """A desk on the disk: a Wine of its own has 700 MB, too much for the tests' place in memory."""
+    """A desk on the disk: a Wine of its own has 700 MB, too much for the tests' place
+    in memory.
+    """
     with tempfile.TemporaryDirectory(prefix="ccmove-wine-", dir="/var/tmp") as root:
         desk = WindowsDesk(Path(root), client, api)
         try:

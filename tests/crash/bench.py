@@ -1,4 +1,6 @@
-"""A command on a prepared state that can be put back to its start and judged as often as needed."""
+"""A command on a prepared state that can be put back to its start and judged as often
+as needed.
+"""
 
 import atexit
 import os
@@ -23,7 +25,12 @@ class Bench:
     """`move` or `restore` in one scenario, from the same start again and again."""
 
     def __init__(
-        self, root: Path, scenario: str | Scenario, command: str = "move", *, code: str = "code"
+        self,
+        root: Path,
+        scenario: str | Scenario,
+        command: str = "move",
+        *,
+        code: str = "code",
     ) -> None:
         self.scenario = SCENARIOS[scenario] if isinstance(scenario, str) else scenario
         self.command = command
@@ -72,7 +79,9 @@ class Bench:
 
     def judge(self, before: Tree) -> Verdict:
         """Is the tree now exactly as before the command, or exactly as after it?"""
-        return judge(before, expected_after(self.reference, before), snapshot(self.live))
+        return judge(
+            before, expected_after(self.reference, before), snapshot(self.live)
+        )
 
 
 @cache
@@ -84,7 +93,9 @@ def bench_of(scenario: str, command: str = "move", *, on_disk: bool = False) -> 
 
 
 def age_locks(state: StateBuilder, seconds: float = 60) -> None:
-    """Locks of the client that a killed run has left are stale after a while: nobody waits here."""
+    """Locks of the client that a killed run has left are stale after a while: nobody
+    waits here.
+    """
     for lock in (state.home / name for name in seams.CLIENT_LOCKS):
         if lock.exists():
             os.utime(lock, (time.time() - seconds,) * 2)

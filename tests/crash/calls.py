@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-# All that can change a file, a directory or a lock. Names that this machine's kernel does not
-# have are passed over by strace, because each is asked for as `?name`.
+# All that can change a file, a directory or a lock. Names that this machine's kernel
+# does not have are passed over by strace, because each is asked for as `?name`.
 MUTATING = (
     "open", "openat", "openat2", "creat", "write", "writev", "pwrite64", "pwritev", "pwritev2",
     "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "mkdir", "mkdirat",
@@ -36,7 +36,9 @@ _BY_DESCRIPTOR = (
 
 @dataclass(frozen=True)
 class Call:
-    """One system call: who made it, its arguments as strace prints them, and how it ended."""
+    """One system call: who made it, its arguments as strace prints them, and how it
+    ended.
+    """
 
     thread: int
     name: str
@@ -80,7 +82,9 @@ class Point:
     name: str
     number: int
     where: str
-    ordinal: int = 0  # as which change of `run.disk` it comes; 0 when it is not made there
+    ordinal: int = (
+        0  # as which change of `run.disk` it comes; 0 when it is not made there
+    )
 
     @property
     def renames(self) -> bool:
@@ -88,11 +92,15 @@ class Point:
 
     @property
     def commits(self) -> bool:
-        """Whether it is the journal that gets its name, or the run's directory as a backup."""
+        """Whether it is the journal that gets its name, or the run's directory as a
+        backup.
+        """
         return self.renames and self.where.endswith(("/journal.json", "/backups/ID"))
 
     def inject(self, what: str) -> list[str]:
-        """Options with which strace does `what` at this point, recording calls of this name."""
+        """Options with which strace does `what` at this point, recording calls of this
+        name.
+        """
         return [
             *("-y", "-e", f"trace={self.name}"),
             *("-e", f"inject={self.name}:{what}:when={self.number}"),
@@ -145,12 +153,15 @@ def points(trace: str) -> list[Point]:
             ordinal += by_disk
             found.append(replace(point, ordinal=ordinal if by_disk else 0))
         # strace counts each thread apart: a change by another one would go untested.
-        assert point is not None or not call.changes_something, f"not by the main thread: {call}"
+        assert point is not None or not call.changes_something, (
+            f"not by the main thread: {call}"
+        )
     return found
 
 
 def reading_points(trace: str) -> list[Point]:
-    """Every call about a file that changes nothing, once the plan is made and our lock taken.
+    """Every call about a file that changes nothing, once the plan is made and our lock
+    taken.
 
     Before that, what can't be read is left out of the plan, and said to be.
     """
@@ -160,7 +171,8 @@ def reading_points(trace: str) -> list[Point]:
         point
         for point, call in numbered[locked:]
         if point is not None and call.paths and not call.changes_something
-        # The bytes of the one may look like a path; the other has one only when it succeeds.
+        # The bytes of the one may look like a path; the other has one only when it
+        # succeeds.
         if call.name not in ("getrandom", "getcwd")
     ]
 

@@ -2,9 +2,9 @@
 
     python -m tests.crash.client_writer HOME PATH PATH...
 
-Until standard input is closed it appends numbered prompts for the PATHs in turn. For each line
-that it reads it also adds one to `numStartups` in the config file. At the end it prints how many
-of each it wrote.
+Until standard input is closed it appends numbered prompts for the PATHs in turn. For
+each line that it reads it also adds one to `numStartups` in the config file. At the end
+it prints how many of each it wrote.
 """
 
 import json

@@ -23,7 +23,9 @@ def table(noted: list[tuple[str, int, int]]) -> list[str]:
         tried[what] += points
         bad[what] += wrong
     width = max(map(len, tried), default=0)
-    rows = [f"{what:<{width}}  {tried[what]:>6}  {bad[what]:>4}" for what in sorted(tried)]
+    rows = [
+        f"{what:<{width}}  {tried[what]:>6}  {bad[what]:>4}" for what in sorted(tried)
+    ]
     total = f"crash points tried {tried.total()}, bad {bad.total()}"
     return [f"{'':<{width}}  {'points':>6}  {'bad':>4}", *rows, total]
 

@@ -1,4 +1,6 @@
-"""ccmove in a forked child: under strace, sabotaged, or with something happening inside."""
+"""ccmove in a forked child: under strace, sabotaged, or with something happening
+inside.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +22,8 @@ class Ended(Completed):
 class Job:
     """One command line for ccmove, where it runs, and how it is sabotaged.
 
-    `hook` is one of `tests.hostile.hooks` with its arguments: what happens between two calls.
+    `hook` is one of `tests.hostile.hooks` with its arguments: what happens between two
+    calls.
     """
 
     state: StateBuilder
@@ -38,7 +41,8 @@ class Job:
             "cwd": str(self.cwd or self.state.code),
             "env": clean_environment(self.state),
             "strace": list(strace),
-            # How many processes run on this machine would shift the count of a run's calls.
+            # How many processes run on this machine would shift the count of a run's
+            # calls.
             "sabotage": ["without_process_table", *self.sabotage],
             "hook": list(self.hook),
         }

@@ -18,7 +18,9 @@ def interruptions(points: Sequence[Point]) -> dict[str, Point]:
     """For each kind the point of a run at which to kill it."""
     written = _positions(points, "renameat", "run/manifest.json")
     began, committed = written[0], written[-1]
-    released = next(i for i, p in enumerate(points) if i > committed and _gives_back_a_lock(p))
+    released = next(
+        i for i, p in enumerate(points) if i > committed and _gives_back_a_lock(p)
+    )
     finished = _positions(points, "unlinkat", "ccmove/journal.json")[-1]
     assert began < committed < released < finished < len(points)
     changes = points[committed + 2 : released]  # the commit, and its flush, come first
@@ -34,7 +36,9 @@ def interruptions(points: Sequence[Point]) -> dict[str, Point]:
 
 
 def _positions(points: Sequence[Point], name: str, ending: str) -> list[int]:
-    return [i for i, p in enumerate(points) if p.name == name and p.where.endswith(ending)]
+    return [
+        i for i, p in enumerate(points) if p.name == name and p.where.endswith(ending)
+    ]
 
 
 def _gives_back_a_lock(point: Point) -> bool:

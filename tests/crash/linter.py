@@ -1,12 +1,13 @@
 """Checks the rules of a safe run against a trace of its system calls.
 
-SIGKILL can't see a missing flush: what was written stays in the system's memory when a process
-dies. Only the order of the calls tells what a power failure would leave.
+SIGKILL can't see a missing flush: what was written stays in the system's memory when a
+process dies. Only the order of the calls tells what a power failure would leave.
 
-Directories of the user's are flushed after every change, before the next step. Our own ones build
-on nothing but the manifest of the run, which is written when it begins and again at its commit
-point: they are flushed before it changes, and before the journal goes. The names of staged files
-and of the client's locks need not be flushed: what is lost of them is not missed.
+Directories of the user's are flushed after every change, before the next step. Our own
+ones build on nothing but the manifest of the run, which is written when it begins and
+again at its commit point: they are flushed before it changes, and before the journal
+goes. The names of staged files and of the client's locks need not be flushed: what is
+lost of them is not missed.
 """
 
 import os
@@ -21,8 +22,25 @@ from tests.support.tree import is_transcript
 _LOCK = re.compile(r"(history\.jsonl|\.claude\.json)\.lock(\.ccmove-\d+)?")
 _WRITING = ("O_WRONLY", "O_RDWR", "O_TRUNC", "O_APPEND")
 _NEW_FILE = ("O_CREAT", "O_EXCL", "O_NOFOLLOW")
-_WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2", "ftruncate", "fallocate")
-_DRESSES = ("fchmod", "fchown", "chmod", "fchmodat", "fchmodat2", "fchownat", "chown", "utimensat")
+_WRITES = (
+    "write",
+    "writev",
+    "pwrite64",
+    "pwritev",
+    "pwritev2",
+    "ftruncate",
+    "fallocate",
+)
+_DRESSES = (
+    "fchmod",
+    "fchown",
+    "chmod",
+    "fchmodat",
+    "fchmodat2",
+    "fchownat",
+    "chown",
+    "utimensat",
+)
 _RENAMES = ("rename", "renameat", "renameat2")
 _LINKS = ("link", "linkat", "symlink", "symlinkat")
 _ENTRIES = ("mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "mknod", "mknodat")
@@ -38,18 +56,24 @@ class Violation:
 
 @dataclass
 class Linter:
-    """Follows a run call by call. `root` is where the user's files are, `config_dir` is `$C`."""
+    """Follows a run call by call. `root` is where the user's files are, `config_dir` is
+    `$C`.
+    """
 
     root: str
     config_dir: str
     committed: bool = False  # a manifest was there before the run: it is a recovery
     violations: list[Violation] = field(default_factory=list)
     _unflushed_data: set[str] = field(default_factory=set)
-    _unflushed_entries: set[str] = field(default_factory=set)  # directories of the user's
+    _unflushed_entries: set[str] = field(
+        default_factory=set
+    )  # directories of the user's
     _unflushed_own: set[str] = field(default_factory=set)
     _made: set[str] = field(default_factory=set)
     _made_directories: set[str] = field(default_factory=set)
-    _links: dict[str, str] = field(default_factory=dict)  # a link of ours -> the user's file
+    _links: dict[str, str] = field(
+        default_factory=dict
+    )  # a link of ours -> the user's file
     _manifests: int = 0  # how often one was written
     _has_begun: bool = False  # the first is on disk
     _now: str = ""
@@ -89,7 +113,9 @@ class Linter:
         if writing and not self._is_ours(path):
             self._broken("a user's file is never opened for writing")
         if writing and self._links.get(path):
-            self._broken("a user's file is never written to, not even through a link to it")
+            self._broken(
+                "a user's file is never written to, not even through a link to it"
+            )
         if "O_CREAT" not in call.arguments or path == self._own("lock"):
             return
         self._flushed_before_the_next_step()
@@ -144,11 +170,15 @@ class Linter:
         if source in self._unflushed_data:
             self._broken("data is flushed before its rename")
         if not self._is_ours(source) and "RENAME_NOREPLACE" not in call.arguments:
-            self._broken("what is the user's is renamed with a call that replaces nothing")
+            self._broken(
+                "what is the user's is renamed with a call that replaces nothing"
+            )
         if is_transcript(target) and source in self._made:
             self._broken("a transcript is never copied")
         self._user_change(source, target)
-        self._links = {ours: theirs for ours, theirs in self._links.items() if theirs != target}
+        self._links = {
+            ours: theirs for ours, theirs in self._links.items() if theirs != target
+        }
         if target == self._own("run/manifest.json"):
             self._flushed_before_the_manifest_changes(self._own("run"))
             self._manifests += 1
@@ -189,7 +219,8 @@ class Linter:
         if not call.name.startswith("mkdir"):
             self._unflushed_entries.discard(path)
             self._unflushed_own.discard(path)
-        # A staged file that is removed must not come back: nobody would look for it again.
+        # A staged file that is removed must not come back: nobody would look for it
+        # again.
         self._changed(path, ours=self._is_ours(path) and not self._is_staged(path))
 
     # -- rules for several of them --------------------------------------------------------
@@ -203,7 +234,9 @@ class Linter:
         """But for the directory of that itself, which is flushed after it changed."""
         waiting = self._unflushed_own - {its_own}
         for directory in sorted(waiting):
-            self._broken(f"a directory of ours is flushed before the manifest changes: {directory}")
+            self._broken(
+                f"a directory of ours is flushed before the manifest changes: {directory}"
+            )
         self._unflushed_own -= waiting
 
     def _changed(self, path: str, *, ours: bool) -> None:
@@ -215,9 +248,13 @@ class Linter:
             self._unflushed_own.add(directory)
 
     def _user_change(self, *changed: str) -> None:
-        """The manifest of the commit point, and the directory that it is in, must be on disk."""
+        """The manifest of the commit point, and the directory that it is in, must be on
+        disk.
+        """
         if not self.committed and not all(self._is_ours(path) for path in changed):
-            self._broken("the manifest is on disk before the first change of what is the user's")
+            self._broken(
+                "the manifest is on disk before the first change of what is the user's"
+            )
 
     def _broken(self, rule: str) -> None:
         self.violations.append(Violation(rule, self._now))
@@ -236,7 +273,9 @@ class Linter:
         return os.path.basename(path).startswith(".ccmove-") and not is_inside
 
     def _is_ours(self, path: str) -> bool:
-        """Our directory, staged files, and the client's lock directories while they are held."""
+        """Our directory, staged files, and the client's lock directories while they are
+        held.
+        """
         name = os.path.basename(path)
         return (
             PurePosixPath(path).is_relative_to(self._own())

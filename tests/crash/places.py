@@ -4,7 +4,8 @@ import os
 import tempfile
 from pathlib import Path
 
-HERE = "CCMOVE_TEST_PLACE"  # a directory: all of them are below it, whatever file system that is
+# a directory: all of them are below it, whatever file system that is
+HERE = "CCMOVE_TEST_PLACE"
 _MEMORY = "/dev/shm"
 
 
@@ -16,10 +17,14 @@ def on_disk() -> tempfile.TemporaryDirectory[str]:
 def in_memory() -> tempfile.TemporaryDirectory[str]:
     """A directory where flushing costs nothing, if this machine has one."""
     memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
-    return tempfile.TemporaryDirectory(prefix="ccmove-", dir=os.environ.get(HERE, memory))
+    return tempfile.TemporaryDirectory(
+        prefix="ccmove-", dir=os.environ.get(HERE, memory)
+    )
 
 
 def case_counts(directory: Path) -> bool:
-    """Whether names there that differ by case alone are two names, as on most disks of Linux."""
+    """Whether names there that differ by case alone are two names, as on most disks of
+    Linux.
+    """
     (directory / "Case").touch()
     return not (directory / "case").exists()

@@ -1,6 +1,7 @@
 """Ways to break ccmove from the inside, for controls and for what strace can't do.
 
-Each function changes the running process; the fork server calls it in a child, before ccmove.
+Each function changes the running process; the fork server calls it in a child, before
+ccmove.
 """
 
 import ctypes
@@ -17,8 +18,8 @@ from typing import Any
 from tests.support import seams
 
 files = seams.module("disk")
-# What `run.disk` calls to change something, and the system call that this is; the rename that
-# never replaces is made through ctypes, and comes beside these.
+# What `run.disk` calls to change something, and the system call that this is; the
+# rename that never replaces is made through ctypes, and comes beside these.
 _CHANGING = {
     "fchmod": "fchmod", "fchown": "fchown", "fsync": "fsync", "link": "linkat", "mkdir": "mkdirat",
     "open": "openat", "rename": "renameat", "replace": "renameat", "rmdir": "unlinkat",
@@ -50,7 +51,9 @@ def without_process_table() -> None:
 def follow_links() -> None:
     """Every link is followed, as if nobody had thought of them."""
     no_follow = os.O_NOFOLLOW
-    for module in [module for name, module in sys.modules.items() if name.startswith("ccmove")]:
+    for module in [
+        module for name, module in sys.modules.items() if name.startswith("ccmove")
+    ]:
         for name, value in list(vars(module).items()):
             if name.isupper() and isinstance(value, int) and value & os.O_CLOEXEC:
                 setattr(module, name, value & ~no_follow)
@@ -71,7 +74,9 @@ def file_size_limit(size: str) -> None:
 
 
 def open_files_limit(number: str) -> None:
-    """No more files than this can be open at once, standard input and output among them."""
+    """No more files than this can be open at once, standard input and output among
+    them.
+    """
     import resource
 
     resource.setrlimit(resource.RLIMIT_NOFILE, (int(number), int(number)))
@@ -83,7 +88,9 @@ def umask(mode: str) -> None:
 
 
 def without_privileges() -> None:
-    """Modes count, as for an ordinary user: that is what root without its capabilities is."""
+    """Modes count, as for an ordinary user: that is what root without its capabilities
+    is.
+    """
     version_3, none = struct.pack("Ii", 0x20080522, 0), bytes(24)
     if ctypes.CDLL(None, use_errno=True).capset(version_3, none):
         raise OSError(ctypes.get_errno(), "capset")
@@ -92,7 +99,11 @@ def without_privileges() -> None:
 def clock(seconds: str) -> None:
     now, utc = time.time, time.gmtime
     replace(time, "time", lambda: now() + int(seconds))
-    replace(time, "gmtime", lambda moment=None: utc(time.time() if moment is None else moment))
+    replace(
+        time,
+        "gmtime",
+        lambda moment=None: utc(time.time() if moment is None else moment),
+    )
 
 
 def patience(seconds: str) -> None:
@@ -107,7 +118,9 @@ def stale(seconds: str) -> None:
 
 def die_at(number: str) -> None:
     """The process is killed as its `number`-th call that changes something begins."""
-    _at(number, lambda *_: os.kill(os.getpid(), 9))  # also where no signal has that name
+    _at(
+        number, lambda *_: os.kill(os.getpid(), 9)
+    )  # also where no signal has that name
 
 
 def interrupt_at(number: str, name: str) -> None:
@@ -126,17 +139,23 @@ def fail_at(number: str, name: str, *, onwards: bool = False) -> None:
 
 
 def fail_from(number: str, name: str) -> None:
-    """That call fails with this error, and so do all later ones but opening and writing."""
+    """That call fails with this error, and so do all later ones but opening and
+    writing.
+    """
     fail_at(number, name, onwards=True)
 
 
 def _at(
     number: str, action: Callable[[Sequence[object]], object], *, onwards: bool = False
 ) -> None:
-    """Before the `number`-th call of `run.disk` that changes something, note it and do this."""
+    """Before the `number`-th call of `run.disk` that changes something, note it and do
+    this.
+    """
     left = int(number)
 
-    def happens(call: str, names: Sequence[object], parents: Sequence[int | None]) -> None:
+    def happens(
+        call: str, names: Sequence[object], parents: Sequence[int | None]
+    ) -> None:
         nonlocal left
         left -= 1
         if left == 0:
@@ -149,7 +168,11 @@ def _at(
         def watch(*args: Any, **options: Any) -> Any:
             if call != "openat" or args[1] & (os.O_CREAT | os.O_TRUNC):
                 names = args[:2] if call in ("linkat", "renameat") else args[:1]
-                happens(call, names, [fd for key, fd in options.items() if key.endswith("dir_fd")])
+                happens(
+                    call,
+                    names,
+                    [fd for key, fd in options.items() if key.endswith("dir_fd")],
+                )
             return function(*args, **options)
 
         return watch
@@ -163,7 +186,11 @@ def _at(
 
     def rename_new(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
         try:
-            happens("renameat2", [os.fsdecode(old), os.fsdecode(new)], [old_parent, new_parent])
+            happens(
+                "renameat2",
+                [os.fsdecode(old), os.fsdecode(new)],
+                [old_parent, new_parent],
+            )
         except OSError as error:
             return error.errno or 0
         return int(rename(old_parent, old, new_parent, new))
@@ -172,19 +199,27 @@ def _at(
 
 
 def _paths(names: Sequence[object], parents: Sequence[int | None]) -> list[str]:
-    """The absolute paths of what a call names: by a descriptor, or below the given ones."""
+    """The absolute paths of what a call names: by a descriptor, or below the given
+    ones.
+    """
     if isinstance(names[0], int):
         return [_directory(names[0])]
     if not parents:  # on Windows nothing is named relative to a descriptor
         return [str(name) for name in names]
     bases = [_directory(fd) for fd in parents]
-    return [os.path.join(base, str(name)) for base, name in zip(bases, names, strict=True)]
+    return [
+        os.path.join(base, str(name)) for base, name in zip(bases, names, strict=True)
+    ]
 
 
 def _directory(fd: int | None) -> str:
     if fd is None:  # where all names are whole paths
         return ""
-    return os.readlink(f"/proc/self/fd/{fd}") if sys.platform == "linux" else f"descriptor {fd}"
+    return (
+        os.readlink(f"/proc/self/fd/{fd}")
+        if sys.platform == "linux"
+        else f"descriptor {fd}"
+    )
 
 
 def _nothing(*_: object) -> None:

@@ -1,9 +1,11 @@
-"""Every point of a sweep with CCMOVE_EXHAUSTIVE=1 (`make test-all`), a stratified sample without.
+"""Every point of a sweep with CCMOVE_EXHAUSTIVE=1 (`make test-all`), a stratified
+sample without.
 
-The sample has the first and the last point, every 12th, every rename (so that there is one between
-any two replacements), and all that are close to the renames by which a run begins, can be rolled
-back, and is done. Where "every 12th" begins is taken from the commit, so that other points have
-their turn with each; CCMOVE_OFFSET=number repeats one.
+The sample has the first and the last point, every 12th, every rename (so that there is
+one between any two replacements), and all that are close to the renames by which a run
+begins, can be rolled back, and is done. Where "every 12th" begins is taken from the
+commit, so that other points have their turn with each; CCMOVE_OFFSET=number repeats
+one.
 """
 
 import functools
@@ -38,16 +40,22 @@ def offset() -> int:
         return int(given) % EVERY
     asked = ["git", "-C", str(_ROOT), "rev-parse", "HEAD"]
     try:
-        commit = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+        commit = subprocess.run(
+            asked, capture_output=True, text=True, check=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
         return 0
     return int(commit.strip(), 16) % EVERY
 
 
-def sampled(points: Sequence[AnyStep], *, close: int = CLOSE, share: int = 1) -> list[AnyStep]:
-    """The points to try; `close` to a commit are those at most so many calls away (-1: no renames).
+def sampled(
+    points: Sequence[AnyStep], *, close: int = CLOSE, share: int = 1
+) -> list[AnyStep]:
+    """The points to try; `close` to a commit are those at most so many calls away (-1:
+    no renames).
 
-    `share` is for what is one of many: even with CCMOVE_EXHAUSTIVE only every so many-th point.
+    `share` is for what is one of many: even with CCMOVE_EXHAUSTIVE only every so
+    many-th point.
     """
     every = share if EXHAUSTIVE else EVERY
     chosen = {0, len(points) - 1, *range(offset() % every, len(points), every)}

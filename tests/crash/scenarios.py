@@ -10,7 +10,9 @@ from tests.support.state import StateBuilder
 
 @dataclass(frozen=True)
 class Scenario:
-    """A state and the move that is made in it; the paths are relative to the code folder."""
+    """A state and the move that is made in it; the paths are relative to the code
+    folder.
+    """
 
     name: str
     build: Callable[[StateBuilder], None]
@@ -18,11 +20,15 @@ class Scenario:
     moves: tuple[tuple[str, str], ...] = ()  # for `--from-file -`
 
     def input(self, state: StateBuilder) -> str:
-        return "".join(f"{state.code / old}\t{state.code / new}\n" for old, new in self.moves)
+        return "".join(
+            f"{state.code / old}\t{state.code / new}\n" for old, new in self.moves
+        )
 
 
 def _move(state: StateBuilder) -> None:
-    """Index, memory, subagents, a nested project, a sibling, odd history, plugins, a job."""
+    """Index, memory, subagents, a nested project, a sibling, odd history, plugins, a
+    job.
+    """
     memory = {"MEMORY.md": "- likes tea\n", "notes.md": "brew it long\n"}
     app = state.project("app", index=True, memory=memory, repo="me/app")
     state.project("app/pkg", sessions=1, prompts=1)
@@ -35,10 +41,20 @@ def _move(state: StateBuilder) -> None:
 
 
 def _merge(state: StateBuilder) -> None:
-    """Both have an index, memory, aliases and prompts, and files of one name that differ."""
-    memory = {"MEMORY.md": "- likes tea\n- tall\n", "notes.md": "old notes\n", "same.md": "x\n"}
+    """Both have an index, memory, aliases and prompts, and files of one name that
+    differ.
+    """
+    memory = {
+        "MEMORY.md": "- likes tea\n- tall\n",
+        "notes.md": "old notes\n",
+        "same.md": "x\n",
+    }
     old = state.project("app", sessions=2, index=True, memory=memory, repo="me/app")
-    memory = {"MEMORY.md": "- likes tea\n- new\n", "notes.md": "new notes\n", "same.md": "x\n"}
+    memory = {
+        "MEMORY.md": "- likes tea\n- new\n",
+        "notes.md": "new notes\n",
+        "same.md": "x\n",
+    }
     new = state.project("neu", sessions=1, index=True, memory=memory, repo="me/app")
     (state.code / "neu").mkdir()
     third = state.project("third", sessions=1, prompts=1)
@@ -48,18 +64,25 @@ def _merge(state: StateBuilder) -> None:
 
 
 def _split(state: StateBuilder) -> None:
-    """One directory shared by two paths: only what is the one's moves, the memory is copied."""
+    """One directory shared by two paths: only what is the one's moves, the memory is
+    copied.
+    """
     memory = {"MEMORY.md": "- shared\n", "deep/notes.md": "n\n"}
     state.project("my-app", sessions=1, index=True, memory=memory, make_folder=True)
     mine = state.project("my_app", sessions=2, index=True)
     _plugins(state, mine.path)
     # With a second name for it a link would be no backup: it has to be copied.
-    os.link(state.config_dir / "plugins/installed_plugins.json", state.home / "second-name.json")
+    os.link(
+        state.config_dir / "plugins/installed_plugins.json",
+        state.home / "second-name.json",
+    )
     (state.code / "neu").mkdir()
 
 
 def _swap(state: StateBuilder) -> None:
-    """Two projects change places, so both are parked on the way; some backups are copies."""
+    """Two projects change places, so both are parked on the way; some backups are
+    copies.
+    """
     memory = {"MEMORY.md": "- one\n"}
     one = state.project("one", sessions=1, index=True, memory=memory, make_folder=True)
     state.project("two", sessions=1, index=True, make_folder=True)
@@ -73,8 +96,12 @@ def _folder(state: StateBuilder) -> None:
     app = state.project("app", sessions=1, make_folder=True)
     settings = state.code / "app/.claude/settings.json"
     settings.parent.mkdir()
-    settings.write_text(json.dumps({"permissions": {"allow": [f"Read({app.path}/**)"]}}))
-    (state.code / "app/.mcp.json").write_text(json.dumps({"args": [f"{app.path}/serve.py"]}))
+    settings.write_text(
+        json.dumps({"permissions": {"allow": [f"Read({app.path}/**)"]}})
+    )
+    (state.code / "app/.mcp.json").write_text(
+        json.dumps({"args": [f"{app.path}/serve.py"]})
+    )
     (state.code / "app/menu.txt").write_text("café\n")
 
 
@@ -83,7 +110,9 @@ def _plugins(state: StateBuilder, path: str) -> None:
     file = state.config_dir / "plugins/installed_plugins.json"
     file.parent.mkdir()
     entry = {"scope": "project", "projectPath": path, "version": "1.0"}
-    file.write_text(json.dumps({"version": 2, "plugins": {"tea@shop": [entry]}}, indent=2))
+    file.write_text(
+        json.dumps({"version": 2, "plugins": {"tea@shop": [entry]}}, indent=2)
+    )
     file.chmod(0o644)
 
 
@@ -101,7 +130,12 @@ SCENARIOS = {
         Scenario("move", _move, ("app", "neu")),
         Scenario("merge", _merge, ("--on-conflict", "keep-old", "app", "neu")),
         Scenario("split", _split, ("my_app", "neu")),
-        Scenario("swap", _swap, ("--from-file", "-", *_FREE), (("one", "two"), ("two", "one"))),
+        Scenario(
+            "swap",
+            _swap,
+            ("--from-file", "-", *_FREE),
+            (("one", "two"), ("two", "one")),
+        ),
         Scenario("folder", _folder, ("--move-folder", "--project-files", "app", "neu")),
     )
 }

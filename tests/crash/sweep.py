@@ -16,7 +16,9 @@ from tests.crash.sample import CLOSE, sampled
 from tests.support.tree import Tree
 
 KILL = "KILL"
-HURRY = ("stale=0.2",)  # a lock of its own that could not be removed is waited for until then
+HURRY = (
+    "stale=0.2",
+)  # a lock of its own that could not be removed is waited for until then
 ERRORS = ("EIO", "ENOSPC", "EACCES", "EROFS", "EXDEV")
 KILLED = -9
 
@@ -68,12 +70,14 @@ def sweep(
 def happen(job: Job, point: Point, what: str, *, traced: bool = False) -> Ended:
     """Run the job and let a signal or an error happen as that call begins.
 
-    Mostly from the inside, which takes a third of the time and makes no difference to the disk;
-    under strace when `traced`, or when the call is not one of `run.disk`.
+    Mostly from the inside, which takes a third of the time and makes no difference to
+    the disk; under strace when `traced`, or when the call is not one of `run.disk`.
     """
     job = replace(job, sabotage=[*HURRY, *job.sabotage])
     if traced or not point.ordinal:
-        return job.run(point.inject(("error=" if what.startswith("E") else "signal=") + what))
+        return job.run(
+            point.inject(("error=" if what.startswith("E") else "signal=") + what)
+        )
     ways = {KILL: f"die_at={point.ordinal}", "INT": f"interrupt_at={point.ordinal}:INT",
             "TERM": f"interrupt_at={point.ordinal}:TERM"}  # fmt: skip
     way = ways.get(what, f"fail_at={point.ordinal}:{what}")
@@ -83,7 +87,9 @@ def happen(job: Job, point: Point, what: str, *, traced: bool = False) -> Ended:
 def kill(
     bench: Bench, point: Point, *, again: bool = False, traced: bool = False
 ) -> tuple[str, list[str]]:
-    """Kill it there; `recover` rolls everything back, and `again` it does its work as usual."""
+    """Kill it there; `recover` rolls everything back, and `again` it does its work as
+    usual.
+    """
     before = bench.reset()
     ended = happen(bench.job(), point, KILL, traced=traced)
     end, problems = after_recovery(bench, before)
@@ -93,7 +99,9 @@ def kill(
     return end, problems
 
 
-def fail(bench: Bench, point: Point, error: str, *, traced: bool = False) -> tuple[str, list[str]]:
+def fail(
+    bench: Bench, point: Point, error: str, *, traced: bool = False
+) -> tuple[str, list[str]]:
     """Let that one call fail; the exit code must tell the truth about what is left."""
     before = bench.reset()
     ended = happen(bench.job(), point, error, traced=traced)
@@ -102,7 +110,9 @@ def fail(bench: Bench, point: Point, error: str, *, traced: bool = False) -> tup
 
 
 def fail_from_there_on(bench: Bench, point: Point, error: str) -> tuple[str, list[str]]:
-    """Let that call fail and all later ones that rename, remove, make or flush something."""
+    """Let that call fail and all later ones that rename, remove, make or flush
+    something.
+    """
     before = bench.reset()
     ended = bench.job([*HURRY, f"fail_from={point.ordinal}:{error}"]).run()
     end, problems = truthful(bench, before, ended)
@@ -143,8 +153,12 @@ def kill_recovery(bench: Bench, kind: str, point: Point) -> tuple[str, list[str]
     return end, [*not_killed_there(ended, point), *problems]
 
 
-def fail_recovery(bench: Bench, kind: str, point: Point, error: str) -> tuple[str, list[str]]:
-    """Let that call of the recovery fail: it says so, or it has rolled back all the same."""
+def fail_recovery(
+    bench: Bench, kind: str, point: Point, error: str
+) -> tuple[str, list[str]]:
+    """Let that call of the recovery fail: it says so, or it has rolled back all the
+    same.
+    """
     before = break_off(bench, kind)
     ended = happen(bench.recovery, point, error)
     problems = [*not_happened_there(ended, point), *plain(ended)]
@@ -181,7 +195,9 @@ def fails_again(bench: Bench, before: Tree) -> list[str]:
 
 
 def truthful(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
-    """What the exit code promises holds at once; only 5 may leave something for `recover`."""
+    """What the exit code promises holds at once; only 5 may leave something for
+    `recover`.
+    """
     promised = {0: "after", FAILED: "before", REFUSED: "before", INTERRUPTED: "before"}
     if ended.exit == UNFINISHED:
         end, problems = after_recovery(bench, before)
@@ -214,6 +230,10 @@ def not_happened_there(ended: Ended, point: Point) -> list[str]:
     """The planned call is noted as the one, or as one of those, at which it happened."""
     calls = list(parse(ended.trace))
     if not calls:
-        return [] if alike(ended.trace) == point.where else [f"happened elsewhere: {ended.trace}"]
+        return (
+            []
+            if alike(ended.trace) == point.where
+            else [f"happened elsewhere: {ended.trace}"]
+        )
     hit = [call.where for call in calls if call.injected] or [calls[-1].where]
     return [] if point.where in hit else [f"happened elsewhere: {hit}"]

@@ -1,4 +1,6 @@
-"""What people and the client do between a crash and the recovery: each was seen to go wrong."""
+"""What people and the client do between a crash and the recovery: each was seen to go
+wrong.
+"""
 
 import os
 import re
@@ -45,7 +47,9 @@ PAIRS = (("one", "eins"), ("two", "zwei"))
 TWO = Scenario("two folders", _two_folders, ("--from-file", "-", "-m"), PAIRS)
 TWICE = Scenario("twice", _session_twice, ("--on-conflict", "keep-new", "app", "neu"))
 CONFIG_DIR = ("--config-dir", "../.claude")  # it has a config file of its own
-OTHER_CONFIG = Scenario("two config files", _two_config_files, (*CONFIG_DIR, "app", "neu"))
+OTHER_CONFIG = Scenario(
+    "two config files", _two_config_files, (*CONFIG_DIR, "app", "neu")
+)
 
 
 def directory(bench: Bench, name: str) -> Path:
@@ -134,9 +138,13 @@ def test_what_the_client_deletes_is_not_missed(
     now = snapshot(bench.live)
     for name in ("home/.claude.json", "home/.claude/history.jsonl"):
         assert now[name].content == before[name].content
-    notes = [name for name in before if "/memory/" in name and before[name].kind == "file"]
+    notes = [
+        name for name in before if "/memory/" in name and before[name].kind == "file"
+    ]
     assert notes
-    assert [now[name].content for name in notes] == [before[name].content for name in notes]
+    assert [now[name].content for name in notes] == [
+        before[name].content for name in notes
+    ]
     assert seams.left_over(bench.state) == []
 
 
@@ -171,14 +179,18 @@ def _only_old_has_a_note(state: StateBuilder) -> None:
 
 
 def test_another_config_file_than_the_run_changed_is_not_taken_for_it() -> None:
-    """Where $CLAUDE_CONFIG_DIR is set Claude Code has another one, in the same directory."""
+    """Where $CLAUDE_CONFIG_DIR is set Claude Code has another one, in the same
+    directory.
+    """
     bench = world_bench(OTHER_CONFIG)
     before = break_off(bench, "all changed")
     refused = bench.recovery.run()
     assert refused.exit == 5, refused
     assert ".claude.json" in refused.err
     age_locks(bench.state)
-    os.utime(bench.state.config_dir / ".claude.json.lock", (0, 0))  # beside the other one
+    os.utime(
+        bench.state.config_dir / ".claude.json.lock", (0, 0)
+    )  # beside the other one
     assert Job(bench.state, [*CONFIG_DIR, "recover"]).run().exit == 0
     assert bench.judge(before).outcome == "before"
     assert bench.job().run().exit == 0
@@ -188,7 +200,9 @@ def test_another_config_file_than_the_run_changed_is_not_taken_for_it() -> None:
 
 def test_a_restore_after_an_interrupted_move_undoes_that_one_and_no_other() -> None:
     bench = world_bench("move")
-    number = interruptions(bench.points)["all changed"].ordinal - 8  # our directory is there now
+    number = (
+        interruptions(bench.points)["all changed"].ordinal - 8
+    )  # our directory is there now
     bench.reset()
     state = bench.state
     state.add_session("earlier")
@@ -201,15 +215,23 @@ def test_a_restore_after_an_interrupted_move_undoes_that_one_and_no_other() -> N
     ended = bench._job(["restore"]).run()
     assert ended.exit == 0, ended
     assert "Rolled back the interrupted run" in ended.out
-    assert not [n for n, e in before.items() if e.content and snapshot(bench.live).get(n) is None]
+    assert not [
+        n
+        for n, e in before.items()
+        if e.content and snapshot(bench.live).get(n) is None
+    ]
 
 
-def test_setting_aside_that_is_killed_leaves_a_run_that_is_rolled_back_or_kept() -> None:
+def test_setting_aside_that_is_killed_leaves_a_run_that_is_rolled_back_or_kept() -> (
+    None
+):
     bench = world_bench("move")
     outcomes = set()
     for number in range(1, 12):
         before = break_off(bench, "all changed")
-        taken = directory(bench, "neu").rename(bench.state.home / "taken")  # else it goes back
+        taken = directory(bench, "neu").rename(
+            bench.state.home / "taken"
+        )  # else it goes back
         bench._job(["recover", "--set-aside"], [f"die_at={number}"]).run()
         taken.rename(directory(bench, "neu"))
         assert bench.recovery.run().exit == 0
@@ -255,14 +277,18 @@ def test_a_move_that_was_undone_is_no_evidence_also_where_pruning_was_killed(
 
 
 def _only_notes(state: StateBuilder) -> None:
-    """Sessions are swept when they are old; what is left are notes of one name, and of one size."""
+    """Sessions are swept when they are old; what is left are notes of one name, and of
+    one size.
+    """
     for name in ("one", "two"):
         memory = {"MEMORY.md": f"- {name}\n"}
         state.project(name, sessions=0, memory=memory, make_folder=True)
 
 
 SWAPPED = (("one", "two"), ("two", "one"))
-NOTES = Scenario("notes", _only_notes, ("--from-file", "-", "--skip-path-check"), SWAPPED)
+NOTES = Scenario(
+    "notes", _only_notes, ("--from-file", "-", "--skip-path-check"), SWAPPED
+)
 
 
 @pytest.mark.parametrize("command", ["move", "restore"])
@@ -282,7 +308,10 @@ def test_a_note_that_came_since_goes_back_with_those_that_changed_places() -> No
     assert bench.recovery.run().exit == 0
     for name, _ in SWAPPED:
         notes = sorted((directory(bench, name) / "memory").iterdir())
-        assert [note.read_text() for note in notes] == [f"- {name}\n", f"about {name}\n"]
+        assert [note.read_text() for note in notes] == [
+            f"- {name}\n",
+            f"about {name}\n",
+        ]
 
 
 def test_what_its_owner_did_before_the_run_came_to_it_stays() -> None:

@@ -1,4 +1,6 @@
-"""A client that writes during many moves to and fro loses nothing and gets nothing twice."""
+"""A client that writes during many moves to and fro loses nothing and gets nothing
+twice.
+"""
 
 import contextlib
 import json
@@ -58,7 +60,9 @@ def writer(state: StateBuilder, *projects: str) -> Iterator[Writer]:
 
 
 def history_lines(state: StateBuilder) -> list[dict[str, Any]]:
-    """Every line must be whole; only those that were odd from the start may not be JSON."""
+    """Every line must be whole; only those that were odd from the start may not be
+    JSON.
+    """
     lines = []
     for line in state.history.read_bytes().split(b"\n"):
         try:
@@ -104,5 +108,7 @@ def test_control_without_the_clients_locks_lines_are_lost(in_memory: Path) -> No
     with writer(state, old, new) as writing:
         for number in range(50):
             pair = (old, new) if number % 2 == 0 else (new, old)
-            Job(state, ["--skip-path-check", *pair], sabotage=["without_client_locks"]).run()
+            Job(
+                state, ["--skip-path-check", *pair], sabotage=["without_client_locks"]
+            ).run()
     assert odd_counts(state, writing) != []

@@ -1,4 +1,6 @@
-"""The client's locks: taken by its own protocol, never taken away from someone who holds them."""
+"""The client's locks: taken by its own protocol, never taken away from someone who
+holds them.
+"""
 
 import contextlib
 import os
@@ -87,7 +89,9 @@ def test_a_lock_that_is_given_back_in_time_is_taken() -> None:
 
 @pytest.mark.crash
 @pytest.mark.parametrize("by", ["recover", "move"])
-def test_locks_that_a_killed_run_of_ours_left_are_taken_once_they_are_stale(by: str) -> None:
+def test_locks_that_a_killed_run_of_ours_left_are_taken_once_they_are_stale(
+    by: str,
+) -> None:
     """And not before: by then a client may hold one under the same name."""
     bench = bench_of("move")
     before = break_off(bench, "all changed")
@@ -115,7 +119,9 @@ def test_a_recovery_waits_for_a_client_and_says_that_it_could_not_roll_back() ->
 
 
 @pytest.mark.parametrize("also", ["", "refreshed"])
-def test_a_lock_that_someone_took_over_from_us_is_not_released(also: str, tmp_path: Path) -> None:
+def test_a_lock_that_someone_took_over_from_us_is_not_released(
+    also: str, tmp_path: Path
+) -> None:
     lock = tmp_path.resolve() / "history.jsonl.lock"
     with seams.module("locks").held([lock]):
         take_over(lock, lock.stat().st_ino)

@@ -1,4 +1,6 @@
-"""Controls: with its journal taken out ccmove fails the very tests that it passes with it."""
+"""Controls: with its journal taken out ccmove fails the very tests that it passes with
+it.
+"""
 
 import pytest
 

@@ -10,8 +10,9 @@ from tests.crash.sweep import ERRORS, fail, fail_from_there_on, interrupt, sweep
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
-# Every error at every call of these; the other shapes get the one that is never expected.
-# In a sample: how close to a rename; the way back is the same whatever the error is.
+# Every error at every call of these; the other shapes get the one that is never
+# expected. In a sample: how close to a rename; the way back is the same whatever the
+# error is.
 CLOSE = {error: 1 if error == "EIO" else -1 for error in ERRORS}
 IN_FULL = ("move", "merge")
 REST = pytest.mark.exhaustive
@@ -29,9 +30,16 @@ def test_a_call_that_fails_is_reported_and_the_exit_code_tells_the_truth(
     scenario: str, error: str, command: str, proven: Record
 ) -> None:
     bench = bench_of(scenario, command)
-    traced = EXHAUSTIVE and (scenario, error) == ("merge", "EIO")  # once by the kernel itself
+    traced = EXHAUSTIVE and (scenario, error) == (
+        "merge",
+        "EIO",
+    )  # once by the kernel itself
     close = CLOSE[error] if scenario in IN_FULL else 0
-    tally = sweep(bench.points, lambda point: fail(bench, point, error, traced=traced), close=close)
+    tally = sweep(
+        bench.points,
+        lambda point: fail(bench, point, error, traced=traced),
+        close=close,
+    )
     proven(f"failed with {error}: {command} ({scenario})", tally)
     assert tally.ends["exit 1, before"] > at_least(50)
 
@@ -47,10 +55,16 @@ def test_a_call_that_changes_nothing_may_fail_as_well(proven: Record) -> None:
 
 
 @pytest.mark.parametrize("command", ["move", "restore"])
-def test_a_disk_that_stays_bad_leaves_what_can_be_rolled_back(command: str, proven: Record) -> None:
+def test_a_disk_that_stays_bad_leaves_what_can_be_rolled_back(
+    command: str, proven: Record
+) -> None:
     bench = bench_of("merge", command)
-    points = [point for point in bench.points if point.ordinal]  # what is said still comes out
-    tally = sweep(points, lambda point: fail_from_there_on(bench, point, "EROFS"), close=0)
+    points = [
+        point for point in bench.points if point.ordinal
+    ]  # what is said still comes out
+    tally = sweep(
+        points, lambda point: fail_from_there_on(bench, point, "EROFS"), close=0
+    )
     proven(f"failed with EROFS from there on: {command} (merge)", tally)
     assert tally.ends["exit 5, before"] > at_least(50)
 

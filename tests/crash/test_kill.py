@@ -19,15 +19,21 @@ def test_killed_at_any_call_it_is_exactly_as_before_or_exactly_as_after(
     bench = bench_of(scenario, command)
     traced = EXHAUSTIVE and scenario == "merge"  # once by the kernel itself
     close = 2 if scenario == "merge" else 1  # it has the most kinds of steps
-    tally = sweep(bench.points, lambda point: kill(bench, point, traced=traced), close=close)
+    tally = sweep(
+        bench.points, lambda point: kill(bench, point, traced=traced), close=close
+    )
     proven(f"killed: {command} ({scenario})", tally)
     # Were all as before, then nothing would have been seen of the end of a run.
     assert tally.ends["before"] > at_least(50)
     assert tally.ends["after"] > 0
 
 
-@pytest.mark.parametrize("command", ["move", pytest.param("restore", marks=pytest.mark.exhaustive)])
-def test_on_a_disk_too_where_inodes_are_reused_and_it_works(command: str, proven: Record) -> None:
+@pytest.mark.parametrize(
+    "command", ["move", pytest.param("restore", marks=pytest.mark.exhaustive)]
+)
+def test_on_a_disk_too_where_inodes_are_reused_and_it_works(
+    command: str, proven: Record
+) -> None:
     bench = bench_of("merge", command, on_disk=True)
     tally = sweep(bench.points, lambda point: kill(bench, point, again=True), close=0)
     proven(f"killed, then run again: {command} (merge)", tally)

@@ -62,7 +62,9 @@ def without(*numbers: int) -> str:
 
 
 def with_line(line: str, after: int = 18) -> str:
-    """The good trace and one line more: as a rule after the commit, where most is allowed."""
+    """The good trace and one line more: as a rule after the commit, where most is
+    allowed.
+    """
     return "\n".join([*LINES[: after + 1], f"7 {line}", *LINES[after + 1 :]])
 
 
@@ -178,7 +180,10 @@ def test_a_call_that_failed_has_changed_nothing() -> None:
 
 
 def test_calls_outside_of_the_state_are_not_looked_at() -> None:
-    assert lint(with_line('openat(AT_FDCWD</x>, "/x/out", O_WRONLY|O_CREAT, 0666) = 9')) == []
+    assert (
+        lint(with_line('openat(AT_FDCWD</x>, "/x/out", O_WRONLY|O_CREAT, 0666) = 9'))
+        == []
+    )
 
 
 def lint_run(bench: Bench, job: Job, *, committed: bool = False) -> list[Violation]:
@@ -209,7 +214,9 @@ def test_a_recovery_breaks_no_rule(scenario: str, kind: str) -> None:
 def test_control_without_fsync_the_linter_finds_missing_flushes(command: str) -> None:
     bench = bench_of("merge", command)
     bench.reset()
-    rules = {violation.rule for violation in lint_run(bench, bench.job(["without_fsync"]))}
+    rules = {
+        violation.rule for violation in lint_run(bench, bench.job(["without_fsync"]))
+    }
     assert "data is flushed before its rename" in rules
     assert JOURNAL_FIRST in rules
     assert f"{FLUSHED_FIRST}{bench.state.projects}" in rules
@@ -219,5 +226,7 @@ def test_control_without_fsync_the_linter_finds_missing_flushes(command: str) ->
 def test_control_without_a_journal_the_linter_misses_it() -> None:
     bench = bench_of("merge")
     bench.reset()
-    rules = {violation.rule for violation in lint_run(bench, bench.job(["without_journal"]))}
+    rules = {
+        violation.rule for violation in lint_run(bench, bench.job(["without_journal"]))
+    }
     assert JOURNAL_FIRST in rules

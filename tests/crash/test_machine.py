@@ -1,4 +1,6 @@
-"""Whatever comes in whatever order, every prompt and every transcript is there exactly once."""
+"""Whatever comes in whatever order, every prompt and every transcript is there exactly
+once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,12 @@ from typing import Any
 import hypothesis
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from tests.crash import places
 from tests.crash.bench import age_locks
@@ -25,7 +32,8 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
 DONE, NOTHING_KNOWN = 0, 3
 OWN = "home/.claude/ccmove"
-# Two that share a directory, one below another, and one whose name only looks as if it were.
+# Two that share a directory, one below another, and one whose name only looks as if it
+# were.
 PATHS = ("app", "app/pkg", "my-app", "my_app", "neu", "app-docker")
 PLACES = st.sampled_from(PATHS)
 # A run makes about a hundred calls; one that is to die later than that runs to its end.
@@ -47,7 +55,9 @@ class Transcript:
 
 
 class Life(RuleBasedStateMachine):
-    """Prompts and sessions come while projects are moved, restored, and runs die half way."""
+    """Prompts and sessions come while projects are moved, restored, and runs die half
+    way.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +76,9 @@ class Life(RuleBasedStateMachine):
     # -- the client's life ------------------------------------------------------------------
 
     def _add_project(self, path: str) -> None:
-        handle = self.state.project(path, sessions=1, index=True, prompts=0, memory={"a.md": path})
+        handle = self.state.project(
+            path, sessions=1, index=True, prompts=0, memory={"a.md": path}
+        )
         for file in handle.directory.rglob("*.jsonl"):  # those of subagents, too
             self.transcripts[file.stem] = Transcript.of(file)
 
@@ -93,9 +105,9 @@ class Life(RuleBasedStateMachine):
         assert ended.exit in (DONE, NOTHING_KNOWN, REFUSED), ended
         if ended.exit == DONE:
             self.interrupted = False
-            assert self._history() == [self._moved(line, old, new) for line in lines] or (
-                was_interrupted
-            )
+            assert self._history() == [
+                self._moved(line, old, new) for line in lines
+            ] or (was_interrupted)
         elif not was_interrupted:
             assert self._differences(before) == []
         clean = ended.exit == DONE and not was_interrupted
@@ -151,7 +163,9 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def every_transcript_is_somewhere_exactly_once_and_untouched(self) -> None:
         files = self._transcripts()
-        assert Counter(file.stem for file in files) == dict.fromkeys(self.transcripts, 1)
+        assert Counter(file.stem for file in files) == dict.fromkeys(
+            self.transcripts, 1
+        )
         for file in files:
             assert Transcript.of(file) == self.transcripts[file.stem], file
 
@@ -160,10 +174,14 @@ class Life(RuleBasedStateMachine):
         if self.interrupted:
             return
         names = [str(path) for path in self.state.home.rglob("*")]
-        assert [name for name in names if ".ccmove-" in name or name.endswith(".lock")] == []
+        assert [
+            name for name in names if ".ccmove-" in name or name.endswith(".lock")
+        ] == []
         own = self.state.config_dir / "ccmove"
         assert {path.name for path in own.glob("*")} <= {"lock", "backups"}
-        assert all(file.is_relative_to(self.state.projects) for file in self._transcripts())
+        assert all(
+            file.is_relative_to(self.state.projects) for file in self._transcripts()
+        )
 
     # -- helpers ----------------------------------------------------------------------------
 
@@ -174,7 +192,9 @@ class Life(RuleBasedStateMachine):
         return list(self.state.config_dir.rglob("*-*.jsonl"))
 
     def _history(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.state.history.read_bytes().splitlines()]
+        return [
+            json.loads(line) for line in self.state.history.read_bytes().splitlines()
+        ]
 
     def _moved(self, line: dict[str, Any], old: str, new: str) -> dict[str, Any]:
         """The line as it must be after a move: its project mapped, all else as it was.

@@ -1,4 +1,6 @@
-"""What is proven for forked children holds for `python -m ccmove`: it makes the same calls."""
+"""What is proven for forked children holds for `python -m ccmove`: it makes the same
+calls.
+"""
 
 from pathlib import Path
 
@@ -25,7 +27,9 @@ def trace_of_real_process(job: Job, options: list[str], trace: Path) -> Complete
 
 def changes(trace: str, bench: Bench) -> list[str]:
     """The calls that change something in the state, in order."""
-    calls = [call for call in parse(trace) if call.changes_something and not call.failed]
+    calls = [
+        call for call in parse(trace) if call.changes_something and not call.failed
+    ]
     return [call.where for call in calls if _is_in_the_state(call, bench)]
 
 
@@ -42,7 +46,9 @@ def test_a_forked_child_makes_the_same_changes_as_a_real_process(
     bench.reset()
     forked = bench.job().run(["-y", "-e", TRACE_MUTATING])
     bench.reset()
-    done = trace_of_real_process(bench.job(), ["-e", TRACE_MUTATING], tmp_path / "trace")
+    done = trace_of_real_process(
+        bench.job(), ["-e", TRACE_MUTATING], tmp_path / "trace"
+    )
     assert done.exit == forked.exit == 0
     expected = changes(forked.trace, bench)
     assert len(expected) > 50
@@ -56,10 +62,16 @@ def test_a_real_process_killed_in_each_way_is_rolled_back_by_a_real_recovery(
     bench = bench_of("merge", on_disk=True)
     point = interruptions(bench.points)[kind]
     before = bench.reset()
-    # The real process may make other calls of this name before: find the very one by its paths.
+    # The real process may make other calls of this name before: find the very one by
+    # its paths.
     number = number_in_real_process(bench, point, tmp_path / "trace")
     before = bench.reset()
-    inject = ["-e", f"trace={point.name}", "-e", f"inject={point.name}:signal={KILL}:when={number}"]
+    inject = [
+        "-e",
+        f"trace={point.name}",
+        "-e",
+        f"inject={point.name}:signal={KILL}:when={number}",
+    ]
     assert trace_of_real_process(bench.job(), inject, tmp_path / "trace").exit == KILLED
     assert list(parse((tmp_path / "trace").read_text()))[-1].where == point.where
     assert bench.judge(before).outcome == "neither"  # it was in the middle of something

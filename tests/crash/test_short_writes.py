@@ -10,7 +10,9 @@ pytestmark = pytest.mark.crash
 
 @pytest.mark.parametrize("command", ["move", "restore"])
 @pytest.mark.parametrize("scenario", ["move", "merge", "split"])
-def test_writes_of_seven_bytes_each_make_the_same_files(scenario: str, command: str) -> None:
+def test_writes_of_seven_bytes_each_make_the_same_files(
+    scenario: str, command: str
+) -> None:
     bench = bench_of(scenario, command)
     before = bench.reset()
     ended = bench.job(["short_writes"]).run(["-e", "trace=write"])
@@ -21,7 +23,9 @@ def test_writes_of_seven_bytes_each_make_the_same_files(scenario: str, command: 
 
 
 @pytest.mark.parametrize("size", [600, 1500, 2500, 3500])
-def test_a_file_that_can_not_grow_ends_the_run_with_everything_as_it_was(size: int) -> None:
+def test_a_file_that_can_not_grow_ends_the_run_with_everything_as_it_was(
+    size: int,
+) -> None:
     bench = bench_of("move")
     before = bench.reset()
     ended = bench.job([f"file_size_limit={size}"]).run(["-e", "trace=write"])

@@ -50,11 +50,17 @@ def wait_for(file: Path, text: str) -> None:
 
 def let_go(trace: Path) -> None:
     """strace writes at the start of each line whose it is: threads may be gone by now."""
-    os.kill(int(trace.read_text().splitlines()[-1].split(maxsplit=1)[0]), signal.SIGCONT)
+    os.kill(
+        int(trace.read_text().splitlines()[-1].split(maxsplit=1)[0]), signal.SIGCONT
+    )
 
 
-@pytest.mark.parametrize("kind", KINDS[:-1])  # a stopped process still ends the call: that is all
-def test_a_second_one_is_refused_wherever_the_first_one_is(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "kind", KINDS[:-1]
+)  # a stopped process still ends the call: that is all
+def test_a_second_one_is_refused_wherever_the_first_one_is(
+    kind: str, tmp_path: Path
+) -> None:
     bench = bench_of("merge", on_disk=True)
     _ = bench.points  # found out before the start is set up
     before = bench.reset()
@@ -76,7 +82,9 @@ def test_of_six_started_together_one_moves_and_the_others_change_nothing() -> No
     bench = bench_of("move", on_disk=True)
     before = bench.reset()
     racers = [start(bench) for _ in range(6)]
-    ended = [(racer.communicate(timeout=PATIENCE)[1], racer.returncode) for racer in racers]
+    ended = [
+        (racer.communicate(timeout=PATIENCE)[1], racer.returncode) for racer in racers
+    ]
     codes = [code for _, code in ended]
     assert codes.count(0) == 1, ended
     assert set(codes) <= {0, NOTHING_KNOWN, REFUSED}, ended

@@ -1,4 +1,6 @@
-"""The judge of all crash tests sees every way in which a tree can be neither before nor after."""
+"""The judge of all crash tests sees every way in which a tree can be neither before nor
+after.
+"""
 
 import os
 import shutil
@@ -94,24 +96,35 @@ def _open_lock(root: Path) -> None:
 
 BAD: dict[str, Callable[[Path], object]] = {
     "half of the move": lambda root: (root / OLD).rename(root / NEW),
-    "one byte": lambda root: (root / "home/.claude.json").write_text('{"projects": {"olD": {}}}'),
+    "one byte": lambda root: (root / "home/.claude.json").write_text(
+        '{"projects": {"olD": {}}}'
+    ),
     "a mode": lambda root: (root / "home/.claude.json").chmod(0o644),
     "a time": lambda root: os.utime(root / "home/.claude.json", ns=(5, 5)),
-    "a transcript's time": lambda root: os.utime(root / OLD / f"{SESSION}.jsonl", ns=(5, 5)),
+    "a transcript's time": lambda root: os.utime(
+        root / OLD / f"{SESSION}.jsonl", ns=(5, 5)
+    ),
     "a transcript's inode": _copy_in_place,
     "a file is gone": lambda root: (root / "home/.claude.json").unlink(),
     "a staged file is left": lambda root: _write(root / "home/.ccmove-x-0", ""),
     "a journal is left": lambda root: _write(root / OWN / "journal.json", "{}"),
     "a work directory is left": lambda root: (root / OWN / "work").mkdir(),
-    "a client's lock is left": lambda root: (root / "home/.claude/history.jsonl.lock").mkdir(),
-    "a backup is left of a move that was rolled back": lambda root: (root / BACKUPS / ID).mkdir(),
+    "a client's lock is left": lambda root: (
+        root / "home/.claude/history.jsonl.lock"
+    ).mkdir(),
+    "a backup is left of a move that was rolled back": lambda root: (
+        root / BACKUPS / ID
+    ).mkdir(),
     "our directory is open to others": lambda root: (root / OWN).chmod(0o755),
     "our lock is open to others": _open_lock,
     "an older backup was changed": lambda root: _write(
         root / BACKUPS / "20260101T000000Z-0000/manifest.json", "[]"
     ),
     "the move without its backup": _move_and_lose_the_backup,
-    "a moved transcript that is a copy": lambda root: (_copy_in_place(root), do_the_move(root)),
+    "a moved transcript that is a copy": lambda root: (
+        _copy_in_place(root),
+        do_the_move(root),
+    ),
 }
 
 

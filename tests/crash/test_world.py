@@ -1,4 +1,6 @@
-"""The world changes between a crash and the recovery: nothing is lost, what came later is live."""
+"""The world changes between a crash and the recovery: nothing is lost, what came later
+is live.
+"""
 
 import os
 import random
@@ -13,14 +15,19 @@ from tests.crash.world import CHANGES, lasting, trial, try_all, world_bench
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(1800)]
 
-KINDS = [(scenario, command) for scenario in SCENARIOS for command in ("move", "restore")]
-SHARE = 0.05  # of trials in which nothing needed is gone may end with 5: rare meetings of changes
+KINDS = [
+    (scenario, command) for scenario in SCENARIOS for command in ("move", "restore")
+]
+# of trials in which nothing needed is gone may end with 5: rare meetings of changes
+SHARE = 0.05
 TRIALS = int(os.environ.get("CCMOVE_TRIALS") or (400 if EXHAUSTIVE else 30))
 DEATHS = (1, 4, 9, 16, 25, 36)  # of a recovery: most make more changes than that
 
 
 def test_whatever_happens_after_whatever_crash_nothing_is_lost(proven: Record) -> None:
-    """To repeat a run: CCMOVE_SEED=number; for a longer or shorter one: CCMOVE_TRIALS=number."""
+    """To repeat a run: CCMOVE_SEED=number; for a longer or shorter one:
+    CCMOVE_TRIALS=number.
+    """
     seed = int(os.environ.get("CCMOVE_SEED") or random.randrange(10**6))
     chance = random.Random(seed)
     tally, free, needless = Tally(), 0, list[str]()
@@ -41,7 +48,9 @@ def test_whatever_happens_after_whatever_crash_nothing_is_lost(proven: Record) -
     assert len(needless) <= SHARE * free, "\n".join([told, *needless])
 
 
-@pytest.mark.parametrize(("scenario", "command"), [("merge", "restore"), ("folder", "move")])
+@pytest.mark.parametrize(
+    ("scenario", "command"), [("merge", "restore"), ("folder", "move")]
+)
 def test_control_without_any_change_every_trial_ends_well(
     scenario: str, command: str, proven: Record
 ) -> None:
@@ -51,7 +60,13 @@ def test_control_without_any_change_every_trial_ends_well(
 
 
 TOGETHER = [  # what comes together in practice, and what is hardest together
-    ("home copied", "sessions added", "notes added", "prompts added", "config written twice"),
+    (
+        "home copied",
+        "sessions added",
+        "notes added",
+        "prompts added",
+        "config written twice",
+    ),
     ("home at another path", "sessions added", "config written once"),
     ("home on another file system", "journal gone"),
     ("journal gone", "backups gone", "notes added"),
@@ -61,7 +76,9 @@ TOGETHER = [  # what comes together in practice, and what is hardest together
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("scenario", "command"), KINDS)
-def test_at_every_point_nothing_is_lost(scenario: str, command: str, proven: Record) -> None:
+def test_at_every_point_nothing_is_lost(
+    scenario: str, command: str, proven: Record
+) -> None:
     """Every point with changes that come together; with each alone a third, in turn."""
     tally = Tally()
     bench = world_bench(scenario, command)

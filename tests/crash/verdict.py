@@ -29,8 +29,8 @@ class Verdict:
 def judge(before: Tree, after: Tree, now: Tree) -> Verdict:
     """Compare by names, kinds, modes and bytes, transcripts also by inode and time.
 
-    A tree as before has the time of every file, too. The backup that a run made counts as part
-    of the tree after it, whatever its ID.
+    A tree as before has the time of every file, too. The backup that a run made counts
+    as part of the tree after it, whatever its ID.
     """
     known = backup_ids(before)
     start, end, found = (_comparable(tree, known) for tree in (before, after, now))
@@ -41,7 +41,9 @@ def judge(before: Tree, after: Tree, now: Tree) -> Verdict:
     if not not_after:
         return Verdict("after")
     told = [f"not as before: {line}" for line in not_before[:5]]
-    return Verdict("neither", (*told, *(f"not as after: {line}" for line in not_after[:5])))
+    return Verdict(
+        "neither", (*told, *(f"not as after: {line}" for line in not_after[:5]))
+    )
 
 
 def backup_ids(tree: Mapping[str, Entry]) -> frozenset[str]:
@@ -49,7 +51,9 @@ def backup_ids(tree: Mapping[str, Entry]) -> frozenset[str]:
 
 
 def expected_after(reference: tuple[Tree, Tree], before: Tree) -> Tree:
-    """The reference's end as it must be for this very start: its transcripts were only renamed."""
+    """The reference's end as it must be for this very start: its transcripts were only
+    renamed.
+    """
     start, end = reference
     origin = {entry.inode: name for name, entry in start.items() if is_transcript(name)}
     expected: Tree = {}
@@ -60,7 +64,9 @@ def expected_after(reference: tuple[Tree, Tree], before: Tree) -> Tree:
 
 
 def _comparable(tree: Tree, known: frozenset[str]) -> Tree:
-    """Without what may be left over, and with the new backup under a name without its ID."""
+    """Without what may be left over, and with the new backup under a name without its
+    ID.
+    """
     comparable: Tree = {}
     for name, entry in tree.items():
         if _LEFT_OVER.get(name) == (entry.kind, entry.mode):
@@ -71,7 +77,9 @@ def _comparable(tree: Tree, known: frozenset[str]) -> Tree:
             continue
         inside = name[found.end() :]
         is_manifest = inside == "/manifest.json"
-        comparable[f"{BACKUPS}/NEW{inside}"] = _without_content(entry) if is_manifest else entry
+        comparable[f"{BACKUPS}/NEW{inside}"] = (
+            _without_content(entry) if is_manifest else entry
+        )
     return comparable
 
 

@@ -1,11 +1,13 @@
 """The world changes between a crash and the recovery: what must be true all the same.
 
-A trial kills a command at one point, changes the world, runs `ccmove recover` and looks: what was
-there is as before the command, or as after it; what came since the crash is live; nothing of ours
-is left but backups. Only where something that is needed is gone, or its place is used for
-something else, may the recovery end with 5, and then nothing is lost.
+A trial kills a command at one point, changes the world, runs `ccmove recover` and
+looks: what was there is as before the command, or as after it; what came since the
+crash is live; nothing of ours is left but backups. Only where something that is needed
+is gone, or its place is used for something else, may the recovery end with 5, and then
+nothing is lost.
 
-The project folders are in the home here, so that they go with it when it is copied or moved.
+The project folders are in the home here, so that they go with it when it is copied or
+moved.
 """
 
 import atexit
@@ -26,12 +28,21 @@ from tests.crash.bench import Bench, age_locks
 from tests.crash.calls import OPENING, Point
 from tests.crash.fork import Ended, Job
 from tests.crash.scenarios import Scenario
-from tests.crash.sweep import KILL, UNFINISHED, Tally, happen, not_killed_there, plain, sweep
+from tests.crash.sweep import (
+    KILL,
+    UNFINISHED,
+    Tally,
+    happen,
+    not_killed_there,
+    plain,
+    sweep,
+)
 from tests.support import seams
 from tests.support.state import encoded_name
 from tests.support.tree import Entry, Tree, is_transcript, snapshot
 
-MARK = "since-the-crash"  # is in everything that comes after the crash, and in nothing else
+# is in everything that comes after the crash, and in nothing else
+MARK = "since-the-crash"
 BY_HAND = re.compile(rf"\b(rm|rmdir|mkdir|touch)\s+\S*/|\b(mv|cp)\s[^\n]*{seams.OWN}")
 HISTORY, CONFIG = ".claude/history.jsonl", ".claude.json"
 
@@ -46,7 +57,11 @@ class World:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.state = copy.copy(bench.state)  # another home is this trial's own
-        names = bench.scenario.moves[0] if bench.scenario.moves else bench.scenario.args[-2:]
+        names = (
+            bench.scenario.moves[0]
+            if bench.scenario.moves
+            else bench.scenario.args[-2:]
+        )
         self.places = tuple(names)  # the old and the new folder
         self.came: dict[str, str] = {}  # each mark, and what kind of thing carries it
         self.needed_is_gone = False
@@ -110,7 +125,9 @@ def _config_written_once(world: World) -> None:
 
 
 def _config_written_twice(world: World) -> None:
-    """The second file has the inode that ours had; both projects get a setting each time."""
+    """The second file has the inode that ours had; both projects get a setting each
+    time.
+    """
     for turn in ("first", "second"):
 
         def use(config: dict[str, Any], key: str = f"{turn}Tip") -> None:
@@ -198,8 +215,11 @@ class Outcome:
 
 
 @functools.cache
-def world_bench(scenario: str | Scenario, command: str = "move", *, on_disk: bool = False) -> Bench:
-    """A bench in memory (or where inodes are soon used again), another file system beside it.
+def world_bench(
+    scenario: str | Scenario, command: str = "move", *, on_disk: bool = False
+) -> Bench:
+    """A bench in memory (or where inodes are soon used again), another file system
+    beside it.
 
     Tests share it: each resets it, and none changes its template.
     """
@@ -225,8 +245,12 @@ def killed(bench: Bench, point: Point) -> tuple[World, list[str]]:
     return World(bench), not_killed_there(ended, point)
 
 
-def trial(bench: Bench, point: Point, changes: Sequence[str], death: int = 0) -> Outcome:
-    """Kill, change the world, recover, judge; a first recovery dies at its `death`-th change."""
+def trial(
+    bench: Bench, point: Point, changes: Sequence[str], death: int = 0
+) -> Outcome:
+    """Kill, change the world, recover, judge; a first recovery dies at its `death`-th
+    change.
+    """
     world, problems = killed(bench, point)
     for name in changes:
         CHANGES[name](world)
@@ -252,11 +276,14 @@ def trial(bench: Bench, point: Point, changes: Sequence[str], death: int = 0) ->
     return Outcome(ended, world.needed_is_gone, problems)
 
 
-def try_all(bench: Bench, *changes: str, share: int = 1, deaths: Sequence[int] = (0,)) -> Tally:
-    """A trial at every lasting point, or a sample; ending with 5 without need is bad, too.
+def try_all(
+    bench: Bench, *changes: str, share: int = 1, deaths: Sequence[int] = (0,)
+) -> Tally:
+    """A trial at every lasting point, or a sample; ending with 5 without need is bad,
+    too.
 
-    Of each `share` points one is tried, in turn with the commits, and all that rename. One of
-    `deaths` is that of a first recovery, in turn with the points.
+    Of each `share` points one is tried, in turn with the commits, and all that rename.
+    One of `deaths` is that of a first recovery, in turn with the points.
     """
     turns = itertools.cycle(deaths)
 
@@ -274,7 +301,9 @@ def try_all(bench: Bench, *changes: str, share: int = 1, deaths: Sequence[int] =
 def not_rolled_back(world: World) -> list[str]:
     """What is wrong when the recovery says that all is well."""
     now = users(snapshot(world.state.home))
-    ends = [[*differences(users(below_home(end)), now)] for end in world.bench.reference]
+    ends = [
+        [*differences(users(below_home(end)), now)] for end in world.bench.reference
+    ]
     wrong = [f"not as {end}: {line}" for end, found in zip(("before", "after"), ends, strict=True)
              for line in found[:4]] if all(ends) else []  # fmt: skip
     wrong += [f"is not live, or not once: {text} ({kind})" for text, kind in world.came.items()
@@ -286,11 +315,19 @@ def not_rolled_back(world: World) -> list[str]:
 
 
 def lost(world: World, there: set[bytes]) -> list[str]:
-    """Lines of the user's files, and of what came since, that were there and are not any more."""
+    """Lines of the user's files, and of what came since, that were there and are not
+    any more.
+    """
     before = users(below_home(world.bench.reference[0]))
-    valued = {line for entry in before.values() for line in (entry.content or b"").split(b"\n")}
+    valued = {
+        line
+        for entry in before.values()
+        for line in (entry.content or b"").split(b"\n")
+    }
     valued |= {line for line in there if MARK.encode() in line}
-    return [f"lost: {line[:200]!r}" for line in (valued & there) - lines(world.state.home)]
+    return [
+        f"lost: {line[:200]!r}" for line in (valued & there) - lines(world.state.home)
+    ]
 
 
 def lines(root: Path) -> set[bytes]:
@@ -299,7 +336,11 @@ def lines(root: Path) -> set[bytes]:
 
 
 def below_home(tree: Tree) -> Tree:
-    return {n.removeprefix("home/"): entry for n, entry in tree.items() if n.startswith("home/")}
+    return {
+        n.removeprefix("home/"): entry
+        for n, entry in tree.items()
+        if n.startswith("home/")
+    }
 
 
 def users(tree: Tree) -> Tree:
@@ -307,7 +348,8 @@ def users(tree: Tree) -> Tree:
     return {
         name: entry
         for name, entry in tree.items()
-        if not (name + "/").startswith(seams.OWN + "/") and name not in seams.CLIENT_LOCKS
+        if not (name + "/").startswith(seams.OWN + "/")
+        and name not in seams.CLIENT_LOCKS
     }
 
 
@@ -322,7 +364,9 @@ def differences(expected: Tree, now: Tree) -> Iterator[str]:
         elif entry.kind == "file" and not is_as_expected(name, entry, found):
             was, is_now = ((e.content or b"")[-300:] for e in (entry, found))
             yield f"{name}: {was!r}, now {is_now!r}"
-    marked = [name for name, entry in now.items() if MARK.encode() in (entry.content or b"")]
+    marked = [
+        name for name, entry in now.items() if MARK.encode() in (entry.content or b"")
+    ]
     for name in now.keys() - expected.keys():
         if not any(file == name or file.startswith(name + "/") for file in marked):
             yield f"{name} is new"
@@ -332,7 +376,9 @@ def is_as_expected(name: str, entry: Entry, found: Entry) -> bool:
     """Where something came since, the rest must still be there."""
     was, now = entry.content or b"", found.content or b""
     if MARK.encode() not in now:
-        return was == now and (entry.mtime_ns == found.mtime_ns or not is_transcript(name))
+        return was == now and (
+            entry.mtime_ns == found.mtime_ns or not is_transcript(name)
+        )
     if name == HISTORY:
         since = now[len(was) :].strip(b"\n").split(b"\n")
         return now.startswith(was) and all(MARK.encode() in line for line in since)
@@ -342,7 +388,9 @@ def is_as_expected(name: str, entry: Entry, found: Entry) -> bool:
 
 
 def includes(now: Any, was: Any) -> bool:
-    """Whether every original setting is there; the client counts its starts up meanwhile."""
+    """Whether every original setting is there; the client counts its starts up
+    meanwhile.
+    """
     if isinstance(was, list) and isinstance(now, list):
         return all(value in now for value in was)
     if not isinstance(was, dict):
@@ -354,13 +402,19 @@ def includes(now: Any, was: Any) -> bool:
 
 
 def is_live(world: World, text: str, kind: str) -> bool:
-    """Whether a thing that came since the crash is where the client, or the user, finds it."""
+    """Whether a thing that came since the crash is where the client, or the user, finds
+    it.
+    """
     state, mark = world.state, text.encode()
     if kind == "prompt":
         return state.history.read_bytes().count(mark) == 1
     if kind == "setting":
         return mark in state.config_file.read_bytes()
-    patterns = {"session": "*/*.jsonl", "note": "*/memory/**/*.md", "folder": "*/else.txt"}
+    patterns = {
+        "session": "*/*.jsonl",
+        "note": "*/memory/**/*.md",
+        "folder": "*/else.txt",
+    }
     root = state.code if kind == "folder" else state.projects
     found = [file for file in root.glob(patterns[kind]) if mark in file.read_bytes()]
     return len(found) == 1 if kind == "session" else bool(found)

@@ -1,4 +1,6 @@
-"""Backups that are named, pruned and undone; commands that name the state they are about."""
+"""Backups that are named, pruned and undone; commands that name the state they are
+about.
+"""
 
 import pytest
 
@@ -28,7 +30,9 @@ def test_a_backup_that_is_named_goes_and_no_other(three: StateBuilder) -> None:
     assert identifiers(three, "--prune", middle) == [newest, oldest]
 
 
-def test_what_is_named_goes_beside_what_is_beyond_the_newest(three: StateBuilder) -> None:
+def test_what_is_named_goes_beside_what_is_beyond_the_newest(
+    three: StateBuilder,
+) -> None:
     newest, middle, _ = identifiers(three)
     assert identifiers(three, "--prune", "--keep", "2", newest) == [middle]
 
@@ -42,7 +46,9 @@ def test_a_name_that_nobody_knows_removes_nothing(three: StateBuilder) -> None:
     assert identifiers(three) == before
 
 
-def test_nothing_is_set_aside_where_nothing_was_interrupted(state: StateBuilder) -> None:
+def test_nothing_is_set_aside_where_nothing_was_interrupted(
+    state: StateBuilder,
+) -> None:
     done = run_ccmove("recover", "--set-aside", "--json", state=state)
     assert (done.exit, done.json()["status"]) == (0, "recovered")  # as `recover`
     assert not (state.config_dir / "ccmove").exists()
@@ -60,9 +66,18 @@ def test_the_command_to_undo_acts_on_the_same_state(state: StateBuilder) -> None
 
 @pytest.mark.parametrize(
     "identifier",
-    ["../x", "20261116T004112Z", "x", "-x", "20261116T004112Z-zzzz", "20200101T000000Z-0000"],
+    [
+        "../x",
+        "20261116T004112Z",
+        "x",
+        "-x",
+        "20261116T004112Z-zzzz",
+        "20200101T000000Z-0000",
+    ],
 )
-def test_an_id_that_nobody_knows_is_exit_3_everywhere(three: StateBuilder, identifier: str) -> None:
+def test_an_id_that_nobody_knows_is_exit_3_everywhere(
+    three: StateBuilder, identifier: str
+) -> None:
     for command in (["restore"], ["show"], ["backups"], ["backups", "--prune"]):
         done = run_ccmove(*command, "--", identifier, state=three)
         assert (done.exit, done.err) == (

@@ -21,12 +21,16 @@ GOALS = (
 def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     yield
-    for name in [name for name in sys.modules if name == "bench" or name.startswith("bench.")]:
+    for name in [
+        name for name in sys.modules if name == "bench" or name.startswith("bench.")
+    ]:
         del sys.modules[name]
 
 
 @pytest.mark.exhaustive
-def test_a_quick_run_has_a_row_for_every_goal_and_finds_nothing_wrong(tmp_path: Path) -> None:
+def test_a_quick_run_has_a_row_for_every_goal_and_finds_nothing_wrong(
+    tmp_path: Path,
+) -> None:
     done = subprocess.run(
         [sys.executable, str(BENCHMARKS / "run"), "--quick", "--dir", str(tmp_path)],
         capture_output=True, text=True, timeout=110,
@@ -35,12 +39,16 @@ def test_a_quick_run_has_a_row_for_every_goal_and_finds_nothing_wrong(tmp_path: 
     rows = [line for line in done.stdout.splitlines() if line.startswith("| ")]
     for goal in GOALS:
         assert any(goal in row and "not measured" not in row for row in rows), goal
-    assert any(row.startswith("| ccmove |") and row.endswith("| nothing |") for row in rows)
+    assert any(
+        row.startswith("| ccmove |") and row.endswith("| nothing |") for row in rows
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.usefixtures("bench")
-def test_a_move_not_made_is_noticed_and_one_by_ccmove_is_found_right(tmp_path: Path) -> None:
+def test_a_move_not_made_is_noticed_and_one_by_ccmove_is_found_right(
+    tmp_path: Path,
+) -> None:
     from bench.contenders import judge_state
     from bench.states import Places, Shape, make
 
@@ -54,8 +62,12 @@ def test_a_move_not_made_is_noticed_and_one_by_ccmove_is_found_right(tmp_path: P
     assert "3 of 3 transcripts not moved" in undone
     assert "config file not moved" in undone
 
-    command = ccmove_command("--config-dir", places.home / ".claude", places.old, places.new)
-    subprocess.run(command, env={"HOME": str(places.home)}, check=True, capture_output=True)
+    command = ccmove_command(
+        "--config-dir", places.home / ".claude", places.old, places.new
+    )
+    subprocess.run(
+        command, env={"HOME": str(places.home)}, check=True, capture_output=True
+    )
     assert judge_state(places, made, truth) == ""
 
     history = places.home / ".claude" / "history.jsonl"

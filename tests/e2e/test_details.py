@@ -28,7 +28,9 @@ def ready(state: StateBuilder) -> StateBuilder:
 
 
 def moved(state: StateBuilder, *args: str | Path, code: int = 0) -> dict[str, Any]:
-    done = run_ccmove("--json", *args, state.code / "my-app", state.code / "new", state=state)
+    done = run_ccmove(
+        "--json", *args, state.code / "my-app", state.code / "new", state=state
+    )
     assert done.exit == code, (done.out, done.err)
     report = done.json()
     assert isinstance(report, dict)
@@ -49,7 +51,9 @@ def restored(state: StateBuilder, before: tree.Tree) -> None:
 
 
 @pytest.mark.parametrize("lacking", ["history", "config_file", "both"])
-def test_a_state_without_history_or_config_file(ready: StateBuilder, lacking: str) -> None:
+def test_a_state_without_history_or_config_file(
+    ready: StateBuilder, lacking: str
+) -> None:
     ready.project("my-app", index=True)
     for name in ("history", "config_file"):
         if lacking in (name, "both"):
@@ -73,8 +77,12 @@ def test_odd_things_in_a_project_directory_move_along(ready: StateBuilder) -> No
     sizes = [path.stat().st_size for path in handle.transcripts]
     before = everything(ready)
     report = moved(ready)
-    moves = {f".claude/projects/{handle.name}": f".claude/projects/{directory(ready, 'new').name}"}
-    now = {k: v for k, v in everything(ready).items() if k.startswith(".claude/projects")}
+    moves = {
+        f".claude/projects/{handle.name}": f".claude/projects/{directory(ready, 'new').name}"
+    }
+    now = {
+        k: v for k, v in everything(ready).items() if k.startswith(".claude/projects")
+    }
     wanted = {k: v for k, v in before.items() if k.startswith(".claude/projects")}
     assert tree.diff(tree.renamed(wanted, moves), now) == []
     (row,) = report["projects"]
@@ -87,7 +95,9 @@ def test_without_transcripts_nothing_is_said_of_them(ready: StateBuilder) -> Non
     assert moved(ready)["left_alone"] == []
 
 
-def test_lines_of_the_history_that_can_not_be_read_are_counted(ready: StateBuilder) -> None:
+def test_lines_of_the_history_that_can_not_be_read_are_counted(
+    ready: StateBuilder,
+) -> None:
     path = ready.project("my-app").path
     broken = f'{{"project":"{path}"\n'.encode()
     ready.history.write_bytes(ready.history.read_bytes() + broken * 2)
@@ -95,13 +105,25 @@ def test_lines_of_the_history_that_can_not_be_read_are_counted(ready: StateBuild
     assert warning.startswith(f"{ready.history}: 2 lines left as found")
 
 
-def test_lines_in_the_clients_form_are_taken_for_json_iff_they_are(ready: StateBuilder) -> None:
+def test_lines_in_the_clients_form_are_taken_for_json_iff_they_are(
+    ready: StateBuilder,
+) -> None:
     """Python 3.11.2 had a fault that took `\\u` without digits for an escape."""
     path = ready.project("my-app", prompts=0).path
-    texts = ["".join(t) for n in range(6) for t in itertools.product('\\u"0z', repeat=n)]
+    texts = [
+        "".join(t) for n in range(6) for t in itertools.product('\\u"0z', repeat=n)
+    ]
     texts += ["\x1f", "\t", "\\x", "\\ud83", "\x7f", "é", "\\ud83d", "\\u0000", "\\/"]
     texts += ["\udcff", "caf\udcc3"]
-    pieces = ('"1":{"id":1}', f'"2":{{"id":2,"project":"{path}"}}', ",", "{", "}", '"id"', "0")
+    pieces = (
+        '"1":{"id":1}',
+        f'"2":{{"id":2,"project":"{path}"}}',
+        ",",
+        "{",
+        "}",
+        '"id"',
+        "0",
+    )
     pastes = ["".join(p) for n in range(5) for p in itertools.product(pieces, repeat=n)]
     pastes += [f'"1":{{"id":1,"type":"text","content":"{text}"}}' for text in texts]
     numbers = ["01", "+1", "1.", "", "0x1", "1 2", "-", "-1", "1e5"]
@@ -127,7 +149,9 @@ def test_lines_in_the_clients_form_are_taken_for_json_iff_they_are(ready: StateB
     assert ready.history.read_bytes() == before
 
 
-def test_files_in_each_others_way_are_counted_and_both_ways_out_named(ready: StateBuilder) -> None:
+def test_files_in_each_others_way_are_counted_and_both_ways_out_named(
+    ready: StateBuilder,
+) -> None:
     for name, text in (("my-app", "a"), ("new", "b")):
         ready.add_session(name, text=text)
         for number in range(3):
@@ -150,7 +174,9 @@ def test_who_holds_our_lock_by_filelock_keeps_us_out(ready: StateBuilder) -> Non
     assert run_ccmove("restore", state=ready).exit == 0
 
 
-def test_with_and_without_its_name_a_move_says_and_does_the_same(ready: StateBuilder) -> None:
+def test_with_and_without_its_name_a_move_says_and_does_the_same(
+    ready: StateBuilder,
+) -> None:
     old, new = ready.project("my-app").path, ready.code / "new"
     outs = []
     for words in ((old, new), ("move", old, new)):
@@ -185,7 +211,9 @@ runpy.run_module("ccmove", run_name="__main__", alter_sys=True)
 """
 
 
-def test_ctrl_c_while_modules_are_loaded_shows_no_traceback(ready: StateBuilder) -> None:
+def test_ctrl_c_while_modules_are_loaded_shows_no_traceback(
+    ready: StateBuilder,
+) -> None:
     """But for the first few, which are loaded before anything of ours can say so."""
     ready.project("my-app")
     words = [sys.executable, "-c", INTERRUPTED]
@@ -195,7 +223,9 @@ def test_ctrl_c_while_modules_are_loaded_shows_no_traceback(ready: StateBuilder)
     assert loaded > 50
     before = tree.snapshot(ready.home)
     for percent in (40, 70, 100):
-        done = run_child([*words, str(loaded * percent // 100), "-n", *paths], state=ready)
+        done = run_child(
+            [*words, str(loaded * percent // 100), "-n", *paths], state=ready
+        )
         assert (done.exit, "Traceback" in done.err) == (130, False), done.err
         assert tree.diff(before, tree.snapshot(ready.home)) == []
 
@@ -214,7 +244,9 @@ def test_what_stands_after_undoing_the_undoing_and_so_on(ready: StateBuilder) ->
     assert rows[0]["state"] == "done"  # what undoes a run that is not there any more
 
 
-@pytest.mark.parametrize("command", [("doctor",), ("my-app", "new"), ("-n", "my-app", "new")])
+@pytest.mark.parametrize(
+    "command", [("doctor",), ("my-app", "new"), ("-n", "my-app", "new")]
+)
 def test_no_hook_filter_or_monitor_runs_when_a_folder_is_looked_at(
     ready: StateBuilder, command: tuple[str, ...]
 ) -> None:
@@ -239,17 +271,23 @@ def test_no_hook_filter_or_monitor_runs_when_a_folder_is_looked_at(
         assert candidate["path"] == str(repo)
     assert not trap.exists()
     assert tree.diff(before, tree.snapshot(repo), mtimes="all", inodes="all") == []
-    subprocess.run([windows.git(), "-C", repo, "status"], check=True, capture_output=True)
+    subprocess.run(
+        [windows.git(), "-C", repo, "status"], check=True, capture_output=True
+    )
     assert trap.exists()  # the control
 
 
 @pytest.mark.parametrize("content", ["gitdir: /no/such/place\n", "", "\0\udcff", None])
-def test_a_broken_repository_disturbs_nothing(ready: StateBuilder, content: str | None) -> None:
+def test_a_broken_repository_disturbs_nothing(
+    ready: StateBuilder, content: str | None
+) -> None:
     ready.project("my-app", repo="acme/app")
     if content is None:
         (ready.code / "new" / ".git" / "config").mkdir(parents=True)
     else:
-        (ready.code / "new" / ".git").write_bytes(content.encode("utf-8", "surrogateescape"))
+        (ready.code / "new" / ".git").write_bytes(
+            content.encode("utf-8", "surrogateescape")
+        )
     done = run_ccmove("doctor", "--json", state=ready)
     assert (done.exit, done.json()["findings"][0]["kind"]) == (1, "orphan")
     assert moved(ready)["status"] == "moved"
@@ -273,7 +311,9 @@ def test_a_remote_is_known_however_it_is_spelled(ready: StateBuilder, url: str) 
 def test_what_a_resumed_session_still_believes_is_said_where_it_does(
     state: StateBuilder, version: str, is_said: bool
 ) -> None:
-    """Newer clients repeat the recorded system prompt, which names the old memory folder."""
+    """Newer clients repeat the recorded system prompt, which names the old memory
+    folder.
+    """
     project = state.project("old", sessions=1)
     new = state.code / "new"
     new.mkdir()

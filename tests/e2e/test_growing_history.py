@@ -46,7 +46,9 @@ def large(state: StateBuilder) -> StateBuilder:
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("links", [True, False])
-def test_the_hashes_are_those_of_the_histories(large: StateBuilder, step: str, links: bool) -> None:
+def test_the_hashes_are_those_of_the_histories(
+    large: StateBuilder, step: str, links: bool
+) -> None:
     """Without hard links it is saved as a copy."""
     before = large.history.read_bytes()
     script = GROWING.replace("STEP", step)
@@ -65,6 +67,8 @@ def test_the_hashes_are_those_of_the_histories(large: StateBuilder, step: str, l
         noted = (history[name]["sha256"], history[name]["size"])
         assert noted == (hashlib.sha256(text).hexdigest(), len(text))
     kept = [path.name for path in (seams.backups(large) / run / "files").iterdir()]
-    assert f"{history['number']}.before" not in kept  # only what changed is kept for good
+    assert (
+        f"{history['number']}.before" not in kept
+    )  # only what changed is kept for good
     assert run_ccmove("restore", state=large).exit == 0
     assert large.history.read_bytes() == before

@@ -24,7 +24,13 @@ def config_dir(state: StateBuilder) -> str:
 
 @pytest.mark.parametrize(
     "command",
-    [["OLD", "NEW"], ["-m", "OLD", "NEW"], ["OLD"], ["undo"], ["backups", "--prune", "--keep=0"]],
+    [
+        ["OLD", "NEW"],
+        ["-m", "OLD", "NEW"],
+        ["OLD"],
+        ["undo"],
+        ["backups", "--prune", "--keep=0"],
+    ],
 )
 def test_a_preview_beside_an_interrupted_run_is_exit_5_with_the_way_on(
     state: StateBuilder, config_dir: str, command: list[str]
@@ -59,7 +65,9 @@ def test_did_you_mean_keeps_every_option(state: StateBuilder, config_dir: str) -
     assert f"ccmove {typed} {state.code / 'old'} {state.code / 'new'}" in done.err
 
 
-def test_did_you_mean_a_subject_keeps_every_option(state: StateBuilder, config_dir: str) -> None:
+def test_did_you_mean_a_subject_keeps_every_option(
+    state: StateBuilder, config_dir: str
+) -> None:
     (state.code / "old").mkdir()
     done = run_ccmove("doctor", "--fix", "--yes", state.code / "olt", state=state)
     assert done.exit == 3
@@ -70,15 +78,21 @@ def test_did_you_mean_a_subject_keeps_every_option(state: StateBuilder, config_d
 def test_one_option_is_left_out_and_the_others_stay(
     state: StateBuilder, config_dir: str, typed: list[str]
 ) -> None:
-    done = run_ccmove("--only", *typed, state.code / "old", state.code / "new", state=state)
+    done = run_ccmove(
+        "--only", *typed, state.code / "old", state.code / "new", state=state
+    )
     assert done.exit == 4
-    assert f"out: ccmove --only -n {state.code / 'old'} {state.code / 'new'}\n" in done.err
+    assert (
+        f"out: ccmove --only -n {state.code / 'old'} {state.code / 'new'}\n" in done.err
+    )
 
 
 def test_a_config_directory_in_the_folder_to_be_renamed_comes_along_by_hand(
     state: StateBuilder,
 ) -> None:
-    """It would be renamed under the run's feet; both commands can be typed as they stand."""
+    """It would be renamed under the run's feet; both commands can be typed as they
+    stand.
+    """
     old, new = state.home, state.root / "new home"
     state.project(old, sessions=1)
     before = snapshot(state.home)
@@ -87,12 +101,18 @@ def test_a_config_directory_in_the_folder_to_be_renamed_comes_along_by_hand(
     assert diff(before, snapshot(state.home), mtimes="all", inodes="all") == []
     mv, then = (line.partition(": ")[2] for line in done.err.splitlines()[1:])
     assert mv == f"mv {old} '{new}'"
-    program = (
-        f'ccmove() {{ "{sys.executable}" -m ccmove "$@"; }}; env() {{ export "$1"; "${{@:2}}"; }}'
-    )
-    environment = {**os.environ, "HOME": str(old), "PYTHONPATH": str(Path(__file__).parents[2])}
+    ccmove = f'ccmove() {{ "{sys.executable}" -m ccmove "$@"; }}'
+    program = f'{ccmove}; env() {{ export "$1"; "${{@:2}}"; }}'
+    environment = {
+        **os.environ,
+        "HOME": str(old),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
     subprocess.run(
-        ["bash", "-ec", f"{program}; {mv}; {then}"], env=environment, check=True, cwd="/"
+        ["bash", "-ec", f"{program}; {mv}; {then}"],
+        env=environment,
+        check=True,
+        cwd="/",
     )
     assert str(new) in json.loads((new / ".claude.json").read_text())["projects"]
 
@@ -106,7 +126,9 @@ def test_beside_an_interrupted_run_nothing_else_is_advised(
     interrupted_move(state, "old", "new")
     done = run_ccmove(command, "--json", state=state)
     assert done.exit == 1
-    assert [finding["kind"] for finding in done.json()["findings"]] == ["interrupted-run"]
+    assert [finding["kind"] for finding in done.json()["findings"]] == [
+        "interrupted-run"
+    ]
 
 
 def test_settings_follow_by_the_command_that_is_printed_also_where_old_is_still_there(
@@ -122,11 +144,13 @@ def test_settings_follow_by_the_command_that_is_printed_also_where_old_is_still_
     assert json.loads((new / ".mcp.json").read_text()) == {"command": f"{new}/run"}
 
 
-def test_an_index_that_can_not_be_read_is_still_to_do(state: StateBuilder, config_dir: str) -> None:
+def test_an_index_that_can_not_be_read_is_still_to_do(
+    state: StateBuilder, config_dir: str
+) -> None:
     index = state.project("old").directory / "sessions-index.json"
     index.write_text("{")
-    (row,) = run_ccmove("--json", state.code / "old", state.code / "new", state=state).json()[
-        "to_do"
-    ]
+    (row,) = run_ccmove(
+        "--json", state.code / "old", state.code / "new", state=state
+    ).json()["to_do"]
     assert subprocess.run(row["command"], shell=True).returncode == 0
     assert run_ccmove("verify", state=state).exit == 0

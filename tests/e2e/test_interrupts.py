@@ -28,13 +28,23 @@ main(sys.argv[4:])
 @pytest.fixture
 def ready(state: StateBuilder) -> StateBuilder:
     state.project("my-app", index=True)
-    state.project("new", sessions=1)  # the target exists: a merge has every kind of step
+    state.project(
+        "new", sessions=1
+    )  # the target exists: a merge has every kind of step
     (state.code / "new").mkdir(parents=True)
     return state
 
 
-def interrupt(state: StateBuilder, stage: str, number: int, when: str) -> tuple[int, str]:
-    arguments = [stage, str(number), when, str(state.code / "my-app"), str(state.code / "new")]
+def interrupt(
+    state: StateBuilder, stage: str, number: int, when: str
+) -> tuple[int, str]:
+    arguments = [
+        stage,
+        str(number),
+        when,
+        str(state.code / "my-app"),
+        str(state.code / "new"),
+    ]
     done = run_child([sys.executable, "-c", SCRIPT, *arguments], state=state)
     assert "Traceback" not in done.err
     return done.exit, done.err
@@ -55,7 +65,9 @@ def test_a_signal_at_any_step_leaves_everything_as_it_was(
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_once_all_is_verified_a_signal_comes_too_late(ready: StateBuilder, when: str) -> None:
+def test_once_all_is_verified_a_signal_comes_too_late(
+    ready: StateBuilder, when: str
+) -> None:
     code, message = interrupt(ready, seams.LAST_STEP, signal.SIGINT, when)
     assert (code, message) == (0, "")
     assert not seams.under_way(ready)

@@ -1,4 +1,6 @@
-"""A move and its undoing, through the real command line, on a state with everything odd in it."""
+"""A move and its undoing, through the real command line, on a state with everything odd
+in it.
+"""
 
 import json
 import os
@@ -14,10 +16,16 @@ from tests.support.state import StateBuilder, encoded_name
 
 @pytest.fixture
 def busy(state: StateBuilder) -> StateBuilder:
-    """A project, a nested one, a sibling with the same prefix, an index, odd prompts, a config."""
+    """A project, a nested one, a sibling with the same prefix, an index, odd prompts, a
+    config.
+    """
     old = state.code / "my-app"
     state.project(
-        old, sessions=3, index=True, memory={"MEMORY.md": "# notes\n"}, repo="acme/my-app"
+        old,
+        sessions=3,
+        index=True,
+        memory={"MEMORY.md": "# notes\n"},
+        repo="acme/my-app",
     )
     state.project(old / "packages" / "web", sessions=1)
     state.project(state.code / "my-app-docker", sessions=2, index=True)
@@ -26,7 +34,9 @@ def busy(state: StateBuilder) -> StateBuilder:
 
 
 def move(state: StateBuilder, *options: str) -> Completed:
-    return run_ccmove(*options, state.code / "my-app", state.code / "new-app", state=state)
+    return run_ccmove(
+        *options, state.code / "my-app", state.code / "new-app", state=state
+    )
 
 
 def differences(before: tree.Tree, state: StateBuilder) -> list[str]:
@@ -34,7 +44,9 @@ def differences(before: tree.Tree, state: StateBuilder) -> list[str]:
     return tree.diff(before, tree.snapshot(state.home), ignore=[".claude/ccmove"])
 
 
-def test_exactly_the_planned_bytes_change_among_20000_odd_history_lines(busy: StateBuilder) -> None:
+def test_exactly_the_planned_bytes_change_among_20000_odd_history_lines(
+    busy: StateBuilder,
+) -> None:
     old, new = busy.code / "my-app", busy.code / "new-app"
     kept = busy.history.read_bytes()
     odd = busy.odd_history(old, 20_000)
@@ -43,7 +55,9 @@ def test_exactly_the_planned_bytes_change_among_20000_odd_history_lines(busy: St
     assert done.exit == 0, done.err
     expected = kept
     for end in ('"', os.sep):
-        was, becomes = (in_json(f'"project":"{path}{end}').encode() for path in (old, new))
+        was, becomes = (
+            in_json(f'"project":"{path}{end}').encode() for path in (old, new)
+        )
         expected = expected.replace(was, becomes)
     expected += b"".join(line.expected(str(old), str(new)) for line in odd)
     assert busy.history.read_bytes() == expected
@@ -82,10 +96,18 @@ def test_transcripts_keep_inode_bytes_and_mtime(busy: StateBuilder) -> None:
 
 def files_of(directory: Path) -> dict[Path, tuple[int, int, bytes]]:
     """Inode, date and bytes of all that a move only renames."""
-    files = [p for p in directory.rglob("*") if p.is_file() and p.name != "sessions-index.json"]
+    files = [
+        p
+        for p in directory.rglob("*")
+        if p.is_file() and p.name != "sessions-index.json"
+    ]
     assert len(files) > 6
     return {
-        p.relative_to(directory): (p.stat().st_ino, p.stat().st_mtime_ns, p.read_bytes())
+        p.relative_to(directory): (
+            p.stat().st_ino,
+            p.stat().st_mtime_ns,
+            p.read_bytes(),
+        )
         for p in files
     }
 
@@ -121,7 +143,13 @@ def test_json_tells_everything(busy: StateBuilder) -> None:
     record = move(busy, "--json").json()
     paths = {"old": str(busy.code / "my-app"), "new": str(busy.code / "new-app")}
     config_dir = str(busy.config_dir)
-    told = {"schema": 1, "status": "moved", "config_dir": config_dir, "error": None, **paths}
+    told = {
+        "schema": 1,
+        "status": "moved",
+        "config_dir": config_dir,
+        "error": None,
+        **paths,
+    }
     assert {key: record[key] for key in told} == told
     assert (record["counts"]["transcripts"], record["counts"]["index"]) == (4, 7)
     assert {project["kind"] for project in record["projects"]} == {"rename"}
@@ -179,7 +207,9 @@ def test_a_link_left_at_the_old_place_is_no_obstacle(busy: StateBuilder) -> None
     assert (busy.projects / encoded_name(str(busy.code / "new-app"))).is_dir()
 
 
-def test_an_index_with_lists_where_strings_should_be_is_not_a_bug(state: StateBuilder) -> None:
+def test_an_index_with_lists_where_strings_should_be_is_not_a_bug(
+    state: StateBuilder,
+) -> None:
     handle = state.project("my-app", index=True)
     state.add_session("my_app", directory=handle.directory)
     index = json.loads(handle.index.read_text())

@@ -1,4 +1,6 @@
-"""Paths that are refused. What each refusal says, word for word: tests/output/situations.py."""
+"""Paths that are refused. What each refusal says, word for word:
+tests/output/situations.py.
+"""
 
 import shlex
 from pathlib import Path
@@ -22,7 +24,9 @@ def folders(state: StateBuilder, *names: str) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("root", ["/", "C:\\", "c:/", "\\\\"])
-def test_neither_a_root_is_a_project_nor_new_its_own_old(known: StateBuilder, root: str) -> None:
+def test_neither_a_root_is_a_project_nor_new_its_own_old(
+    known: StateBuilder, root: str
+) -> None:
     _, new = folders(known, "new")
     for pair in ((root, new), (new, root)):
         done = run_ccmove("--skip-path-check", *pair, state=known)
@@ -50,7 +54,9 @@ def test_a_refused_line_of_a_list_is_named(known: StateBuilder) -> None:
     old, new = folders(known, "my-app")
     done = run_ccmove("--from-file", "-", state=known, input=f"\n{old}\t{new}\n")
     assert done.exit == 4
-    assert f"-, line 2: OLD should be gone and NEW should exist: {old} exists" in done.err
+    assert (
+        f"-, line 2: OLD should be gone and NEW should exist: {old} exists" in done.err
+    )
     assert "ccmove --move-folder --from-file -" in done.err
 
 
@@ -67,7 +73,9 @@ def test_a_link_is_not_renamed_with_the_folder_behind_it(known: StateBuilder) ->
     assert new.is_dir()
 
 
-def test_a_link_that_was_left_behind_for_new_is_not_a_folder_to_rename(known: StateBuilder) -> None:
+def test_a_link_that_was_left_behind_for_new_is_not_a_folder_to_rename(
+    known: StateBuilder,
+) -> None:
     old, new = folders(known, "new")
     old.symlink_to(new)
     done = run_ccmove("-m", old, new, state=known)
@@ -86,7 +94,9 @@ def test_in_a_folder_that_was_deleted_only_whole_paths_work(
     folders(known, "new")
     gone = known.root / "gone"
     gone.mkdir()
-    command = shlex.join(ccmove_command(*typed.replace("CODE", str(known.code)).split()))
+    command = shlex.join(
+        ccmove_command(*typed.replace("CODE", str(known.code)).split())
+    )
     importable = {"PYTHONPATH": str(Path(__file__).parents[2])}
     words = ["bash", "-c", f"cd {gone} && rmdir {gone} && {command}"]
     done = run_child(words, state=known, env=importable)
@@ -112,6 +122,10 @@ def test_a_typo_in_old_is_answered_also_if_new_has_data(known: StateBuilder) -> 
     assert (done.exit, "already" in done.err) == (3, True)
 
 
-@pytest.mark.parametrize("text", ["", "no tab here\n", "/a\t/b\t/c\n", "\t/b\n", "/a\t\n"])
-def test_a_list_of_moves_that_makes_no_sense_is_exit_2(known: StateBuilder, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["", "no tab here\n", "/a\t/b\t/c\n", "\t/b\n", "/a\t\n"]
+)
+def test_a_list_of_moves_that_makes_no_sense_is_exit_2(
+    known: StateBuilder, text: str
+) -> None:
     assert run_ccmove("--from-file", "-", state=known, input=text).exit == 2

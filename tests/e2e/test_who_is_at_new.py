@@ -1,4 +1,6 @@
-"""Nothing merges by accident: what is at NEW already decides whether a move is what was meant."""
+"""Nothing merges by accident: what is at NEW already decides whether a move is what was
+meant.
+"""
 
 from pathlib import Path
 
@@ -33,7 +35,9 @@ def test_a_folder_that_mv_brought_into_new_is_the_project(
     assert directory_of(state, state.code / becomes).is_dir()
 
 
-@pytest.mark.parametrize("repositories", [["site"], ["site", "site/mysite"], []], ids=", ".join)
+@pytest.mark.parametrize(
+    "repositories", [["site"], ["site", "site/mysite"], []], ids=", ".join
+)
 def test_a_repository_with_a_folder_of_its_own_name_is_moved(
     bench: Bench, repositories: list[str]
 ) -> None:
@@ -44,7 +48,9 @@ def test_a_repository_with_a_folder_of_its_own_name_is_moved(
     bench.ok(old.path, bench.state.code / "site")
 
 
-def test_move_folder_into_a_folder_that_exists_names_the_place_in_it(bench: Bench) -> None:
+def test_move_folder_into_a_folder_that_exists_names_the_place_in_it(
+    bench: Bench,
+) -> None:
     state = bench.state
     old = state.project("app", make_folder=True)
     work = bench.folder("work")
@@ -73,11 +79,18 @@ def test_a_project_without_a_common_root_commit_is_another_one(bench: Bench) -> 
     new = state.project("site", sessions=1)
     make_repo(state.code / "app", commit=True)
     make_repo(state.code / "site", commit=True)
-    assert "root commit" in bench.refused("--skip-path-check", old.path, new.path)["error"]
-    assert bench.ok("--skip-path-check", "--merge", old.path, new.path)["status"] == "moved"
+    assert (
+        "root commit" in bench.refused("--skip-path-check", old.path, new.path)["error"]
+    )
+    assert (
+        bench.ok("--skip-path-check", "--merge", old.path, new.path)["status"]
+        == "moved"
+    )
 
 
-def test_nested_projects_do_not_merge_into_others_either(bench: Bench, state: StateBuilder) -> None:
+def test_nested_projects_do_not_merge_into_others_either(
+    bench: Bench, state: StateBuilder
+) -> None:
     old = state.project("old/app", repo="me/app")
     new = state.project("new/app", sessions=1)
     make_repo(state.code / "new/app", "acme/app")
@@ -86,25 +99,39 @@ def test_nested_projects_do_not_merge_into_others_either(bench: Bench, state: St
     assert new.path in report["error"]
 
 
-@pytest.mark.parametrize("known", ["the same remote", "nothing to compare", "no sessions at NEW"])
-def test_what_is_not_known_to_be_another_project_is_merged(bench: Bench, known: str) -> None:
+@pytest.mark.parametrize(
+    "known", ["the same remote", "nothing to compare", "no sessions at NEW"]
+)
+def test_what_is_not_known_to_be_another_project_is_merged(
+    bench: Bench, known: str
+) -> None:
     state = bench.state
     old = state.project("app", repo=None if known == "nothing to compare" else "Me/App")
     sessions = 0 if known == "no sessions at NEW" else 8
     new = state.project("site", sessions=sessions)
-    make_repo(state.code / "site", "acme/site" if known == "no sessions at NEW" else "me/app")
+    make_repo(
+        state.code / "site", "acme/site" if known == "no sessions at NEW" else "me/app"
+    )
     preview = bench.run("-n", old.path, new.path).out
     done = bench.run(old.path, new.path)
     assert done.exit == 0, done.err
     lines = [line.strip() for line in done.out.splitlines()]
-    assert ("Merged into a project that had 8 sessions of its own" in lines) == bool(sessions)
-    assert ("into a project that has 8 sessions of its own" in preview) == bool(sessions)
+    assert ("Merged into a project that had 8 sessions of its own" in lines) == bool(
+        sessions
+    )
+    assert ("into a project that has 8 sessions of its own" in preview) == bool(
+        sessions
+    )
 
 
-def test_each_merge_below_a_parent_is_named_by_its_path(bench: Bench, state: StateBuilder) -> None:
+def test_each_merge_below_a_parent_is_named_by_its_path(
+    bench: Bench, state: StateBuilder
+) -> None:
     for name in ("one", "two", "three"):
         state.project(f"old/{name}", sessions=1)
-    new = [state.project(f"new/{name}", sessions=n) for name, n in (("one", 1), ("two", 2))]
+    new = [
+        state.project(f"new/{name}", sessions=n) for name, n in (("one", 1), ("two", 2))
+    ]
     (state.code / "new").mkdir(exist_ok=True)
     out = bench.run(state.code / "old", state.code / "new").out
     assert f"had 1 session of its own: {new[0].path}" in out
@@ -112,12 +139,18 @@ def test_each_merge_below_a_parent_is_named_by_its_path(bench: Bench, state: Sta
     assert out.count("Merged into") == 2
 
 
-def test_a_living_project_with_the_same_encoded_name_is_not_joined(bench: Bench) -> None:
+def test_a_living_project_with_the_same_encoded_name_is_not_joined(
+    bench: Bench,
+) -> None:
     state = bench.state
     old = state.project("old")
     twin = state.project("my-app", sessions=1, make_folder=True)
     new = bench.folder("my_app")
-    for options in ((), ("-n",), ("--merge", "--skip-path-check", "-y", "--allow-live")):
+    for options in (
+        (),
+        ("-n",),
+        ("--merge", "--skip-path-check", "-y", "--allow-live"),
+    ):
         report = bench.refused(*options, old.path, new)
         assert twin.path in report["error"]
         assert "could not tell them apart" in report["error"]
@@ -135,7 +168,9 @@ def test_a_folder_is_not_renamed_to_a_living_twins_name_either(bench: Bench) -> 
         go_on(bench, report, part)
 
 
-def test_a_nested_living_twin_is_renamed_first(bench: Bench, state: StateBuilder) -> None:
+def test_a_nested_living_twin_is_renamed_first(
+    bench: Bench, state: StateBuilder
+) -> None:
     state.project("old/a_b", sessions=1)
     twin = state.project("new/a.b", sessions=1, make_folder=True)
     report = bench.refused(state.code / "old", state.code / "new")
@@ -145,8 +180,12 @@ def test_a_nested_living_twin_is_renamed_first(bench: Bench, state: StateBuilder
     assert directory_of(state, f"{twin.path}-2").is_dir()
 
 
-@pytest.mark.parametrize("why", ["its folder is gone", "it has no sessions", "it is a link to NEW"])
-def test_a_twin_that_is_not_living_is_no_reason_to_refuse(bench: Bench, why: str) -> None:
+@pytest.mark.parametrize(
+    "why", ["its folder is gone", "it has no sessions", "it is a link to NEW"]
+)
+def test_a_twin_that_is_not_living_is_no_reason_to_refuse(
+    bench: Bench, why: str
+) -> None:
     state = bench.state
     old = state.project("old")
     new = bench.folder("my_app")
@@ -158,7 +197,9 @@ def test_a_twin_that_is_not_living_is_no_reason_to_refuse(bench: Bench, why: str
     bench.ok(old.path, new)
 
 
-def test_a_twin_that_moves_away_in_the_same_run_is_no_reason_to_refuse(bench: Bench) -> None:
+def test_a_twin_that_moves_away_in_the_same_run_is_no_reason_to_refuse(
+    bench: Bench,
+) -> None:
     state = bench.state
     old = state.project("old", sessions=1)
     twin = state.project("my-app", sessions=2, make_folder=True)

@@ -1,1 +1,3 @@
-"""Hostile, broken and strange input: nothing outside is touched, nothing is lost, no traceback."""
+"""Hostile, broken and strange input: nothing outside is touched, nothing is lost, no
+traceback.
+"""

@@ -1,4 +1,6 @@
-"""A state that is ready to be moved, a place outside of it, and a judge of what became of both."""
+"""A state that is ready to be moved, a place outside of it, and a judge of what became
+of both.
+"""
 
 import json
 import os
@@ -23,7 +25,9 @@ EXIT_CODES = {0, 1, 2, 3, 4, 5, 130}
 
 @dataclass
 class Target:
-    """A project with everything that a move reads or writes, and a victim beside the home."""
+    """A project with everything that a move reads or writes, and a victim beside the
+    home.
+    """
 
     state: StateBuilder
     handle: ProjectHandle
@@ -51,10 +55,11 @@ class Target:
         return self.state.config_dir / "plugins" / "installed_plugins.json"
 
     def run(self, *args: str | os.PathLike[str], given: str = "") -> Completed:
-        """Run ccmove, `given` on its standard input; it ends as the contract says, or we fail.
+        """Run ccmove, `given` on its standard input; it ends as the contract says, or
+        we fail.
 
-        The command line runs in the child of a process that has imported ccmove already, which
-        takes a tenth of the time.
+        The command line runs in the child of a process that has imported ccmove
+        already, which takes a tenth of the time.
         """
         ended = Job(self.state, [os.fspath(arg) for arg in args], given).run()
         return checked(Completed(ended.exit, ended.out, ended.err))
@@ -68,13 +73,21 @@ class Target:
 
     def remember(self) -> None:
         """What must be unchanged from here on."""
-        self._seen = {"state": tree.snapshot(self.state.home), "outside": self._outside()}
+        self._seen = {
+            "state": tree.snapshot(self.state.home),
+            "outside": self._outside(),
+        }
 
     def _outside(self) -> Tree:
         return tree.snapshot(self.outside) if self.outside.exists() else {}
 
     def outside_is_untouched(self) -> None:
-        assert tree.diff(self._seen["outside"], self._outside(), mtimes="all", inodes="all") == []
+        assert (
+            tree.diff(
+                self._seen["outside"], self._outside(), mtimes="all", inodes="all"
+            )
+            == []
+        )
 
     def nothing_changed(self, ignore: Iterable[str] = (".claude/ccmove",)) -> None:
         """Neither the state nor what is outside; but our own lock may have been made."""
@@ -82,14 +95,17 @@ class Target:
         now = tree.snapshot(self.state.home)
         ignored = [*ignore, ".claude", "."]
         found = tree.diff(self._seen["state"], now, mtimes="all", inodes="all")
-        # Making and removing a name of ours inside a directory does not change that directory.
+        # Making and removing a name of ours inside a directory does not change that
+        # directory.
         found = [line for line in found if not re.fullmatch(r"'[^']*': mtime .*", line)]
         assert [line for line in found if not _is_ignored(line, ignored)] == []
 
     def nothing_left_over(self) -> None:
         """No temporary name of ours, no lock of the client's, no journal."""
         names = [path.name for path in self.state.home.rglob("*")]
-        ours = [n for n in names if ".ccmove-" in n or n.endswith(".lock") or "journal" in n]
+        ours = [
+            n for n in names if ".ccmove-" in n or n.endswith(".lock") or "journal" in n
+        ]
         assert ours == []
         assert not (self.own / "run").exists()
 
@@ -99,7 +115,9 @@ def _is_ignored(line: str, names: Iterable[str]) -> bool:
 
 
 def checked(done: Completed) -> Completed:
-    """An exit code of the contract, no bug report, and nothing that a terminal would act on."""
+    """An exit code of the contract, no bug report, and nothing that a terminal would
+    act on.
+    """
     assert done.exit in EXIT_CODES, done
     said = done.out + done.err
     assert "bug in ccmove" not in said, said
@@ -111,11 +129,17 @@ def checked(done: Completed) -> Completed:
 
 
 def make_target(state: StateBuilder) -> Target:
-    """`my-app` with index, aliases, memory, job, plugin and prompts, gone from the disk; `new`."""
+    """`my-app` with index, aliases, memory, job, plugin and prompts, gone from the
+    disk; `new`.
+    """
     old, new = state.code / "my-app", state.code / "new"
     memory = {"MEMORY.md": "- a note\n"}
-    handle = state.project(old, sessions=1, index=True, memory=memory, prompts=2, subagents=False)
-    neighbour = state.project("other", sessions=1, prompts=1, subagents=False, make_folder=True)
+    handle = state.project(
+        old, sessions=1, index=True, memory=memory, prompts=2, subagents=False
+    )
+    neighbour = state.project(
+        "other", sessions=1, prompts=1, subagents=False, make_folder=True
+    )
     new.mkdir(parents=True)
     (neighbour.directory / ".session-aliases").write_text(f"{handle.directory}\n")
     (handle.directory / ".session-aliases").write_text(f"{neighbour.directory}\n")

@@ -1,7 +1,8 @@
 """The gaps between the calls of a run, and something that happens in one of them.
 
-A run is recorded once, undisturbed; then it is made again from the same start for each gap, with
-the same thing happening before another of its calls each time. Tests judge what is left.
+A run is recorded once, undisturbed; then it is made again from the same start for each
+gap, with the same thing happening before another of its calls each time. Tests judge
+what is left.
 """
 
 import json
@@ -48,14 +49,19 @@ def gaps_of(bench: Bench, sabotage: Sequence[str] = ()) -> list[Gap]:
     assert ended.exit == 0, ended
     calls = map(json.loads, record.read_text().splitlines())
     record.unlink()
-    gaps = [Gap(n, name, tuple(about), change) for n, (name, about, change) in enumerate(calls, 1)]
+    gaps = [
+        Gap(n, name, tuple(about), change)
+        for n, (name, about, change) in enumerate(calls, 1)
+    ]
     assert {gap.call for gap in gaps} <= CALLS
     assert len(gaps) > 100
     return gaps
 
 
 def around(gaps: Iterable[Gap], name: str) -> list[Gap]:
-    """The gaps before and after every call that names something: between them nothing differs."""
+    """The gaps before and after every call that names something: between them nothing
+    differs.
+    """
     every = list(gaps)
     close = {gap.number + more for gap in every if gap.names(name) for more in (0, 1)}
     return [gap for gap in every if gap.number in close]

@@ -1,8 +1,9 @@
 """Runs ccmove with something that happens between two of its system calls.
 
-Python announces each call that opens, renames, makes or removes something before it makes it. A
-hook that acts then is the worst case of a racing process: it always wins the gap between a check
-and the use of what was checked. The fork server installs a hook in a child that it runs.
+Python announces each call that opens, renames, makes or removes something before it
+makes it. A hook that acts then is the worst case of a racing process: it always wins
+the gap between a check and the use of what was checked. The fork server installs a hook
+in a child that it runs.
 """
 
 import errno
@@ -23,14 +24,20 @@ CALLS = {
 
 
 def changes_something(name: str, args: tuple[object, ...]) -> bool:
-    """Whether a call may change the disk; a rename that never replaces is looked up by ctypes."""
+    """Whether a call may change the disk; a rename that never replaces is looked up by
+    ctypes.
+    """
     if name == "open":
-        return isinstance(args[2], int) and bool(args[2] & (os.O_CREAT | os.O_WRONLY | os.O_RDWR))
+        return isinstance(args[2], int) and bool(
+            args[2] & (os.O_CREAT | os.O_WRONLY | os.O_RDWR)
+        )
     return name not in ("os.listdir", "os.scandir")
 
 
 def note(record: str) -> Event:
-    """Write down every call: its name, what it is about, and whether it may change something."""
+    """Write down every call: its name, what it is about, and whether it may change
+    something.
+    """
     fd = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC)
 
     def write(name: str, args: tuple[object, ...]) -> None:
@@ -43,8 +50,8 @@ def note(record: str) -> Event:
 def watch_modes(own: str, record: str) -> Event:
     """Write down whatever below `own` is open to others at any moment.
 
-    But for a saved file that is a second name of a live one: it has that one's mode, and keeps
-    it until the run ends, in a directory that is closed.
+    But for a saved file that is a second name of a live one: it has that one's mode,
+    and keeps it until the run ends, in a directory that is closed.
     """
     seen: set[str] = set()
     second_names: set[int] = set()
@@ -68,7 +75,8 @@ def watch_modes(own: str, record: str) -> Event:
 def at(number: str, action: Callable[[], None], lock: str = "") -> Event:
     """Do something once, before the call number `number`.
 
-    While somebody holds the lock, a client waits; so it happens before a later call then.
+    While somebody holds the lock, a client waits; so it happens before a later call
+    then.
     """
     left, done = int(number), False
 
@@ -123,7 +131,9 @@ def use_up_files(where: str, spare: int = 0) -> None:
 
 
 def plant(word: str, directory: str, target: str, fired: str) -> Event:
-    """Put a link in `directory` under the very name that is about to be made; note it down."""
+    """Put a link in `directory` under the very name that is about to be made; note it
+    down.
+    """
 
     def wait(_: str, args: tuple[object, ...]) -> None:
         names = [arg for arg in args if isinstance(arg, str) and word in arg]
@@ -180,7 +190,9 @@ def vanish(number: str, away: str, *paths: str) -> Event:
 def to_the_first(
     number: str, lock: str, paths: tuple[str, ...], action: Callable[[str], None]
 ) -> Event:
-    """Do something once to the first of the paths that is there, before call number `number`."""
+    """Do something once to the first of the paths that is there, before call number
+    `number`.
+    """
 
     def act() -> None:
         for path in filter(os.path.lexists, paths):
@@ -209,5 +221,15 @@ def install(event: Event) -> None:
 
 HOOKS: dict[str, Callable[..., Event]] = {
     function.__name__: function
-    for function in (note, watch_modes, fill, exhaust, plant, swap, append, edit, vanish)
+    for function in (
+        note,
+        watch_modes,
+        fill,
+        exhaust,
+        plant,
+        swap,
+        append,
+        edit,
+        vanish,
+    )
 }

@@ -1,4 +1,6 @@
-"""Makes the system itself unkind: no privileges, limits, file systems full or read-only."""
+"""Makes the system itself unkind: no privileges, limits, file systems full or
+read-only.
+"""
 
 import ctypes
 import os
@@ -49,7 +51,9 @@ def remount(where: Path, options: str) -> None:
 
 @cache
 def _enter_private_namespace() -> None:
-    """Mounts made from here on are this process's and its children's, and nobody else's."""
+    """Mounts made from here on are this process's and its children's, and nobody
+    else's.
+    """
     if not sys.platform.startswith("linux"):
         pytest.skip("needs Linux's mount namespaces")
     libc = ctypes.CDLL(None, use_errno=True)

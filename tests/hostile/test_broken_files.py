@@ -1,4 +1,6 @@
-"""Garbage, wrong encodings, things that are not files: moved around, or refused and left alone."""
+"""Garbage, wrong encodings, things that are not files: moved around, or refused and
+left alone.
+"""
 
 import json
 import os
@@ -52,7 +54,9 @@ REFUSED: dict[str, Break] = {
     "a config file that is cut": config(lambda data: data[:-20]),
     "a config file in UTF-16": config(lambda data: data.decode().encode("utf-16")),
     "a config file of NULs": config(lambda data: b"\0" * len(data)),
-    "a config file nested deeply": config(lambda data: data[:-1] + b',"x":' + DEEP + b"}"),
+    "a config file nested deeply": config(
+        lambda data: data[:-1] + b',"x":' + DEEP + b"}"
+    ),
     "a config file of garbage": config(lambda _: b"\xff\xfe{"),
     "a pipe as config file": lambda t: fifo(t.state.config_file),
     "a folder as config file": lambda t: folder(t.state.config_file),
@@ -78,8 +82,12 @@ MOVED: dict[str, Break] = {
     "an empty config file": config(lambda _: b""),
     "a config file that is a list": config(lambda _: b"[1]"),
     "a config file with a byte order mark": config(lambda data: b"\xef\xbb\xbf" + data),
-    "a number of 10,000 digits": config(lambda data: data[:-1] + b',"x":' + b"9" * 10_000 + b"}"),
-    "a pipe among the sessions": lambda t: fifo(t.state.config_dir / "sessions" / "1.json"),
+    "a number of 10,000 digits": config(
+        lambda data: data[:-1] + b',"x":' + b"9" * 10_000 + b"}"
+    ),
+    "a pipe among the sessions": lambda t: fifo(
+        t.state.config_dir / "sessions" / "1.json"
+    ),
     "a folder as a job's state": lambda t: folder(t.job),
     "a pipe as a job's state": lambda t: fifo(t.job),
     "garbage as list of plugins": lambda t: t.plugins.write_bytes(b"\0{"),
@@ -87,8 +95,12 @@ MOVED: dict[str, Break] = {
         b'{"version":1,"entries":[{"sessionId":[]},{"sessionId":{}},7,null]}'
     ),
     "an index that is not one": lambda t: t.handle.index.write_bytes(b"[[[" * 1000),
-    "an index nested deeply": lambda t: t.handle.index.write_bytes(b'{"x":' + DEEP + b"}"),
-    "a transcript of garbage": lambda t: t.handle.transcripts[0].write_bytes(b'\0"cwd":' + DEEP),
+    "an index nested deeply": lambda t: t.handle.index.write_bytes(
+        b'{"x":' + DEEP + b"}"
+    ),
+    "a transcript of garbage": lambda t: t.handle.transcripts[0].write_bytes(
+        b'\0"cwd":' + DEEP
+    ),
 }
 
 
@@ -103,13 +115,19 @@ def test_the_rest_moves_beside(target: Target, what: str) -> None:
     assert target.handle.directory.is_dir()
 
 
-def test_deep_and_odd_lines_of_the_history_are_rewritten_or_kept(target: Target) -> None:
-    """NULs and a line of 100,000 brackets stay, a number of 10,000 digits is only a number."""
+def test_deep_and_odd_lines_of_the_history_are_rewritten_or_kept(
+    target: Target,
+) -> None:
+    """NULs and a line of 100,000 brackets stay, a number of 10,000 digits is only a
+    number.
+    """
     line = b'{"project":' + json.dumps(str(target.old)).encode() + b',"x":%s}\n'
     kept, moved = b"\0" * 100_000 + b"\n" + line % DEEP, line % (b"9" * 10_000)
     target.state.history.write_bytes(kept + moved)
     assert target.move().exit == 0
-    expected = moved.replace(in_json(str(target.old)).encode(), in_json(str(target.new)).encode())
+    expected = moved.replace(
+        in_json(str(target.old)).encode(), in_json(str(target.new)).encode()
+    )
     assert target.state.history.read_bytes() == kept + expected
 
 

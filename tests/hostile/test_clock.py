@@ -14,9 +14,13 @@ YEAR = 365 * DAY
 SET = pytest.mark.parametrize("clock", [-50 * YEAR, -YEAR, -DAY, DAY, YEAR, 50 * YEAR])
 
 
-def at(target: Target, clock: int, *args: str | Path, more: tuple[str, ...] = ()) -> Ended:
+def at(
+    target: Target, clock: int, *args: str | Path, more: tuple[str, ...] = ()
+) -> Ended:
     """Run ccmove while the clock is off by so many seconds."""
-    return Job(target.state, list(map(str, args)), sabotage=[f"clock={clock}", *more]).run()
+    return Job(
+        target.state, list(map(str, args)), sabotage=[f"clock={clock}", *more]
+    ).run()
 
 
 def backups(target: Target) -> list[str]:
@@ -46,7 +50,10 @@ def test_a_later_run_has_a_later_id_and_is_the_one_that_restore_undoes(
     for folder in (second, target.new, target.old):
         assert at(target, -clock, "restore").exit == 0
         assert str(folder) in target.state.config()["projects"]
-    assert tree.diff(before, tree.snapshot(target.state.home), ignore=[".claude/ccmove"]) == []
+    assert (
+        tree.diff(before, tree.snapshot(target.state.home), ignore=[".claude/ccmove"])
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,8 +62,12 @@ def test_a_later_run_has_a_later_id_and_is_the_one_that_restore_undoes(
         *((0, clock, "30d", 1) for clock in (-50 * YEAR, -YEAR, 0, 29 * DAY)),
         (0, 31 * DAY, "30d", 0),  # the control: there it is older
         (YEAR, 0, "1m", 1),  # the clock was ahead
-        # Before the year 1000 a date has fewer digits, and would sort as if it were later.
-        *((0, 0, age, 1) for age in ("1d", "20000d", "400000d", "999999999d", "999999999w")),
+        # Before the year 1000 a date has fewer digits, and would sort as if it were
+        # later.
+        *(
+            (0, 0, age, 1)
+            for age in ("1d", "20000d", "400000d", "999999999d", "999999999w")
+        ),
     ],
 )
 def test_what_is_not_older_by_the_clock_is_not_removed(
@@ -77,7 +88,9 @@ def test_what_is_not_a_duration_is_wrong_usage(target: Target, age: str) -> None
 
 
 @pytest.mark.parametrize("lock", [".claude/history.jsonl.lock", ".claude.json.lock"])
-def test_a_held_lock_is_not_removed_when_the_clock_was_set_back(target: Target, lock: str) -> None:
+def test_a_held_lock_is_not_removed_when_the_clock_was_set_back(
+    target: Target, lock: str
+) -> None:
     """Its time is in the future then: it is not old, and its holder may be running."""
     held = target.state.home / lock
     held.mkdir()
@@ -93,7 +106,11 @@ def test_a_held_lock_is_not_removed_when_the_clock_was_set_back(target: Target, 
 def test_a_run_that_died_is_rolled_back_whatever_the_clock_says(target: Target) -> None:
     target.remember()
     for number, clock in ((30, -YEAR), (50, YEAR), (70, -50 * YEAR)):
-        died = Job(target.state, [str(target.old), str(target.new)], sabotage=[f"die_at={number}"])
+        died = Job(
+            target.state,
+            [str(target.old), str(target.new)],
+            sabotage=[f"die_at={number}"],
+        )
         assert died.run().exit < 0
         assert (target.own / "journal.json").exists()
         assert at(target, clock, "recover").exit == 0

@@ -1,7 +1,8 @@
 """A manifest with a right checksum can still be someone's trap.
 
-The checksum is no secret, so everything in these files is signed here as ccmove would sign it. Each
-must be refused whole, before a byte is written; other commands go on as if it were not there.
+The checksum is no secret, so everything in these files is signed here as ccmove would
+sign it. Each must be refused whole, before a byte is written; other commands go on as
+if it were not there.
 """
 
 import contextlib
@@ -34,7 +35,9 @@ def backup_of(target: Target) -> Path:
 
 
 def manifest_of(target: Target) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads((backup_of(target) / "manifest.json").read_text())
+    record: dict[str, Any] = json.loads(
+        (backup_of(target) / "manifest.json").read_text()
+    )
     return record
 
 
@@ -75,17 +78,28 @@ def not_rolled_back(target: Target, *commands: list[str]) -> None:
     target.nothing_changed(ignore=())
 
 
-def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(moved: Target) -> None:
+def test_a_forged_manifest_with_a_right_checksum_is_believed_otherwise(
+    moved: Target,
+) -> None:
     """The control: forging as such is not what the others are refused for."""
-    put_manifest(moved, forged(moved, lambda record: record.update(warnings=["\x1b[31m another"])))
+    put_manifest(
+        moved,
+        forged(moved, lambda record: record.update(warnings=["\x1b[31m another"])),
+    )
     assert moved.run("backups").exit == 0
     assert moved.run("restore").exit == 0
 
 
-@pytest.mark.parametrize("journal", [None, "", "{", "[]", '{"id": "../../x"}', "[" * 100_000])
-def test_so_it_is_in_a_run_whatever_its_journal_says(moved: Target, journal: str | None) -> None:
+@pytest.mark.parametrize(
+    "journal", [None, "", "{", "[]", '{"id": "../../x"}', "[" * 100_000]
+)
+def test_so_it_is_in_a_run_whatever_its_journal_says(
+    moved: Target, journal: str | None
+) -> None:
     """The control: this is a run that was interrupted when everything was changed."""
-    put_manifest(moved, forged(moved, lambda record: record.update(warnings=["another"])))
+    put_manifest(
+        moved, forged(moved, lambda record: record.update(warnings=["another"]))
+    )
     backup_of(moved).rename(moved.own / "run")
     if journal is not None:
         (moved.own / "journal.json").write_text(journal)
@@ -102,7 +116,10 @@ def test_a_manifest_that_is_not_signed_is_refused(moved: Target) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value", "told"),
-    [*(("schema", version, "version") for version in (0, 1, 3, "2", 2.5, None)), ("id", ID, ID)],
+    [
+        *(("schema", version, "version") for version in (0, 1, 3, "2", 2.5, None)),
+        ("id", ID, ID),
+    ],
 )
 def test_an_unknown_version_or_another_backups_manifest_is_refused(
     moved: Target, key: str, value: object, told: str
@@ -111,7 +128,9 @@ def test_an_unknown_version_or_another_backups_manifest_is_refused(
     assert told in refused(moved)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema":2}', "[" * 100_000, "\udcff"])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"schema":2}', "[" * 100_000, "\udcff"]
+)
 def test_garbage_instead_of_a_manifest_is_refused(moved: Target, text: str) -> None:
     path = backup_of(moved) / "manifest.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -124,10 +143,14 @@ def test_garbage_instead_of_a_manifest_is_refused(moved: Target, text: str) -> N
 
 
 @pytest.mark.parametrize("which", ["before", "changes"])  # what this undo needs
-@pytest.mark.parametrize("how", ["changed", "missing", "a link", "a directory", "not ours"])
+@pytest.mark.parametrize(
+    "how", ["changed", "missing", "a link", "a directory", "not ours"]
+)
 def test_a_saved_file_is_refused_that_is(moved: Target, which: str, how: str) -> None:
     kind = "WroteHistory" if which == "changes" else "Wrote"
-    saved = seams.saved(backup_of(moved), row_of(manifest_of(moved), kind)["number"], which)
+    saved = seams.saved(
+        backup_of(moved), row_of(manifest_of(moved), kind)["number"], which
+    )
     text = saved.read_bytes()
     saved.unlink()
     if how == "changed":
@@ -144,17 +167,36 @@ def test_a_saved_file_is_refused_that_is(moved: Target, which: str, how: str) ->
 
 # -- every value of the wrong kind ---------------------------------------------------------------
 
-WRONG: list[object] = [None, True, -1, 1.5, HUGE, "x", [], {}, [[]], "\0", "../x", "\ud800"]
+WRONG: list[object] = [
+    None,
+    True,
+    -1,
+    1.5,
+    HUGE,
+    "x",
+    [],
+    {},
+    [[]],
+    "\0",
+    "../x",
+    "\ud800",
+]
 
 
-def places(value: object, at: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """Every place in a JSON value; of the operations one of each kind, of other lists the first."""
+def places(
+    value: object, at: tuple[str | int, ...] = ()
+) -> list[tuple[str | int, ...]]:
+    """Every place in a JSON value; of the operations one of each kind, of other lists
+    the first.
+    """
     found = [at] if at else []
     if isinstance(value, dict):
         for key, item in value.items():
             found += places(item, (*at, key))
     elif isinstance(value, list) and value:
-        kinds = [item.get("kind_of") if isinstance(item, dict) else None for item in value]
+        kinds = [
+            item.get("kind_of") if isinstance(item, dict) else None for item in value
+        ]
         for number in {kinds.index(kind) for kind in kinds}:
             found += places(value[number], (*at, number))
     return found
@@ -173,14 +215,18 @@ def spoilt(record: object) -> Iterator[Any]:
 
 
 def test_no_value_of_a_wrong_kind_is_a_bug(moved: Target) -> None:
-    """Whatever stands in any place: it is refused, or means nothing and all of it can be listed."""
+    """Whatever stands in any place: it is refused, or means nothing and all of it can
+    be listed.
+    """
     read = seams.reader_of_manifests(moved.state, backup_of(moved))
     tried = 0
     for forgery in spoilt(manifest_of(moved)):
         tried += 1
         with contextlib.suppress(ValueError):
             moves = read(signed(forgery)).moves
-            assert all(isinstance(path, str) for move in moves for path in move), forgery
+            assert all(isinstance(path, str) for move in moves for path in move), (
+                forgery
+            )
     assert tried > 600
 
 
@@ -202,7 +248,9 @@ WRONG_KINDS: dict[str, Change] = {
     "an operation of no kind": lambda r: r["operations"][0].pop("kind_of"),
     "an operation of an unknown kind": change_row("Rename", kind_of="Rmtree"),
     "an operation of another kind": change_row("Rename", kind_of="Mkdir"),
-    "a record that is not an operation": lambda r: r["operations"].append(r["projects"][0]),
+    "a record that is not an operation": lambda r: r["operations"].append(
+        r["projects"][0]
+    ),
     "an operation with more in it": change_row("Rename", mode=0o700),
     "an operation with less in it": lambda r: row_of(r, "Rename").pop("holds"),
     "a manifest with more in it": lambda r: r.update(more=1),
@@ -214,19 +262,27 @@ WRONG_KINDS: dict[str, Change] = {
     "a mode of other bits": content("before", mode=0o100644),
     "a time without end": content("before", mtime_ns=HUGE),
     "a hash that is none": content("before", sha256="0"),
-    "a hash of the history that is none": content("after", "WroteHistory", sha256="x" * 64),
+    "a hash of the history that is none": content(
+        "after", "WroteHistory", sha256="x" * 64
+    ),
     "a record of the history without a hash": change_row("WroteHistory", record="0"),
     "a history that was made": change_row("WroteHistory", before=None),
     "a number below nothing": change_row("Wrote", number=-1),
-    "a number twice": lambda r: [row.update(number=1) for row in seams.operations(r, "Wrote")],
+    "a number twice": lambda r: [
+        row.update(number=1) for row in seams.operations(r, "Wrote")
+    ],
     "a number that is a way": change_row("Wrote", number="../0"),
     "what it held that is a text": change_row("Rename", holds="x"),
     "what it held of no kind": content("holds", "Rename", kind_of="Content"),
     "entries that lead elsewhere": content("holds", "Rename", entries=[["../x", 1]]),
-    "entries that are anywhere": content("holds", "Rename", entries=[["/etc/passwd", 1]]),
+    "entries that are anywhere": content(
+        "holds", "Rename", entries=[["/etc/passwd", 1]]
+    ),
     "no kind of run": lambda r: r.update(kind="delete"),
     "entries that can't be counted": lambda r: r["projects"][0].update(entries=[[1]]),
-    "an entry that leads elsewhere": lambda r: r["projects"][0].update(entries=["../x"]),
+    "an entry that leads elsewhere": lambda r: r["projects"][0].update(
+        entries=["../x"]
+    ),
     "a directory that leads elsewhere": lambda r: r["projects"][0].update(target=".."),
     "no kind of move": lambda r: r["projects"][0].update(kind="copy"),
     "moves that are words": lambda r: r.update(moves=["ab"]),
@@ -239,9 +295,13 @@ WRONG_KINDS: dict[str, Change] = {
     "an ID with a line end": lambda r: r.update(undoes="20200101T000000Z-0000\n"),
     "an ID of no day": lambda r: r.update(undoes="20209901T000000Z-0000"),
     "a folder that is everything": lambda r: r["folders"].append(["/", "/x"]),
-    "a folder among the projects": lambda r: r["folders"].append(["$C/projects/-a", "/x"]),
+    "a folder among the projects": lambda r: r["folders"].append(
+        ["$C/projects/-a", "/x"]
+    ),
     "all projects as a folder": lambda r: r["folders"].append(["$C/projects", "/x"]),
-    "a folder among our own": lambda r: r["folders"].append(["/x", "$C/ccmove/backups"]),
+    "a folder among our own": lambda r: r["folders"].append(
+        ["/x", "$C/ccmove/backups"]
+    ),
     "a place that is everything": lambda r: r["places"].append("/"),
     "a place among the projects": lambda r: r["places"].append("$C/projects/-a"),
     "a place among our own": lambda r: r["places"].append("$C/ccmove/x"),
@@ -254,7 +314,12 @@ WRONG_KINDS: dict[str, Change] = {
 # -- paths ----------------------------------------------------------------------------------------
 
 HOLDS = {"kind_of": "Holds", "is_directory": True, "entries": [["x", 1, 1]]}
-FOLDER = {"kind_of": "FolderHolds", "device": 1, "inode": 1, "entries": [["x", "file", 1, 1]]}
+FOLDER = {
+    "kind_of": "FolderHolds",
+    "device": 1,
+    "inode": 1,
+    "entries": [["x", "file", 1, 1]],
+}
 
 
 def also(kind: str, **values: object) -> Change:
@@ -315,10 +380,22 @@ OUTSIDE = {
 if windows.HERE:  # where a name may hold it
     del OUTSIDE["half a character"]
 TRAPS: dict[str, Change] = {
-    **{f"rename to {what}": rename("$C/projects/x", path) for what, path in OUTSIDE.items()},
-    **{f"rename from {what}": rename(path, "$C/projects/x") for what, path in OUTSIDE.items()},
-    **{f"make {what}": also("Mkdir", path=path, mode=0o700) for what, path in OUTSIDE.items()},
-    **{f"rewrite as other {what}": as_file(path, "other") for what, path in OUTSIDE.items()},
+    **{
+        f"rename to {what}": rename("$C/projects/x", path)
+        for what, path in OUTSIDE.items()
+    },
+    **{
+        f"rename from {what}": rename(path, "$C/projects/x")
+        for what, path in OUTSIDE.items()
+    },
+    **{
+        f"make {what}": also("Mkdir", path=path, mode=0o700)
+        for what, path in OUTSIDE.items()
+    },
+    **{
+        f"rewrite as other {what}": as_file(path, "other")
+        for what, path in OUTSIDE.items()
+    },
     **{
         f"rewrite as history {what}": change_row("WroteHistory", path=path)
         for what, path in OUTSIDE.items()
@@ -337,14 +414,20 @@ TRAPS: dict[str, Change] = {
     # files
     "rewrite a transcript": as_file("$C/projects/-a/1.jsonl", "other"),
     "rewrite a transcript as index": as_file("$C/projects/-a/1.jsonl", "index"),
-    "rewrite a transcript as history": change_row("WroteHistory", path="$C/projects/-a/1.jsonl"),
-    "move a document onto a transcript": change_row("Wrote", ends="$C/projects/-a/1.jsonl"),
+    "rewrite a transcript as history": change_row(
+        "WroteHistory", path="$C/projects/-a/1.jsonl"
+    ),
+    "move a document onto a transcript": change_row(
+        "Wrote", ends="$C/projects/-a/1.jsonl"
+    ),
     "rewrite what a tool said": as_file("$C/projects/-a/1/tool-results/x.txt", "other"),
     "an index too deep": as_file("$C/projects/-a/b/sessions-index.json", "index"),
     "rewrite settings as config": as_file("$C/settings.json", "config"),
     "the config file as index": as_file("$CONFIG", "index"),
     "no place at all": as_file("$C/jobs/1/state.json", "nowhere"),
-    "settings as those of the home": folders(as_file("$C/settings.json", "other"), "~/", "/srv"),
+    "settings as those of the home": folders(
+        as_file("$C/settings.json", "other"), "~/", "/srv"
+    ),
     "a project among the projects": file_of("$C/projects/-a", ".mcp.json"),
     "a project among our own": file_of("$C/ccmove/x", ".mcp.json"),
     "another file of a project in the state": file_of("$C/skills/a", "SKILL.md"),
@@ -411,7 +494,9 @@ def test_a_record_of_the_history_is_refused_that_is(moved: Target, what: str) ->
     refused(moved)
 
 
-def test_no_value_of_a_wrong_kind_in_a_record_of_the_history_is_a_bug(moved: Target) -> None:
+def test_no_value_of_a_wrong_kind_in_a_record_of_the_history_is_a_bug(
+    moved: Target,
+) -> None:
     """It is refused, or the restore keeps every line."""
     record = manifest_of(moved)
     row = row_of(record, "WroteHistory")
@@ -435,7 +520,11 @@ def test_no_value_of_a_wrong_kind_in_a_record_of_the_history_is_a_bug(moved: Tar
 
 def begun(target: Target, *staged: object, **values: object) -> None:
     """The manifest of a run that has begun to stage files."""
-    record = manifest_of(target) | {"id": ID, "operations": [], "staged": list(staged)} | values
+    record = (
+        manifest_of(target)
+        | {"id": ID, "operations": [], "staged": list(staged)}
+        | values
+    )
     run = target.own / "run"
     run.mkdir(mode=0o700)
     (run / "manifest.json").write_text(json.dumps(signed(record)))
@@ -465,9 +554,13 @@ def test_nothing_is_swept_up_that_is_staged(moved: Target, what: str) -> None:
     moved.nothing_changed(ignore=())
 
 
-def test_only_staged_files_of_a_run_that_had_just_begun_are_swept_up(moved: Target) -> None:
+def test_only_staged_files_of_a_run_that_had_just_begun_are_swept_up(
+    moved: Target,
+) -> None:
     """The control."""
-    named, other = (moved.state.config_dir / f".ccmove-{ID}-{number}" for number in (1, 2))
+    named, other = (
+        moved.state.config_dir / f".ccmove-{ID}-{number}" for number in (1, 2)
+    )
     for path in (named, other):
         path.write_text("x")
     begun(moved, f"$C/{named.name}")
@@ -476,7 +569,9 @@ def test_only_staged_files_of_a_run_that_had_just_begun_are_swept_up(moved: Targ
 
 
 @pytest.mark.parametrize("size", [65 << 20, 1 << 40])
-def test_a_manifest_that_is_too_large_is_refused_and_never_read(moved: Target, size: int) -> None:
+def test_a_manifest_that_is_too_large_is_refused_and_never_read(
+    moved: Target, size: int
+) -> None:
     os.truncate(backup_of(moved) / "manifest.json", size)
     done = moved.run("restore", backup_of(moved).name)
     assert done.exit == 4
@@ -504,7 +599,9 @@ NO_IDS = [
 
 
 @pytest.mark.parametrize("name", NO_IDS)
-def test_a_directory_that_is_named_like_no_id_is_passed_over(moved: Target, name: str) -> None:
+def test_a_directory_that_is_named_like_no_id_is_passed_over(
+    moved: Target, name: str
+) -> None:
     (moved.own / "backups" / name).mkdir(exist_ok=True)
     assert len(moved.run("backups", "--json").json()["backups"]) == 1
     moved.new.rename(moved.state.code / "third")
@@ -513,7 +610,9 @@ def test_a_directory_that_is_named_like_no_id_is_passed_over(moved: Target, name
 
 
 @pytest.mark.parametrize("name", ["99991231T235959Z-ffff", "21000230T235959Z-ffff"])
-def test_an_id_after_which_there_is_none_is_refused_and_named(target: Target, name: str) -> None:
+def test_an_id_after_which_there_is_none_is_refused_and_named(
+    target: Target, name: str
+) -> None:
     last = target.own / "backups" / name
     last.mkdir(parents=True, mode=0o700)
     done = target.move()
@@ -524,7 +623,9 @@ def test_an_id_after_which_there_is_none_is_refused_and_named(target: Target, na
 # -- the list of backups ---------------------------------------------------------------------------
 
 
-def test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside(moved: Target) -> None:
+def test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside(
+    moved: Target,
+) -> None:
     (moved.outside / "victim").write_bytes(b"x" * 12_345)
     (moved.own / "backups" / ID).symlink_to(moved.outside)
     rows = moved.run("backups", "--json").json()["backups"]
@@ -534,7 +635,9 @@ def test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside(moved: Ta
 
 def test_a_backup_nested_a_thousand_directories_deep_is_listed(moved: Target) -> None:
     path = backup_of(moved) / "/".join(["d"] * 1_100)
-    subprocess.run(["mkdir", "-p", path], check=True)  # Python's own would not go so deep
+    subprocess.run(
+        ["mkdir", "-p", path], check=True
+    )  # Python's own would not go so deep
     try:
         (path / "file").write_bytes(b"x" * 12_345)
         [row] = moved.run("backups", "--json").json()["backups"]

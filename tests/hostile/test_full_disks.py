@@ -1,6 +1,8 @@
-"""A file system that is full, has no room for another file, or can't be written to at all.
+"""A file system that is full, has no room for another file, or can't be written to at
+all.
 
-All of them are real: small file systems in memory, made for the test and seen by it alone.
+All of them are real: small file systems in memory, made for the test and seen by it
+alone.
 """
 
 import shutil
@@ -54,7 +56,9 @@ def since(tree: Tree, bench: Bench) -> list[str]:
 
 
 def judged_full(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
-    """What the exit code promises holds; what is left to `recover` it rolls back, given room."""
+    """What the exit code promises holds; what is left to `recover` it rolls back, given
+    room.
+    """
     problems = [] if filler(bench).exists() else ["the disk was not full"]
     if ended.exit == UNFINISHED:
         problems += plain(bench.recovery.run())
@@ -66,14 +70,18 @@ def judged_full(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str
 def full_from_each_change_on(
     bench: Bench, what: str, sabotage: Sequence[str] = (), every: int = 1
 ) -> Tally:
-    """What frees room is left out: full before it is full before the next call, and worse then."""
+    """What frees room is left out: full before it is full before the next call, and
+    worse then.
+    """
     freeing = ("os.remove", "os.rmdir")
     gaps = [gap for gap in gaps_of(bench, sabotage) if gap.changes_something]
     gaps = [gap for gap in gaps if gap.call not in freeing]
     assert len(gaps) > 30
     kind, _, spare = what.partition(" ")
     more = [str(filler(bench)), spare or "0"]
-    return sweep(bench, gaps[::every], lambda n: [kind, str(n), *more], judged_full, sabotage)
+    return sweep(
+        bench, gaps[::every], lambda n: [kind, str(n), *more], judged_full, sabotage
+    )
 
 
 @pytest.mark.slow
@@ -93,20 +101,26 @@ def test_full_from_any_call_on_it_is_as_before_or_as_after(
     tally = full_from_each_change_on(bench, what, every=1 if command == "move" else 2)
     proven(f"a full disk ({what}): {command} (merge)", tally)
     assert tally.ends["exit 1, before"] > at_least(5)
-    assert tally.ends["exit 0, after"] > at_least(5)  # once all is staged, no more room is needed
+    assert tally.ends["exit 0, after"] > at_least(
+        5
+    )  # once all is staged, no more room is needed
 
 
 @pytest.mark.slow
 def test_the_sweep_sees_what_a_full_disk_can_do(disk: Path) -> None:
     """The control: without a journal nothing rolls back what was done."""
-    tally = full_from_each_change_on(Bench(disk, "merge"), "fill", ["without_journal"], every=4)
+    tally = full_from_each_change_on(
+        Bench(disk, "merge"), "fill", ["without_journal"], every=4
+    )
     assert len(tally.bad) > at_least(2)
 
 
 @pytest.mark.crash
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("what", USE_UP)
-def test_recovery_on_a_full_disk_works_or_says_it_did_not(disk: Path, kind: str, what: str) -> None:
+def test_recovery_on_a_full_disk_works_or_says_it_did_not(
+    disk: Path, kind: str, what: str
+) -> None:
     bench = Bench(disk, "merge")
     before = break_off(bench, kind)
     USE_UP[what](str(filler(bench)))
@@ -130,13 +144,17 @@ def answers(bench: Bench) -> list[tuple[int, str]]:
 
 
 def preview(bench: Bench) -> int:
-    words = ["restore"] if bench.command == "restore" else [*map(str, bench.scenario.args)]
+    words = (
+        ["restore"] if bench.command == "restore" else [*map(str, bench.scenario.args)]
+    )
     return Job(bench.state, [*words, "--dry-run"]).run().exit
 
 
 @pytest.mark.parametrize("trouble", [*USE_UP, "ro"])
 @pytest.mark.parametrize("command", ["move", "restore"])
-def test_without_room_or_right_only_looking_works(disk: Path, trouble: str, command: str) -> None:
+def test_without_room_or_right_only_looking_works(
+    disk: Path, trouble: str, command: str
+) -> None:
     bench = Bench(disk, "move", command)
     before = bench.reset()
     expected = answers(bench)
@@ -148,7 +166,9 @@ def test_without_room_or_right_only_looking_works(disk: Path, trouble: str, comm
     assert answers(bench) == expected
     assert preview(bench) == REFUSED  # as the run itself is
     assert {code for code, _ in expected} <= {0, 1}  # 1 is doctor, who found something
-    refused(bench.job(), REFUSED, "read-only file system" if trouble == "ro" else "df -h")
+    refused(
+        bench.job(), REFUSED, "read-only file system" if trouble == "ro" else "df -h"
+    )
     if (trouble, command) == ("ro", "restore"):
         prune = Job(bench.state, ["backups", "--prune", "--keep", "0"])
         refused(prune, FAILED, "read-only file system")

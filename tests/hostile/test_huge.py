@@ -46,11 +46,15 @@ def huge(target: Target, project: Path, size: int) -> Iterator[bytes]:
 def holds(path: Path, pieces: Iterator[bytes]) -> bool:
     """Whether the file is just these pieces."""
     with path.open("rb") as file:
-        return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
+        return all(
+            file.read(len(piece)) == piece for piece in pieces
+        ) and not file.read(1)
 
 
 def peak_of(target: Target, *args: str | Path) -> int:
-    """Run ccmove as a program of its own, which must end well; the most memory that it had."""
+    """Run ccmove as a program of its own, which must end well; the most memory that it
+    had.
+    """
     return peak_memory(ccmove_command(*args), state=target.state)
 
 
@@ -61,7 +65,9 @@ def peak_of(target: Target, *args: str | Path) -> int:
         2 * MOST_MEMORY,  # more than may be used
     ],
 )
-def test_a_large_history_moves_and_comes_back_in_little_memory(target: Target, size: int) -> None:
+def test_a_large_history_moves_and_comes_back_in_little_memory(
+    target: Target, size: int
+) -> None:
     with target.state.history.open("wb") as file:
         file.writelines(huge(target, target.old, size))
     assert peak_of(target, target.old, target.new) < MOST_MEMORY
@@ -70,7 +76,9 @@ def test_a_large_history_moves_and_comes_back_in_little_memory(target: Target, s
     assert holds(target.state.history, huge(target, target.old, size))
 
 
-def test_the_measure_sees_a_program_that_reads_it_whole_and_not_the_tests(target: Target) -> None:
+def test_the_measure_sees_a_program_that_reads_it_whole_and_not_the_tests(
+    target: Target,
+) -> None:
     """The control of the limit above."""
     ours = b"x" * MOST_MEMORY
     target.state.history.write_bytes(ours)
@@ -80,8 +88,12 @@ def test_the_measure_sees_a_program_that_reads_it_whole_and_not_the_tests(target
         assert peak > MOST_MEMORY if is_large else peak < len(ours) / 2
 
 
-@pytest.mark.parametrize("last", some(["", "\n"], "\n"), ids=["at the end", "in the middle"])
-def test_a_line_that_is_too_long_to_be_a_prompt_stays_as_it_is(target: Target, last: str) -> None:
+@pytest.mark.parametrize(
+    "last", some(["", "\n"], "\n"), ids=["at the end", "in the middle"]
+)
+def test_a_line_that_is_too_long_to_be_a_prompt_stays_as_it_is(
+    target: Target, last: str
+) -> None:
     """Even though it names the project; what stands before and after it moves."""
     small = line(target.old, "a prompt")
     long = line(target.old, "y" * (LONGEST_LINE + MIB))[:-1] + last.encode()

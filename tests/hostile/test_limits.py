@@ -45,14 +45,18 @@ def test_a_limit_on_files_never_ends_a_run_half_way(
 
 def test_the_sweep_sees_what_a_limit_can_do() -> None:
     """The control: without a journal nothing rolls back what was done."""
-    assert limited(bench_of("merge"), "file_size_limit", [3_000, 4_000], "without_journal").bad
+    assert limited(
+        bench_of("merge"), "file_size_limit", [3_000, 4_000], "without_journal"
+    ).bad
 
 
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [("ulimit -f 0", "File too large"), ("ulimit -n 6", "Too many open files")],
 )
-def test_a_real_process_says_which_limit_it_met(target: Target, setting: str, reason: str) -> None:
+def test_a_real_process_says_which_limit_it_met(
+    target: Target, setting: str, reason: str
+) -> None:
     target.remember()
     command = ccmove_command(target.old, target.new)
     limited_by_a_shell = ["sh", "-c", f'{setting}; exec "$@"', "sh", *command]

@@ -1,6 +1,8 @@
-"""Somebody meddles with the files of a run at a chosen moment, known by what is on the disk then.
+"""Somebody meddles with the files of a run at a chosen moment, known by what is on the
+disk then.
 
-The moment is looked for before and after every single system call of ccmove's own process.
+The moment is looked for before and after every single system call of ccmove's own
+process.
 """
 
 import json
@@ -17,7 +19,8 @@ from tests.support import tree
 from tests.support.run import Completed, run_ccmove, run_child
 from tests.support.state import StateBuilder, encoded_name
 
-# Each pair of words is Python: a condition on the disk, and what happens once when it holds.
+# Each pair of words is Python: a condition on the disk, and what happens once when it
+# holds.
 MEDDLER = """
 import os, runpy, sys
 from pathlib import Path
@@ -88,7 +91,9 @@ def meddle(
 
 
 def as_before(state: StateBuilder, before: tree.Tree) -> list[str]:
-    return tree.diff(before, tree.snapshot(state.home), ignore=[".claude/ccmove"], mtimes="none")
+    return tree.diff(
+        before, tree.snapshot(state.home), ignore=[".claude/ccmove"], mtimes="none"
+    )
 
 
 # -- what was written is not what was planned ---------------------------------------------------
@@ -105,7 +110,9 @@ fd = os.open(found[0], os.O_WRONLY); os.pwrite(fd, b"~", 20); os.close(fd)
 """
 
 
-@pytest.mark.parametrize("which", ["history", "config", "(source / 'sessions-index.json')"])
+@pytest.mark.parametrize(
+    "which", ["history", "config", "(source / 'sessions-index.json')"]
+)
 def test_what_the_disk_holds_otherwise_than_planned_never_goes_live(
     ready: StateBuilder, which: str
 ) -> None:
@@ -159,7 +166,9 @@ os.utime(p, ns=(s.st_atime_ns, s.st_mtime_ns))"""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("moment", ["now = own.joinpath('journal.json').exists()", ALL_IN_PLACE])
+@pytest.mark.parametrize(
+    "moment", ["now = own.joinpath('journal.json').exists()", ALL_IN_PLACE]
+)
 def test_ctrl_c_a_polite_kill_or_a_closed_terminal_leaves_everything_as_it_was(
     ready: StateBuilder, number: int, moment: str
 ) -> None:
@@ -176,7 +185,9 @@ LINE = b'{"display":"late","project":"OLD"}\n'
 MOMENTS = 4
 SAVED = ["saved as a link", "saved as a copy"]
 COUNTED = "now = own.joinpath('journal.json').exists()=>began = calls"
-ENDED = "now = lock.exists()=>print(began, calls, file=open(home.parent / 'calls', 'w'))"
+ENDED = (
+    "now = lock.exists()=>print(began, calls, file=open(home.parent / 'calls', 'w'))"
+)
 
 
 @pytest.mark.parametrize(("links", "fails"), [(True, False), (False, True)], ids=SAVED)
@@ -225,7 +236,9 @@ WAS = """was = [config.read_bytes(), history.read_bytes(),
 DIE = "os.kill(os.getpid(), 9)"
 
 
-@pytest.mark.parametrize(("links", "goes_on"), [(True, True), (False, False)], ids=SAVED)
+@pytest.mark.parametrize(
+    ("links", "goes_on"), [(True, True), (False, False)], ids=SAVED
+)
 @pytest.mark.parametrize("replaced", range(5))
 def test_a_swap_that_died_half_way_is_rolled_back_only_where_it_was_done(
     state: StateBuilder, links: bool, replaced: int, goes_on: bool
@@ -233,7 +246,11 @@ def test_a_swap_that_died_half_way_is_rolled_back_only_where_it_was_done(
     """In a swap, what is rolled back but was never done comes out exchanged."""
     for name in ("my-app", "new"):
         state.project(name, sessions=1, index=True, prompts=2, make_folder=True)
-    files = [state.config_file, state.history, *state.projects.glob("*/sessions-index.json")]
+    files = [
+        state.config_file,
+        state.history,
+        *state.projects.glob("*/sessions-index.json"),
+    ]
     one, two = (str(state.code / name) for name in ("my-app", "new"))
     (state.root / "moves").write_text(f"{one}\t{two}\n{two}\t{one}\n")
     before, was = tree.snapshot(state.home), [file.read_bytes() for file in files[:2]]
@@ -241,7 +258,10 @@ def test_a_swap_that_died_half_way_is_rolled_back_only_where_it_was_done(
     pairs = (f"now = lock.exists()=>{WAS}", f"{REPLACED}{replaced}=>{DIE}")
     assert meddle(state, *pairs, args=words, paths=(), links=links).exit == -9
     if goes_on:
-        starts, line = (b'"numStartups": 4', b'"numStartups": 17'), LINE.replace(b"OLD", b"/third")
+        starts, line = (
+            (b'"numStartups": 4', b'"numStartups": 17'),
+            LINE.replace(b"OLD", b"/third"),
+        )
         theirs = state.home / "theirs"
         theirs.write_bytes(state.config_file.read_bytes().replace(*starts))
         theirs.rename(state.config_file)
@@ -268,7 +288,9 @@ COMES = {
 @pytest.fixture
 def merging(ready: StateBuilder) -> StateBuilder:
     for number in "123":
-        (directory(ready, "my-app") / f"memory/{number}.md").write_text(f"our {number}\n")
+        (directory(ready, "my-app") / f"memory/{number}.md").write_text(
+            f"our {number}\n"
+        )
     ready.project("new", sessions=1, memory={"MEMORY.md": "y\n"})
     return ready
 
@@ -277,12 +299,17 @@ def merging(ready: StateBuilder) -> StateBuilder:
 def test_what_comes_while_a_merge_is_staged_does_not_go_into_the_backup(
     merging: StateBuilder, what: str
 ) -> None:
-    assert meddle(merging, f"now = any((own / 'run/files').iterdir())=>{COMES[what]}").exit == 0
+    assert (
+        meddle(merging, f"now = any((own / 'run/files').iterdir())=>{COMES[what]}").exit
+        == 0
+    )
     live = [path for path in directory(merging, "new").rglob("*") if path.is_file()]
     assert any("since" in path.read_text() for path in live)
 
 
-def test_a_note_at_new_that_the_merge_never_came_to_stays_there(merging: StateBuilder) -> None:
+def test_a_note_at_new_that_the_merge_never_came_to_stays_there(
+    merging: StateBuilder,
+) -> None:
     """Killed between two notes; then Claude writes others of their names at NEW."""
     old, new = (directory(merging, name) / "memory" for name in NAMES)
     assert meddle(merging, f"now = (target / 'memory/1.md').exists()=>{DIE}").exit == -9
@@ -290,7 +317,9 @@ def test_a_note_at_new_that_the_merge_never_came_to_stays_there(merging: StateBu
         (new / f"{number}.md").write_text("written later\n")
     age_locks(merging)
     assert run_ccmove("recover", state=merging).exit == 0
-    assert [(old / f"{n}.md").read_text() for n in "123"] == [f"our {n}\n" for n in "123"]
+    assert [(old / f"{n}.md").read_text() for n in "123"] == [
+        f"our {n}\n" for n in "123"
+    ]
     assert [(new / f"{n}.md").read_text() for n in "23"] == ["written later\n"] * 2
 
 
@@ -299,8 +328,12 @@ def test_a_note_at_new_that_the_merge_never_came_to_stays_there(merging: StateBu
 
 @pytest.mark.parametrize("command", ["list", "doctor", "verify"])
 @pytest.mark.parametrize("what", ["directory", "transcript", "history", "config"])
-def test_what_vanishes_in_a_look_is_no_error(ready: StateBuilder, command: str, what: str) -> None:
-    """At some of the calls that open or list something; the rest is looked at all the same."""
+def test_what_vanishes_in_a_look_is_no_error(
+    ready: StateBuilder, command: str, what: str
+) -> None:
+    """At some of the calls that open or list something; the rest is looked at all the
+    same.
+    """
     ready.project("other", make_folder=True)
     source = directory(ready, "my-app")
     paths = {"directory": source, "history": ready.history, "config": ready.config_file}

@@ -1,7 +1,8 @@
-"""Names are chosen by others: printed harmlessly everywhere, and moved where the client would look.
+"""Names are chosen by others: printed harmlessly everywhere, and moved where the client
+would look.
 
-`checked` fails any test here whose output holds a character that a terminal would act on, or that
-could make one name look like another.
+`checked` fails any test here whose output holds a character that a terminal would act
+on, or that could make one name look like another.
 """
 
 import json
@@ -92,7 +93,9 @@ def test_a_project_moves_that_is_named_with(state: StateBuilder, what: str) -> N
 
 
 @pytest.mark.parametrize("what", NAMES)
-def test_the_folder_moves_too_that_is_named_with(state: StateBuilder, what: str) -> None:
+def test_the_folder_moves_too_that_is_named_with(
+    state: StateBuilder, what: str
+) -> None:
     target = renamed(state, NAMES[what])
     old, new = target.old, target.new
     new.rename(old)
@@ -108,7 +111,9 @@ def test_the_folder_moves_too_that_is_named_with(state: StateBuilder, what: str)
 
 @pytest.mark.parametrize("what", NAMES)
 def test_a_refusal_is_harmless_about(state: StateBuilder, what: str) -> None:
-    """OLD is still there, NEW is not; nothing is known; both are there: each names both paths."""
+    """OLD is still there, NEW is not; nothing is known; both are there: each names both
+    paths.
+    """
     target = renamed(state, NAMES[what])
     old, new = target.old, target.new
     old.mkdir()
@@ -118,7 +123,9 @@ def test_a_refusal_is_harmless_about(state: StateBuilder, what: str) -> None:
     assert done.exit == 4
     first, *hints = done.err.splitlines()
     assert first.startswith("ccmove: ")
-    assert hints, "a name does not make a line of its own: each begins as ccmove begins its lines"
+    assert hints, (
+        "a name does not make a line of its own: each begins as ccmove begins its lines"
+    )
     assert all(re.match("  -> .*ccmove ", line) for line in hints), hints
     old.rmdir()
     assert target.run("--", old, new).exit == 4
@@ -140,7 +147,9 @@ def test_a_command_in_a_hint_can_be_typed_with(state: StateBuilder, what: str) -
     (hint,) = [line for line in done.err.splitlines() if "--skip-path-check" in line]
     typed = hint[hint.index("ccmove ") :]
     script = f"ccmove() {{ printf '%s\\0' \"$@\"; }}; {typed}"
-    bash = subprocess.run(["bash", "-c", script], capture_output=True, env={"LC_ALL": "C.UTF-8"})
+    bash = subprocess.run(
+        ["bash", "-c", script], capture_output=True, env={"LC_ALL": "C.UTF-8"}
+    )
     words = bash.stdout.split(b"\0")
     assert {os.fsencode(target.old), os.fsencode(target.new)} <= set(words), typed
 
@@ -148,17 +157,26 @@ def test_a_command_in_a_hint_can_be_typed_with(state: StateBuilder, what: str) -
 MARKUP = ("markup", "closing markup", "an emoji code")
 
 
-@pytest.mark.parametrize("what", ["ESC", "a window title", "C1", "right to left", *MARKUP])
-def test_a_terminal_with_colours_gets_no_command_from(state: StateBuilder, what: str) -> None:
+@pytest.mark.parametrize(
+    "what", ["ESC", "a window title", "C1", "right to left", *MARKUP]
+)
+def test_a_terminal_with_colours_gets_no_command_from(
+    state: StateBuilder, what: str
+) -> None:
     target = renamed(state, NAMES[what])
     words = ["--dry-run", "--", target.old, target.new]
     shown = run_on_terminal(words, state=state, columns=200)
     text = shown_harmlessly(shown)
-    assert "owned" not in re.sub(r"\x1b\][^\x07]*\x07", "", shown.raw) or what == "a window title"
+    assert (
+        "owned" not in re.sub(r"\x1b\][^\x07]*\x07", "", shown.raw)
+        or what == "a window title"
+    )
     assert what not in MARKUP or NAMES[what].decode() in text.replace("\n", "")
 
 
-def test_a_terminal_with_colours_gets_no_command_from_a_list_of_all(state: StateBuilder) -> None:
+def test_a_terminal_with_colours_gets_no_command_from_a_list_of_all(
+    state: StateBuilder,
+) -> None:
     for name in NAMES.values():
         renamed(state, name)
     shown_harmlessly(run_on_terminal(["list"], state=state, columns=200))
@@ -181,7 +199,9 @@ def test_two_names_that_the_client_can_not_tell_apart(state: StateBuilder) -> No
     assert "the same" in done.err
 
 
-def test_a_running_session_in_a_folder_that_is_not_utf_8_is_seen(state: StateBuilder) -> None:
+def test_a_running_session_in_a_folder_that_is_not_utf_8_is_seen(
+    state: StateBuilder,
+) -> None:
     target = renamed(state, b"caf\xe9")
     program = state.root / "claude"
     program.symlink_to("/bin/sleep")
@@ -212,7 +232,9 @@ def test_names_inside_the_state_are_harmless(target: Target) -> None:
     state.add_prompt(f"{target.old}/{HARM}", HARM)
     config = state.config()
     entry = config["projects"][str(target.old)]
-    entry["mcpServers"] = {HARM: {"command": f"{target.old}/{HARM}", "args": [f"x={target.old}"]}}
+    entry["mcpServers"] = {
+        HARM: {"command": f"{target.old}/{HARM}", "args": [f"x={target.old}"]}
+    }
     config["projects"][f"{target.old}/{HARM}"] = {HARM: HARM}
     config["githubRepoPaths"] = {HARM: [str(target.old)]}
     config[HARM] = f"see {target.old} {HARM}"
@@ -237,13 +259,19 @@ def test_files_that_are_in_each_others_way_are_named_harmlessly(target: Target) 
 def test_a_session_with_harmful_names_is_named_harmlessly(target: Target) -> None:
     pid = os.getpid()
     target.state.session_file(pid, f"{target.old}/{HARM}", started(pid), HARM)
-    done = target.run_alone(target.old, target.new)  # the child of `run` sees no other process
+    done = target.run_alone(
+        target.old, target.new
+    )  # the child of `run` sees no other process
     assert done.exit == 4
     assert "is running" in done.err
 
 
-@pytest.mark.parametrize("text", ["/a\0b\t/c\n", "/a\t/b\0\n", "a\x1b\t\n", "\x1b[31m\n"])
-def test_a_list_of_moves_with_harmful_lines_is_refused(target: Target, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["/a\0b\t/c\n", "/a\t/b\0\n", "a\x1b\t\n", "\x1b[31m\n"]
+)
+def test_a_list_of_moves_with_harmful_lines_is_refused(
+    target: Target, text: str
+) -> None:
     done = target.run("--from-file", "-", given=text)
     assert done.exit == 2
     assert "line 1" in done.err or "path" in done.err
@@ -257,8 +285,12 @@ def test_a_list_of_moves_may_hold_names_that_are_not_utf_8(state: StateBuilder) 
     assert list(state.config()["projects"]) == [client(target.new)]
 
 
-@pytest.mark.parametrize("argument", ["--\x1b[31m", "--verify=\x1b", "-\x1b", "--config-dir"])
-def test_options_with_harmful_names_are_wrong_usage(target: Target, argument: str) -> None:
+@pytest.mark.parametrize(
+    "argument", ["--\x1b[31m", "--verify=\x1b", "-\x1b", "--config-dir"]
+)
+def test_options_with_harmful_names_are_wrong_usage(
+    target: Target, argument: str
+) -> None:
     assert target.run(argument).exit == 2
 
 

@@ -1,4 +1,6 @@
-"""What is ours is for the owner's eyes only, and what is rewritten stays whose and what it was."""
+"""What is ours is for the owner's eyes only, and what is rewritten stays whose and what
+it was.
+"""
 
 import os
 import stat
@@ -16,7 +18,9 @@ NOBODY = 65534
 
 
 def run_with(target: Target, *args: str | Path, sabotage: Sequence[str]) -> Completed:
-    return checked(Job(target.state, [str(arg) for arg in args], sabotage=sabotage).run())
+    return checked(
+        Job(target.state, [str(arg) for arg in args], sabotage=sabotage).run()
+    )
 
 
 def ordinary(target: Target, *args: str | Path) -> Completed:
@@ -35,10 +39,14 @@ def too_open(own: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("umask", ["000", "022", "077", "277", "777"])
-def test_everything_of_ours_is_private_whatever_the_umask(target: Target, umask: str) -> None:
+def test_everything_of_ours_is_private_whatever_the_umask(
+    target: Target, umask: str
+) -> None:
     """And a strict one does not lock an ordinary user out."""
     for args in ((target.old, target.new), ("restore",)):
-        done = run_with(target, *args, sabotage=["without_privileges", f"umask={umask}"])
+        done = run_with(
+            target, *args, sabotage=["without_privileges", f"umask={umask}"]
+        )
         assert done.exit == 0, done
         assert too_open(target.own) == []
 
@@ -53,10 +61,14 @@ def watched(target: Target, *args: str) -> str:
 
 
 @pytest.mark.parametrize("command", ["move", "restore"])
-def test_at_no_moment_anything_of_ours_is_open_to_others(target: Target, command: str) -> None:
+def test_at_no_moment_anything_of_ours_is_open_to_others(
+    target: Target, command: str
+) -> None:
     for path in (target.state.history, target.state.config_file, target.handle.index):
         path.chmod(0o644)
-    os.link(target.state.history, target.state.home / "second-name")  # so that it is copied
+    os.link(
+        target.state.history, target.state.home / "second-name"
+    )  # so that it is copied
     args = [str(target.old), str(target.new)]
     if command == "restore":
         assert target.move().exit == 0
@@ -111,13 +123,18 @@ def give_away(path: Path) -> None:
 
 @needs_root
 @pytest.mark.parametrize(
-    "command", [["move"], ["restore"], ["recover"], ["backups", "--prune", "--keep", "0"]]
+    "command",
+    [["move"], ["restore"], ["recover"], ["backups", "--prune", "--keep", "0"]],
 )
-def test_root_does_not_touch_the_state_of_another_user(target: Target, command: list[str]) -> None:
+def test_root_does_not_touch_the_state_of_another_user(
+    target: Target, command: list[str]
+) -> None:
     assert target.move().exit == 0
     give_away(target.state.home)
     target.remember()
-    words: list[str | Path] = [target.new, target.old] if command == ["move"] else [*command]
+    words: list[str | Path] = (
+        [target.new, target.old] if command == ["move"] else [*command]
+    )
     if command == ["move"]:
         target.new.rename(target.old)
     done = target.run(*words)
@@ -222,9 +239,17 @@ def test_an_ordinary_user_is_told_what_is_locked(target: Target, what: str) -> N
         done = ordinary(target, target.old, target.new)
     finally:
         path.chmod(before)
-    code = 0 if what in ("the list of plugins", "a job", "backups") else 4 if mode & 0o400 else 1
+    code = (
+        0
+        if what in ("the list of plugins", "a job", "backups")
+        else 4
+        if mode & 0o400
+        else 1
+    )
     assert done.exit == code, done
-    assert dry.exit == (0 if what == "our lock" else code), dry  # which a preview leaves alone
+    assert dry.exit == (0 if what == "our lock" else code), (
+        dry
+    )  # which a preview leaves alone
     if done.exit:
         assert str(path) in done.err, done.err
         target.nothing_changed()
@@ -232,7 +257,9 @@ def test_an_ordinary_user_is_told_what_is_locked(target: Target, what: str) -> N
         assert target.move().exit == 0, "when that is fixed, all goes well"
 
 
-def test_a_home_below_a_directory_that_can_only_be_passed_is_not_in_the_way(target: Target) -> None:
+def test_a_home_below_a_directory_that_can_only_be_passed_is_not_in_the_way(
+    target: Target,
+) -> None:
     """/home is often 0711: nobody may list it, everyone may go through."""
     target.state.root.chmod(0o111)
     try:
@@ -242,7 +269,9 @@ def test_a_home_below_a_directory_that_can_only_be_passed_is_not_in_the_way(targ
     assert done.exit == 0, done
 
 
-def test_a_home_that_is_reached_through_a_link_is_not_in_the_way(target: Target) -> None:
+def test_a_home_that_is_reached_through_a_link_is_not_in_the_way(
+    target: Target,
+) -> None:
     link = target.state.root / "link-to-home"
     link.symlink_to(target.state.home)
     assert target.run_alone(target.old, target.new, env={"HOME": str(link)}).exit == 0

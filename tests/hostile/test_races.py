@@ -1,8 +1,9 @@
-"""No gap between looking and using: someone who swaps a directory for a link gains nothing.
+"""No gap between looking and using: someone who swaps a directory for a link gains
+nothing.
 
-The swap happens before and after every single use of the directory, in turn. Afterwards nothing
-outside has changed; and when the swap is undone, `recover` leaves the state as before the run or
-as after it.
+The swap happens before and after every single use of the directory, in turn. Afterwards
+nothing outside has changed; and when the swap is undone, `recover` leaves the state as
+before the run or as after it.
 """
 
 import os
@@ -32,16 +33,26 @@ DEEP = Scenario("deep", build, ("my-app", "new"))
 STATE = "home/.claude"
 
 
-def swept(in_memory: Path, command: str, swapped: str, sabotage: Sequence[str] = ()) -> Tally:
-    """Swap the directory for a link to its copy outside, around every use that is made of it."""
+def swept(
+    in_memory: Path, command: str, swapped: str, sabotage: Sequence[str] = ()
+) -> Tally:
+    """Swap the directory for a link to its copy outside, around every use that is made
+    of it.
+    """
     bench = Bench(in_memory, DEEP, command)
     copy, path = bench.live / "outside/copy", bench.live / swapped
-    subprocess.run(["cp", "-a", bench.template / swapped, bench.template / "outside/copy"])
+    subprocess.run(
+        ["cp", "-a", bench.template / swapped, bench.template / "outside/copy"]
+    )
 
     def judge(bench: Bench, before: Tree, ended: Ended) -> tuple[str, list[str]]:
-        problems = diff(*map(outside, (before, snapshot(bench.live))), mtimes="all", inodes="all")
+        problems = diff(
+            *map(outside, (before, snapshot(bench.live))), mtimes="all", inodes="all"
+        )
         heal(bench, path, copy)
-        age_locks(bench.state)  # one that could not be reached when it was to be removed
+        age_locks(
+            bench.state
+        )  # one that could not be reached when it was to be removed
         recovered = bench.recovery.run()
         if recovered.exit != 0 or gaps.plain(recovered):
             problems.append(f"recover: {recovered}")
@@ -101,7 +112,9 @@ def test_a_directory_swapped_for_a_link_around_any_use(
     tally = swept(in_memory, command, swapped.replace("OLD", old))
     assert not tally.bad, tally.report()
     assert tally.tried > (10 if EXHAUSTIVE else 3)
-    assert tally.ends.keys() & {"exit 1", "exit 4", "exit 5"}, "the swap was never in the way"
+    assert tally.ends.keys() & {"exit 1", "exit 4", "exit 5"}, (
+        "the swap was never in the way"
+    )
 
 
 @pytest.mark.exhaustive
@@ -124,7 +137,9 @@ TEMPORARY: dict[str, Callable[[Target], Path]] = {
 
 
 @pytest.mark.parametrize("name", TEMPORARY)
-def test_a_link_planted_at_a_temporary_name_is_not_written_to(target: Target, name: str) -> None:
+def test_a_link_planted_at_a_temporary_name_is_not_written_to(
+    target: Target, name: str
+) -> None:
     """The names carry a random part, but someone could watch and be quick."""
     victim = target.outside / "victim"
     victim.write_text("precious")
@@ -132,8 +147,13 @@ def test_a_link_planted_at_a_temporary_name_is_not_written_to(target: Target, na
     target.remember()
     directory, fired = TEMPORARY[name](target), target.state.root / "fired"
     plan = [name, str(directory), str(victim), str(fired)]
-    words, patience = [str(target.old), str(target.new)], () if EXHAUSTIVE else ("patience=1",)
-    done = checked(Job(target.state, words, sabotage=patience, hook=["plant", *plan]).run())
+    words, patience = (
+        [str(target.old), str(target.new)],
+        () if EXHAUSTIVE else ("patience=1",),
+    )
+    done = checked(
+        Job(target.state, words, sabotage=patience, hook=["plant", *plan]).run()
+    )
     target.outside_is_untouched()
     planted = Path(fired.read_text())
     assert planted.parent == directory

@@ -1,6 +1,7 @@
 """A link that leads out of the state is refused with exit 4 and followed by nobody.
 
-`$C` itself and the config file may be links, as dotfile managers make them: systems/test_homes.py.
+`$C` itself and the config file may be links, as dotfile managers make them:
+systems/test_homes.py.
 """
 
 import os
@@ -16,7 +17,9 @@ Where = Callable[[Target], Path]
 
 
 def lead_out(target: Target, path: Path) -> None:
-    """Put the thing outside and a link in its place, as someone who shares his state would."""
+    """Put the thing outside and a link in its place, as someone who shares his state
+    would.
+    """
     there = target.outside / path.name
     if path.is_dir() or path.is_file():
         path.rename(there)
@@ -132,7 +135,9 @@ def test_others_refuse_a_link(
     lead_out(target, BACKUP_PATHS[where](target))
     target.remember()
     assert target.run(*command).exit in codes
-    target.nothing_changed(ignore=[".claude/ccmove/lock"] if where == "the backup" else ())
+    target.nothing_changed(
+        ignore=[".claude/ccmove/lock"] if where == "the backup" else ()
+    )
 
 
 def test_pruning_does_not_follow_links_inside_a_backup(target: Target) -> None:
@@ -150,7 +155,9 @@ def test_pruning_does_not_follow_links_inside_a_backup(target: Target) -> None:
 
 
 def test_links_among_a_projects_files_move_as_links(target: Target) -> None:
-    """A transcript or a memory that is a link is renamed; what it points to is never opened."""
+    """A transcript or a memory that is a link is renamed; what it points to is never
+    opened.
+    """
     victim = target.outside / "transcript"
     target.handle.transcripts[0].rename(victim)
     target.handle.transcripts[0].symlink_to(victim)
@@ -171,7 +178,10 @@ def test_project_files_behind_a_link_are_left_alone(target: Target) -> None:
     done = target.move("--project-files", "--json")
     assert done.exit == 0
     left = {item["file"] for item in done.json()["left_alone"]}
-    assert {str(target.new / ".mcp.json"), str(target.new / ".claude" / "settings.json")} <= left
+    assert {
+        str(target.new / ".mcp.json"),
+        str(target.new / ".claude" / "settings.json"),
+    } <= left
     target.outside_is_untouched()
 
 

@@ -1,8 +1,8 @@
 """Files that vanish, grow or are replaced between a look and the use of what was seen.
 
-Each thing of the state in turn, before and after every call of the run that names it, and at some
-more places. What another process does to it is not lost, the rest is as before the run or as
-after it, and the exit code says which.
+Each thing of the state in turn, before and after every call of the run that names it,
+and at some more places. What another process does to it is not lost, the rest is as
+before the run or as after it, and the exit code says which.
 """
 
 import shutil
@@ -28,7 +28,9 @@ NEAR, ELSEWHERE = 20, 5  # at most so many gaps around the uses of a thing, and 
 
 
 def moved(bench: Bench, path: str) -> tuple[str, str]:
-    """Where a thing of the project directory is before and after the move, below the root."""
+    """Where a thing of the project directory is before and after the move, below the
+    root.
+    """
     base = "home/.claude/projects"
     old, new = (encoded_name(str(bench.state.code / name)) for name in ("app", "neu"))
     return f"{base}/{old}{path}", f"{base}/{new}{path}"
@@ -39,13 +41,17 @@ def transcript(bench: Bench) -> str:
     return f"/{first.name}"
 
 
-def disturbed_gaps(bench: Bench, places: Sequence[str], sabotage: Sequence[str] = ()) -> list[Gap]:
+def disturbed_gaps(
+    bench: Bench, places: Sequence[str], sabotage: Sequence[str] = ()
+) -> list[Gap]:
     every = gaps_of(bench, sabotage)
     near = {gap for place in places for gap in around(every, Path(place).name)}
     return sorted({*spread(sorted(near), NEAR), *spread(every, ELSEWHERE)})
 
 
-def as_promised(ended: Ended, verdict: Verdict, problems: list[str]) -> tuple[str, list[str]]:
+def as_promised(
+    ended: Ended, verdict: Verdict, problems: list[str]
+) -> tuple[str, list[str]]:
     if verdict.outcome != ("after" if ended.exit == 0 else "before"):
         problems += [f"it is as {verdict.outcome}", *verdict.problems]
     return f"exit {ended.exit}, {verdict.outcome}", problems
@@ -69,8 +75,8 @@ VANISHING: dict[str, Callable[[Bench], tuple[str, ...]]] = {
 def heal(bench: Bench, places: Sequence[str]) -> None:
     """What vanished comes back: to its place, or to where its directory is by now.
 
-    If something has taken that place, what is in a directory comes back beside it; of a file
-    whoever took it away keeps it: it is not lost.
+    If something has taken that place, what is in a directory comes back beside it; of a
+    file whoever took it away keeps it: it is not lost.
     """
     away, note = bench.live.parent / "vanished", bench.live.parent / "vanished-from"
     if not note.exists():
@@ -94,13 +100,21 @@ def heal(bench: Bench, places: Sequence[str]) -> None:
 def vanished(bench: Bench, what: str, sabotage: Sequence[str] = ()) -> Tally:
     places = VANISHING[what](bench)
     if what.startswith("our"):
-        for made in [bench.template / "home/.claude/ccmove", bench.template / places[0]]:
+        for made in [
+            bench.template / "home/.claude/ccmove",
+            bench.template / places[0],
+        ]:
             made.mkdir(0o700, exist_ok=True)
     gaps = disturbed_gaps(bench, places, sabotage)
 
     def hook(number: int) -> list[str]:
         away = bench.live.parent / "vanished"
-        return ["vanish", str(number), str(away), *(str(bench.live / place) for place in places)]
+        return [
+            "vanish",
+            str(number),
+            str(away),
+            *(str(bench.live / place) for place in places),
+        ]
 
     at_first = bench.reset()
     replace(bench.job(), hook=hook(1)).run()
@@ -111,10 +125,16 @@ def vanished(bench: Bench, what: str, sabotage: Sequence[str] = ()) -> Tally:
         """Done may also mean: as if the thing had never been there."""
         heal(bench, places)
         # What is ours may come back with something in it that the next command removes.
-        problems = roll_back(bench) if ended.exit == UNFINISHED or what.startswith("our") else []
+        problems = (
+            roll_back(bench)
+            if ended.exit == UNFINISHED or what.startswith("our")
+            else []
+        )
         verdict = bench.judge(before)
         if verdict.outcome == "neither" and ended.exit == 0:
-            verdict = judge(before, expected_after(never_there, before), snapshot(bench.live))
+            verdict = judge(
+                before, expected_after(never_there, before), snapshot(bench.live)
+            )
         return as_promised(ended, verdict, problems)
 
     return sweep(bench, gaps, hook, judged, sabotage)
@@ -126,7 +146,9 @@ def roll_back(bench: Bench) -> list[str]:
 
 
 def test_memory_that_vanishes_while_it_is_copied_is_not_a_bug(in_memory: Path) -> None:
-    """Of a directory that two projects share, memory is copied; here it goes just before that."""
+    """Of a directory that two projects share, memory is copied; here it goes just
+    before that.
+    """
     bench = Bench(in_memory, "split")
     for gap in around(gaps_of(bench), "MEMORY.md"):
         before = bench.reset()
@@ -149,7 +171,11 @@ IN_A_RESTORE = ("the history", "the project directory", "the index", "our backup
     ("command", "what"),
     [
         *(("move", what) for what in ALWAYS),
-        *(pytest.param("move", what, marks=REST) for what in VANISHING if what not in ALWAYS),
+        *(
+            pytest.param("move", what, marks=REST)
+            for what in VANISHING
+            if what not in ALWAYS
+        ),
         *(pytest.param("restore", what, marks=REST) for what in IN_A_RESTORE),
     ],
 )
@@ -162,8 +188,12 @@ def test_nothing_else_is_lost_when_this_vanishes(
 
 
 def test_the_sweep_sees_what_could_be_lost(in_memory: Path) -> None:
-    """The control: without a journal nothing is rolled back when the directory vanishes."""
-    tally = vanished(Bench(in_memory, "move"), "the project directory", ["without_journal"])
+    """The control: without a journal nothing is rolled back when the directory
+    vanishes.
+    """
+    tally = vanished(
+        Bench(in_memory, "move"), "the project directory", ["without_journal"]
+    )
     assert len(tally.bad) > at_least(3)
 
 
@@ -172,7 +202,9 @@ LINE = '\n{"display":"and one more","project":"/elsewhere"}\n'
 
 @dataclass(frozen=True)
 class Written:
-    """What another process writes, and where: a file by its name before and after the run."""
+    """What another process writes, and where: a file by its name before and after the
+    run.
+    """
 
     hook: str
     words: tuple[str, ...]
@@ -191,7 +223,9 @@ class Written:
         assert was is not None
         if self.hook == "append":
             return with_content(tree, place, was + self.words[0].encode())
-        return with_content(tree, place, was.replace(*(word.encode() for word in self.words)))
+        return with_content(
+            tree, place, was.replace(*(word.encode() for word in self.words))
+        )
 
 
 WRITTEN: dict[str, Callable[[Bench], Written]] = {
@@ -229,11 +263,15 @@ def written(bench: Bench, what: str, sabotage: Sequence[str] = ()) -> Tally:
             wrote.added_to(before), wrote.added_to(after), now)))  # fmt: skip
         return as_promised(ended, verdict, problems)
 
-    return sweep(bench, gaps, lambda number: wrote.with_gap(bench, number), judged, sabotage)
+    return sweep(
+        bench, gaps, lambda number: wrote.with_gap(bench, number), judged, sabotage
+    )
 
 
 def _undated(wrote: Written, tree: Tree) -> Tree:
-    """The file that was written to has another time since, and a new version another inode."""
+    """The file that was written to has another time since, and a new version another
+    inode.
+    """
     theirs = {place for place in wrote.places if place in tree}
     backups = {name for name in tree if "/ccmove/backups/" in name}
     return {
@@ -251,5 +289,9 @@ def test_nothing_of_it_is_lost_when(what: str, in_memory: Path, proven: Record) 
 
 
 def test_the_sweep_sees_a_line_that_is_lost(in_memory: Path) -> None:
-    """The control: without the client's lock a line can come when the history is copied already."""
-    assert written(Bench(in_memory, "move"), "the history grows", ["without_client_locks"]).bad
+    """The control: without the client's lock a line can come when the history is copied
+    already.
+    """
+    assert written(
+        Bench(in_memory, "move"), "the history grows", ["without_client_locks"]
+    ).bad

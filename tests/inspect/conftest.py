@@ -16,9 +16,14 @@ from tests.systems import windows
 
 
 def run_ccmove(
-    *args: str | os.PathLike[str], state: StateBuilder, cwd: Path | None = None, answers: str = ""
+    *args: str | os.PathLike[str],
+    state: StateBuilder,
+    cwd: Path | None = None,
+    answers: str = "",
 ) -> Completed:
-    """Like that of `tests.support.run`, but Python is started only once for all of them."""
+    """Like that of `tests.support.run`, but Python is started only once for all of
+    them.
+    """
     words = [os.fspath(arg) for arg in args]
     ended = Job(state, words, answers, cwd=cwd or state.home).run()
     assert "Traceback" not in ended.err, ended.err
@@ -42,7 +47,9 @@ def interrupted_move(state: StateBuilder, old: str, new: str) -> str:
     words = [str(state.code / old), str(state.code / new)]
     ended = Job(state, ["--skip-path-check", *words], sabotage=["die_at=40"]).run()
     assert ended.exit == -9, ended
-    return str(json.loads((state.config_dir / "ccmove" / "journal.json").read_text())["id"])
+    return str(
+        json.loads((state.config_dir / "ccmove" / "journal.json").read_text())["id"]
+    )
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,9 @@ class Finding:
     unambiguous: bool
 
 
-def examine(state: StateBuilder, kind: str | None = None, *roots: Path) -> list[Finding]:
+def examine(
+    state: StateBuilder, kind: str | None = None, *roots: Path
+) -> list[Finding]:
     """All findings, or those of one kind."""
     searched = [word for root in roots for word in ("--search", str(root))]
     done = run_ccmove("doctor", "--json", *searched, state=state)
@@ -87,7 +96,15 @@ def examine(state: StateBuilder, kind: str | None = None, *roots: Path) -> list[
 def git(folder: Path | str, *arguments: str, at: int | None = None) -> str:
     """Run git in a folder, as nobody in particular and with nobody's settings."""
     who = ("-c", "user.name=dev", "-c", "user.email=dev@example.invalid")
-    command = [windows.git(), "-C", str(folder), *who, "-c", "init.defaultBranch=main", *arguments]
+    command = [
+        windows.git(),
+        "-C",
+        str(folder),
+        *who,
+        "-c",
+        "init.defaultBranch=main",
+        *arguments,
+    ]
     date = {} if at is None else {"GIT_COMMITTER_DATE": f"@{at} +0000"}
     env = {**os.environ, **date}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
@@ -95,7 +112,11 @@ def git(folder: Path | str, *arguments: str, at: int | None = None) -> str:
 
 
 def make_repo(
-    folder: Path, remote: str | None = None, *, commit: bool = False, at: int | None = None
+    folder: Path,
+    remote: str | None = None,
+    *,
+    commit: bool = False,
+    at: int | None = None,
 ) -> Path:
     """A git repository, with a remote or a commit when asked for."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -103,7 +124,9 @@ def make_repo(
     if remote is not None:
         git(folder, "remote", "add", "origin", f"git@github.com:{remote}.git")
     if commit or at is not None:
-        git(folder, "commit", "-q", "--allow-empty", "-m", f"begin {folder.name}", at=at)
+        git(
+            folder, "commit", "-q", "--allow-empty", "-m", f"begin {folder.name}", at=at
+        )
     return folder
 
 
@@ -115,6 +138,12 @@ def clone(state: StateBuilder, name: str, at: int | None = None) -> Path:
 
 
 def moved_repo(state: StateBuilder, old: str, new: str) -> None:
-    """A repository that was renamed: there are commits of the time when its sessions went on."""
+    """A repository that was renamed: there are commits of the time when its sessions
+    went on.
+    """
     handle = state.project(old, index=True, repo=f"acme/{old}")
-    make_repo(state.code / new, f"acme/{old}", at=int(handle.transcripts[0].stat().st_mtime) + 1)
+    make_repo(
+        state.code / new,
+        f"acme/{old}",
+        at=int(handle.transcripts[0].stat().st_mtime) + 1,
+    )

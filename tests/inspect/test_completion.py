@@ -32,45 +32,64 @@ def known(state: StateBuilder) -> StateBuilder:
     return state
 
 
-KNOWN = ["plain,CODE/app-gone", "plain,CODE/zoo", "plain,CODE/app-here"]  # missing first
+KNOWN = [
+    "plain,CODE/app-gone",
+    "plain,CODE/zoo",
+    "plain,CODE/app-here",
+]  # missing first
 ANSWERS = {
     **{f"ccmove{words} CODE/": KNOWN for words in ("", " move", " -n", " --json move")},
     "ccmove rest": ["plain,restore"],
     "ccmove app-g": ["plain,CODE/app-gone"],
     "ccmove --dry": ["plain,--dry-run"],
     "ccmove --he": ["plain,--help"],
-    **{f"ccmove{words} /old some/wh": ["dir,some/wh"] for words in ("", " move", " -n")},
+    **{
+        f"ccmove{words} /old some/wh": ["dir,some/wh"] for words in ("", " move", " -n")
+    },
     "ccmove --config-dir /x": ["dir,/x"],
     "ccmove /nowhere/x": ["dir,/nowhere/x"],
 }
 
 
 @pytest.mark.parametrize("typed", ANSWERS)
-def test_typed_words_complete_to_commands_projects_folders(known: StateBuilder, typed: str) -> None:
+def test_typed_words_complete_to_commands_projects_folders(
+    known: StateBuilder, typed: str
+) -> None:
     answers = [answer.replace("CODE", str(known.code)) for answer in ANSWERS[typed]]
     assert complete(known, typed.replace("CODE", str(known.code))) == answers
 
 
 def test_the_first_word_may_be_a_command_or_a_project(known: StateBuilder) -> None:
-    assert {"plain,restore", f"plain,{known.code}/app-gone"} <= {*complete(known, "ccmove ")}
+    assert {"plain,restore", f"plain,{known.code}/app-gone"} <= {
+        *complete(known, "ccmove ")
+    }
 
 
-def test_restore_completes_from_backups_newest_first_undone_ones_last(known: StateBuilder) -> None:
+def test_restore_completes_from_backups_newest_first_undone_ones_last(
+    known: StateBuilder,
+) -> None:
     assert complete(known, "ccmove restore ") == []
     for number, (old, new) in enumerate((("app-gone", "one"), ("zoo", "two"))):
         (known.code / new).mkdir()
-        assert run_ccmove(f"{known.code}/{old}", f"{known.code}/{new}", state=known).exit == 0
+        assert (
+            run_ccmove(f"{known.code}/{old}", f"{known.code}/{new}", state=known).exit
+            == 0
+        )
         assert len(complete(known, "ccmove restore ")) == number + 1
     newest, oldest = complete(known, "ccmove restore ")
     assert newest > oldest
-    assert complete(known, f"ccmove restore {oldest.removeprefix('plain,')}") == [oldest]
+    assert complete(known, f"ccmove restore {oldest.removeprefix('plain,')}") == [
+        oldest
+    ]
     with_help = complete(known, "ccmove restore ", "zsh")
     assert with_help[2] == f"move {known.code}/zoo -> {known.code}/two"
     assert run_ccmove("restore", newest.removeprefix("plain,"), state=known).exit == 0
     assert complete(known, "ccmove restore ")[-1] == newest
 
 
-def test_the_config_directory_on_the_line_is_asked(known: StateBuilder, tmp_path: Path) -> None:
+def test_the_config_directory_on_the_line_is_asked(
+    known: StateBuilder, tmp_path: Path
+) -> None:
     other = StateBuilder(tmp_path / "other")
     other.project("elsewhere")
     (other.config_dir / ".claude.json").write_bytes(other.config_file.read_bytes())
@@ -94,7 +113,9 @@ def test_a_home_typed_as_tilde_stays_one(state: StateBuilder) -> None:
     assert complete(state, "ccmove ~/w", "fish") == ["plain,~/work\tfolder gone"]
 
 
-def test_names_that_would_act_on_the_terminal_are_not_offered(state: StateBuilder) -> None:
+def test_names_that_would_act_on_the_terminal_are_not_offered(
+    state: StateBuilder,
+) -> None:
     state.project("evil\x1b[31m")
     state.project("good")
     assert complete(state, f"ccmove {state.code}/") == [f"plain,{state.code}/good"]
@@ -117,7 +138,9 @@ def test_an_unknown_shell_is_wrong_usage(state: StateBuilder) -> None:
 
 def in_shell(state: StateBuilder, program: list[str], script: str) -> str:
     """What the shell prints when it runs this script with `ccmove` on its path."""
-    done = run_child([*program, script], state=state, env=Bench(state).on_path(), timeout=60)
+    done = run_child(
+        [*program, script], state=state, env=Bench(state).on_path(), timeout=60
+    )
     assert done.err == ""
     return done.out
 

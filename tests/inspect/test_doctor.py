@@ -13,7 +13,13 @@ from ccmove import text as shell_words
 from ccmove.inspect.checks import KINDS
 from ccmove.report.console import Printer
 from ccmove.text import plural
-from tests.inspect.conftest import examine, interrupted_move, make_repo, moved_repo, run_ccmove
+from tests.inspect.conftest import (
+    examine,
+    interrupted_move,
+    make_repo,
+    moved_repo,
+    run_ccmove,
+)
 from tests.shapes.bench import Bench
 from tests.support.run import run_child
 from tests.support.state import StateBuilder, encoded_name
@@ -25,7 +31,9 @@ def healthy(state: StateBuilder) -> None:
     state.project("app", index=True, memory=memory, repo="acme/app", make_folder=True)
     state.project("app/packages/core", make_folder=True)
     state.project("app-docker", index=True, make_folder=True)
-    downloads = state.projects / (encoded_name(str(state.code / "app")) + ".0123456789abcdef")
+    downloads = state.projects / (
+        encoded_name(str(state.code / "app")) + ".0123456789abcdef"
+    )
     (downloads / "connector-downloads").mkdir(parents=True)
     for name in ("my-app", "my_app"):  # two paths share a directory
         state.project(name, sessions=1, make_folder=True)
@@ -33,7 +41,9 @@ def healthy(state: StateBuilder) -> None:
         agent = state.project(name, make_folder=True).directory / "agent-12ab34cd.jsonl"
         agent.write_text("{}\n")
     for name in (encoded_name(str(state.code / "app-docker")), "-no-such-path"):
-        (state.projects / name / "memory").mkdir(parents=True)  # the client makes it at every start
+        (state.projects / name / "memory").mkdir(
+            parents=True
+        )  # the client makes it at every start
     state.project("moved-by-hand", cwd=str(state.code / "before"), make_folder=True)
 
 
@@ -51,7 +61,9 @@ def test_every_finding_says_what_it_means_and_what_to_type(state: StateBuilder) 
     done = run_ccmove("doctor", state=state)
     assert KINDS["orphan"] in done.out
     assert f"-> ccmove doctor --search {state.home} {state.code / 'gone'}\n" in done.out
-    assert done.out.endswith("1 finding in 9 projects.\nFix them one by one: ccmove doctor --fix\n")
+    assert done.out.endswith(
+        "1 finding in 9 projects.\nFix them one by one: ccmove doctor --fix\n"
+    )
 
 
 # -- lost projects -----------------------------------------------------------------------------
@@ -82,7 +94,9 @@ def test_entries_without_conversations_are_stale(state: StateBuilder) -> None:
     ]
 
 
-def test_entries_of_a_project_moved_by_hand_come_with_its_new_path(state: StateBuilder) -> None:
+def test_entries_of_a_project_moved_by_hand_come_with_its_new_path(
+    state: StateBuilder,
+) -> None:
     old = str(state.code / "old")
     state.project("new", cwd=old, prompts=0, config=None, make_folder=True)
     state.add_prompt("old", "left behind")
@@ -101,17 +115,23 @@ def test_our_own_move_tells_where_later_prompts_belong(state: StateBuilder) -> N
     state.add_prompt("old", "written by a session that still ran")
     (finding,) = examine(state)
     assert finding.kind == "moved-entries"
-    assert [candidate.path for candidate in finding.candidates] == [str(state.code / "new")]
+    assert [candidate.path for candidate in finding.candidates] == [
+        str(state.code / "new")
+    ]
 
 
-def test_a_session_once_begun_at_home_makes_nothing_below_a_subfolder(state: StateBuilder) -> None:
+def test_a_session_once_begun_at_home_makes_nothing_below_a_subfolder(
+    state: StateBuilder,
+) -> None:
     state.project(str(state.home))
     state.project(str(state.home / "code" / "gone"))
     (finding,) = examine(state)
     assert finding.candidates == []
 
 
-def test_nested_projects_move_together_with_the_one_they_are_in(state: StateBuilder) -> None:
+def test_nested_projects_move_together_with_the_one_they_are_in(
+    state: StateBuilder,
+) -> None:
     state.project("old", repo="acme/old")
     nested = state.project("old/packages/core")
     make_repo(state.code / "new", "acme/old")
@@ -124,7 +144,9 @@ def test_nested_projects_move_together_with_the_one_they_are_in(state: StateBuil
 # -- directories -------------------------------------------------------------------------------
 
 
-def test_a_project_directory_inside_a_project_directory_is_found(state: StateBuilder) -> None:
+def test_a_project_directory_inside_a_project_directory_is_found(
+    state: StateBuilder,
+) -> None:
     outer = state.project("new", make_folder=True)
     inner = outer.directory / encoded_name(str(state.code / "old"))
     state.add_session("old", directory=inner)
@@ -134,7 +156,9 @@ def test_a_project_directory_inside_a_project_directory_is_found(state: StateBui
     assert [finding.kind for finding in examine(state)] == ["orphan"]
 
 
-def test_a_copy_of_a_session_is_found_once_the_longer_one_first(state: StateBuilder) -> None:
+def test_a_copy_of_a_session_is_found_once_the_longer_one_first(
+    state: StateBuilder,
+) -> None:
     one = state.project("one", subagents=False, make_folder=True)
     two = state.project("two", subagents=False, make_folder=True)
     copy = two.directory / one.transcripts[0].name
@@ -154,7 +178,9 @@ def split(state: StateBuilder, common: int) -> tuple[Path, Path]:
     old = state.project("old", sessions=1, subagents=False)
     (state.code / "new").mkdir()
     assert run_ccmove(old.path, str(state.code / "new"), state=state).exit == 0
-    moved = state.projects / encoded_name(str(state.code / "new")) / old.transcripts[0].name
+    moved = (
+        state.projects / encoded_name(str(state.code / "new")) / old.transcripts[0].name
+    )
     lines = moved.read_text().splitlines(keepends=True)
     later = {"type": "user", "timestamp": "2026-11-17T10:11:12.131Z", "cwd": old.path}
     old.directory.mkdir(exist_ok=True)
@@ -170,7 +196,10 @@ def test_a_split_conversation_is_told_turn_by_turn_and_no_hint_discards_a_part(
     (finding,) = examine(state, "split-session")
     what = f"same beginning: {plural(common, 'line')}; then they differ"
     assert (finding.subject, finding.what) == (moved.stem, what)
-    assert {*finding.details} == {f"{moved}: 5 lines", f"{stayed}: {plural(common + 1, 'line')}"}
+    assert {*finding.details} == {
+        f"{moved}: 5 lines",
+        f"{stayed}: {plural(common + 1, 'line')}",
+    }
     assert finding.command.startswith(("ls -l ", "dir "))
     done = run_ccmove("doctor", moved.stem, state=state)
     assert done.exit == 1
@@ -178,7 +207,9 @@ def test_a_split_conversation_is_told_turn_by_turn_and_no_hint_discards_a_part(
         assert harmful not in done.out
 
 
-def test_a_move_that_a_split_conversation_would_stop_is_not_offered(state: StateBuilder) -> None:
+def test_a_move_that_a_split_conversation_would_stop_is_not_offered(
+    state: StateBuilder,
+) -> None:
     moved, stayed = split(state, 0)
     (lost,) = examine(state, "orphan")
     assert lost.candidates[0].command == f"ccmove doctor {moved.stem}"
@@ -215,10 +246,14 @@ def test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name(
     target.mkdir()
     words = ["--skip-path-check", "/home/dev/nobody", str(target)]
     assert run_ccmove(*words, state=state).exit == 0
-    assert (state.projects / encoded_name(str(target)) / "memory" / "MEMORY.md").exists()
+    assert (
+        state.projects / encoded_name(str(target)) / "memory" / "MEMORY.md"
+    ).exists()
 
 
-def test_bringing_a_directory_beside_takes_hidden_files_along(state: StateBuilder) -> None:
+def test_bringing_a_directory_beside_takes_hidden_files_along(
+    state: StateBuilder,
+) -> None:
     outer = state.project("outer", make_folder=True)
     inside = state.project("inside", subagents=False, make_folder=True)
     inner = outer.directory / inside.name
@@ -243,13 +278,18 @@ def test_index_entries_that_point_nowhere_are_found(state: StateBuilder) -> None
     assert finding.details == [f"sessionId: {handle.sessions[0]}"]
 
 
-def test_index_entries_that_point_at_another_directory_are_found(state: StateBuilder) -> None:
+def test_index_entries_that_point_at_another_directory_are_found(
+    state: StateBuilder,
+) -> None:
     handle = state.project("old", index=True, config=None, prompts=0)
     new = state.code / "new"
     new.mkdir()
     renamed = handle.directory.rename(state.projects / encoded_name(str(new)))
     (finding,) = examine(state)
-    assert (finding.kind, finding.subject) == ("index", str(renamed / "sessions-index.json"))
+    assert (finding.kind, finding.subject) == (
+        "index",
+        str(renamed / "sessions-index.json"),
+    )
     assert f"originalPath: {handle.path}" in finding.details
     assert f"fullPath: {handle.transcripts[0]}" in finding.details
     assert run_ccmove("verify", new, state=state).exit == 1
@@ -258,7 +298,9 @@ def test_index_entries_that_point_at_another_directory_are_found(state: StateBui
 def test_an_index_that_is_not_json_is_found(state: StateBuilder) -> None:
     handle = state.project("app", make_folder=True)
     handle.index.write_text("{ not json")
-    moved_aside = shell_words.command_line(["mv", "-n", f"{handle.index}", f"{handle.index}.old"])
+    moved_aside = shell_words.command_line(
+        ["mv", "-n", f"{handle.index}", f"{handle.index}.old"]
+    )
     (finding,) = examine(state)
     assert (finding.kind, finding.command) == ("index", moved_aside)
 
@@ -272,9 +314,12 @@ def test_an_interrupted_run_is_found_and_comes_first(state: StateBuilder) -> Non
     first = examine(state)[0]
     assert (first.kind, first.command) == ("interrupted-run", "ccmove recover")
     assert identifier in first.what
-    assert not [finding for finding in examine(state) if finding.kind == "damaged-backup"]
+    assert not [
+        finding for finding in examine(state) if finding.kind == "damaged-backup"
+    ]
     assert (
-        run_ccmove("backups", "--json", state=state).json()["backups"][0]["state"] == "unfinished"
+        run_ccmove("backups", "--json", state=state).json()["backups"][0]["state"]
+        == "unfinished"
     )
     assert run_ccmove("recover", state=state).exit == 0
     assert [finding.kind for finding in examine(state)] == ["orphan"]
@@ -286,7 +331,9 @@ def test_a_journal_that_can_not_be_trusted_is_found(state: StateBuilder) -> None
     (state.config_dir / "ccmove" / "journal.json").write_text("{}")
     (finding,) = examine(state)
     assert (finding.kind, finding.unambiguous) == ("interrupted-run", False)
-    assert run_ccmove("verify", handle.path, state=state).exit == 1  # as of every project
+    assert (
+        run_ccmove("verify", handle.path, state=state).exit == 1
+    )  # as of every project
 
 
 def moves(state: StateBuilder, number: int) -> list[str]:
@@ -294,7 +341,9 @@ def moves(state: StateBuilder, number: int) -> list[str]:
     state.project("a0")
     for i in range(number):
         (state.code / f"a{i + 1}").mkdir()
-        done = run_ccmove(str(state.code / f"a{i}"), str(state.code / f"a{i + 1}"), state=state)
+        done = run_ccmove(
+            str(state.code / f"a{i}"), str(state.code / f"a{i + 1}"), state=state
+        )
         assert done.exit == 0
         (state.code / f"a{i + 1}").rmdir()
     (state.code / f"a{number}").mkdir()
@@ -317,7 +366,9 @@ def test_what_can_not_be_read_is_a_finding(state: StateBuilder) -> None:
     assert (finding.kind, finding.subject) == ("unreadable", str(state.config_file))
 
 
-def test_a_link_in_the_place_of_the_projects_is_fine(state: StateBuilder, tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_the_projects_is_fine(
+    state: StateBuilder, tmp_path: Path
+) -> None:
     state.projects.rmdir()
     state.projects.symlink_to(tmp_path)
     assert examine(state) == []
@@ -350,10 +401,15 @@ def test_a_path_that_nobody_knows_is_exit_3_with_the_nearest(
     state.project("my-app", make_folder=is_there)
     done = run_ccmove(*command, str(state.code / "my-ap"), state=state)
     assert done.exit == 3
-    assert f"did you mean: {' '.join(['ccmove', *command])} {state.code / 'my-app'}\n" in done.err
+    assert (
+        f"did you mean: {' '.join(['ccmove', *command])} {state.code / 'my-app'}\n"
+        in done.err
+    )
 
 
-def test_the_bare_name_of_a_folder_and_the_current_one_are_subjects(state: StateBuilder) -> None:
+def test_the_bare_name_of_a_folder_and_the_current_one_are_subjects(
+    state: StateBuilder,
+) -> None:
     state.project("gone")
     state.project("here", make_folder=True)
     assert run_ccmove("doctor", "gone", state=state).exit == 1
@@ -369,7 +425,9 @@ def test_a_folder_that_a_lost_project_may_be_is_a_subject(state: StateBuilder) -
     assert f"-> ccmove {state.code / 'gone'} {new}" in done.out
 
 
-def test_commands_name_the_config_directory_that_was_asked_about(state: StateBuilder) -> None:
+def test_commands_name_the_config_directory_that_was_asked_about(
+    state: StateBuilder,
+) -> None:
     state.project("gone")
     done = run_ccmove("--config-dir", str(state.config_dir), "doctor", state=state)
     named = f"ccmove --config-dir {state.config_dir} doctor"
@@ -392,17 +450,26 @@ def everything_wrong(state: StateBuilder) -> None:
     state.add_session("inner", directory=outer.directory / "-gone-inner")
     two = state.project("two", make_folder=True)
     shutil.copy2(outer.transcripts[0], two.directory)
-    state.add_session("two", session_id=outer.sessions[1], directory=two.directory, text="other")
+    state.add_session(
+        "two", session_id=outer.sessions[1], directory=two.directory, text="other"
+    )
     (state.root / "link").symlink_to(state.code / "two")
     state.project(state.root / "link", prompts=1)
-    state.add_session("x", cwd="/home/dev/my.app", directory=state.projects / "-home-dev-my.app")
+    state.add_session(
+        "x", cwd="/home/dev/my.app", directory=state.projects / "-home-dev-my.app"
+    )
     state.add_prompt("only-prompt", "hello")
 
 
-def test_every_command_that_is_printed_can_be_typed_as_it_stands(state: StateBuilder) -> None:
+def test_every_command_that_is_printed_can_be_typed_as_it_stands(
+    state: StateBuilder,
+) -> None:
     everything_wrong(state)
     out = run_ccmove("doctor", state=state).out
-    kinds = {row["kind"] for row in run_ccmove("doctor", "--json", state=state).json()["findings"]}
+    kinds = {
+        row["kind"]
+        for row in run_ccmove("doctor", "--json", state=state).json()["findings"]
+    }
     assert len(kinds) >= 6, kinds
     commands = re.findall(r"(?:-> (?:[a-z ]+: )?|one by one: )(.*)", out)
     assert len(commands) > 12
@@ -419,7 +486,16 @@ def test_every_command_that_is_printed_can_be_typed_as_it_stands(state: StateBui
 
 
 @pytest.mark.parametrize(
-    "word", ["plain", "two words", "quo'te", "esc\x1b[31m", "new\nline", "by\udcffte", "\u202e"]
+    "word",
+    [
+        "plain",
+        "two words",
+        "quo'te",
+        "esc\x1b[31m",
+        "new\nline",
+        "by\udcffte",
+        "\u202e",
+    ],
 )
 def test_a_command_can_be_typed_into_a_shell_whatever_the_path(word: str) -> None:
     shown = Printer().typed(word)

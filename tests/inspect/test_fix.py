@@ -30,7 +30,9 @@ def fix(state: StateBuilder, *options: str, answers: str = "") -> Completed:
     return run_ccmove("doctor", "--fix", *options, state=state, answers=answers)
 
 
-def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(state: StateBuilder) -> None:
+def test_yes_moves_every_project_whose_evidence_leaves_no_doubt(
+    state: StateBuilder,
+) -> None:
     for number in range(20):
         moved_repo(state, f"old-{number}", f"new-{number}")
     before = snapshot(state.home)
@@ -53,11 +55,16 @@ def unchanged(state: StateBuilder, answers: str) -> Completed:
     return done
 
 
-def test_a_question_a_finding_then_the_list_of_moves_is_confirmed(state: StateBuilder) -> None:
+def test_a_question_a_finding_then_the_list_of_moves_is_confirmed(
+    state: StateBuilder,
+) -> None:
     moved_repo(state, "first", "first-new")
     moved_repo(state, "second", "second-new")
     done = fix(state, answers="n\n1\ny\n")
-    assert f"[1/2] {state.code / 'first'} is gone (2 sessions). Where is it now?" in done.err
+    assert (
+        f"[1/2] {state.code / 'first'} is gone (2 sessions). Where is it now?"
+        in done.err
+    )
     assert f"1  certain: {state.code / 'first-new'}" in done.err
     move = f"  {state.code / 'second'} -> {state.code / 'second-new'}"
     assert f"{move}\nApply 1 move? [Y/n]:" in done.err
@@ -67,7 +74,9 @@ def test_a_question_a_finding_then_the_list_of_moves_is_confirmed(state: StateBu
     assert "1 finding left." in done.out
 
 
-def test_an_empty_answer_takes_the_best_place_and_leaves_one_by_name(state: StateBuilder) -> None:
+def test_an_empty_answer_takes_the_best_place_and_leaves_one_by_name(
+    state: StateBuilder,
+) -> None:
     moved_repo(state, "sure", "sure-new")
     state.project("doubtful")
     (state.code / "archive" / "doubtful").mkdir(parents=True)
@@ -76,7 +85,9 @@ def test_an_empty_answer_takes_the_best_place_and_leaves_one_by_name(state: Stat
     assert has_state(state, "doubtful")
 
 
-def test_another_path_can_be_typed_also_for_a_project_without_any_sign(state: StateBuilder) -> None:
+def test_another_path_can_be_typed_also_for_a_project_without_any_sign(
+    state: StateBuilder,
+) -> None:
     state.project("gone")
     target = state.root / "quite" / "elsewhere"
     target.mkdir(parents=True)
@@ -99,9 +110,19 @@ def test_s_skips_the_rest_and_keeps_what_was_answered(state: StateBuilder) -> No
 @pytest.mark.parametrize(
     "answers",
     ["", "1\n", "1\nq\n", "q\n", "1\n1\n", "1\n1\nn\n", "n\nn\n"],
-    ids=["closed", "closed later", "q later", "q", "closed at the end", "no", "all left"],
+    ids=[
+        "closed",
+        "closed later",
+        "q later",
+        "q",
+        "closed at the end",
+        "no",
+        "all left",
+    ],
 )
-def test_who_quits_or_does_not_answer_changes_nothing(state: StateBuilder, answers: str) -> None:
+def test_who_quits_or_does_not_answer_changes_nothing(
+    state: StateBuilder, answers: str
+) -> None:
     moved_repo(state, "first", "first-new")
     moved_repo(state, "second", "second-new")
     unchanged(state, answers)
@@ -116,14 +137,21 @@ def test_without_any_input_nothing_is_changed(state: StateBuilder) -> None:
     assert (done.exit, done.out.splitlines()[-1]) == (1, "Nothing was changed.")
 
 
-def test_who_answers_yes_to_everything_is_not_asked_for_ever(state: StateBuilder) -> None:
+def test_who_answers_yes_to_everything_is_not_asked_for_ever(
+    state: StateBuilder,
+) -> None:
     moved_repo(state, "old", "new")
     done = fix(state, answers="y\n" * 1000)
-    assert (done.exit, done.err.count("is neither a number above nor a folder")) == (1, 3)
+    assert (done.exit, done.err.count("is neither a number above nor a folder")) == (
+        1,
+        3,
+    )
     assert has_state(state, "old")
 
 
-def test_equal_places_are_shown_as_such_and_an_empty_answer_takes_none(state: StateBuilder) -> None:
+def test_equal_places_are_shown_as_such_and_an_empty_answer_takes_none(
+    state: StateBuilder,
+) -> None:
     state.project("old", repo="acme/app")
     make_repo(state.code / "one", "acme/app")
     make_repo(state.code / "two", "acme/app")
@@ -149,8 +177,12 @@ def test_what_fits_in_no_line_is_not_planned(state: StateBuilder) -> None:
     assert run_ccmove("doctor", "--plan", state=state).out == ""
 
 
-@pytest.mark.parametrize("options", [["--yes"], ["--plan", "--fix"], ["--plan", "--json"]])
-def test_options_not_going_together_are_wrong_use(state: StateBuilder, options: list[str]) -> None:
+@pytest.mark.parametrize(
+    "options", [["--yes"], ["--plan", "--fix"], ["--plan", "--json"]]
+)
+def test_options_not_going_together_are_wrong_use(
+    state: StateBuilder, options: list[str]
+) -> None:
     assert run_ccmove("doctor", *options, state=state).exit == 2
 
 
@@ -171,7 +203,9 @@ def left_by_yes(state: StateBuilder) -> list[str]:
 
 IN_DOUBT: dict[str, Callable[[StateBuilder], object]] = {
     "only the name": lambda s: (s.code / "archive" / "lost").mkdir(parents=True),
-    "two clones": lambda s: [make_repo(s.code / name, "acme/app") for name in ("one", "two")],
+    "two clones": lambda s: [
+        make_repo(s.code / name, "acme/app") for name in ("one", "two")
+    ],
     "a clone without proof": lambda s: make_repo(s.code / "clone", "acme/app"),
     "a clone that was made afterwards": lambda s: clone(s, "review"),
 }
@@ -184,25 +218,33 @@ def test_yes_leaves_what_is_in_doubt(state: StateBuilder, doubt: str) -> None:
     assert left_by_yes(state) == ["orphan"]
 
 
-def test_yes_leaves_a_clone_that_was_in_use_at_the_same_time(state: StateBuilder) -> None:
+def test_yes_leaves_a_clone_that_was_in_use_at_the_same_time(
+    state: StateBuilder,
+) -> None:
     make_repo(Path(state.project("clone", repo="acme/app").path), "acme/app")
     state.project("lost", repo="acme/app")
     assert left_by_yes(state) == ["orphan"]
 
 
-def test_yes_leaves_it_open_which_of_two_projects_a_folder_is(state: StateBuilder) -> None:
+def test_yes_leaves_it_open_which_of_two_projects_a_folder_is(
+    state: StateBuilder,
+) -> None:
     moved_repo(state, "first", "new")
     state.project("second", repo="acme/first")
     assert left_by_yes(state) == ["orphan", "orphan"]
 
 
-def test_yes_leaves_what_other_tools_left_and_says_how_to_fix_it(state: StateBuilder) -> None:
+def test_yes_leaves_what_other_tools_left_and_says_how_to_fix_it(
+    state: StateBuilder,
+) -> None:
     outer = state.project("outer", index=True, subagents=False, make_folder=True)
     state.add_session("inner", directory=outer.directory / "-gone-inner")
     outer.transcripts[0].unlink()
     two = state.project("two", subagents=False, make_folder=True)
     shutil.copy2(outer.transcripts[1], two.directory)
-    state.add_session("x", cwd="/home/dev/my.app", directory=state.projects / "-home-dev-my.app")
+    state.add_session(
+        "x", cwd="/home/dev/my.app", directory=state.projects / "-home-dev-my.app"
+    )
     misplaced = "misplaced-directory"
     assert left_by_yes(state) == [misplaced, misplaced, "split-session", "index"]
 
@@ -232,7 +274,9 @@ def test_an_interrupted_run_is_rolled_back_first_and_alone(state: StateBuilder) 
     assert has_state(state, "old")
 
 
-def test_yes_rolls_back_an_interrupted_run_without_a_question(state: StateBuilder) -> None:
+def test_yes_rolls_back_an_interrupted_run_without_a_question(
+    state: StateBuilder,
+) -> None:
     moved_repo(state, "old", "new")
     identifier = interrupted_move(state, "old", "new")
     assert identifier in fix(state, "--yes", "--json").json()["recovered"]
@@ -243,8 +287,12 @@ def test_yes_rolls_back_an_interrupted_run_without_a_question(state: StateBuilde
 def test_where_a_session_is_running_nothing_is_moved(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
     moved_repo(state, "other", "other-new")
-    state.session_file(os.getpid(), str(state.code / "new"), started(os.getpid()), "some-session")
-    done = support.run_ccmove("doctor", "--fix", "--yes", state=state, alone=True)  # sees others
+    state.session_file(
+        os.getpid(), str(state.code / "new"), started(os.getpid()), "some-session"
+    )
+    done = support.run_ccmove(
+        "doctor", "--fix", "--yes", state=state, alone=True
+    )  # sees others
     assert done.exit == 1
     assert f"(pid {os.getpid()}" in done.out
     assert has_state(state, "old")

@@ -22,7 +22,8 @@ TRANSCRIPTS = PROJECTS * 5 // 2
 FEW = 200
 DOUBLED_AT_MOST = 2.05  # work that grows with the square of the size would be near 4
 
-# Runs its arguments as `python -m` would, and says how many calls were made, whatever the end.
+# Runs its arguments as `python -m` would, and says how many calls were made, whatever
+# the end.
 _COUNTING = """
 import cProfile, os, pstats, runpy, sys
 profile, leave = cProfile.Profile(), os._exit
@@ -58,7 +59,10 @@ def fill(state: StateBuilder, projects: int) -> StateBuilder:
         path = state.code / f"team-{number % 40}" / f"project-{number}"
         if number % 2:
             path.mkdir(parents=True)
-        config["projects"][str(path)] = {"hasTrustDialogAccepted": True, "allowedTools": []}
+        config["projects"][str(path)] = {
+            "hasTrustDialogAccepted": True,
+            "allowedTools": [],
+        }
         directory = state.projects / encoded_name(str(path))
         directory.mkdir()
         for session in range(2 + number % 2):
@@ -72,21 +76,33 @@ def fill(state: StateBuilder, projects: int) -> StateBuilder:
 
 def write_transcript(file: Path, cwd: str, session: str) -> None:
     tool = {"type": "tool_use", "input": {"file_path": f"{cwd}/src/main.py"}}
-    record = {"type": "assistant", "cwd": cwd, "sessionId": session, "message": {"content": [tool]}}
+    record = {
+        "type": "assistant",
+        "cwd": cwd,
+        "sessionId": session,
+        "message": {"content": [tool]},
+    }
     line = json.dumps(record, separators=(",", ":")) + "\n"
     file.write_text(line * 20)
     os.utime(file, (1_780_000_000, 1_780_000_000))
 
 
 def prompt(path: str, session: str) -> str:
-    entry = {"display": "go on", "timestamp": 1780000000000, "project": path, "sessionId": session}
+    entry = {
+        "display": "go on",
+        "timestamp": 1780000000000,
+        "project": path,
+        "sessionId": session,
+    }
     return json.dumps(entry) + "\n"
 
 
 def calls(command: Sequence[str], state: StateBuilder, expected: int) -> int:
     """How many calls a module of Python makes with these arguments, until it ends."""
     argv = [sys.executable, "-c", _COUNTING, *command]
-    done = run_child(argv, state=state, env={"PYTHONPATH": str(state.root)}, timeout=240)
+    done = run_child(
+        argv, state=state, env={"PYTHONPATH": str(state.root)}, timeout=240
+    )
     assert done.exit == expected, done
     return int(done.err.splitlines()[-1])
 
@@ -100,9 +116,17 @@ def growth(tmp_path: Path, command: Sequence[str], expected: int = 0) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("command", "expected"), [("list", 0), ("doctor", 1), ("verify", 0)])
-def test_twice_the_projects_are_twice_the_work(tmp_path: Path, command: str, expected: int) -> None:
-    assert 1.2 < growth(tmp_path, ["ccmove", command, "--json"], expected) < DOUBLED_AT_MOST
+@pytest.mark.parametrize(
+    ("command", "expected"), [("list", 0), ("doctor", 1), ("verify", 0)]
+)
+def test_twice_the_projects_are_twice_the_work(
+    tmp_path: Path, command: str, expected: int
+) -> None:
+    assert (
+        1.2
+        < growth(tmp_path, ["ccmove", command, "--json"], expected)
+        < DOUBLED_AT_MOST
+    )
 
 
 def test_control_work_that_grows_with_the_square_is_noticed(tmp_path: Path) -> None:

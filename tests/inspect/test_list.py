@@ -30,11 +30,20 @@ def by_path(state: StateBuilder, path: str) -> dict[str, Any]:
 
 def test_a_project_is_listed_with_all_that_is_kept_for_it(state: StateBuilder) -> None:
     memory = {"MEMORY.md": "- short\n", "style.md": "- plain\n"}
-    handle = state.project("app", index=True, memory=memory, repo="acme/app", make_folder=True)
+    handle = state.project(
+        "app", index=True, memory=memory, repo="acme/app", make_folder=True
+    )
     row = by_path(state, "app")
-    size = sum(file.stat().st_size for file in handle.directory.rglob("*") if file.is_file())
+    size = sum(
+        file.stat().st_size for file in handle.directory.rglob("*") if file.is_file()
+    )
     kept = {"memory file": 2, "config entry": 1, "repo link": 1, "prompt": 3}
-    expected = {"sessions": 2, "bytes": size, "exists": True, "directories": [handle.name]}
+    expected = {
+        "sessions": 2,
+        "bytes": size,
+        "exists": True,
+        "directories": [handle.name],
+    }
     assert {key: row[key] for key in (*expected, "kept")} == {**expected, "kept": kept}
 
 
@@ -82,16 +91,23 @@ def test_paths_that_share_a_directory_are_counted_apart(state: StateBuilder) -> 
     state.project("my_app", sessions=3, make_folder=True)
     assert by_path(state, "my-app")["sessions"] == 2
     assert by_path(state, "my_app")["sessions"] == 3
-    assert by_path(state, "my-app")["directories"] == by_path(state, "my_app")["directories"]
+    assert (
+        by_path(state, "my-app")["directories"]
+        == by_path(state, "my_app")["directories"]
+    )
 
 
 def test_parts_of_sessions_are_not_sessions(state: StateBuilder) -> None:
     handle = state.project("app", sessions=1)
-    (handle.directory / "agent-12ab34cd.jsonl").write_text(json.dumps({"cwd": handle.path}))
+    (handle.directory / "agent-12ab34cd.jsonl").write_text(
+        json.dumps({"cwd": handle.path})
+    )
     assert by_path(state, "app")["sessions"] == 1
 
 
-def test_missing_shows_only_projects_without_folder_or_says_none_is(state: StateBuilder) -> None:
+def test_missing_shows_only_projects_without_folder_or_says_none_is(
+    state: StateBuilder,
+) -> None:
     here = state.project("here", make_folder=True)
     for path in ((), (here.path,)):
         done = run_ccmove("list", "--missing", *path, state=state)
@@ -100,7 +116,9 @@ def test_missing_shows_only_projects_without_folder_or_says_none_is(state: State
     assert [Path(row["path"]).name for row in listed(state, "--missing")] == ["gone"]
 
 
-def test_whether_a_windows_folder_exists_can_not_be_told_here(state: StateBuilder) -> None:
+def test_whether_a_windows_folder_exists_can_not_be_told_here(
+    state: StateBuilder,
+) -> None:
     data = state.config()
     data["projects"]["C:\\code\\app"] = {}
     state.write_config(data)
@@ -124,7 +142,9 @@ def test_sorting(state: StateBuilder, sort: str, order: list[str]) -> None:
     assert [Path(row["path"]).name for row in listed(state, "--sort", sort)] == order
 
 
-def test_a_path_limits_the_list_to_itself_and_what_is_below(state: StateBuilder) -> None:
+def test_a_path_limits_the_list_to_itself_and_what_is_below(
+    state: StateBuilder,
+) -> None:
     state.project("app")
     state.project("app/packages/core")
     state.project("app-docker")
@@ -132,7 +152,9 @@ def test_a_path_limits_the_list_to_itself_and_what_is_below(state: StateBuilder)
     assert [row["path"] for row in listed(state, paths[0])] == paths
 
 
-def test_a_pipe_gets_one_row_a_project_with_the_whole_path_last(state: StateBuilder) -> None:
+def test_a_pipe_gets_one_row_a_project_with_the_whole_path_last(
+    state: StateBuilder,
+) -> None:
     state.project("with blank", sessions=1, prompts=1)
     state.project("with blank/inside", sessions=1, prompts=1)
     done = run_ccmove("list", state=state)
@@ -147,8 +169,12 @@ def test_a_pipe_gets_one_row_a_project_with_the_whole_path_last(state: StateBuil
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
-def test_a_terminal_of_any_width_gets_rows_that_fit(state: StateBuilder, width: int) -> None:
-    state.project("a-project-with-a-long-name", memory={"MEMORY.md": "x"}, repo="acme/a")
+def test_a_terminal_of_any_width_gets_rows_that_fit(
+    state: StateBuilder, width: int
+) -> None:
+    state.project(
+        "a-project-with-a-long-name", memory={"MEMORY.md": "x"}, repo="acme/a"
+    )
     state.project("日本語のとても長いプロジェクト名", make_folder=True)
     rows = run_on_terminal(["list"], state=state, columns=width).lines
     assert max(map(cells, rows)) <= width
@@ -174,7 +200,9 @@ def test_no_state_at_all_is_exit_3(state: StateBuilder) -> None:
     assert not (state.root / "nowhere").exists()
 
 
-def test_one_thing_that_can_not_be_read_does_not_hide_the_rest(state: StateBuilder) -> None:
+def test_one_thing_that_can_not_be_read_does_not_hide_the_rest(
+    state: StateBuilder,
+) -> None:
     state.project("app", config=None)
     state.config_file.write_text("{ not json")
     done = run_ccmove("list", state=state)

@@ -1,4 +1,6 @@
-"""Where a lost project may be now: evidence, confidence, and what is not evidence at all."""
+"""Where a lost project may be now: evidence, confidence, and what is not evidence at
+all.
+"""
 
 import os
 import time
@@ -20,7 +22,10 @@ def state(tmp_path: Path) -> StateBuilder:
 
 def named(candidates: list[Candidate]) -> list[tuple[str, ...]]:
     """Their names, how sure each is, and all that speaks against it."""
-    return [(Path(found.path).name, found.confidence, *found.against) for found in candidates]
+    return [
+        (Path(found.path).name, found.confidence, *found.against)
+        for found in candidates
+    ]
 
 
 def homes(state: StateBuilder, *roots: Path) -> list[tuple[str, ...]]:
@@ -29,16 +34,25 @@ def homes(state: StateBuilder, *roots: Path) -> list[tuple[str, ...]]:
     return named(finding.candidates)
 
 
-def test_a_folder_renamed_where_it_was_is_found_without_git(state: StateBuilder) -> None:
+def test_a_folder_renamed_where_it_was_is_found_without_git(
+    state: StateBuilder,
+) -> None:
     state.project("cafe")
     state.project("other", make_folder=True)
     (state.code / "bistro").mkdir()
     ((candidate,),) = (finding.candidates for finding in examine(state))
-    assert candidate.evidence == ["the only folder there that Claude Code does not know"]
-    assert (candidate.path, candidate.confidence) == (str(state.code / "bistro"), "possible")
+    assert candidate.evidence == [
+        "the only folder there that Claude Code does not know"
+    ]
+    assert (candidate.path, candidate.confidence) == (
+        str(state.code / "bistro"),
+        "possible",
+    )
 
 
-def test_of_several_new_folders_one_with_a_similar_name_is_found(state: StateBuilder) -> None:
+def test_of_several_new_folders_one_with_a_similar_name_is_found(
+    state: StateBuilder,
+) -> None:
     state.project("cafe-menu")
     for name in ("bistro-menu", "x", "y"):
         (state.code / name).mkdir()
@@ -105,7 +119,15 @@ def test_what_is_not_a_repository_of_its_own_has_no_identity(tmp_path: Path) -> 
 def test_the_first_commit_of_a_shallow_clone_says_nothing(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "repo", commit=True)
     git(repo, "commit", "-q", "--allow-empty", "-m", "more")
-    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", str(tmp_path / "shallow"))
+    git(
+        tmp_path,
+        "clone",
+        "-q",
+        "--depth",
+        "1",
+        f"file://{repo}",
+        str(tmp_path / "shallow"),
+    )
     assert len(identity(str(repo)).roots) == 1
     assert identity(str(tmp_path / "shallow")).roots == frozenset()
 
@@ -174,7 +196,9 @@ def test_what_is_a_sign_of_a_new_home(state: StateBuilder, sign: str) -> None:
     assert homes(state) == expected
 
 
-def test_entries_without_a_date_do_not_decide_against_a_project_in_use(state: StateBuilder) -> None:
+def test_entries_without_a_date_do_not_decide_against_a_project_in_use(
+    state: StateBuilder,
+) -> None:
     in_use(state, "clone")
     state.project("deleted", sessions=0, prompts=0, repo="acme/app")
     (finding,) = examine(state)
@@ -182,7 +206,9 @@ def test_entries_without_a_date_do_not_decide_against_a_project_in_use(state: St
     assert (name, confidence, finding.unambiguous) == ("clone", "possible", False)
 
 
-def test_the_only_session_taken_into_a_used_project_brings_no_project(state: StateBuilder) -> None:
+def test_the_only_session_taken_into_a_used_project_brings_no_project(
+    state: StateBuilder,
+) -> None:
     other = state.project("other", make_folder=True)
     old = state.project("old", sessions=0)
     state.add_session("old", directory=other.directory, cwd=old.path)
@@ -190,25 +216,35 @@ def test_the_only_session_taken_into_a_used_project_brings_no_project(state: Sta
     assert (finding.kind, finding.candidates) == ("stale-entries", [])
 
 
-def test_two_lost_clones_of_one_repository_are_equal_before_a_third(state: StateBuilder) -> None:
+def test_two_lost_clones_of_one_repository_are_equal_before_a_third(
+    state: StateBuilder,
+) -> None:
     for name in ("first", "second"):
         state.project(name, repo="acme/app")
     make_repo(state.code / "new", "acme/app")
     for finding in examine(state):
-        assert finding.candidates[0].against == ["it could be another lost project as well"]
+        assert finding.candidates[0].against == [
+            "it could be another lost project as well"
+        ]
 
 
-def test_a_folder_that_was_there_all_the_time_is_only_possible(state: StateBuilder) -> None:
+def test_a_folder_that_was_there_all_the_time_is_only_possible(
+    state: StateBuilder,
+) -> None:
     handle = state.project("deleted", repo="acme/app")
     make_repo(state.code / "clone", "acme/app")
     later = time.time() + 1
-    time.sleep(1.1)  # the clone must be older than the last use, which must not be in the future
+    time.sleep(
+        1.1
+    )  # the clone must be older than the last use, which must not be in the future
     os.utime(handle.transcripts[0], (later, later))
     against = "it has been where it is since before the project was last used"
     assert homes(state) == [("clone", "possible", against)]
 
 
-def test_a_far_folder_is_found_only_when_told_where(state: StateBuilder, tmp_path: Path) -> None:
+def test_a_far_folder_is_found_only_when_told_where(
+    state: StateBuilder, tmp_path: Path
+) -> None:
     state.project("old", repo="acme/app")
     far = tmp_path / "far" / "1" / "2" / "3"
     make_repo(far / "new", "acme/app")

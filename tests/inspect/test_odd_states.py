@@ -10,11 +10,19 @@ from tests.systems import windows
 
 IN_THE_STATE: dict[str, Callable[[StateBuilder], object]] = {
     "a file among the projects": lambda s: (s.projects / "file").write_text("x"),
-    "a very long path": lambda s: s.project("/" + "long/" * 1500, sessions=0, prompts=1),
+    "a very long path": lambda s: s.project(
+        "/" + "long/" * 1500, sessions=0, prompts=1
+    ),
     "a directory as the history": lambda s: (s.history.unlink(), s.history.mkdir()),
     "a history of anything": lambda s: s.odd_history("app", 120),
-    "a link as the history": lambda s: (s.history.unlink(), s.history.symlink_to("/etc/passwd")),
-    "a directory as the config": lambda s: (s.config_file.unlink(), s.config_file.mkdir()),
+    "a link as the history": lambda s: (
+        s.history.unlink(),
+        s.history.symlink_to("/etc/passwd"),
+    ),
+    "a directory as the config": lambda s: (
+        s.config_file.unlink(),
+        s.config_file.mkdir(),
+    ),
     "a list as the config": lambda s: s.config_file.write_text("[]"),
     "an empty config": lambda s: s.config_file.write_text(""),
     "strange values in the config": lambda s: s.config_file.write_text(
@@ -22,16 +30,22 @@ IN_THE_STATE: dict[str, Callable[[StateBuilder], object]] = {
     ),
     "a file as the jobs": lambda s: (s.config_dir / "jobs").write_text("x"),
     "a list as the plugins": lambda s: spoil_plugins(s, "[]"),
-    "strange plugins": lambda s: spoil_plugins(s, '{"plugins": {"a": [1, {}], "b": 2}}'),
+    "strange plugins": lambda s: spoil_plugins(
+        s, '{"plugins": {"a": [1, {}], "b": 2}}'
+    ),
     "a file as ccmove's own": lambda s: (s.config_dir / "ccmove").write_text("x"),
     "a file as the backups": lambda s: spoil_backups(s, None),
     "a file as a backup": lambda s: spoil_backups(s, "20261116T004112Z-3f9c"),
     "no projects at all": lambda s: s.projects.rename(s.root / "away"),
-    "a link among the projects": lambda s: (s.projects / "-link").symlink_to(s.projects),
+    "a link among the projects": lambda s: (s.projects / "-link").symlink_to(
+        s.projects
+    ),
 }
 
 IN_THE_PROJECT: dict[str, Callable[[ProjectHandle], object]] = {
-    "a link that leads nowhere": lambda p: (p.directory / "x.jsonl").symlink_to("/nowhere"),
+    "a link that leads nowhere": lambda p: (p.directory / "x.jsonl").symlink_to(
+        "/nowhere"
+    ),
     "a link to itself": lambda p: (p.directory / "loop").symlink_to("loop"),
     "a pipe as a transcript": lambda p: windows.make_pipe(p.directory / "pipe.jsonl"),
     "a directory as a transcript": lambda p: (p.directory / "dir.jsonl").mkdir(),
@@ -39,20 +53,28 @@ IN_THE_PROJECT: dict[str, Callable[[ProjectHandle], object]] = {
     "a link as the index": lambda p: p.index.symlink_to("/etc/passwd"),
     "a list as the index": lambda p: p.index.write_text("[1, 2]"),
     "an index without entries": lambda p: p.index.write_text('{"entries": 7}'),
-    "an index of strange entries": lambda p: p.index.write_text('{"entries": [1, {}, null]}'),
+    "an index of strange entries": lambda p: p.index.write_text(
+        '{"entries": [1, {}, null]}'
+    ),
     "a deep index": lambda p: p.index.write_text("[" * 100_000 + "]" * 100_000),
     "an empty transcript": lambda p: (p.directory / "empty.jsonl").write_bytes(b""),
-    "a transcript of zeros": lambda p: (p.directory / "zeros.jsonl").write_bytes(bytes(99_999)),
+    "a transcript of zeros": lambda p: (p.directory / "zeros.jsonl").write_bytes(
+        bytes(99_999)
+    ),
     "a relative path in a transcript": lambda p: (p.directory / "r.jsonl").write_text(
         '{"cwd":"../x"}\n'
     ),
     "half a character in a path": lambda p: (p.directory / "h.jsonl").write_text(
         '{"cwd":"/a/\\ud83d"}\n'
     ),
-    "a NUL in a path": lambda p: (p.directory / "n.jsonl").write_text('{"cwd":"/a/\\u0000"}\n'),
+    "a NUL in a path": lambda p: (p.directory / "n.jsonl").write_text(
+        '{"cwd":"/a/\\u0000"}\n'
+    ),
     "memory as a file": lambda p: p.memory.write_text("x"),
     "a directory as the aliases": lambda p: (p.directory / ".session-aliases").mkdir(),
-    "aliases of bytes": lambda p: (p.directory / ".session-aliases").write_bytes(b"/\xff\n\0\n"),
+    "aliases of bytes": lambda p: (p.directory / ".session-aliases").write_bytes(
+        b"/\xff\n\0\n"
+    ),
 }
 
 

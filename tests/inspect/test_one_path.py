@@ -52,59 +52,83 @@ def test_what_was_found_is_asked_about_once_with_the_reason(
     state: StateBuilder, renamed: Path, answer: str
 ) -> None:
     screen = asked(renamed, state, answer)
-    question = (
-        f"Move 4 sessions from {state.code / 'cafe-menu'} (same remote, me/cafe-menu)? [Y/n]:"
-    )
+    old = state.code / "cafe-menu"
+    question = f"Move 4 sessions from {old} (same remote, me/cafe-menu)? [Y/n]:"
     assert [line.startswith(question) for line in screen.lines].count(True) == 1
     assert screen.exit == 0
     assert has_state(state, renamed)
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80])
-def test_a_question_breaks_between_words(state: StateBuilder, renamed: Path, columns: int) -> None:
-    screen = run_on_terminal(["."], state=state, cwd=renamed, columns=columns, answers=["n\n"])
-    question = screen.lines[: 1 + next(i for i, row in enumerate(screen.lines) if "[Y/n]" in row)]
+def test_a_question_breaks_between_words(
+    state: StateBuilder, renamed: Path, columns: int
+) -> None:
+    screen = run_on_terminal(
+        ["."], state=state, cwd=renamed, columns=columns, answers=["n\n"]
+    )
+    question = screen.lines[
+        : 1 + next(i for i, row in enumerate(screen.lines) if "[Y/n]" in row)
+    ]
     assert all(len(row) <= columns for row in question)
     assert "(same remote, me/cafe-menu)? [Y/n]:" in " ".join(" ".join(question).split())
 
 
 @pytest.mark.parametrize(
-    ("answer", "code"), [("n\n", 4), (CTRL_D, 4), (CTRL_C, 130)], ids=["n", "Ctrl-D", "Ctrl-C"]
+    ("answer", "code"),
+    [("n\n", 4), (CTRL_D, 4), (CTRL_C, 130)],
+    ids=["n", "Ctrl-D", "Ctrl-C"],
 )
-def test_no_agreement_no_change(state: StateBuilder, renamed: Path, answer: str, code: int) -> None:
+def test_no_agreement_no_change(
+    state: StateBuilder, renamed: Path, answer: str, code: int
+) -> None:
     with nothing_changes(state):
         assert asked(renamed, state, answer).exit == code
 
 
 def test_the_old_path_is_enough_too(state: StateBuilder, renamed: Path) -> None:
-    screen = run_on_terminal([state.code / "cafe-menu"], state=state, columns=400, answers=["y\n"])
-    assert f"Move 4 sessions to {renamed} (same remote, me/cafe-menu)? [Y/n]:" in screen.raw
+    screen = run_on_terminal(
+        [state.code / "cafe-menu"], state=state, columns=400, answers=["y\n"]
+    )
+    assert (
+        f"Move 4 sessions to {renamed} (same remote, me/cafe-menu)? [Y/n]:"
+        in screen.raw
+    )
     assert (screen.exit, has_state(state, renamed)) == (0, True)
 
 
-def test_a_rename_without_git_is_found_and_an_empty_answer_leaves_it(state: StateBuilder) -> None:
+def test_a_rename_without_git_is_found_and_an_empty_answer_leaves_it(
+    state: StateBuilder,
+) -> None:
     state.project("cafe")
     state.project("other", make_folder=True)
     new = state.code / "bistro"
     new.mkdir()
     screen = asked(new, state, "\n")
     reason = "possible: the only folder there that Claude Code does not know"
-    assert f"Move 2 sessions from {state.code / 'cafe'} ({reason})? [y/N]:" in screen.raw
+    assert (
+        f"Move 2 sessions from {state.code / 'cafe'} ({reason})? [y/N]:" in screen.raw
+    )
     assert (screen.exit, has_state(state, new)) == (4, False)
     assert asked(new, state, "y\n").exit == 0
     assert has_state(state, new)
 
 
-def test_a_new_clone_that_is_named_is_taken_and_its_age_is_said(state: StateBuilder) -> None:
+def test_a_new_clone_that_is_named_is_taken_and_its_age_is_said(
+    state: StateBuilder,
+) -> None:
     state.project("cafe-menu", repo="acme/app")
     made = clone(state, "clone")
     screen = asked(made, state, "\n")
     why = "same remote, acme/app, but it was cloned after the project was last used"
-    assert f"Move 2 sessions from {state.code / 'cafe-menu'} ({why})? [Y/n]:" in screen.raw
+    assert (
+        f"Move 2 sessions from {state.code / 'cafe-menu'} ({why})? [Y/n]:" in screen.raw
+    )
     assert (screen.exit, has_state(state, made)) == (0, True)
 
 
-def test_without_another_sign_all_gone_from_the_same_place_is_offered(state: StateBuilder) -> None:
+def test_without_another_sign_all_gone_from_the_same_place_is_offered(
+    state: StateBuilder,
+) -> None:
     state.project("cafe")
     state.project("invoices")
     for name in ("zzz", "qqq"):
@@ -124,10 +148,15 @@ def test_several_are_a_numbered_list(state: StateBuilder) -> None:
         row = f"  {number}  {state.code / name} (2 sessions; "
         assert any(line.startswith(row) for line in screen.lines)
     assert screen.exit == 0
-    assert [has_state(state, state.code / name) for name in ("first", "second")] == [True, False]
+    assert [has_state(state, state.code / name) for name in ("first", "second")] == [
+        True,
+        False,
+    ]
 
 
-def test_without_a_terminal_the_command_is_printed(state: StateBuilder, renamed: Path) -> None:
+def test_without_a_terminal_the_command_is_printed(
+    state: StateBuilder, renamed: Path
+) -> None:
     with nothing_changes(state):
         done = here(renamed, state)
         hint = here(renamed, state, "--json").json()["hint"]
@@ -138,7 +167,9 @@ def test_without_a_terminal_the_command_is_printed(state: StateBuilder, renamed:
     assert run_ccmove(*command.split()[1:], state=state).exit == 0
 
 
-def test_of_several_every_one_has_its_command_with_the_options_typed(state: StateBuilder) -> None:
+def test_of_several_every_one_has_its_command_with_the_options_typed(
+    state: StateBuilder,
+) -> None:
     new = two_lost(state)
     done = here(new, state, "--project-files")
     assert done.exit == 4
@@ -146,7 +177,9 @@ def test_of_several_every_one_has_its_command_with_the_options_typed(state: Stat
         assert f": ccmove --project-files {state.code / name} {new}\n" in done.err
 
 
-def test_yes_takes_the_one_by_git_or_by_an_earlier_move(state: StateBuilder, renamed: Path) -> None:
+def test_yes_takes_the_one_by_git_or_by_an_earlier_move(
+    state: StateBuilder, renamed: Path
+) -> None:
     done = here(renamed, state, "-y")
     assert done.exit == 0
     assert f"Found {state.code / 'cafe-menu'} (same remote, me/cafe-menu)" in done.err
@@ -169,15 +202,21 @@ def test_a_preview_needs_no_answer(state: StateBuilder, renamed: Path) -> None:
     with nothing_changes(state):
         done = here(renamed, state, "-n", "--json")
     assert (done.exit, done.json()["status"]) == (0, "planned")
-    assert done.json()["moves"] == [{"old": str(state.code / "cafe-menu"), "new": str(renamed)}]
+    assert done.json()["moves"] == [
+        {"old": str(state.code / "cafe-menu"), "new": str(renamed)}
+    ]
 
 
-def test_renaming_the_folder_needs_both_paths(state: StateBuilder, renamed: Path) -> None:
+def test_renaming_the_folder_needs_both_paths(
+    state: StateBuilder, renamed: Path
+) -> None:
     assert here(renamed, state, "-m").exit == 2
     assert run_ccmove("", state=state).exit == 2
 
 
-def test_sessions_started_at_the_new_path_do_not_hide_the_old_ones(state: StateBuilder) -> None:
+def test_sessions_started_at_the_new_path_do_not_hide_the_old_ones(
+    state: StateBuilder,
+) -> None:
     state.project("cafe-menu", repo="me/cafe-menu")
     new = state.project("bistro", repo="me/cafe-menu")
     make_repo(Path(new.path), "me/cafe-menu")
@@ -185,7 +224,9 @@ def test_sessions_started_at_the_new_path_do_not_hide_the_old_ones(state: StateB
     assert len(list(new.directory.glob("*.jsonl"))) == 4
 
 
-def test_a_new_parent_is_found_for_all_that_was_in_the_old_one(state: StateBuilder) -> None:
+def test_a_new_parent_is_found_for_all_that_was_in_the_old_one(
+    state: StateBuilder,
+) -> None:
     for name in ("app", "lib"):
         state.project(f"team/{name}")
         (state.code / "squad" / name).mkdir(parents=True)
@@ -202,13 +243,17 @@ def test_a_project_that_is_surely_elsewhere_is_not_offered(state: StateBuilder) 
     assert here(state.code / "cafe-menus", state).exit == 3
 
 
-def test_a_folder_moved_far_is_found_by_its_repository(state: StateBuilder, tmp_path: Path) -> None:
+def test_a_folder_moved_far_is_found_by_its_repository(
+    state: StateBuilder, tmp_path: Path
+) -> None:
     state.project("cafe-menu", repo="me/cafe-menu")
     new = make_repo(tmp_path / "far" / "away" / "menu", "me/cafe-menu")
     assert here(new, state, "-y").exit == 0
 
 
-def test_a_folder_whose_state_is_in_place_is_exit_3_and_says_so(state: StateBuilder) -> None:
+def test_a_folder_whose_state_is_in_place_is_exit_3_and_says_so(
+    state: StateBuilder,
+) -> None:
     state.project("deleted")
     app = state.project("app", make_folder=True)
     done = here(Path(app.path), state)
@@ -216,14 +261,18 @@ def test_a_folder_whose_state_is_in_place_is_exit_3_and_says_so(state: StateBuil
     assert f"{app.path} is in place: Claude Code has 2 sessions for it" in done.err
 
 
-def test_an_old_path_moved_before_is_exit_3_and_said(state: StateBuilder, renamed: Path) -> None:
+def test_an_old_path_moved_before_is_exit_3_and_said(
+    state: StateBuilder, renamed: Path
+) -> None:
     assert here(renamed, state, "-y").exit == 0
     done = run_ccmove(state.code / "cafe-menu", state=state)
     assert done.exit == 3
     assert f"was moved to {renamed}: its data is in place" in done.err
 
 
-def test_nothing_found_is_exit_3_and_where_it_looked(state: StateBuilder, tmp_path: Path) -> None:
+def test_nothing_found_is_exit_3_and_where_it_looked(
+    state: StateBuilder, tmp_path: Path
+) -> None:
     done = run_ccmove(state.project("gone").path, state=state)
     assert done.exit == 3
     assert f"looked in {state.code}\n" in done.err
@@ -235,7 +284,9 @@ def test_nothing_found_is_exit_3_and_where_it_looked(state: StateBuilder, tmp_pa
     assert f"ccmove doctor --search {tmp_path / 'unrelated'}\n" in done.err
 
 
-def test_an_interrupted_run_does_not_hinder_the_search(state: StateBuilder, renamed: Path) -> None:
+def test_an_interrupted_run_does_not_hinder_the_search(
+    state: StateBuilder, renamed: Path
+) -> None:
     interrupted_move(state, "cafe-menu", "bistro")
     assert here(renamed, state, "-y").exit == 0
     assert has_state(state, renamed)

@@ -1,4 +1,6 @@
-"""One folder under several paths: doctor names them, how they differ, and what merges them."""
+"""One folder under several paths: doctor names them, how they differ, and what merges
+them.
+"""
 
 import os
 from pathlib import Path
@@ -10,7 +12,9 @@ from tests.inspect.conftest import examine, run_ccmove
 from tests.support.state import StateBuilder
 
 
-@pytest.mark.parametrize("is_above", [True, False], ids=["a link above", "a link itself"])
+@pytest.mark.parametrize(
+    "is_above", [True, False], ids=["a link above", "a link itself"]
+)
 def test_a_folder_that_is_known_through_a_link_is_merged_by_the_command(
     state: StateBuilder, is_above: bool
 ) -> None:
@@ -39,8 +43,14 @@ def test_a_folder_that_is_known_through_a_link_is_merged_by_the_command(
         ("/a/caf\u00e9", "/a/cafe\u0301", "Unicode form (NFC or NFD, which look alike)"),
     ],
 )  # fmt: skip
-def test_how_two_spellings_differ_is_said_even_if_alike(one: str, other: str, how: str) -> None:
-    assert difference(one, other) == difference(other, one) == f"the two differ only in {how}"
+def test_how_two_spellings_differ_is_said_even_if_alike(
+    one: str, other: str, how: str
+) -> None:
+    assert (
+        difference(one, other)
+        == difference(other, one)
+        == f"the two differ only in {how}"
+    )
 
 
 def test_of_spellings_in_other_case_the_one_on_disk_is_real(
@@ -56,7 +66,11 @@ def test_of_spellings_in_other_case_the_one_on_disk_is_real(
     actual = os.stat
 
     def folding(path: str | Path, *args: object, **more: object) -> os.stat_result:
-        spelled = str(path).replace("/code/App", "/code/app") if isinstance(path, str) else path
+        spelled = (
+            str(path).replace("/code/App", "/code/app")
+            if isinstance(path, str)
+            else path
+        )
         return actual(spelled, *args, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "stat", folding)

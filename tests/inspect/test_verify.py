@@ -20,13 +20,17 @@ def verdict(state: StateBuilder, *arguments: str) -> int:
 
 
 def test_a_consistent_state_is_exit_0(state: StateBuilder) -> None:
-    state.project("app", index=True, memory={"MEMORY.md": "x"}, repo="a/b", make_folder=True)
+    state.project(
+        "app", index=True, memory={"MEMORY.md": "x"}, repo="a/b", make_folder=True
+    )
     state.project("other", make_folder=True)
     assert verdict(state) == 0
     assert verdict(state, str(state.code / "app")) == 0
 
 
-def test_a_moved_project_is_consistent_and_so_is_one_restored(state: StateBuilder) -> None:
+def test_a_moved_project_is_consistent_and_so_is_one_restored(
+    state: StateBuilder,
+) -> None:
     old = state.project("old", index=True, memory={"MEMORY.md": "x"}, repo="acme/old")
     state.project("old/packages/core")
     new = state.code / "new"
@@ -76,13 +80,18 @@ def moved_by_hand(state: StateBuilder) -> str:
     moved = state.project("new", cwd=str(state.code / "old"), config=None, prompts=0)
     Path(moved.path).mkdir()
     assert in_json(str(state.code / "old")) in moved.transcripts[0].read_text()
-    assert verdict(state, moved.path) == verdict(state) == 0  # that alone is no inconsistency
+    assert (
+        verdict(state, moved.path) == verdict(state) == 0
+    )  # that alone is no inconsistency
     return moved.path
 
 
 def leave_link(state: StateBuilder) -> None:
     data = state.config()
-    data["githubRepoPaths"]["acme/app"] = [str(state.code / "new"), str(state.code / "old")]
+    data["githubRepoPaths"]["acme/app"] = [
+        str(state.code / "new"),
+        str(state.code / "old"),
+    ]
     state.write_config(data)
 
 

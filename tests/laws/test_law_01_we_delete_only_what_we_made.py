@@ -6,7 +6,15 @@ from tests.crash.calls import Point
 from tests.crash.conftest import Record
 from tests.crash.fork import Job
 from tests.crash.sweep import Tally, sweep
-from tests.crash.world import CHANGES, age_locks, killed, lasting, lines, lost, world_bench
+from tests.crash.world import (
+    CHANGES,
+    age_locks,
+    killed,
+    lasting,
+    lines,
+    lost,
+    world_bench,
+)
 from tests.shapes.bench import Bench
 from tests.support.state import encoded_name
 
@@ -35,7 +43,9 @@ def then_another_run(*changes: str) -> Tally:
 
 
 @pytest.mark.parametrize("changes", [(), ("journal gone",)], ids=", ".join)
-def test_the_next_run_after_a_crash_loses_nothing(changes: tuple[str, ...], proven: Record) -> None:
+def test_the_next_run_after_a_crash_loses_nothing(
+    changes: tuple[str, ...], proven: Record
+) -> None:
     tally = then_another_run(*changes)
     proven(f"{', '.join(('killed', *changes))}, then another run (swap)", tally)
     assert tally.ends == {"exit 0": tally.tried}
@@ -52,5 +62,9 @@ def test_a_file_of_the_users_that_only_looks_like_ours_stays(bench: Bench) -> No
         (state.home / name).write_text("mine\n")
     with bench.moved(old.path, state.code / "new"):
         target = state.projects / encoded_name(str(state.code / "new"))
-        assert all((folder / name).exists() for folder in (state.home, target) for name in names)
+        assert all(
+            (folder / name).exists()
+            for folder in (state.home, target)
+            for name in names
+        )
         bench.ok("recover")

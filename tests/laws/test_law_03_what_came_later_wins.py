@@ -11,7 +11,9 @@ from tests.crash.world import age_locks, is_live, killed, lasting, try_all, worl
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-def test_a_note_added_to_a_file_that_the_run_made_stays_live_and_is_named(proven: Record) -> None:
+def test_a_note_added_to_a_file_that_the_run_made_stays_live_and_is_named(
+    proven: Record,
+) -> None:
     """A split copies the memory; Claude adds to the copy before the recovery."""
     bench = world_bench("split")
 
@@ -27,7 +29,9 @@ def test_a_note_added_to_a_file_that_the_run_made_stays_live_and_is_named(proven
         ended = Job(world.state, ["recover"]).run()
         if ended.exit != 0 or not is_live(world, text, "note"):
             problems.append(f"not live: {ended}")
-        rolled_back = "no run was interrupted" not in ended.out  # or only its journal was
+        rolled_back = (
+            "no run was interrupted" not in ended.out
+        )  # or only its journal was
         if rolled_back and "neu/memory" not in ended.out + ended.err:
             problems.append(f"not named: {ended}")
         return f"exit {ended.exit}", problems

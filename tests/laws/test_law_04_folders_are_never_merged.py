@@ -1,4 +1,6 @@
-"""Law 4: a project folder is renamed back only if it is the one that we renamed, or nothing is."""
+"""Law 4: a project folder is renamed back only if it is the one that we renamed, or
+nothing is.
+"""
 
 from pathlib import Path
 
@@ -8,7 +10,14 @@ from tests.crash.calls import Point
 from tests.crash.conftest import Record
 from tests.crash.fork import Job
 from tests.crash.sweep import UNFINISHED, sweep
-from tests.crash.world import age_locks, killed, lasting, not_rolled_back, users, world_bench
+from tests.crash.world import (
+    age_locks,
+    killed,
+    lasting,
+    not_rolled_back,
+    users,
+    world_bench,
+)
 from tests.shapes.bench import Bench
 from tests.support.state import StateBuilder
 from tests.support.tree import diff, snapshot
@@ -42,9 +51,14 @@ def test_another_repository_in_the_old_place_stops_the_recovery(
         age_locks(world.state)
         before = users(snapshot(world.state.home))
         ended = Job(world.state, ["recover"]).run()
-        if ended.exit == 0:  # the folder had not been renamed yet, or the run was finished
+        if (
+            ended.exit == 0
+        ):  # the folder had not been renamed yet, or the run was finished
             return "exit 0", problems + not_rolled_back(world)
-        named = [str(place) in ended.err or f"~/code/{place.name}" in ended.err for place in places]
+        named = [
+            str(place) in ended.err or f"~/code/{place.name}" in ended.err
+            for place in places
+        ]
         if ended.exit != UNFINISHED or not all(named):
             problems.append(f"not both are named: {ended}")
         problems += diff(before, users(snapshot(world.state.home)), inodes="all")
@@ -52,14 +66,18 @@ def test_another_repository_in_the_old_place_stops_the_recovery(
 
     tally = sweep(lasting(bench.points), try_one)
     proven(f"killed, another repository in the old place: {command} (folder)", tally)
-    assert tally.ends["exit 5"] >= 3  # the renames of the folder and of the state, and between
+    assert (
+        tally.ends["exit 5"] >= 3
+    )  # the renames of the folder and of the state, and between
     assert tally.ends["exit 0"] >= 3
 
 
 @pytest.mark.crash
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["move", "restore"])
-def test_a_new_file_in_our_folder_is_no_reason_to_stop(command: str, proven: Record) -> None:
+def test_a_new_file_in_our_folder_is_no_reason_to_stop(
+    command: str, proven: Record
+) -> None:
     """Nor is another repository where nothing has to go back to."""
     bench = world_bench("folder", command)
 
@@ -77,8 +95,12 @@ def test_a_new_file_in_our_folder_is_no_reason_to_stop(command: str, proven: Rec
     proven(f"killed, a new file in the folder: {command} (folder)", tally)
 
 
-def test_undoing_never_renames_a_strangers_folder(bench: Bench, state: StateBuilder) -> None:
-    """The folder was renamed once more by hand, and another repository has its name now."""
+def test_undoing_never_renames_a_strangers_folder(
+    bench: Bench, state: StateBuilder
+) -> None:
+    """The folder was renamed once more by hand, and another repository has its name
+    now.
+    """
     old, new, archive = (state.code / name for name in ("old", "new", "archive"))
     state.project("old", make_folder=True)
     (old / "file").write_text("mine\n")
@@ -90,7 +112,9 @@ def test_undoing_never_renames_a_strangers_folder(bench: Bench, state: StateBuil
     assert str(new) in report["error"]
 
 
-def test_undoing_renames_our_folder_back_although_it_was_worked_in(bench: Bench) -> None:
+def test_undoing_renames_our_folder_back_although_it_was_worked_in(
+    bench: Bench,
+) -> None:
     state = bench.state
     old, new = state.code / "old", state.code / "new"
     state.project("old", make_folder=True)

@@ -1,4 +1,6 @@
-"""Law 5: what can't be rolled back is kept, and blocks, and nobody is told to remove it by hand."""
+"""Law 5: what can't be rolled back is kept, and blocks, and nobody is told to remove it
+by hand.
+"""
 
 import pytest
 
@@ -23,7 +25,9 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
 
 @pytest.fixture
 def blocked() -> World:
-    """`-m` died when the folder had been renamed, and another repository is in its old place."""
+    """`-m` died when the folder had been renamed, and another repository is in its old
+    place.
+    """
     bench = world_bench("folder")
     for point in reversed(lasting(bench.points)):
         world, problems = killed(bench, point)
@@ -42,7 +46,11 @@ def run(world: World, *args: str) -> Ended:
 
 
 def sessions(world: World) -> set[bytes]:
-    return {f.read_bytes() for f in world.state.home.rglob("*.jsonl") if f.name != "history.jsonl"}
+    return {
+        f.read_bytes()
+        for f in world.state.home.rglob("*.jsonl")
+        if f.name != "history.jsonl"
+    }
 
 
 def test_it_blocks_every_run_and_keeps_everything(blocked: World) -> None:
@@ -64,7 +72,9 @@ def test_no_hint_tells_anybody_to_do_something_of_ours_by_hand(blocked: World) -
     assert "ccmove recover --set-aside" in run(blocked, "recover").err
 
 
-def test_set_aside_it_blocks_nobody_and_is_shown_and_never_pruned(blocked: World) -> None:
+def test_set_aside_it_blocks_nobody_and_is_shown_and_never_pruned(
+    blocked: World,
+) -> None:
     there, found = lines(blocked.state.home), sessions(blocked)
     ended = run(blocked, "recover", "--set-aside")
     assert ended.exit == 0, ended
@@ -97,7 +107,9 @@ def test_set_aside_it_does_not_stop_the_next_move(blocked: World) -> None:
     assert lost(blocked, there) == []
 
 
-@pytest.mark.parametrize(("scenario", "command"), [("swap", "move"), ("merge", "restore")])
+@pytest.mark.parametrize(
+    ("scenario", "command"), [("swap", "move"), ("merge", "restore")]
+)
 def test_a_run_is_rolled_back_although_its_journal_is_gone(
     scenario: str, command: str, proven: Record
 ) -> None:
@@ -105,7 +117,9 @@ def test_a_run_is_rolled_back_although_its_journal_is_gone(
     proven(f"killed, journal gone: {command} ({scenario})", tally)
 
 
-@pytest.mark.parametrize(("scenario", "command"), [("folder", "move"), ("split", "restore")])
+@pytest.mark.parametrize(
+    ("scenario", "command"), [("folder", "move"), ("split", "restore")]
+)
 def test_a_home_that_is_at_another_path_by_now_is_rolled_back(
     scenario: str, command: str, proven: Record
 ) -> None:

@@ -1,4 +1,6 @@
-"""Laws 6, 7 and 12: what a backup must be good for, what it alone holds, what a hard link is."""
+"""Laws 6, 7 and 12: what a backup must be good for, what it alone holds, what a hard
+link is.
+"""
 
 import json
 import os
@@ -23,7 +25,9 @@ def _new_home(state: StateBuilder) -> None:
     text = json.dumps({"permissions": {"allow": ["Read(/Users/me/**)"]}})
     (state.home / ".claude/settings.json").write_text(text)
     (state.home / "code/app").mkdir(parents=True)
-    (state.home / "code/app/.mcp.json").write_text(json.dumps({"args": ["/Users/me/code/app"]}))
+    (state.home / "code/app/.mcp.json").write_text(
+        json.dumps({"args": ["/Users/me/code/app"]})
+    )
 
 
 NEW_HOME = Scenario("new home", _new_home, ("--project-files", "/Users/me", ".."))
@@ -36,12 +40,18 @@ def test_a_home_that_moved_with_project_files_can_be_undone(bench: Bench) -> Non
         assert server == {"args": [str(bench.state.home / "code" / "app")]}
 
 
-def test_a_home_that_is_old_can_be_moved_and_undone(bench: Bench, state: StateBuilder) -> None:
+def test_a_home_that_is_old_can_be_moved_and_undone(
+    bench: Bench, state: StateBuilder
+) -> None:
     """The state is inside OLD: it stays where it is, and is no project's own."""
     for folder in (state.home, state.home / "app"):
         state.project(folder, sessions=1)
-    (state.home / ".claude/settings.json").write_text(json.dumps({"a": str(state.home / "x")}))
-    with bench.moved("--skip-path-check", "--project-files", state.home, state.root / "elsewhere"):
+    (state.home / ".claude/settings.json").write_text(
+        json.dumps({"a": str(state.home / "x")})
+    )
+    with bench.moved(
+        "--skip-path-check", "--project-files", state.home, state.root / "elsewhere"
+    ):
         assert directory_of(state, state.root / "elsewhere/app").is_dir()
 
 
@@ -59,7 +69,9 @@ def with_a_loser(bench: Bench) -> tuple[Bench, str]:
     """A merge in which a transcript of the new project lost a conflict; the run's ID."""
     state = bench.state
     old = state.project("old", sessions=1, subagents=False)
-    state.add_session("new", session_id=old.sessions[0], text="there is no other copy of this")
+    state.add_session(
+        "new", session_id=old.sessions[0], text="there is no other copy of this"
+    )
     (state.code / "new").mkdir()
     report = bench.ok("--on-conflict", "keep-old", old.path, state.code / "new")
     assert copies(state) == 1
@@ -68,7 +80,9 @@ def with_a_loser(bench: Bench) -> tuple[Bench, str]:
 
 def copies(state: StateBuilder) -> int:
     text = b"there is no other copy of this"
-    return sum(text in file.read_bytes() for file in state.home.rglob("*") if file.is_file())
+    return sum(
+        text in file.read_bytes() for file in state.home.rglob("*") if file.is_file()
+    )
 
 
 def test_pruning_keeps_a_backup_with_the_only_copy_unless_it_is_named(
@@ -84,13 +98,19 @@ def test_pruning_keeps_a_backup_with_the_only_copy_unless_it_is_named(
     assert copies(bench.state) == 0
 
 
-def test_also_when_that_merge_was_undone_and_done_again(with_a_loser: tuple[Bench, str]) -> None:
+def test_also_when_that_merge_was_undone_and_done_again(
+    with_a_loser: tuple[Bench, str],
+) -> None:
     bench, run = with_a_loser
     undone = bench.ok("restore")["backup"]
     again = bench.ok("restore", undone)["backup"]
     bench.ok("backups", "--prune", "--keep", "0")
     assert copies(bench.state) == 1
-    assert seams.backup_ids(bench.state) == [run, undone, again]  # a chain goes as a whole
+    assert seams.backup_ids(bench.state) == [
+        run,
+        undone,
+        again,
+    ]  # a chain goes as a whole
 
 
 def test_the_list_of_backups_says_which_one_holds_the_only_copy(
@@ -106,7 +126,9 @@ def test_the_list_of_backups_says_which_one_holds_the_only_copy(
     assert listed.count("only copy") == 1, listed
 
 
-def test_a_backup_of_former_versions_only_is_pruned(bench: Bench, state: StateBuilder) -> None:
+def test_a_backup_of_former_versions_only_is_pruned(
+    bench: Bench, state: StateBuilder
+) -> None:
     state.project("old", index=True, memory={"MEMORY.md": "x\n"})
     (state.code / "new").mkdir()
     bench.ok(state.code / "old", state.code / "new")
@@ -118,9 +140,13 @@ def test_a_backup_of_former_versions_only_is_pruned(bench: Bench, state: StateBu
 
 
 def shared_inodes(state: StateBuilder) -> list[str]:
-    """Files of the user that a backup holds under a second name: what is written reaches it."""
+    """Files of the user that a backup holds under a second name: what is written
+    reaches it.
+    """
     files = [path for path in state.home.rglob("*") if path.is_file()]
-    ours = {path.stat().st_ino for path in files if path.is_relative_to(seams.own(state))}
+    ours = {
+        path.stat().st_ino for path in files if path.is_relative_to(seams.own(state))
+    }
     theirs = [path for path in files if not path.is_relative_to(seams.own(state))]
     return [str(path) for path in theirs if path.stat().st_ino in ours]
 
@@ -136,7 +162,9 @@ def test_putting_back_writes_fresh_bytes(scenario: str) -> None:
         assert shared_inodes(bench.state) == [], job.args
 
 
-def test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup(bench: Bench) -> None:
+def test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup(
+    bench: Bench,
+) -> None:
     """The client had the history open: its line lands in the file that we only linked."""
     state = bench.state
     old = state.project("old", index=True)

@@ -1,4 +1,6 @@
-"""Law 8: what the real run would refuse the preview refuses, with the same exit code and reason."""
+"""Law 8: what the real run would refuse the preview refuses, with the same exit code
+and reason.
+"""
 
 import os
 
@@ -56,7 +58,9 @@ def test_the_preview_refuses_what_the_run_refuses(case: str, bench: Bench) -> No
     args = prepare(case, state)
     before = tree.snapshot(state.root)
     preview = bench.run("-n", *args, cwd=state.code)
-    assert tree.diff(before, tree.snapshot(state.root), mtimes="all", inodes="all") == []
+    assert (
+        tree.diff(before, tree.snapshot(state.root), mtimes="all", inodes="all") == []
+    )
     real = bench.run(*args, cwd=state.code)
     assert preview.exit == real.exit, (preview, real)
     if real.exit:

@@ -1,4 +1,6 @@
-"""Laws 9 and 10: nothing of OLD stays behind unnamed, and the newest backup is the newest."""
+"""Laws 9 and 10: nothing of OLD stays behind unnamed, and the newest backup is the
+newest.
+"""
 
 import json
 from pathlib import Path
@@ -21,14 +23,20 @@ def assert_moved_or_named(bench: Bench, transcript: Path, *args: str | Path) -> 
         assert transcript.parent.name in said or transcript.stem in said, done
 
 
-def test_a_nested_session_with_a_big_first_prompt_is_moved_or_named(bench: Bench) -> None:
+def test_a_nested_session_with_a_big_first_prompt_is_moved_or_named(
+    bench: Bench,
+) -> None:
     state = bench.state
     state.project("old")
     (state.code / "new/service").mkdir(parents=True)
     cwd = str(state.code / "old/service")
     file = directory_of(state, cwd) / "5a0d1d70-9f2b-4b5c-8c55-0f6b8ea5c0de.jsonl"
     file.parent.mkdir()
-    first = {"type": "queue-operation", "sessionId": file.stem, "content": "log line\n" * 12_000}
+    first = {
+        "type": "queue-operation",
+        "sessionId": file.stem,
+        "content": "log line\n" * 12_000,
+    }
     records = [first, {"type": "user", "cwd": cwd, "sessionId": file.stem}]
     file.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert_moved_or_named(bench, file, state.code / "old", state.code / "new")
@@ -38,11 +46,15 @@ def test_a_nested_session_with_a_big_first_prompt_is_moved_or_named(bench: Bench
 def test_sessions_begun_under_a_former_name_are_moved_or_named(
     bench: Bench, moved_by_hand: bool, state: StateBuilder
 ) -> None:
-    """my_app became my-app, by hand or with us and the backup was pruned, and is webshop now."""
+    """my_app became my-app, by hand or with us and the backup was pruned, and is
+    webshop now.
+    """
     first = state.project("my_app", sessions=1)
     if moved_by_hand:
         config = state.config()
-        config["projects"][str(state.code / "my-app")] = config["projects"].pop(first.path)
+        config["projects"][str(state.code / "my-app")] = config["projects"].pop(
+            first.path
+        )
         state.write_config(config)
         state.add_session("my-app")
     else:
@@ -56,7 +68,9 @@ def test_sessions_begun_under_a_former_name_are_moved_or_named(
 
 
 @pytest.mark.parametrize("only", [[], ["--only"]])
-def test_an_undo_names_the_sessions_below_new_that_stay(bench: Bench, only: list[str]) -> None:
+def test_an_undo_names_the_sessions_below_new_that_stay(
+    bench: Bench, only: list[str]
+) -> None:
     state, new = bench.state, bench.folder("new")
     old = state.project("old").path
     bench.ok(*only, old, new)

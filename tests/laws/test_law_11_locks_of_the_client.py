@@ -1,4 +1,6 @@
-"""Law 11: locks of the client that we made are always released, and no lock of anybody else is."""
+"""Law 11: locks of the client that we made are always released, and no lock of anybody
+else is.
+"""
 
 import subprocess
 import threading
@@ -28,7 +30,9 @@ def locks(state: StateBuilder) -> list[Path]:
 
 @pytest.fixture
 def without_nanoseconds(tmp_path: Path) -> Iterator[Path]:
-    """A file system whose times are whole seconds: ext4 with small inodes, as of an old disk."""
+    """A file system whose times are whole seconds: ext4 with small inodes, as of an old
+    disk.
+    """
     with tmpfs(tmp_path / "outer", "size=64m") as outer:
         image, where = outer / "image", outer / "coarse"
         where.mkdir()
@@ -42,7 +46,9 @@ def without_nanoseconds(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.limits
 @needs_root
-def test_locks_are_released_where_times_have_no_nanoseconds(without_nanoseconds: Path) -> None:
+def test_locks_are_released_where_times_have_no_nanoseconds(
+    without_nanoseconds: Path,
+) -> None:
     state = StateBuilder(without_nanoseconds / "state")
     bench = Bench(state)
     old = state.project("old", index=True)
@@ -68,7 +74,9 @@ def with_locks_left(bench: CrashBench) -> World:
 
 @pytest.mark.crash
 @pytest.mark.slow
-def test_a_recovery_releases_what_a_crash_has_left_once_it_is_stale(proven: Record) -> None:
+def test_a_recovery_releases_what_a_crash_has_left_once_it_is_stale(
+    proven: Record,
+) -> None:
     bench = world_bench("move")
 
     def try_one(point: Point) -> tuple[str, list[str]]:
@@ -84,7 +92,9 @@ def test_a_recovery_releases_what_a_crash_has_left_once_it_is_stale(proven: Reco
 @pytest.mark.crash
 @pytest.mark.slow
 def test_a_lock_that_the_client_took_over_since_is_waited_for(tmp_path: Path) -> None:
-    """Ours was stale, the client made its own in its place: that one is not ours to remove."""
+    """Ours was stale, the client made its own in its place: that one is not ours to
+    remove.
+    """
     world = with_locks_left(world_bench("move"))
     age_locks(world.state)
     (lock, *_) = (world.state.home / name for name in seams.CLIENT_LOCKS)

@@ -1,8 +1,8 @@
 """Taking a change out of a document: what the run did goes, what came since stays.
 
-The run is undone with `ccmove restore` after somebody has changed the document it had rewritten.
-More of this is in tests/shapes: documents that are as the run left them, a history that only grew
-or was swept, keys and files that vanished.
+The run is undone with `ccmove restore` after somebody has changed the document it had
+rewritten. More of this is in tests/shapes: documents that are as the run left them, a
+history that only grew or was swept, keys and files that vanished.
 """
 
 import json
@@ -27,7 +27,9 @@ Entry = dict[str, Any]
 def old(state: StateBuilder) -> str:
     entry = json.loads(json.dumps(OLD_ENTRY))
     entry["mcpServers"]["db"]["args"].append(f"{state.code / 'old'}/db")
-    state.project("old", index=True, memory={"MEMORY.md": "- a\n- b\n"}, config=entry, repo="me/o")
+    state.project(
+        "old", index=True, memory={"MEMORY.md": "- a\n- b\n"}, config=entry, repo="me/o"
+    )
     (state.code / "new").mkdir()
     return str(state.code / "old")
 
@@ -40,7 +42,11 @@ def new(state: StateBuilder) -> str:
 @pytest.fixture
 def merged(bench: Bench, old: str, new: str) -> str:
     """NEW had things of its own before the run."""
-    entry = {"allowedTools": ["Read", "Write"], "hasTrustDialogAccepted": False, "lastCost": 1}
+    entry = {
+        "allowedTools": ["Read", "Write"],
+        "hasTrustDialogAccepted": False,
+        "lastCost": 1,
+    }
     memory = {"MEMORY.md": "- b\n- c\n"}
     bench.state.project("new", index=True, memory=memory, config=entry, prompts=1)
     return new
@@ -85,7 +91,9 @@ def test_values_go_back_one_by_one_where_they_are_still_what_the_run_wrote(
     undo(bench)
     expected = before
     expected["numStartups"] = 99
-    expected["projects"][old].update(lastCost=7, exampleFiles=[f"{old}/x.py", "/elsewhere"])
+    expected["projects"][old].update(
+        lastCost=7, exampleFiles=[f"{old}/x.py", "/elsewhere"]
+    )
     expected["projects"]["/third"] = {"hasTrustDialogAccepted": True}
     expected["githubRepoPaths"]["me/o"] = [old, "/third"]
     tools = bench.state.config()["projects"][old]["allowedTools"]
@@ -94,10 +102,15 @@ def test_values_go_back_one_by_one_where_they_are_still_what_the_run_wrote(
     assert bench.state.config_file.read_bytes() == bench.state.config_bytes(expected)
 
 
-def test_an_ordered_list_changed_since_stays_and_is_named(bench: Bench, old: str, new: str) -> None:
+def test_an_ordered_list_changed_since_stays_and_is_named(
+    bench: Bench, old: str, new: str
+) -> None:
     bench.ok(old, new)
     theirs = ["--verbose", f"{new}/db"]
-    change(bench.state, lambda c: c["projects"][new]["mcpServers"]["db"].update(args=theirs))
+    change(
+        bench.state,
+        lambda c: c["projects"][new]["mcpServers"]["db"].update(args=theirs),
+    )
     said = undo(bench)
     first, second = bench.state.config()["projects"][old]["mcpServers"]["db"]["args"]
     assert first == "--verbose"
@@ -105,7 +118,9 @@ def test_an_ordered_list_changed_since_stays_and_is_named(bench: Bench, old: str
     assert "args" in said
 
 
-def test_an_old_project_used_again_keeps_later_values(bench: Bench, old: str, new: str) -> None:
+def test_an_old_project_used_again_keeps_later_values(
+    bench: Bench, old: str, new: str
+) -> None:
     before = bench.state.config()["projects"][old]
     bench.ok(old, new)
     later: Entry = {"lastCost": 42, "allowedTools": ["Bash(new)"], "later": True}
@@ -121,7 +136,9 @@ def test_an_old_project_used_again_keeps_later_values(bench: Bench, old: str, ne
 # -- NEW had things of its own ------------------------------------------------------------------
 
 
-def test_what_came_since_a_merge_stays_with_new(bench: Bench, old: str, merged: str) -> None:
+def test_what_came_since_a_merge_stays_with_new(
+    bench: Bench, old: str, merged: str
+) -> None:
     state = bench.state
     before = state.config()["projects"]
     bench.ok(old, merged)
@@ -142,29 +159,44 @@ def test_what_came_since_a_merge_stays_with_new(bench: Bench, old: str, merged: 
     assert prompts(state)["since"] == merged
 
 
-def test_lists_without_order_are_undone_as_sets(bench: Bench, old: str, merged: str) -> None:
+def test_lists_without_order_are_undone_as_sets(
+    bench: Bench, old: str, merged: str
+) -> None:
     bench.ok(old, merged)
-    tools = ["Write", "Bash(late)", "Bash(make)", "Read"]  # turned round by the client, one added
-    change(bench.state, lambda c: c["projects"][merged].__setitem__("allowedTools", tools))
+    tools = [
+        "Write",
+        "Bash(late)",
+        "Bash(make)",
+        "Read",
+    ]  # turned round by the client, one added
+    change(
+        bench.state, lambda c: c["projects"][merged].__setitem__("allowedTools", tools)
+    )
     undo(bench)
     now = bench.state.config()["projects"]
     assert sorted(now[merged]["allowedTools"]) == ["Bash(late)", "Read", "Write"]
     assert now[old]["allowedTools"] == ["Bash(make)", "Read"]
 
 
-def test_a_line_of_ours_that_was_changed_stays(bench: Bench, old: str, merged: str) -> None:
+def test_a_line_of_ours_that_was_changed_stays(
+    bench: Bench, old: str, merged: str
+) -> None:
     memory = directory_of(bench.state, merged) / "memory/MEMORY.md"
     bench.ok(old, merged)
     memory.write_text("- b\n- c\n- a, but only on Mondays\n")
     undo(bench)
     assert memory.read_text() == "- b\n- c\n- a, but only on Mondays\n"
-    assert (directory_of(bench.state, old) / "memory/MEMORY.md").read_text() == "- a\n- b\n"
+    assert (
+        directory_of(bench.state, old) / "memory/MEMORY.md"
+    ).read_text() == "- a\n- b\n"
 
 
 # -- the history --------------------------------------------------------------------------------
 
 
-def test_two_olds_in_one_new_go_back_each_to_its_own(bench: Bench, state: StateBuilder) -> None:
+def test_two_olds_in_one_new_go_back_each_to_its_own(
+    bench: Bench, state: StateBuilder
+) -> None:
     for name in ("one", "two"):
         state.project(name, sessions=1, prompts=0)
         state.add_prompt(name, f"of {name}")
@@ -173,7 +205,10 @@ def test_two_olds_in_one_new_go_back_each_to_its_own(bench: Bench, state: StateB
     one, two, new = (str(state.code / name) for name in ("one", "two", "new"))
     bench.ok("--from-file", "-", input=f"{one}\t{new}\n{two}\t{new}\n")
     state.add_prompt(new, "since")
-    change(state, lambda config: config["projects"][new].update(exampleFiles=[f"{new}/x.py"]))
+    change(
+        state,
+        lambda config: config["projects"][new].update(exampleFiles=[f"{new}/x.py"]),
+    )
     undo(bench)
     assert prompts(state) == {"of one": one, "of two": two, "since": new}
     now = state.config()["projects"]
@@ -194,6 +229,9 @@ def test_an_undo_is_undone_although_the_older_backup_was_pruned(
     change(state, lambda config: config["projects"].update({"/third": {"lastCost": 1}}))
     state.add_prompt(old, "since")
     undo(bench, undone)
-    assert state.config() == {**after, "projects": {**after["projects"], "/third": {"lastCost": 1}}}
+    assert state.config() == {
+        **after,
+        "projects": {**after["projects"], "/third": {"lastCost": 1}},
+    }
     assert set(prompts(state).values()) == {new}
     assert not Path(directory_of(state, old)).exists()

@@ -15,7 +15,10 @@ def pytest_configure() -> None:
         derandomize=True,
         database=None,
         max_examples=50,
-        phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],  # any failure will do
+        phases=[
+            hypothesis.Phase.explicit,
+            hypothesis.Phase.generate,
+        ],  # any failure will do
     )
     hypothesis.settings.load_profile("mutants")
     _forget()
@@ -28,7 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _forget() -> None:
     """What was computed before the mutant was switched on would hide it."""
-    modules = [module for name, module in sys.modules.items() if name.startswith("ccmove.")]
+    modules = [
+        module for name, module in sys.modules.items() if name.startswith("ccmove.")
+    ]
     for module in modules:
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):

@@ -1,10 +1,11 @@
-"""`python -m tests.mutants.run [--by-hand] [MODULE...]`: which small faults does no test notice?
+"""`python -m tests.mutants.run [--by-hand] [MODULE...]`: which small faults does no
+test notice?
 
-mutmut changes one thing at a time (an operator, a number, a text, an argument) and runs the tests
-that come through the changed function. Every mutant must be killed, or explained in
-`explained.toml`; one that runs into the time limit counts as killed only if it is explained there.
-Then come those of `by_hand.toml`, or with `--by-hand` only these. One whose text is not in the code
-any more is named: it must be rewritten, or go.
+mutmut changes one thing at a time (an operator, a number, a text, an argument) and runs
+the tests that come through the changed function. Every mutant must be killed, or
+explained in `explained.toml`; one that runs into the time limit counts as killed only
+if it is explained there. Then come those of `by_hand.toml`, or with `--by-hand` only
+these. One whose text is not in the code any more is named: it must be rewritten, or go.
 """
 
 import resource
@@ -21,7 +22,10 @@ HERE = Path(__file__).parent
 TESTS = {
     "encoding": ["tests/claude/test_naming.py", "tests/fuzz"],
     "pathmap": ["tests/rewrite/test_pathmap.py", "tests/fuzz"],
-    "jsonspan": ["tests/rewrite/test_jsonspan.py", "tests/rewrite/test_jsonspan_properties.py"],
+    "jsonspan": [
+        "tests/rewrite/test_jsonspan.py",
+        "tests/rewrite/test_jsonspan_properties.py",
+    ],
     "splice": ["tests/rewrite/test_splice.py", "tests/rewrite/test_documents.py"],
     "other": ["tests/rewrite/test_documents.py", "tests/shapes/test_documents.py"],
     "index": ["tests/rewrite/test_documents.py"],
@@ -35,12 +39,17 @@ PACKAGES = {
     "encoding": "claude", "planner": "plan", "journal": "run", "backup": "run",
     "rollback": "run", "restore": "run",
 }  # fmt: skip
-FILES = {"encoding": "naming", "backup": "backups"}  # where the module is named otherwise
+FILES = {
+    "encoding": "naming",
+    "backup": "backups",
+}  # where the module is named otherwise
 PYTEST = ["-p", "tests.mutants.plugin", "-p", "no:cacheprovider"]
 
 
 def source_of(module: str) -> Path:
-    return Path("ccmove", PACKAGES.get(module, "rewrite"), f"{FILES.get(module, module)}.py")
+    return Path(
+        "ccmove", PACKAGES.get(module, "rewrite"), f"{FILES.get(module, module)}.py"
+    )
 
 
 def try_module(module: str) -> None:
@@ -49,11 +58,14 @@ def try_module(module: str) -> None:
     from mutmut.configuration import config
     from mutmut.workers import isolation
 
-    # A limit of processor time is enough. mutmut's second one goes by the clock: on a busy machine
-    # it ends mutants that are only slow, and maybe the next process that has the same number.
+    # A limit of processor time is enough. mutmut's second one goes by the clock: on a
+    # busy machine it ends mutants that are only slow, and maybe the next process that
+    # has the same number.
     isolation.register_timeout = lambda **_: None
     config().timeout_constant, config().timeout_multiplier = 5.0, 1.0
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # an endless loop may fill memory
+    resource.setrlimit(
+        resource.RLIMIT_AS, (4 << 30, 4 << 30)
+    )  # an endless loop may fill memory
     shutil.rmtree("mutants", ignore_errors=True)
     config().only_mutate = [str(source_of(module))]
     config().pytest_add_cli_args = PYTEST
@@ -89,7 +101,9 @@ def outcome(module: str) -> bool:
 
 
 def try_by_hand(module: str) -> bool:
-    """Try what mutmut leaves out, each in a copy of the code; whether all apply and were killed."""
+    """Try what mutmut leaves out, each in a copy of the code; whether all apply and
+    were killed.
+    """
     source = source_of(module)
     text = source.read_text() if source.exists() else ""
     ends: Counter[str] = Counter()
@@ -118,15 +132,21 @@ def noticed(place: Path, tests: list[str]) -> str:
 
 
 def explained(module: str) -> set[tuple[str, str]]:
-    """The mutants of the module that have a reason: (what was there, what became of it)."""
+    """The mutants of the module that have a reason: (what was there, what became of
+    it).
+    """
     entries = tomllib.loads((HERE / "explained.toml").read_text()).get(module, [])
-    return {(entry["was"], becomes) for entry in entries for becomes in entry["becomes"]}
+    return {
+        (entry["was"], becomes) for entry in entries for becomes in entry["becomes"]
+    }
 
 
 def changed_lines(diff: str) -> tuple[str, str]:
     """What a diff takes away and what it puts there."""
     lines = diff.splitlines()[2:]
-    was, becomes = (" ".join(line[1:].strip() for line in lines if line[0] == c) for c in "-+")
+    was, becomes = (
+        " ".join(line[1:].strip() for line in lines if line[0] == c) for c in "-+"
+    )
     return was, becomes
 
 

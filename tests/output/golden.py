@@ -1,7 +1,8 @@
 """Compares what ccmove prints with files that are read and approved by people.
 
-`CCMOVE_UPDATE_GOLDEN=1 make test PYTEST_ARGS=tests/output` rewrites them: read the difference
-before it is committed. Places, IDs and process numbers of a test run are made the same first.
+`CCMOVE_UPDATE_GOLDEN=1 make test PYTEST_ARGS=tests/output` rewrites them: read the
+difference before it is committed. Places, IDs and process numbers of a test run are
+made the same first.
 """
 
 import os
@@ -40,7 +41,9 @@ def check_golden(name: str, text: str) -> None:
 
 
 def transcript(arguments: Sequence[str], done: Completed, state: StateBuilder) -> str:
-    """A run as a person would have seen it, with everything that differs between runs replaced."""
+    """A run as a person would have seen it, with everything that differs between runs
+    replaced.
+    """
     parts = [f"$ ccmove {' '.join(arguments)}", f"exit {done.exit}"]
     for name, text in (("out", done.out), ("err", done.err)):
         parts += [f"{name}| {line}".rstrip() for line in text.splitlines()]
@@ -63,9 +66,13 @@ def normalised(text: str, state: StateBuilder) -> str:
             text = text.replace(spelled, stands_for)
     if windows.HERE:
         text = re.sub(r"\b[A-Z]:\\(?=\s)", "/", text)
-        text = re.sub(r"[/-](?:HOME|ROOT)[\w.\\-]*", lambda found: slashes(found[0]), text)
+        text = re.sub(
+            r"[/-](?:HOME|ROOT)[\w.\\-]*", lambda found: slashes(found[0]), text
+        )
     text = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{4}", "ID", text)
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "DATE", text)
     text = re.sub(r"\b(pid|uid) \d+", r"\1 N", text)
     text = re.sub(r"\b\d[\d,]{3,}\b", "N", text)
-    return re.sub(r"\b[\d.]+ (B|kB|MB|GB)\b", "SIZE", text)  # paths are part of what is measured
+    return re.sub(
+        r"\b[\d.]+ (B|kB|MB|GB)\b", "SIZE", text
+    )  # paths are part of what is measured

@@ -1,4 +1,6 @@
-"""Runs the command line inside the test's own process, so that a failure can be planted."""
+"""Runs the command line inside the test's own process, so that a failure can be
+planted.
+"""
 
 import os
 from collections.abc import Callable
@@ -14,9 +16,13 @@ Run = Callable[..., Completed]
 
 @pytest.fixture
 def run(
-    state: StateBuilder, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    state: StateBuilder,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> Run:
-    """`run("--dry-run", old, new)`: exit code and output, with `state`'s home as the home."""
+    """`run("--dry-run", old, new)`: exit code and output, with `state`'s home as the
+    home.
+    """
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(state.home))
     monkeypatch.delenv("CCMOVE_DEBUG", raising=False)

@@ -69,7 +69,12 @@ Step = Callable[[Stage], object]
 
 
 def filled_in(stage: Stage, text: str) -> str:
-    places = {"OLD": stage.old, "NEW": stage.new, "ROOT": stage.state.root, "ID": stage.identifier}
+    places = {
+        "OLD": stage.old,
+        "NEW": stage.new,
+        "ROOT": stage.state.root,
+        "ID": stage.identifier,
+    }
     return re.sub("OLD|NEW|ROOT|ID", lambda found: str(places[found[0]]), text)
 
 
@@ -88,7 +93,9 @@ def listed(text: str, *steps: Step) -> Situation:
 
 
 def folder(*names: str) -> Step:
-    return lambda stage: [Path(filled_in(stage, name)).mkdir(parents=True) for name in names]
+    return lambda stage: [
+        Path(filled_in(stage, name)).mkdir(parents=True) for name in names
+    ]
 
 
 def file(name: str, text: str = "") -> Step:
@@ -115,12 +122,16 @@ def live(stage: Stage) -> None:
     """A process that is registered as a client running in NEW."""
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     stage.children.append(child)
-    stage.state.session_file(child.pid, str(stage.new), started(child.pid), "sample-session")
+    stage.state.session_file(
+        child.pid, str(stage.new), started(child.pid), "sample-session"
+    )
 
 
 def live_elsewhere(stage: Stage) -> None:
     record = stage.state.session_file(77, str(stage.new), "1", "sample-session")
-    record.write_text(json.dumps({**json.loads(record.read_text()), "pidDomain": "elsewhere"}))
+    record.write_text(
+        json.dumps({**json.loads(record.read_text()), "pidDomain": "elsewhere"})
+    )
     os.utime(record, (1_700_000_000, 1_700_000_000))
 
 
@@ -207,7 +218,8 @@ SITUATIONS: dict[str, Situation] = {
     "paths_folder_is_gone": typed("--move-folder OLD NEW", folder("NEW")),
     "paths_folder_in_the_way": typed("--move-folder OLD NEW", folder("OLD", "NEW")),
     "paths_folder_without_parent": typed(
-        "--move-folder OLD ROOT/code/no/such/parent", project("my-app", make_folder=True)
+        "--move-folder OLD ROOT/code/no/such/parent",
+        project("my-app", make_folder=True),
     ),
     "paths_folder_is_a_link": typed("--move-folder OLD NEW", folder_is_a_link),
     "paths_what_mv_does": typed("OLD NEW", folder("NEW/my-app/.git")),
@@ -232,14 +244,19 @@ SITUATIONS: dict[str, Situation] = {
         project("my-app", repo="me/my-app"),
         project("new-app", make_folder=True, repo="acme/new-app"),
     ),
-    "refused_living_twin": typed("--only OLD NEW", known, project("new/app", make_folder=True)),
+    "refused_living_twin": typed(
+        "--only OLD NEW", known, project("new/app", make_folder=True)
+    ),
     "refused_session_elsewhere": typed("--dry-run OLD NEW", known, live_elsewhere),
     "refused_live_session": typed("--only OLD NEW", known, live),
     "refused_live_session_preview": typed("--dry-run OLD NEW", known, live),
     "refused_live_session_restore": typed("restore", moved, live),
     "refused_other_ccmove": typed("restore", moved, other_ccmove),
     "refused_client_lock": typed(
-        "OLD NEW", known, patched("ccmove.run.locks.WAIT", 0.1), folder(f"{HISTORY}.lock")
+        "OLD NEW",
+        known,
+        patched("ccmove.run.locks.WAIT", 0.1),
+        folder(f"{HISTORY}.lock"),
     ),
     "refused_conflict": typed(
         "OLD NEW",
@@ -249,18 +266,28 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "refused_other_owner": typed("OLD NEW", known, patched("os.geteuid", lambda: 4242)),
     "refused_full_disk": typed("OLD NEW", known, patched("os.statvfs", lambda _: FULL)),
-    "refused_projects_is_a_file": typed("OLD NEW", folder("NEW"), gone(PROJECTS), file(PROJECTS)),
+    "refused_projects_is_a_file": typed(
+        "OLD NEW", folder("NEW"), gone(PROJECTS), file(PROJECTS)
+    ),
     "refused_history_leads_out": typed("OLD NEW", known, history_leads_out),
-    "refused_history_is_a_directory": typed("OLD NEW", known, gone(HISTORY), folder(HISTORY)),
+    "refused_history_is_a_directory": typed(
+        "OLD NEW", known, gone(HISTORY), folder(HISTORY)
+    ),
     "refused_config_is_not_json": typed(
         "OLD NEW", known, file("ROOT/home/.claude.json", '{"projects": ')
     ),
     # backups
-    "restore_undone_already": typed("restore ID", moved, lambda stage: stage.run("restore")),
+    "restore_undone_already": typed(
+        "restore ID", moved, lambda stage: stage.run("restore")
+    ),
     "restore_saved_file_is_missing": typed("restore", moved, gone(SAVED)),
     "restore_saved_file_was_changed": typed("restore", moved, file(SAVED, "{}")),
-    "restore_manifest_of_another_version": typed("restore ID", moved, tampered(schema=99)),
-    "restore_manifest_was_changed": typed("restore ID", moved, tampered(kind="restore")),
+    "restore_manifest_of_another_version": typed(
+        "restore ID", moved, tampered(schema=99)
+    ),
+    "restore_manifest_was_changed": typed(
+        "restore ID", moved, tampered(kind="restore")
+    ),
     "recover_journal_can_not_be_read": typed("recover", moved, file(JOURNAL, "{")),
     # failures
     "failed_permission": typed("OLD NEW", known, fails_with(errno.EACCES)),

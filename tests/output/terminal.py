@@ -53,16 +53,20 @@ def run_on_terminal(
     cwd: Path | None = None,
     answers: Sequence[str] = (),
 ) -> Screen:
-    """Run `ccmove ARGUMENTS` with a new terminal as its standard input, output and error.
+    """Run `ccmove ARGUMENTS` with a new terminal as its standard input, output and
+    error.
 
-    With `program` the arguments begin with a program of their own. One of the answers is typed
-    each time that a question stands there; `CTRL_C` interrupts instead.
+    With `program` the arguments begin with a program of their own. One of the answers
+    is typed each time that a question stands there; `CTRL_C` interrupts instead.
     """
     if sys.platform == "win32":
         pytest.skip("needs a terminal of POSIX")
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    environment = {**clean_environment(state, {"TERM": "xterm-256color"}), **(env or {})}
+    environment = {
+        **clean_environment(state, {"TERM": "xterm-256color"}),
+        **(env or {}),
+    }
     process = subprocess.Popen(
         list(arguments) if program else ccmove_command(*arguments),
         stdin=child,
@@ -80,7 +84,9 @@ def run_on_terminal(
             if waiting and raw.rstrip(b" ").endswith(b":"):
                 answer = waiting.pop(0)
                 if answer == CTRL_C:
-                    time.sleep(0.5)  # a signal just before Python waits for input is seen late
+                    time.sleep(
+                        0.5
+                    )  # a signal just before Python waits for input is seen late
                     process.send_signal(signal.SIGINT)
                 else:
                     os.write(parent, answer.encode())

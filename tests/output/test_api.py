@@ -33,7 +33,11 @@ def test_plan_apply_and_restore(known: StateBuilder) -> None:
 
 def contents(state: StateBuilder) -> dict[str, bytes | None]:
     tree = snapshot(state.home)
-    return {name: entry.content for name, entry in tree.items() if ".claude/ccmove" not in name}
+    return {
+        name: entry.content
+        for name, entry in tree.items()
+        if ".claude/ccmove" not in name
+    }
 
 
 def test_options_are_those_of_the_command_line(known: StateBuilder) -> None:

@@ -1,4 +1,6 @@
-"""Whatever happens to the output or inside: one plain line, and an exit code that is true."""
+"""Whatever happens to the output or inside: one plain line, and an exit code that is
+true.
+"""
 
 import os
 import sys
@@ -9,7 +11,9 @@ import pytest
 from tests.support.run import Completed, ccmove_command, run_ccmove, run_child
 from tests.support.state import StateBuilder
 
-needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+needs_dev_full = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="needs /dev/full"
+)
 
 
 @pytest.fixture
@@ -52,10 +56,14 @@ def test_output_that_can_not_be_written_is_said_and_what_was_done_stays_done(
 
 @needs_dev_full
 @pytest.mark.parametrize("command", ["--help", "backups", "--no-such-option --json"])
-def test_an_answer_that_can_not_be_written_is_a_failure(known: StateBuilder, command: str) -> None:
+def test_an_answer_that_can_not_be_written_is_a_failure(
+    known: StateBuilder, command: str
+) -> None:
     done = shell(known, f"ccmove {command} > /dev/full")
     assert done.exit in (1, 2)
-    assert done.err == "ccmove: the output could not be written: No space left on device\n"
+    assert (
+        done.err == "ccmove: the output could not be written: No space left on device\n"
+    )
 
 
 @needs_dev_full
@@ -101,7 +109,9 @@ def test_a_bug_shows_its_traceback_only_to_those_who_ask(known: StateBuilder) ->
         assert "planted" in done.err
 
 
-def test_the_program_can_be_run_as_a_module_and_by_its_name(state: StateBuilder) -> None:
+def test_the_program_can_be_run_as_a_module_and_by_its_name(
+    state: StateBuilder,
+) -> None:
     by_name = Path(sys.executable).with_name("ccmove")
     for command in (ccmove_command("--version"), [os.fspath(by_name), "--version"]):
         assert run_child(command, state=state).out.startswith("ccmove ")

@@ -1,4 +1,6 @@
-"""Which command a line asks for, what is said to a line that asks for none, and the help."""
+"""Which command a line asks for, what is said to a line that asks for none, and the
+help.
+"""
 
 import os
 import re
@@ -48,7 +50,9 @@ def test_alone_it_prints_one_screen(state: StateBuilder) -> None:
     assert len(lines) == 13  # no line is broken at 80
 
 
-def test_help_begins_with_the_plain_use_and_has_examples_and_defaults(state: StateBuilder) -> None:
+def test_help_begins_with_the_plain_use_and_has_examples_and_defaults(
+    state: StateBuilder,
+) -> None:
     text = run_ccmove("--help", state=state).out
     assert text.startswith("Usage: ccmove [OPTIONS] OLD NEW\n")
     for section in ("Examples", "Commands", "Options", "Exit codes"):
@@ -63,12 +67,18 @@ def test_help_begins_with_the_plain_use_and_has_examples_and_defaults(state: Sta
 
 
 @pytest.mark.parametrize("name", list(app.commands))
-def test_each_command_has_two_examples_and_all_can_be_typed(name: str, state: StateBuilder) -> None:
+def test_each_command_has_two_examples_and_all_can_be_typed(
+    name: str, state: StateBuilder
+) -> None:
     text = run_ccmove("help", name, state=state).out
-    examples = re.findall(r"^  (ccmove .*?)(?:  |$)", text.partition("Examples:")[2], re.MULTILINE)
+    examples = re.findall(
+        r"^  (ccmove .*?)(?:  |$)", text.partition("Examples:")[2], re.MULTILINE
+    )
     assert len(examples) >= 2
     for example in examples:
-        words = example.replace("~/archive", str(state.home)).partition(" |")[0].split()[1:]
+        words = (
+            example.replace("~/archive", str(state.home)).partition(" |")[0].split()[1:]
+        )
         command, *rest = app.with_command(words)
         app.commands[command].make_context(command, [w for w in rest if w != "--help"])
 
@@ -79,13 +89,17 @@ def test_no_example_is_of_a_command_that_is_gone() -> None:
 
 
 @pytest.mark.parametrize("typed", [["-V"], ["--version"], ["list", "-V"]])
-def test_the_version_can_be_asked_for_anywhere(typed: list[str], state: StateBuilder) -> None:
+def test_the_version_can_be_asked_for_anywhere(
+    typed: list[str], state: StateBuilder
+) -> None:
     assert run_ccmove(*typed, state=state).out.startswith(f"ccmove {__version__}\n")
 
 
 @pytest.fixture
 def folders(state: StateBuilder) -> StateBuilder:
-    """`there`, `two` and `into` exist in the current folder, `into/went` and `into/too` as well."""
+    """`there`, `two` and `into` exist in the current folder, `into/went` and `into/too`
+    as well.
+    """
     for name in ("there", "two", "into/went", "into/too"):
         (state.code / name).mkdir(parents=True)
     return state
@@ -102,9 +116,15 @@ def folders(state: StateBuilder) -> StateBuilder:
         ("ls", ["ccmove list"]),
         ("restor 20261116T004112Z-3f9c", ["ccmove restore 20261116T004112Z-3f9c"]),
         ("there two into/", ["ccmove -m there into/there", "ccmove -m two into/two"]),
-        ("went two into", [f"ccmove went into{os.sep}went", f"ccmove -m two into{os.sep}two"]),
+        (
+            "went two into",
+            [f"ccmove went into{os.sep}went", f"ccmove -m two into{os.sep}two"],
+        ),
         ("there two three", ["ccmove OLD NEW"]),
-        ("into/went into/too three", [f"ccmove -m {{code}}{os.sep}into three"]),  # into/*
+        (
+            "into/went into/too three",
+            [f"ccmove -m {{code}}{os.sep}into three"],
+        ),  # into/*
         ("gone/* into", ["ccmove gone into"]),
         ("two/* into", ["ccmove --skip-path-check two into"]),
     ],
@@ -137,20 +157,26 @@ def hints(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("typed", ["recovery there", "./lst there", "-- lst there"])
-def test_a_project_may_be_called_like_a_command(typed: str, folders: StateBuilder) -> None:
+def test_a_project_may_be_called_like_a_command(
+    typed: str, folders: StateBuilder
+) -> None:
     folders.project(typed.split()[-2].removeprefix("./"))
     done = run_ccmove("-n", *typed.split(), state=folders, cwd=folders.code)
     assert (done.exit, done.err) == (0, "")
 
 
-def test_a_folder_called_like_a_command_is_written_with_its_place(folders: StateBuilder) -> None:
+def test_a_folder_called_like_a_command_is_written_with_its_place(
+    folders: StateBuilder,
+) -> None:
     (folders.code / "restore").mkdir()
     done = run_ccmove("restore", "there", state=folders, cwd=folders.code)
     assert "there is no backup there" in done.err
 
 
 @pytest.mark.parametrize("place", ["", "projects/"])
-def test_an_encoded_name_is_answered_with_its_path(place: str, state: StateBuilder) -> None:
+def test_an_encoded_name_is_answered_with_its_path(
+    place: str, state: StateBuilder
+) -> None:
     state.project("my-app")
     old, new = str(state.code / "my-app"), str(state.code / "new-app")
     typed = encoded_name(old)
@@ -162,7 +188,9 @@ def test_an_encoded_name_is_answered_with_its_path(place: str, state: StateBuild
     assert hints(done.err) == [f"  -> {right}"]
 
 
-def test_an_encoded_name_of_nothing_known_is_answered_with_the_list(state: StateBuilder) -> None:
+def test_an_encoded_name_of_nothing_known_is_answered_with_the_list(
+    state: StateBuilder,
+) -> None:
     done = run_ccmove("list", "-home-me-code-app", state=state)
     assert done.exit == 2
     assert hints(done.err)[0].endswith("ccmove list")
@@ -171,7 +199,13 @@ def test_an_encoded_name_of_nothing_known_is_answered_with_the_list(state: State
 @pytest.mark.parametrize(
     ("words", "offered"), [("ccmove un", "undo"), ("ccmove undo --v", "--verify")]
 )
-def test_an_alias_completes_like_its_command(words: str, offered: str, state: StateBuilder) -> None:
+def test_an_alias_completes_like_its_command(
+    words: str, offered: str, state: StateBuilder
+) -> None:
     place = str(len(words.split()) - 1)
-    asked = {"COMP_WORDS": words, "COMP_CWORD": place, "_CCMOVE_COMPLETE": "bash_complete"}
+    asked = {
+        "COMP_WORDS": words,
+        "COMP_CWORD": place,
+        "_CCMOVE_COMPLETE": "bash_complete",
+    }
     assert f"plain,{offered}" in run_ccmove(state=state, env=asked).out.splitlines()

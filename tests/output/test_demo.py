@@ -1,4 +1,6 @@
-"""`ccmove demo` shows the whole cycle, far away from the real home, and leaves nothing behind."""
+"""`ccmove demo` shows the whole cycle, far away from the real home, and leaves nothing
+behind.
+"""
 
 import os
 import re
@@ -21,8 +23,11 @@ def left_over(state: StateBuilder) -> list[str]:
     return sorted(path.name for path in (state.root / "tmp").iterdir())
 
 
-def test_the_demo_shows_preview_move_verification_and_restore(state: StateBuilder) -> None:
-    # The length of a path decides where a line is broken, so the place must always be the same.
+def test_the_demo_shows_preview_move_verification_and_restore(
+    state: StateBuilder,
+) -> None:
+    # The length of a path decides where a line is broken, so the place must always be
+    # the same.
     screen = run_on_terminal(["demo"], state=state, columns=100, env={"TMPDIR": "/tmp"})
     assert screen.exit == 0
     text = "\n".join(line.rstrip() for line in screen.lines) + "\n"
@@ -30,7 +35,9 @@ def test_the_demo_shows_preview_move_verification_and_restore(state: StateBuilde
     check_golden("demo", normalised(text, state))
 
 
-def test_a_quiet_demo_says_nothing_and_leaves_nothing_behind(state: StateBuilder) -> None:
+def test_a_quiet_demo_says_nothing_and_leaves_nothing_behind(
+    state: StateBuilder,
+) -> None:
     before = snapshot(state.home)
     done = run_ccmove("demo", "-q", state=state)
     assert (done.exit, done.out, done.err) == (0, "", "")
@@ -45,7 +52,9 @@ def test_the_demo_needs_no_home(state: StateBuilder, home: str) -> None:
     assert "Your turn:" in done.out
 
 
-def test_as_json_it_is_the_result_of_its_last_command_in_its_own_state(state: StateBuilder) -> None:
+def test_as_json_it_is_the_result_of_its_last_command_in_its_own_state(
+    state: StateBuilder,
+) -> None:
     before = snapshot(state.home)
     done = run_ccmove("--config-dir", state.config_dir, "demo", "--json", state=state)
     record = done.json()
@@ -58,19 +67,31 @@ def test_as_json_it_is_the_result_of_its_last_command_in_its_own_state(state: St
 
 @pytest.mark.crash  # for strace
 @pytest.mark.parametrize("variable", ["HOME", "CLAUDE_CONFIG_DIR"])
-def test_no_system_call_of_the_demo_names_the_home(state: StateBuilder, variable: str) -> None:
+def test_no_system_call_of_the_demo_names_the_home(
+    state: StateBuilder, variable: str
+) -> None:
     decoy = str(state.root / "decoy")
     os.mkdir(decoy)
     traced = trace(state, {variable: decoy}, "demo")
     assert "ccmove-demo-" in traced
     assert decoy not in traced
-    assert decoy in trace(state, {variable: decoy}, "backups"), "the trace would show a look at it"
+    assert decoy in trace(state, {variable: decoy}, "backups"), (
+        "the trace would show a look at it"
+    )
 
 
 def trace(state: StateBuilder, env: Mapping[str, str], *arguments: str) -> str:
     """Every system call with a file name that a run makes."""
     file = state.root / "trace"
-    words = ["strace", "-f", "-e", "trace=%file", "-o", str(file), *ccmove_command(*arguments)]
+    words = [
+        "strace",
+        "-f",
+        "-e",
+        "trace=%file",
+        "-o",
+        str(file),
+        *ccmove_command(*arguments),
+    ]
     # Python itself looks for packages below the home, unless told not to.
     environment = {"TMPDIR": "/tmp", "PYTHONNOUSERSITE": "1", **env}
     done = run_child(words, state=state, cwd=Path("/"), env=environment)
@@ -79,7 +100,9 @@ def trace(state: StateBuilder, env: Mapping[str, str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_the_demo_cleans_up_when_it_is_stopped(state: StateBuilder, number: str) -> None:
+def test_the_demo_cleans_up_when_it_is_stopped(
+    state: StateBuilder, number: str
+) -> None:
     script = f"""
 import os, signal, time
 from ccmove.cli import demo
@@ -99,7 +122,9 @@ main(["demo"])
     assert "Traceback" not in done.err
 
 
-def test_a_demo_that_finds_something_wrong_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_demo_that_finds_something_wrong_fails(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     different = iter(range(100))
     monkeypatch.setattr(
         "ccmove.cli.demo.transcripts", lambda _: {"file": (next(different), 0, b"")}

@@ -41,10 +41,17 @@ def test_the_picture_shows_what_the_demo_prints_today(
     assert shown == drawn, "make picture"
 
 
-def test_the_manual_page_names_every_command_and_option_and_nothing_that_is_gone() -> None:
+def test_the_manual_page_names_every_command_and_option_and_nothing_that_is_gone() -> (
+    None
+):
     page = (REPO / "man" / "ccmove.1").read_text(encoding="utf-8").replace("\\-", "-")
     assert f"ccmove {__version__}" in page
-    known = {option for c in app.commands.values() for param in c.params for option in param.opts}
+    known = {
+        option
+        for c in app.commands.values()
+        for param in c.params
+        for option in param.opts
+    }
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page))
     assert named - known <= {"--help"}
     for name, command in app.commands.items():
@@ -75,7 +82,9 @@ def tree_of(page: str) -> list[str]:
     return found
 
 
-def test_the_architecture_page_names_every_module_in_the_order_of_their_imports() -> None:
+def test_the_architecture_page_names_every_module_in_the_order_of_their_imports() -> (
+    None
+):
     named = tree_of((REPO / "docs" / "architecture.md").read_text(encoding="utf-8"))
     modules = {path.relative_to(REPO / "ccmove").as_posix() for path in MODULES}
     assert sorted(named) == sorted(name for name in modules if "__init__" not in name)
@@ -86,7 +95,9 @@ def test_the_architecture_page_names_every_module_in_the_order_of_their_imports(
 def test_the_architecture_page_names_no_file_that_is_gone() -> None:
     page = (REPO / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(
-        re.findall(r"`((?:rewrite|claude|plan|run|inspect|report|cli)/\w+)(?:\.py)?`", page)
+        re.findall(
+            r"`((?:rewrite|claude|plan|run|inspect|report|cli)/\w+)(?:\.py)?`", page
+        )
     )
     assert len(named) > 20
     for name in named - {"run/files"}:
@@ -99,12 +110,16 @@ def test_every_place_that_is_rewritten_is_in_the_tables() -> None:
         for place in PLACES:
             assert f"`$C/{place.pattern}`" in text, page
         for name in PROJECT_FILES:
-            assert f"`<repo>/{re.sub('settings.*json', 'settings*.json', name)}`" in text, page
+            assert (
+                f"`<repo>/{re.sub('settings.*json', 'settings*.json', name)}`" in text
+            ), page
 
 
 def test_every_command_in_the_readme_is_one() -> None:
     page = (REPO / "README.md").read_text(encoding="utf-8")
-    typed = re.findall(r"`ccmove ([^`]+)`", page) + re.findall(r"^    ccmove (.+?)  ", page, re.M)
+    typed = re.findall(r"`ccmove ([^`]+)`", page) + re.findall(
+        r"^    ccmove (.+?)  ", page, re.M
+    )
     assert len(typed) > 15
     for line in typed:
         if re.match("[a-z]", line):
@@ -118,5 +133,7 @@ def test_every_command_in_the_readme_is_one() -> None:
     "page", [*REPO.glob("*.md"), *REPO.glob("docs/*.md")], ids=lambda p: p.name
 )
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+    for target in re.findall(
+        r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")
+    ):
         assert (page.parent / target).exists(), target

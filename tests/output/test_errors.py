@@ -8,7 +8,8 @@ from ccmove.errors import Hint, LinkError, again, in_words, look_at, run, system
 from tests.support.hints import hint_of
 
 WITHOUT_M = again(instead={"-m": "", "--move-folder": ""})
-# A hint, what was typed, and the command; `elsewhere` another config directory was given.
+# A hint, what was typed, and the command; `elsewhere` another config directory was
+# given.
 HINTS = {
     "a sentence": (Hint("just so"), "-n /old", ""),
     "a command": (run("ccmove", "list"), "-n /old", "ccmove list"),
@@ -16,7 +17,11 @@ HINTS = {
     "a look": (look_at("/x"), "-n /old", "ls -ld /x"),
     "again": (again(), "-n /old /new", "ccmove -n /old /new"),
     "with more": (again("to merge", ["--only"]), "-n /old", "ccmove --only -n /old"),
-    "with another": (again(instead={"/old": "/older"}), "-n /old /new", "ccmove -n /older /new"),
+    "with another": (
+        again(instead={"/old": "/older"}),
+        "-n /old /new",
+        "ccmove -n /older /new",
+    ),
     "with less": (again(instead={"-n": "", "--dry-run": ""}), "-n /old", "ccmove /old"),
     "relative": (again(instead={"/old": "/older"}), "old new", "ccmove /older new"),
     "letter behind": (WITHOUT_M, "-nm a", "ccmove -n a"),
@@ -28,8 +33,16 @@ HINTS = {
     "nothing typed": (again("then"), "", "ccmove OLD NEW"),
     "elsewhere: a sentence": (Hint("just so"), "", ""),
     "elsewhere: ours": (run("ccmove", "list"), "", "ccmove --config-dir '/my c' list"),
-    "elsewhere: named": (run("ccmove", "--config-dir", "D"), "", "ccmove --config-dir D"),
-    "elsewhere: typed": (again(), "--config-dir=/my /old", "ccmove --config-dir=/my /old"),
+    "elsewhere: named": (
+        run("ccmove", "--config-dir", "D"),
+        "",
+        "ccmove --config-dir D",
+    ),
+    "elsewhere: typed": (
+        again(),
+        "--config-dir=/my /old",
+        "ccmove --config-dir=/my /old",
+    ),
     "elsewhere: not ours": (run("ls", "-ld", "/x"), "", "ls -ld /x"),
 }
 

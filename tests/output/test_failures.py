@@ -1,4 +1,6 @@
-"""Each refusal and failure says what, where, why, and what to type; also as one JSON object."""
+"""Each refusal and failure says what, where, why, and what to type; also as one JSON
+object.
+"""
 
 import json
 import os
@@ -16,7 +18,14 @@ from tests.support.tree import Entry, Tree, snapshot
 
 ABOUT_NO_PATH = ("usage_", "paths_root", "failed_bug", "failed_interrupted", "nothing_to_undo",
                  "nothing_is_not_an_id")  # fmt: skip
-STATUS = {1: "failed", 2: "failed", 3: "nothing", 4: "refused", 5: "failed", 130: "failed"}
+STATUS = {
+    1: "failed",
+    2: "failed",
+    3: "nothing",
+    4: "refused",
+    5: "failed",
+    130: "failed",
+}
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -44,7 +53,9 @@ def test_every_command_that_a_failure_prints_can_be_typed_as_it_stands(
 ) -> None:
     """It may be refused again, as long as nothing was done about the reason."""
     told = run(*SITUATIONS[name](stage))
-    for command in (found[1] for line in told.err.splitlines() if (found := COMMAND.search(line))):
+    for command in (
+        found[1] for line in told.err.splitlines() if (found := COMMAND.search(line))
+    ):
         program, *words = shlex.split(command, posix=os.name != "nt")
         if program == "ccmove":
             done = run(*(word.strip('"') for word in words))
@@ -52,7 +63,9 @@ def test_every_command_that_a_failure_prints_can_be_typed_as_it_stands(
             assert "bug" not in done.err
         else:
             shell = {} if os.name == "nt" else {"executable": "bash"}
-            typed = subprocess.run(command, shell=True, capture_output=True, text=True, **shell)
+            typed = subprocess.run(
+                command, shell=True, capture_output=True, text=True, **shell
+            )
             assert typed.returncode in (0, 1), typed
 
 
@@ -61,7 +74,9 @@ def ends_with_something_to_do(name: str, lines: list[str]) -> None:
     assert lines[0].startswith("ccmove: ")
     assert lines[-1].startswith("  -> ")
     if not name.startswith(ABOUT_NO_PATH):
-        assert os.sep in lines[0] or "Z-" in lines[0] or "files exist" in lines[0], lines[0]
+        assert os.sep in lines[0] or "Z-" in lines[0] or "files exist" in lines[0], (
+            lines[0]
+        )
 
 
 def says_the_same_as_json(told: Completed, done: Completed, stage: Stage) -> None:
@@ -75,18 +90,31 @@ def says_the_same_as_json(told: Completed, done: Completed, stage: Stage) -> Non
 
 def changed(before: Tree, after: Tree) -> list[str]:
     """Names that differ; our own empty directories and lock file may be there since."""
-    own = {"home/.claude/ccmove", "home/.claude/ccmove/lock", "home/.claude/ccmove/backups"}
+    own = {
+        "home/.claude/ccmove",
+        "home/.claude/ccmove/lock",
+        "home/.claude/ccmove/backups",
+    }
     names = sorted({*before, *after} - own)
-    return [name for name in names if _plain(before.get(name)) != _plain(after.get(name))]
+    return [
+        name for name in names if _plain(before.get(name)) != _plain(after.get(name))
+    ]
 
 
 def _plain(entry: Entry | None) -> object:
     """A directory has another date when a lock was made in it and removed again."""
-    return (entry.kind, entry.mode) if entry is not None and entry.kind == "directory" else entry
+    return (
+        (entry.kind, entry.mode)
+        if entry is not None and entry.kind == "directory"
+        else entry
+    )
 
 
 def test_the_comparison_sees_a_changed_file_and_a_new_directory(stage: Stage) -> None:
     before = snapshot(stage.state.root)
     stage.state.history.write_bytes(b"{}")
     (stage.state.home / "new").mkdir()
-    assert changed(before, snapshot(stage.state.root)) == ["home/.claude/history.jsonl", "home/new"]
+    assert changed(before, snapshot(stage.state.root)) == [
+        "home/.claude/history.jsonl",
+        "home/new",
+    ]

@@ -18,7 +18,8 @@ from tests.support.state import StateBuilder
 
 WAITING = "Waiting for Claude Code to release history.jsonl, Ctrl-C to stop\n"
 HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
-# Everything is drawn at once: what is done in less than a tenth of a second would not be seen.
+# Everything is drawn at once: what is done in less than a tenth of a second would not
+# be seen.
 AT_ONCE = """
 import sys
 import rich.status
@@ -56,21 +57,31 @@ def at_once(state: StateBuilder, *options: str) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", [60, 80])
-def test_each_long_part_is_shown_with_how_much_is_done(large: StateBuilder, columns: int) -> None:
+def test_each_long_part_is_shown_with_how_much_is_done(
+    large: StateBuilder, columns: int
+) -> None:
     words = at_once(large, "--verify", "full")
     screen = run_on_terminal(words, state=large, program=True, columns=columns)
     assert screen.exit == 0
     for part in ("reading the history", "writing the history", "hashing"):
         assert part in screen.raw
-    drawn = [part for part in screen.raw.split("\r") if re.search(r"the history \d+%", part)]
+    drawn = [
+        part for part in screen.raw.split("\r") if re.search(r"the history \d+%", part)
+    ]
     assert drawn
-    assert all(part.count("\n") <= 1 for part in drawn), "a narrow terminal has room for the bar"
+    assert all(part.count("\n") <= 1 for part in drawn), (
+        "a narrow terminal has room for the bar"
+    )
     assert screen.raw.count(HIDE_CURSOR) == screen.raw.count(SHOW_CURSOR) >= 1
-    assert "To undo: ccmove restore " in " ".join(line.strip() for line in screen.lines[-2:])
+    assert "To undo: ccmove restore " in " ".join(
+        line.strip() for line in screen.lines[-2:]
+    )
 
 
 @pytest.mark.parametrize("option", ["-q", "--json"])
-def test_no_bar_when_only_errors_or_one_object_is_wanted(large: StateBuilder, option: str) -> None:
+def test_no_bar_when_only_errors_or_one_object_is_wanted(
+    large: StateBuilder, option: str
+) -> None:
     screen = run_on_terminal(at_once(large, option), state=large, program=True)
     assert screen.exit == 0
     assert HIDE_CURSOR not in screen.raw
@@ -100,27 +111,39 @@ def run_while_the_client_holds_its_lock(*args: str, state: StateBuilder) -> Comp
     return done
 
 
-def test_waiting_for_locks_is_said_on_standard_error(state: StateBuilder, known: list[str]) -> None:
+def test_waiting_for_locks_is_said_on_standard_error(
+    state: StateBuilder, known: list[str]
+) -> None:
     done = run_while_the_client_holds_its_lock("--json", *known, state=state)
     assert (done.exit, done.err, done.json()["status"]) == (0, WAITING, "moved")
 
 
-def test_a_recovery_says_that_it_waits_too(state: StateBuilder, known: list[str]) -> None:
-    killed = f"{seams.PROLOGUE}\nWork.verify = lambda *_: os._exit(9)\nmain(sys.argv[1:])"
+def test_a_recovery_says_that_it_waits_too(
+    state: StateBuilder, known: list[str]
+) -> None:
+    killed = (
+        f"{seams.PROLOGUE}\nWork.verify = lambda *_: os._exit(9)\nmain(sys.argv[1:])"
+    )
     assert run_child([sys.executable, "-c", killed, *known], state=state).exit == 9
     done = run_while_the_client_holds_its_lock("recover", state=state)
     assert (done.exit, done.err) == (0, WAITING)
     assert done.out.endswith("Everything is as it was before.\n")
 
 
-def test_reading_a_long_history_is_shown_by_what_does_not_move(large: StateBuilder) -> None:
+def test_reading_a_long_history_is_shown_by_what_does_not_move(
+    large: StateBuilder,
+) -> None:
     assert run_ccmove("-q", *at_once(large)[-2:], state=large).exit == 0
     for words in (["list"], ["doctor"], ["verify"], ["undo", "-n"]):
-        screen = run_on_terminal([sys.executable, "-c", AT_ONCE, *words], state=large, program=True)
+        screen = run_on_terminal(
+            [sys.executable, "-c", AT_ONCE, *words], state=large, program=True
+        )
         assert "reading the history" in screen.raw
 
 
-def test_after_half_a_second_it_is_drawn_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_half_a_second_it_is_drawn_and_taken_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     monkeypatch.setenv("TERM", "xterm")
@@ -140,5 +163,7 @@ def test_after_half_a_second_it_is_drawn_and_taken_away(monkeypatch: pytest.Monk
     assert out.getvalue().count(HIDE_CURSOR) == out.getvalue().count(SHOW_CURSOR) == 1
 
 
-def test_a_history_that_vanishes_between_looks_leaves_the_bar_no_size(tmp_path: Path) -> None:
+def test_a_history_that_vanishes_between_looks_leaves_the_bar_no_size(
+    tmp_path: Path,
+) -> None:
     assert size_of(tmp_path / "history.jsonl") == 0

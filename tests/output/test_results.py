@@ -20,8 +20,12 @@ PLAIN = (
 )
 # The client was started in the new folder already.
 MERGE = (
-    project("my-app", sessions=2, index=True, memory={"MEMORY.md": "- from the old one\n"}),
-    project("new-app", sessions=1, index=True, memory={"MEMORY.md": "- from the new one\n"}),
+    project(
+        "my-app", sessions=2, index=True, memory={"MEMORY.md": "- from the old one\n"}
+    ),
+    project(
+        "new-app", sessions=1, index=True, memory={"MEMORY.md": "- from the new one\n"}
+    ),
     folder("NEW"),
 )
 # `my-app` and `my_app` have one directory; only `my-app` moves.
@@ -99,7 +103,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_result_reads_as_the_golden_file_has_it(name: str, stage: Stage, run: Run) -> None:
+def test_a_result_reads_as_the_golden_file_has_it(
+    name: str, stage: Stage, run: Run
+) -> None:
     arguments, before = CASES[name](stage), snapshot(stage.state.root)
     done = run(*arguments)
     assert done.exit == 0
@@ -108,7 +114,9 @@ def test_a_result_reads_as_the_golden_file_has_it(name: str, stage: Stage, run: 
         assert snapshot(stage.state.root) == before
 
 
-def test_a_preview_names_every_value_that_the_move_then_changes(stage: Stage, run: Run) -> None:
+def test_a_preview_names_every_value_that_the_move_then_changes(
+    stage: Stage, run: Run
+) -> None:
     arguments = typed("--json OLD NEW", *PLAIN)(stage)
     planned, done = run("--dry-run", *arguments).json(), run(*arguments).json()
     assert (planned["status"], done["status"]) == ("planned", "moved")
@@ -125,7 +133,9 @@ def test_a_restore_counts_what_the_move_counted(stage: Stage, run: Run) -> None:
     assert {(row["after"], row["before"]) for row in back["changes"]} == pairs
 
 
-def test_with_v_every_difference_is_shown_with_whole_paths(stage: Stage, run: Run) -> None:
+def test_with_v_every_difference_is_shown_with_whole_paths(
+    stage: Stage, run: Run
+) -> None:
     steps = project("my-app", sessions=40, index=True, subagents=False), folder("NEW")
     done = run(*typed("--dry-run -v OLD NEW", *steps)(stage))
     added = f"+ {stage.state.projects}"

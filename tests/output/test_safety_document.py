@@ -10,10 +10,14 @@ DOCUMENT = (REPO / "SAFETY.md").read_text(encoding="utf-8")
 NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", DOCUMENT)
 
 
-@pytest.mark.parametrize(("file", "name"), NAMED, ids=lambda part: part.rpartition("/")[2])
+@pytest.mark.parametrize(
+    ("file", "name"), NAMED, ids=lambda part: part.rpartition("/")[2]
+)
 def test_a_test_that_is_named_exists(file: str, name: str) -> None:
     assert (REPO / file).is_file(), f"{file} is gone"
-    assert re.search(rf"^ *def {name}\(", (REPO / file).read_text(encoding="utf-8"), re.MULTILINE)
+    assert re.search(
+        rf"^ *def {name}\(", (REPO / file).read_text(encoding="utf-8"), re.MULTILINE
+    )
 
 
 def test_every_promise_names_a_test() -> None:
@@ -30,8 +34,12 @@ def test_every_test_that_looks_named_is_checked() -> None:
 
 
 def test_what_is_expected_to_fail_is_admitted() -> None:
-    """A promise whose test carries the mark is not proven: its file is listed, and no other is."""
+    """A promise whose test carries the mark is not proven: its file is listed, and no
+    other is.
+    """
     admitted = DOCUMENT.partition("(xfail)")[2].partition("What it is about")[0]
     listed = set(re.findall(r"`(tests/[\w/]+\.py)`", admitted))
-    marked = {file for file, _ in NAMED if "mark.xfail" in (REPO / file).read_text("utf-8")}
+    marked = {
+        file for file, _ in NAMED if "mark.xfail" in (REPO / file).read_text("utf-8")
+    }
     assert listed == marked

@@ -15,12 +15,16 @@ Renamed = tuple[Path, Path]
 
 @pytest.fixture
 def renamed(state: StateBuilder) -> Renamed:
-    """A repository with a worktree and with settings that name the old path, renamed by hand."""
+    """A repository with a worktree and with settings that name the old path, renamed by
+    hand.
+    """
     old, new = state.code / "old", state.code / "new"
     state.project("old", sessions=2, index=True)
     make_repo(old, commit=True)
     git(old, "worktree", "add", "-q", str(old / ".claude/worktrees/feat"), "-b", "feat")
-    (old / ".mcp.json").write_text(json.dumps({"mcpServers": {"db": {"command": f"{old}/db"}}}))
+    (old / ".mcp.json").write_text(
+        json.dumps({"mcpServers": {"db": {"command": f"{old}/db"}}})
+    )
     for number in range(12):
         notes = state.config_dir / "agents" / f"a{number:02}.md"
         notes.parent.mkdir(exist_ok=True)
@@ -46,14 +50,22 @@ def test_what_needs_a_hand_is_said_without_v_and_each_command_works_as_it_stands
     assert str(old) not in (new / ".mcp.json").read_text()
 
 
-def test_json_has_what_is_to_do_with_its_command(state: StateBuilder, renamed: Renamed) -> None:
+def test_json_has_what_is_to_do_with_its_command(
+    state: StateBuilder, renamed: Renamed
+) -> None:
     record = run_ccmove("--json", *renamed, state=state).json()
-    assert [row["command"].split()[0] for row in record["to_do"]] == ["grep", "ccmove", "git"]
+    assert [row["command"].split()[0] for row in record["to_do"]] == [
+        "grep",
+        "ccmove",
+        "git",
+    ]
     assert all(row.keys() == {"what", "command"} for row in record["to_do"])
     assert len(record["left_alone"]) > len(record["to_do"])
 
 
-def test_commands_name_the_config_directory_given(state: StateBuilder, renamed: Renamed) -> None:
+def test_commands_name_the_config_directory_given(
+    state: StateBuilder, renamed: Renamed
+) -> None:
     given = ("--config-dir", state.config_dir)
     done = run_ccmove(*given, *renamed, state=state)
     assert f"ccmove --config-dir {state.config_dir} --project-files " in done.out
@@ -61,7 +73,9 @@ def test_commands_name_the_config_directory_given(state: StateBuilder, renamed: 
     assert last.startswith("Done and verified. To undo: ccmove --config-dir ")
 
 
-def test_the_harmless_is_counted_and_listed_with_v(state: StateBuilder, renamed: Renamed) -> None:
+def test_the_harmless_is_counted_and_listed_with_v(
+    state: StateBuilder, renamed: Renamed
+) -> None:
     plain = run_ccmove("-n", *renamed, state=state).out
     assert "still mention" not in plain
     assert "  1 harmless note (-v to show)\n" in plain
@@ -71,7 +85,9 @@ def test_the_harmless_is_counted_and_listed_with_v(state: StateBuilder, renamed:
     assert told[at + 2].startswith("    2 transcripts still mention the old path")
 
 
-def test_of_a_directory_at_most_ten_rows_are_listed_and_show_has_all(state: StateBuilder) -> None:
+def test_of_a_directory_at_most_ten_rows_are_listed_and_show_has_all(
+    state: StateBuilder,
+) -> None:
     old, twin = state.project("my-app"), state.project("my_app", make_folder=True)
     links = [twin.memory / f"link-{number:02}.md" for number in range(12)]
     twin.memory.mkdir()
@@ -95,10 +111,21 @@ def test_show_tells_a_past_run_whole(state: StateBuilder, renamed: Renamed) -> N
     for words in ((), (done["backup"],)):
         assert run_ccmove("show", "--json", *words, state=state).json() == done
     told = run_ccmove("show", state=state).out
-    for part in ("Still to do", "Left alone", "Differences", f"      + {new}", "originalPath"):
+    for part in (
+        "Still to do",
+        "Left alone",
+        "Differences",
+        f"      + {new}",
+        "originalPath",
+    ):
         assert part in told
-    assert f"Why each directory is moved or left alone\n  {encoded_name(str(old))}\n" in told
-    assert told.splitlines()[-1] == (f"Done and verified. To undo: ccmove restore {done['backup']}")
+    assert (
+        f"Why each directory is moved or left alone\n  {encoded_name(str(old))}\n"
+        in told
+    )
+    assert told.splitlines()[-1] == (
+        f"Done and verified. To undo: ccmove restore {done['backup']}"
+    )
 
 
 def test_show_says_that_a_run_was_undone_and_tells_the_newest_without_an_id(
@@ -107,14 +134,20 @@ def test_show_says_that_a_run_was_undone_and_tells_the_newest_without_an_id(
     first = run_ccmove("--json", *renamed, state=state).json()["backup"]
     run_ccmove("restore", state=state)
     assert run_ccmove("show", state=state).out.startswith("Moved back  ")
-    assert run_ccmove("show", first, state=state).out.splitlines()[-1].startswith("Undone since.")
+    assert (
+        run_ccmove("show", first, state=state)
+        .out.splitlines()[-1]
+        .startswith("Undone since.")
+    )
 
 
 def test_show_of_nothing_is_exit_3(state: StateBuilder) -> None:
     assert run_ccmove("show", state=state).exit == 3
 
 
-def test_a_backup_that_can_not_be_read_is_refused(state: StateBuilder, renamed: Renamed) -> None:
+def test_a_backup_that_can_not_be_read_is_refused(
+    state: StateBuilder, renamed: Renamed
+) -> None:
     run_ccmove(*renamed, state=state)
     (identifier,) = seams.backup_ids(state)
     seams.manifest(state, identifier).write_text("{}")

@@ -1,4 +1,6 @@
-"""On a terminal: fitted to its width, coloured unless that is not wanted, never cut at the end."""
+"""On a terminal: fitted to its width, coloured unless that is not wanted, never cut at
+the end.
+"""
 
 from pathlib import Path
 
@@ -8,7 +10,9 @@ from tests.output.terminal import Screen, run_on_terminal
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder
 
-DEEP = Path("code", "customers", "northern-branch", "websites")  # so that paths are long
+DEEP = Path(
+    "code", "customers", "northern-branch", "websites"
+)  # so that paths are long
 
 
 @pytest.fixture
@@ -25,12 +29,16 @@ def paths(state: StateBuilder) -> tuple[Path, Path]:
 
 
 def preview(state: StateBuilder, columns: int, **env: str) -> Screen:
-    screen = run_on_terminal(["--dry-run", *paths(state)], state=state, columns=columns, env=env)
+    screen = run_on_terminal(
+        ["--dry-run", *paths(state)], state=state, columns=columns, env=env
+    )
     assert screen.exit == 0
     return screen
 
 
-def test_the_most_important_line_is_the_last_and_home_is_a_tilde(known: StateBuilder) -> None:
+def test_the_most_important_line_is_the_last_and_home_is_a_tilde(
+    known: StateBuilder,
+) -> None:
     old, new = paths(known)
     *above, before, last = preview(known, 80).lines
     told = f"ccmove {old} {new}".replace(str(known.home), "~")
@@ -47,13 +55,19 @@ def test_the_command_to_undo_is_whole_on_a_narrow_terminal(known: StateBuilder) 
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_no_colour_where_it_is_not_wanted(known: StateBuilder, env: dict[str, str]) -> None:
+def test_no_colour_where_it_is_not_wanted(
+    known: StateBuilder, env: dict[str, str]
+) -> None:
     screen, usual = preview(known, 80, **env), preview(known, 80)
     assert (screen.is_coloured, usual.is_coloured) == (False, True)
-    assert [line.rstrip() for line in screen.lines] == [line.rstrip() for line in usual.lines]
+    assert [line.rstrip() for line in screen.lines] == [
+        line.rstrip() for line in usual.lines
+    ]
 
 
-def test_a_failure_is_coloured_on_a_terminal_and_ends_with_the_hint(known: StateBuilder) -> None:
+def test_a_failure_is_coloured_on_a_terminal_and_ends_with_the_hint(
+    known: StateBuilder,
+) -> None:
     old, new = paths(known)
     screen = run_on_terminal([new, old], state=known, columns=60)
     assert screen.exit == 4
@@ -62,7 +76,9 @@ def test_a_failure_is_coloured_on_a_terminal_and_ends_with_the_hint(known: State
     assert screen.lines[-1].strip() == told
 
 
-def test_a_quoted_path_keeps_its_home_since_no_shell_would_expand_it(known: StateBuilder) -> None:
+def test_a_quoted_path_keeps_its_home_since_no_shell_would_expand_it(
+    known: StateBuilder,
+) -> None:
     spaced = known.home / "my app"
     spaced.mkdir()
     screen = run_on_terminal([spaced, known.home / "new"], state=known, columns=200)
@@ -71,15 +87,23 @@ def test_a_quoted_path_keeps_its_home_since_no_shell_would_expand_it(known: Stat
 
 def test_a_pipe_has_no_colour_and_whole_paths(known: StateBuilder) -> None:
     old, new = paths(known)
-    done = run_ccmove("--dry-run", old, new, state=known, env={"TERM": "xterm-256color"})
+    done = run_ccmove(
+        "--dry-run", old, new, state=known, env={"TERM": "xterm-256color"}
+    )
     assert "\x1b" not in done.out
     assert f"Would move  {old}\n" in done.out
 
 
-def test_a_preview_of_many_fits_a_screen_and_says_how_to_see_all(state: StateBuilder) -> None:
+def test_a_preview_of_many_fits_a_screen_and_says_how_to_see_all(
+    state: StateBuilder,
+) -> None:
     for number in range(15):
         state.project(
-            state.home / f"all/app-{number}", sessions=1, prompts=1, index=True, subagents=False
+            state.home / f"all/app-{number}",
+            sessions=1,
+            prompts=1,
+            index=True,
+            subagents=False,
         )
     (state.home / "moved").mkdir()
     arguments = ["--dry-run", str(state.home / "all"), str(state.home / "moved")]

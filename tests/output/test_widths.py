@@ -1,4 +1,6 @@
-"""No line is wider than the terminal, at any width; only a command on its own line may be."""
+"""No line is wider than the terminal, at any width; only a command on its own line may
+be.
+"""
 
 import io
 import os
@@ -17,25 +19,35 @@ from tests.output.situations import Stage
 from tests.support.state import StateBuilder
 
 WIDTHS = range(40, 131)
-COMMAND = re.compile(r" *(ccmove|git|grep|findstr|mv|move(?= .?[A-Z]:)|ls|dir|df|mkdir|chmod) ")
+COMMAND = re.compile(
+    r" *(ccmove|git|grep|findstr|mv|move(?= .?[A-Z]:)|ls|dir|df|mkdir|chmod) "
+)
 Show = Callable[[Printer], None]
 
 
 @pytest.fixture
 def crowded(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> StateBuilder:
-    """Deep and wide names, nested, shared and lost projects, settings that name the old path."""
+    """Deep and wide names, nested, shared and lost projects, settings that name the old
+    path.
+    """
     state = stage.state
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(state.home))
     deep = state.home / "code" / "customers" / "northern-branch" / "websites"
     state.project(deep / "cafe-menu", sessions=2, index=True, repo="acme/cafe")
     state.project(deep / "cafe-menu" / "packages" / "core", sessions=1)
-    state.project(deep / "日本語のとても長いプロジェクト名", sessions=1, make_folder=True)
+    state.project(
+        deep / "日本語のとても長いプロジェクト名", sessions=1, make_folder=True
+    )
     state.project(deep / "cafe_menu", sessions=1, make_folder=True)
-    state.project(state.home / "gone" / ("a-name-longer-than-any-line-is-wide-" * 4), sessions=1)
+    state.project(
+        state.home / "gone" / ("a-name-longer-than-any-line-is-wide-" * 4), sessions=1
+    )
     settings = deep / "bistro-menu" / ".claude" / "settings.json"
     settings.parent.mkdir(parents=True)
-    settings.write_text(f'{{"permissions": {{"allow": ["Read({deep}/cafe-menu/**)"]}}}}')
+    settings.write_text(
+        f'{{"permissions": {{"allow": ["Read({deep}/cafe-menu/**)"]}}}}'
+    )
     (settings.parents[1] / "CLAUDE.md").write_text(f"see {deep}/cafe-menu\n")
     return state
 
@@ -93,7 +105,13 @@ def test_the_demo_fits(crowded: StateBuilder) -> None:
 
 def test_errors_fit(crowded: StateBuilder) -> None:
     old, new = paths(crowded)
-    for words in ([new, old], [old, f"{new}-2"], ["restore"], ["--dryrun", old], ["restor"]):
+    for words in (
+        [new, old],
+        [old, f"{new}-2"],
+        ["restore"],
+        ["--dryrun", old],
+        ["restor"],
+    ):
         assert list(too_wide(shown(words))) == []
 
 
@@ -106,7 +124,10 @@ def test_no_sentence_has_a_blank_line_in_it(crowded: StateBuilder) -> None:
 
 def test_of_a_long_path_the_last_component_is_never_cut(crowded: StateBuilder) -> None:
     preview, listing = shown(["-n", *paths(crowded)]), shown(["list"])
-    for say, other in ((preview, "bistro-menu"), (listing, os.path.join("packages", "core"))):
+    for say, other in (
+        (preview, "bistro-menu"),
+        (listing, os.path.join("packages", "core")),
+    ):
         for width in WIDTHS:
             said = [row for row in rows(say, width) if not COMMAND.match(row)]
             for name in ("cafe-menu", other):
@@ -116,7 +137,14 @@ def test_of_a_long_path_the_last_component_is_never_cut(crowded: StateBuilder) -
 def test_a_list_has_fewer_columns_on_a_narrow_terminal(crowded: StateBuilder) -> None:
     say = shown(["list"])
     assert rows(say, 79)[0].split() == ["FOLDER", "SESSIONS", "PATH"]
-    assert rows(say, 80)[0].split() == ["FOLDER", "SESSIONS", "SIZE", "LAST", "USED", "PATH"]
+    assert rows(say, 80)[0].split() == [
+        "FOLDER",
+        "SESSIONS",
+        "SIZE",
+        "LAST",
+        "USED",
+        "PATH",
+    ]
 
 
 def test_a_list_shows_nested_projects_below_their_parent_and_ends_with_what_to_do(
@@ -124,7 +152,9 @@ def test_a_list_shows_nested_projects_below_their_parent_and_ends_with_what_to_d
 ) -> None:
     said = [row.rstrip() for row in rows(shown(["list"]), 130)]
     parent = next(
-        n for n, row in enumerate(said) if row.endswith(os.path.join("websites", "cafe-menu"))
+        n
+        for n, row in enumerate(said)
+        if row.endswith(os.path.join("websites", "cafe-menu"))
     )
     assert said[parent].startswith("GONE")
     assert re.fullmatch(r"GONE .*   packages[/\\]core", said[parent + 1])

@@ -62,7 +62,9 @@ def book(file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def users(state: StateBuilder) -> Tree:
     """All but what is ccmove's own."""
     found = snapshot(state.home)
-    return {name: entry for name, entry in found.items() if ".claude/ccmove" not in name}
+    return {
+        name: entry for name, entry in found.items() if ".claude/ccmove" not in name
+    }
 
 
 def assert_as_it_was(before: Tree, state: StateBuilder, failed: Completed) -> None:
@@ -87,7 +89,12 @@ def test_a_file_there_is_previewed_moved_and_restored_to_the_byte(
 
 
 def test_its_new_content_is_verified_before_it_goes_live(
-    run: Run, state: StateBuilder, old: Path, new: Path, book: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    state: StateBuilder,
+    old: Path,
+    new: Path,
+    book: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     write_new = disk.write_new
 
@@ -102,7 +109,9 @@ def test_its_new_content_is_verified_before_it_goes_live(
     assert "not what was planned" in failed.err
 
 
-def test_what_came_since_is_kept_by_a_restore(run: Run, old: Path, new: Path, book: Path) -> None:
+def test_what_came_since_is_kept_by_a_restore(
+    run: Run, old: Path, new: Path, book: Path
+) -> None:
     assert run(old, new).exit == 0
     book.write_text(book.read_text().replace("1.10", "2"))
     assert run("restore").exit == 0
@@ -114,7 +123,12 @@ def fail(*_: object) -> None:
 
 
 def test_it_is_rolled_back_when_the_run_fails_later(
-    run: Run, state: StateBuilder, old: Path, new: Path, book: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    state: StateBuilder,
+    old: Path,
+    new: Path,
+    book: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before, seen = users(state), []
 

@@ -1,4 +1,6 @@
-"""What the property tests are fed with: JSON values and texts in every spelling, paths, lines."""
+"""What the property tests are fed with: JSON values and texts in every spelling, paths,
+lines.
+"""
 
 import json
 from typing import Any
@@ -16,9 +18,13 @@ NEW = "/src/new-app"
 # Components that look alike on purpose, and odd ones.
 ODD = ["caf\u00e9", "a b", 'q"x', "\U0001f680", "\ud83d", "."]
 COMPONENTS = st.sampled_from(["app", "app-docker", "app2", "main", "web", *ODD])
-BASES = st.sampled_from(["/code", "/src", "/code/app", "/src/new-app", "/code/app-docker", ""])
+BASES = st.sampled_from(
+    ["/code", "/src", "/code/app", "/src/new-app", "/code/app-docker", ""]
+)
 PATHS = st.builds(
-    lambda base, parts: "/".join([base, *parts]), BASES, st.lists(COMPONENTS, max_size=3)
+    lambda base, parts: "/".join([base, *parts]),
+    BASES,
+    st.lists(COMPONENTS, max_size=3),
 )
 TEXTS = st.one_of(
     PATHS,
@@ -27,7 +33,9 @@ TEXTS = st.one_of(
     st.text(max_size=8),
     st.text(st.characters(codec=None), max_size=4),  # lone surrogates too
 )
-NUMBERS = st.sampled_from(["0", "-0", "1.10", "1e400", "12345678901234567890", "-3.5E-7"])
+NUMBERS = st.sampled_from(
+    ["0", "-0", "1.10", "1e400", "12345678901234567890", "-3.5E-7"]
+)
 BLANKS = st.text(" \t\r\n", max_size=3)
 
 
@@ -57,10 +65,14 @@ def _joined(opening: str, closing: str) -> Any:
 
 @st.composite
 def spellings(draw: st.DrawFn, values: st.SearchStrategy[str] = TEXTS) -> str:
-    """A JSON string in some spelling: as the client writes it, all ASCII, or with `\\/`."""
+    """A JSON string in some spelling: as the client writes it, all ASCII, or with
+    `\\/`.
+    """
     value = draw(values)
     plain = stringify(value).decode()
-    return draw(st.sampled_from([plain, plain, json.dumps(value), plain.replace("/", "\\/")]))
+    return draw(
+        st.sampled_from([plain, plain, json.dumps(value), plain.replace("/", "\\/")])
+    )
 
 
 LEAVES = st.one_of(spellings(), NUMBERS, st.sampled_from(["true", "false", "null"]))

@@ -19,7 +19,11 @@ def rows(before: str, after: str) -> list[tuple[str, object, object]]:
     [
         ('{"a": "x", "b": 1}', '{"a": "y", "b": 1}', [("/a", "x", "y")]),
         ('{"a": 1.10}', '{"a": 1.1}', [("/a", "1.10", "1.1")]),
-        ('{"a": {"b": ["x", "z"]}}', '{"a": {"b": ["y", "z"]}}', [("/a/b/0", "x", "y")]),
+        (
+            '{"a": {"b": ["x", "z"]}}',
+            '{"a": {"b": ["y", "z"]}}',
+            [("/a/b/0", "x", "y")],
+        ),
         ('["x"]', '["x", "y"]', [("/1", None, "y")]),
         ('["x", "y"]', '["y"]', [("/0", "x", None)]),
         ('{"a": 1}', '{"a": 1, "b": [2]}', [("/b", None, "[2]")]),
@@ -34,7 +38,9 @@ def test_each_value_that_differs_is_named(
 
 
 def test_a_renamed_key_is_one_difference_and_what_is_inside_is_compared() -> None:
-    found = compare(b'{"p": {"/old": {"x": "/old/a"}}}', b'{"p": {"/new": {"x": "/new/a"}}}')
+    found = compare(
+        b'{"p": {"/old": {"x": "/old/a"}}}', b'{"p": {"/new": {"x": "/new/a"}}}'
+    )
     assert found == [
         Difference(("p", "/old"), "/old", "/new", is_key=True),
         Difference(("p", "/old", "x"), "/old/a", "/new/a"),
@@ -42,18 +48,25 @@ def test_a_renamed_key_is_one_difference_and_what_is_inside_is_compared() -> Non
 
 
 def test_a_file_that_is_not_json_is_compared_line_by_line() -> None:
-    assert rows("a\nb\nc", "a\nx\nc\nd") == [("line 2", "b", "x"), ("line 4", None, "d")]
+    assert rows("a\nb\nc", "a\nx\nc\nd") == [
+        ("line 2", "b", "x"),
+        ("line 4", None, "d"),
+    ]
 
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner)
+    ),
     max_leaves=12,
 )
 
 
 @given(values, values)
-def test_no_difference_is_found_exactly_where_there_is_none(one: object, other: object) -> None:
+def test_no_difference_is_found_exactly_where_there_is_none(
+    one: object, other: object
+) -> None:
     before, after = json.dumps(one), json.dumps(other)
     found = compare(before.encode(), after.encode())
     assert (found == []) == (before == after)

@@ -1,4 +1,6 @@
-"""For any document: only values that are paths in the move change, once, and back again."""
+"""For any document: only values that are paths in the move change, once, and back
+again.
+"""
 
 import json
 from typing import Any
@@ -10,7 +12,15 @@ from ccmove.rewrite import config as config_file
 from ccmove.rewrite import index, other
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import with_strings
-from tests.rewrite.strategies import LEAVES, NEW, OLD, PATHS, TEXTS, json_texts, spellings
+from tests.rewrite.strategies import (
+    LEAVES,
+    NEW,
+    OLD,
+    PATHS,
+    TEXTS,
+    json_texts,
+    spellings,
+)
 from tests.support.oddlines import stringify
 
 MOVE = PathMap(((OLD, NEW),))
@@ -42,10 +52,15 @@ def moved_strings(value: Any, paths: PathMap) -> Any:
 
 
 def loads(text: str) -> Any:
-    return json.loads(text, parse_int=lambda raw: ["int", raw], parse_float=lambda raw: ["f", raw])
+    return json.loads(
+        text, parse_int=lambda raw: ["int", raw], parse_float=lambda raw: ["f", raw]
+    )
 
 
-@given(json_texts(LEAVES, st.sampled_from(['"a"', '"b"', '"\\u0061"']), max_leaves=20), MAPS)
+@given(
+    json_texts(LEAVES, st.sampled_from(['"a"', '"b"', '"\\u0061"']), max_leaves=20),
+    MAPS,
+)
 def test_exactly_the_values_that_are_paths_change(text: str, paths: PathMap) -> None:
     assert loads(with_strings(text, paths.map)) == moved_strings(loads(text), paths)
 
@@ -68,7 +83,9 @@ FULL_PATHS = st.builds(
     st.sampled_from(["-code-app", "-code-app-docker", "-src-new-app"]),
     st.sampled_from(["a", "b"]),
 )
-FIELDS = st.sampled_from(["projectPath", "fullPath", "sessionId", "originalPath", "entries", "x"])
+FIELDS = st.sampled_from(
+    ["projectPath", "fullPath", "sessionId", "originalPath", "entries", "x"]
+)
 INDEX_LEAVES = st.one_of(spellings(PATHS), spellings(FULL_PATHS), LEAVES)
 ENTRIES = json_texts(INDEX_LEAVES, spellings(FIELDS), max_leaves=8)
 INDEXES = st.builds(
@@ -101,8 +118,12 @@ def move_member(record: dict[str, Any], key: str, mapping: PathMap | NameMap) ->
 
 
 # Few paths, so that many meet.
-FEW = st.sampled_from([OLD, NEW, OLD + "/web", NEW + "/web", OLD + "-docker", "/lib", "/src/app"])
-TOOLS = st.lists(st.sampled_from(["Bash(ls)", OLD, NEW, 1, "1"]), min_size=1, max_size=4)
+FEW = st.sampled_from(
+    [OLD, NEW, OLD + "/web", NEW + "/web", OLD + "-docker", "/lib", "/src/app"]
+)
+TOOLS = st.lists(
+    st.sampled_from(["Bash(ls)", OLD, NEW, 1, "1"]), min_size=1, max_size=4
+)
 PROJECTS = st.fixed_dictionaries(
     {},
     optional={
@@ -111,7 +132,9 @@ PROJECTS = st.fixed_dictionaries(
         "hasTrustDialogAccepted": st.booleans(),
         "hasCompletedProjectOnboarding": st.booleans(),
         "lastCost": st.integers(0, 3),
-        "mcpServers": st.dictionaries(st.sampled_from(["a", "b"]), st.lists(FEW, max_size=1)),
+        "mcpServers": st.dictionaries(
+            st.sampled_from(["a", "b"]), st.lists(FEW, max_size=1)
+        ),
         "cwd": PATHS,
     },
 )
@@ -129,7 +152,9 @@ CONFIGS = st.fixed_dictionaries(
 
 def moved_config(config: dict[str, Any], paths: PathMap) -> dict[str, Any]:
     """What the contract says of a config file, on values."""
-    projects = {key: value for key, value in config["projects"].items() if not paths.map(key)}
+    projects = {
+        key: value for key, value in config["projects"].items() if not paths.map(key)
+    }
     for key, value in config["projects"].items():
         new = paths.map(key)
         if new is not None:
@@ -173,6 +198,8 @@ def test_the_config_file_becomes_what_the_contract_says(
 
 
 @given(DOCUMENTS, MAPS)
-def test_any_document_can_be_a_config_file_or_settings(text: str, paths: PathMap) -> None:
+def test_any_document_can_be_a_config_file_or_settings(
+    text: str, paths: PathMap
+) -> None:
     loads(config_file.rewritten(text, paths))
     loads(other.project_file(text, paths, NAMES))

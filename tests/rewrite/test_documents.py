@@ -1,4 +1,6 @@
-"""The entries of an index, and permission rules; tests/shapes/test_documents.py has the rest."""
+"""The entries of an index, and permission rules; tests/shapes/test_documents.py has the
+rest.
+"""
 
 import pytest
 
@@ -17,7 +19,11 @@ class TestEntries:
     TEXT = f'{{"entries": [{A}, {B}, [7]], "originalPath": "{OLD}"}}'
 
     def test_each_is_known_by_its_session_or_its_text(self) -> None:
-        assert index.entries(self.TEXT) == [("a", self.A), ("b", self.B), ("[7]", "[7]")]
+        assert index.entries(self.TEXT) == [
+            ("a", self.A),
+            ("b", self.B),
+            ("[7]", "[7]"),
+        ]
         assert index.sessions_of(self.TEXT, {OLD}) == {"a", "b"}
         assert index.sessions_of(self.TEXT, {NEW}) == set()
 
@@ -29,7 +35,9 @@ class TestEntries:
         assert index.with_entries(expected, entries) == expected
 
     def test_some_leave(self) -> None:
-        assert index.entries(index.without(self.TEXT, {"a", "[7]", "x"})) == [("b", self.B)]
+        assert index.entries(index.without(self.TEXT, {"a", "[7]", "x"})) == [
+            ("b", self.B)
+        ]
         assert index.without(self.TEXT, {"a", "b", "[7]"}) == self.TEXT.replace(
             f"{self.A}, {self.B}, [7]", ""
         )
@@ -56,7 +64,9 @@ class TestPermissionRules:
             ("Read(//c/Users/dev/a-2/**)", None),
         ],
     )
-    def test_rules_of_windows_however_a_drive_is_put(self, rule: str, becomes: str | None) -> None:
+    def test_rules_of_windows_however_a_drive_is_put(
+        self, rule: str, becomes: str | None
+    ) -> None:
         moves = PathMap(((r"C:\Users\dev\a", r"D:\work\b"),))
         assert map_inside(rule, moves.as_people_write(r"C:\Users\dev")) == becomes
 

@@ -1,4 +1,6 @@
-"""The history: exactly the `project` values of the move change, at the speed of reading."""
+"""The history: exactly the `project` values of the move change, at the speed of
+reading.
+"""
 
 import json
 
@@ -17,7 +19,12 @@ KINDS = kind_names()
 
 
 def line(project: str, display: str = "fix it") -> bytes:
-    record = {"display": display, "pastedContents": {}, "timestamp": 1, "project": project}
+    record = {
+        "display": display,
+        "pastedContents": {},
+        "timestamp": 1,
+        "project": project,
+    }
     return stringify(record) + b"\n"
 
 
@@ -39,7 +46,9 @@ class TestWhichPaths:
     def test_a_path_with_characters_that_json_escapes(self) -> None:
         old, new = '/code/a"b\\c\td\u00e9\U0001f680', "/code/x\ny"
         paths = PathMap(((old, new),))
-        assert moved_bytes(line(old) + line(old + "/z"), paths) == line(new) + line(new + "/z")
+        assert moved_bytes(line(old) + line(old + "/z"), paths) == line(new) + line(
+            new + "/z"
+        )
         escaped = json.dumps({"project": old}).encode()
         assert moved_bytes(escaped, paths) == b'{"project": ' + stringify(new) + b"}"
         tabbed = line("/code/a\tb").replace(b"\\t", b"\\u0009")
@@ -47,14 +56,27 @@ class TestWhichPaths:
 
     def test_windows_paths_in_either_spelling(self) -> None:
         paths = PathMap(((r"C:\Users\me\app", r"C:\Users\me\new"),))
-        data = line(r"C:\Users\me\app") + line("c:/Users/me/app/x") + line(r"C:\Users\me\app2")
-        expected = line(r"C:\Users\me\new") + line("C:/Users/me/new/x") + line(r"C:\Users\me\app2")
+        data = (
+            line(r"C:\Users\me\app")
+            + line("c:/Users/me/app/x")
+            + line(r"C:\Users\me\app2")
+        )
+        expected = (
+            line(r"C:\Users\me\new")
+            + line("C:/Users/me/new/x")
+            + line(r"C:\Users\me\app2")
+        )
         assert moved_bytes(data, paths) == expected
 
 
 class TestScan:
     def test_it_counts_what_moves(self) -> None:
-        data = line(OLD) * 3 + line(OLD + "/x") + line("/srv/x") + line("/srv/x", display=OLD)
+        data = (
+            line(OLD) * 3
+            + line(OLD + "/x")
+            + line("/srv/x")
+            + line("/srv/x", display=OLD)
+        )
         found = scan(data)
         assert found.lines == 4
         assert found.counts == {(OLD, NEW): 3, (OLD + "/x", NEW + "/x"): 1}
@@ -65,10 +87,20 @@ class TestScan:
 
     def test_it_counts_lines_that_name_the_path_and_cannot_be_read(self) -> None:
         torn = line(OLD)[:-3] + b"\n"
-        data = torn + b"\xff" + line(OLD) + b"\xef\xbb\xbf" + line(OLD) + b'{"a":NaN}\n' + b"x\n"
+        data = (
+            torn
+            + b"\xff"
+            + line(OLD)
+            + b"\xef\xbb\xbf"
+            + line(OLD)
+            + b'{"a":NaN}\n'
+            + b"x\n"
+        )
         assert scan(data).unreadable == 3
 
-    def test_a_line_too_long_is_passed_and_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_line_too_long_is_passed_and_counted(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(history, "BLOCK", 64)
         monkeypatch.setattr(history, "LONGEST_LINE", 256)
         fits = line(OLD, display="x" * (256 - len(line(OLD, display=""))))

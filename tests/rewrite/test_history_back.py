@@ -25,7 +25,9 @@ BOTH = PathMap((("/a", "/c"), ("/b", "/c")))
 def moved(data: bytes, paths: PathMap = MOVE) -> tuple[bytes, Scan]:
     """The history after the move, and what was kept of it on disk."""
     found = history.scan(reader(data), len(data), paths)
-    return apply(data, found), from_record(b"".join(to_record(found)), len(data), found.new_size())
+    return apply(data, found), from_record(
+        b"".join(to_record(found)), len(data), found.new_size()
+    )
 
 
 def line(path: str, display: str = "x") -> bytes:
@@ -55,7 +57,9 @@ def test_lines_that_survived_get_their_old_values(
     after = [moved_line(one, paths.map) for one in before]
     number = draw.draw(st.permutations(range(len(before))))
     staying = [n for n in number if draw.draw(st.booleans())]
-    fresh = [line(path, f"since {n}")[:-1] for n, path in enumerate((OLD, NEW, "/src", "/z"))]
+    fresh = [
+        line(path, f"since {n}")[:-1] for n, path in enumerate((OLD, NEW, "/src", "/z"))
+    ]
     now = [*fresh, *(after[n] for n in staying)]
     written = {new: old for old, new in zip(before, after, strict=True) if old != new}
     with mock.patch.object(history, "BLOCK", block):
@@ -93,7 +97,10 @@ def test_a_spelling_of_its_own_comes_back() -> None:
     data = line(OLD).replace(b"/", b"\\/")
     after, kept = moved(data)
     now = line("/z") + after
-    assert apply(now, lines_back(kept, reader(now), len(now), MOVE.reversed())) == line("/z") + data
+    assert (
+        apply(now, lines_back(kept, reader(now), len(now), MOVE.reversed()))
+        == line("/z") + data
+    )
 
 
 GOOD = b"".join(to_record(moved(line(OLD) + line(OLD + "/x"))[1]))
@@ -134,6 +141,7 @@ def test_what_was_not_kept_like_this_is_refused(data: bytes) -> None:
 def test_a_line_is_known_by_everything_but_its_value_and_its_end() -> None:
     lines = [line(OLD), line(NEW), line(OLD).replace(b"\n", b"\r\n"), line(OLD, "y")]
     same, also, ended, other = (
-        [digest for _, _, digest in history.scan(reader(one), len(one), BOTH_WAYS)] for one in lines
+        [digest for _, _, digest in history.scan(reader(one), len(one), BOTH_WAYS)]
+        for one in lines
     )
     assert same == also == ended != other

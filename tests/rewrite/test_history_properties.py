@@ -24,11 +24,16 @@ from tests.support.oddlines import kind_names, odd_line, stringify
 
 MOVE = PathMap(((OLD, NEW),))
 SESSION = "1ebd2854-0a0b-4b48-ae8a-a54551583a56"
-ODD_LINES = st.integers(0, len(kind_names()) - 1).map(lambda n: odd_line(n, OLD, SESSION).raw)
-OBJECTS = json_texts(
-    VALUES, st.one_of(st.sampled_from(['"project"', '"pro\\u006aect"']), spellings(TEXTS))
+ODD_LINES = st.integers(0, len(kind_names()) - 1).map(
+    lambda n: odd_line(n, OLD, SESSION).raw
 )
-PLAIN_LINES = PATHS.map(lambda path: stringify({"display": path, "project": path}) + b"\n")
+OBJECTS = json_texts(
+    VALUES,
+    st.one_of(st.sampled_from(['"project"', '"pro\\u006aect"']), spellings(TEXTS)),
+)
+PLAIN_LINES = PATHS.map(
+    lambda path: stringify({"display": path, "project": path}) + b"\n"
+)
 JSON_LINES = OBJECTS.map(
     lambda text: text.encode("utf-8", "surrogatepass").replace(b"\n", b" ") + b"\n"
 )
@@ -36,7 +41,12 @@ PASTES = st.dictionaries(
     st.sampled_from(["1", "22", "x"]),
     st.fixed_dictionaries(
         {"id": st.integers(-1, 23)},
-        optional={"type": st.just("text"), "content": TEXTS, "project": PATHS, "size": st.none()},
+        optional={
+            "type": st.just("text"),
+            "content": TEXTS,
+            "project": PATHS,
+            "size": st.none(),
+        },
     ),
     max_size=3,
 )
@@ -59,7 +69,10 @@ SPOILED_LINES = st.builds(  # the client's, but for a few bytes somewhere
     CLIENT_LINES,
     st.integers(0, 300),
     st.integers(0, 3),
-    st.one_of(st.binary(max_size=2), st.sampled_from([b'"', b"0", b"\\", b"\\u", b"\x7f", b","])),
+    st.one_of(
+        st.binary(max_size=2),
+        st.sampled_from([b'"', b"0", b"\\", b"\\u", b"\x7f", b","]),
+    ),
 )
 JSON_OR_NOT = (JSON_LINES, TORN_LINES, st.binary(max_size=20))
 LINES = st.one_of(PLAIN_LINES, CLIENT_LINES, SPOILED_LINES, ODD_LINES, *JSON_OR_NOT)
@@ -124,7 +137,9 @@ def test_there_and_back_again_is_where_it_began(data: bytes, block: int) -> None
 
 
 @given(HISTORIES, st.integers(0, 12), BLOCKS)
-def test_a_tail_alone_is_the_tail_of_the_whole(data: bytes, skip: int, block: int) -> None:
+def test_a_tail_alone_is_the_tail_of_the_whole(
+    data: bytes, skip: int, block: int
+) -> None:
     lines = data.split(b"\n")
     head = b"".join(line + b"\n" for line in lines[: min(skip, len(lines) - 1)])
 

@@ -8,7 +8,10 @@ from ccmove.rewrite.jsonspan import NotJsonError, Number, parse, quote, show
 def test_of_repeated_keys_the_last_counts_and_all_are_there() -> None:
     text = '{"a": 1, "b": 2, "a": 3}'
     root = parse(text)
-    assert {name: node.raw for name, node in root.members().items()} == {"a": "3", "b": "2"}
+    assert {name: node.raw for name, node in root.members().items()} == {
+        "a": "3",
+        "b": "2",
+    }
     assert [key.value for key in root.keys] == ["a", "b", "a"]
     assert [item.raw for item in root.items] == ["1", "2", "3"]
 
@@ -39,7 +42,10 @@ def test_a_byte_order_mark_may_stand_at_the_beginning() -> None:
 def test_bytes_that_are_not_utf8_survive_inside_strings() -> None:
     data = b'{"a": "x\xff\xfe", "b": "\xed\xa0\x80"}'
     text = data.decode("utf-8", "surrogateescape")
-    assert parse(text).members()["a"].raw.encode("utf-8", "surrogateescape") == b'"x\xff\xfe"'
+    assert (
+        parse(text).members()["a"].raw.encode("utf-8", "surrogateescape")
+        == b'"x\xff\xfe"'
+    )
     assert text.encode("utf-8", "surrogateescape") == data
 
 

@@ -46,17 +46,23 @@ def test_a_path_that_only_looks_alike_is_not_mapped(path: str) -> None:
     assert not APP.covers(path)
 
 
-@pytest.mark.parametrize("path", ["", "/", "//", "C:", "c:\\", "Z:/", "C:\\/", "\\", "\\\\"])
+@pytest.mark.parametrize(
+    "path", ["", "/", "//", "C:", "c:\\", "Z:/", "C:\\/", "\\", "\\\\"]
+)
 def test_everything_is_in_a_root(path: str) -> None:
     assert is_root(path)
 
 
-@pytest.mark.parametrize("path", ["/a", "C:\\a", "C:/a", "CC:", "é:", "a", "\\\\server", "/:", ":"])
+@pytest.mark.parametrize(
+    "path", ["/a", "C:\\a", "C:/a", "CC:", "é:", "a", "\\\\server", "/:", ":"]
+)
 def test_not_everything_is_in_a_path_with_a_name(path: str) -> None:
     assert not is_root(path)
 
 
-DOWN = PathMap((("/code/app", "/code/app/main"),))  # must not go into itself again and again
+DOWN = PathMap(
+    (("/code/app", "/code/app/main"),)
+)  # must not go into itself again and again
 HOME = PathMap(((r"C:\Users\me\app", r"C:\Users\me\new"),))
 NESTED = (("/code", "/src"), ("/code/app/web", "/web"), ("/code/app", "/lib"))
 LONGEST = {"/code/x": "/src/x", "/code/app/x": "/lib/x", "/code/app/web/x": "/web/x"}
@@ -138,7 +144,9 @@ def test_each_path_is_mapped_once_and_by_the_nearest_move(what: str) -> None:
 
 
 def test_a_windows_path_is_told_by_its_drive_or_its_backslashes() -> None:
-    assert [p for p in ("C:/x", "c:\\x", "\\\\server\\share") if not is_windows(p)] == []
+    assert [
+        p for p in ("C:/x", "c:\\x", "\\\\server\\share") if not is_windows(p)
+    ] == []
     assert [p for p in ("/C:/x", "C:", "Cx:/x", "\\x") if is_windows(p)] == []
 
 
@@ -146,7 +154,9 @@ def test_needles_are_in_every_path_that_is_mapped() -> None:
     assert APP.needles() == ("/code/app",)
     assert HOME.needles() == ("app",)
     assert PathMap((("C:/Users/me/app", "C:/x"),)).needles() == ("app",)
-    assert PathMap((("/a", "/b"), ("/a", "/b"), (r"\\s\share", r"\\s\x"))).needles() == (
+    assert PathMap(
+        (("/a", "/b"), ("/a", "/b"), (r"\\s\share", r"\\s\x"))
+    ).needles() == (
         "/a",
         "share",
     )
@@ -165,7 +175,9 @@ def test_only_a_separator_begins_what_is_below(parent: str, separators: str) -> 
     assert found == set(separators)
 
 
-def test_the_client_spells_a_name_that_is_not_utf8_with_replacement_characters() -> None:
+def test_the_client_spells_a_name_that_is_not_utf8_with_replacement_characters() -> (
+    None
+):
     assert client_spelling(os.fsdecode(b"/code/caf\xe9/x")) == "/code/caf\ufffd/x"
     assert client_spelling("/code/caf\u00e9") == "/code/caf\u00e9"
 
@@ -263,7 +275,9 @@ class TestAsPeopleWriteIt:
         assert paths.map("$HOME/a/x") == "$HOME/x"
 
     @pytest.mark.parametrize("old", ["/home/dev", "/Users/dev", "/home/dev2/a"])
-    def test_an_old_path_that_is_not_in_the_home_is_written_in_one_way(self, old: str) -> None:
+    def test_an_old_path_that_is_not_in_the_home_is_written_in_one_way(
+        self, old: str
+    ) -> None:
         paths = PathMap(((old, "/srv/b"),))
         assert paths.as_people_write(self.HOME) == paths
 
@@ -279,12 +293,16 @@ class TestAsPeopleWriteIt:
             ("/c/Users/dev/a-2", None),
         ],
     )
-    def test_on_windows_with_slashes_and_as_in_bash(self, path: str, becomes: str | None) -> None:
+    def test_on_windows_with_slashes_and_as_in_bash(
+        self, path: str, becomes: str | None
+    ) -> None:
         moves = PathMap(((r"C:\Users\dev\a", r"C:\Users\dev\b"),))
         paths = moves.as_people_write(r"C:\Users\dev")
         assert paths.map(path) == becomes
         assert bool(paths.named_in(f"see {path}.")) == (becomes is not None)
 
     def test_what_stays_stays_in_each_spelling(self) -> None:
-        moves = PathMap((("/home/dev/a", "/home/dev/b"),), frozenset({"/home/dev/a/kept"}))
+        moves = PathMap(
+            (("/home/dev/a", "/home/dev/b"),), frozenset({"/home/dev/a/kept"})
+        )
         assert moves.as_people_write(self.HOME).map("~/a/kept/x") is None

@@ -30,7 +30,10 @@ def test_splices_that_overlap_are_a_bug_and_noticed() -> None:
         ("[\n  1\n]", '[\n  1,\n  "x",\n  "y"\n]'),
         ("{}", '{"k": "x","l": "y"}'),
         ('{"a":1}', '{"a":1,"k":"x","l":"y"}'),
-        ('{\n  "a": 1,\n  "b": 2\n}', '{\n  "a": 1,\n  "b": 2,\n  "k": "x",\n  "l": "y"\n}'),
+        (
+            '{\n  "a": 1,\n  "b": 2\n}',
+            '{\n  "a": 1,\n  "b": 2,\n  "k": "x",\n  "l": "y"\n}',
+        ),
     ],
 )
 def test_what_is_added_is_spaced_as_the_others_are(text: str, expected: str) -> None:
@@ -55,16 +58,24 @@ def test_an_item_goes_with_one_comma(gone: set[int], expected: str) -> None:
 
 def test_all_may_go_and_others_come() -> None:
     root = parse("[\n  1,\n  2\n]")
-    assert changed(root, {0: None, 1: None}, [("", "3"), ("", "4")]) == "[\n  3,\n  4\n]"
+    assert (
+        changed(root, {0: None, 1: None}, [("", "3"), ("", "4")]) == "[\n  3,\n  4\n]"
+    )
 
 
-def test_members_are_known_by_their_names_and_of_repeated_ones_the_last_changes() -> None:
+def test_members_are_known_by_their_names_and_of_repeated_ones_the_last_changes() -> (
+    None
+):
     root = parse('{"a": 1, "b" :2, "a": 3, "b":4, "c,": 5}')
     texts = {"a": "7", "b": None}
-    assert changed(root, texts, names={"a": "x", "c,": "y"}) == '{"x": 1, "x": 7, "y": 5}'
+    assert (
+        changed(root, texts, names={"a": "x", "c,": "y"}) == '{"x": 1, "x": 7, "y": 5}'
+    )
 
 
-def test_values_that_are_paths_change_names_stay_and_so_do_repeated_keys_but_the_last() -> None:
+def test_values_that_are_paths_change_names_stay_and_so_do_repeated_keys_but_the_last() -> (
+    None
+):
     text = '{"/o": 1, "a": ["/o/x", {"b": "/o"}], "c": "--x=/o", "k": "/o", "k": "/o"}'
     after = '{"/o": 1, "a": ["/n/x", {"b": "/n"}], "c": "--x=/o", "k": "/o", "k": "/n"}'
     assert with_strings(text, PathMap((("/o", "/n"),)).map) == after

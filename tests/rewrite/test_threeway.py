@@ -16,26 +16,35 @@ BOTH = PathMap((("/a", "/c"), ("/b", "/c")))
 Life = Callable[[dict[str, Any]], object]
 
 
-def lived(before: Any, life: Life, paths: PathMap = MOVE, native: bool = False) -> tuple[Any, Any]:
+def lived(
+    before: Any, life: Life, paths: PathMap = MOVE, native: bool = False
+) -> tuple[Any, Any]:
     """A config file was moved, life went on, and the move was taken out, twice."""
     text = json.dumps(before, indent=2)
     after = config.rewritten(text, paths)
     now = json.loads(after)
     life(now)
     back = (lambda _: None) if native else paths.reversed().map
-    result, lost = taken_out("config", text, after, json.dumps(now, indent=2), back, paths.map)
+    result, lost = taken_out(
+        "config", text, after, json.dumps(now, indent=2), back, paths.map
+    )
     again, _ = taken_out("config", text, after, result, back, paths.map)
     assert again == result
     assert result == json.dumps(json.loads(result), indent=2)  # spaced as the rest
     return json.loads(result), lost
 
 
-def projects(before: Any, life: Life, paths: PathMap = MOVE, native: bool = False) -> Any:
-    found, lost = lived({"projects": before}, lambda c: life(c["projects"]), paths, native)
+def projects(
+    before: Any, life: Life, paths: PathMap = MOVE, native: bool = False
+) -> Any:
+    found, lost = lived(
+        {"projects": before}, lambda c: life(c["projects"]), paths, native
+    )
     return found["projects"], lost
 
 
-# What the projects were, what happened since, what is there afterwards, and what is named.
+# What the projects were, what happened since, what is there afterwards, and what is
+# named.
 SINCE: dict[str, tuple[Any, Life, Any, list[str]]] = {
     "a value that was changed stays and is named": (
         {"/o": {"p": "/o", "q": "/o/q"}},
@@ -80,10 +89,14 @@ class TestConfig:
 
     def test_an_item_that_vanished_is_named_also_in_a_swap(self) -> None:
         """What another item goes back to is not the one that is missing."""
-        found = projects({"/a": {"l": ["/a", "/b"]}}, lambda p: p["/b"]["l"].remove("/a"), SWAP)
+        found = projects(
+            {"/a": {"l": ["/a", "/b"]}}, lambda p: p["/b"]["l"].remove("/a"), SWAP
+        )
         assert found == ({"/a": {"l": ["/a"]}}, ["projects > /a > l"])
 
-    def test_a_project_that_came_since_follows_although_the_run_changed_none(self) -> None:
+    def test_a_project_that_came_since_follows_although_the_run_changed_none(
+        self,
+    ) -> None:
         before = {"projects": {"/z": {}}, "githubRepoPaths": {"a/b": ["/o"]}}
         since = {"/n/s": {"p": "/n/s/x"}}
         found = lived(before, lambda config: config["projects"].update(since))
@@ -100,7 +113,10 @@ class TestConfig:
             found["/n"]["since"] = ["/n"]
 
         kept = {"tools": ["a", "c"], "hasTrust": False, "since": ["/n"]}
-        assert projects(before, life, native=True) == ({"/n": kept, "/o": before["/o"]}, [])
+        assert projects(before, life, native=True) == (
+            {"/n": kept, "/o": before["/o"]},
+            [],
+        )
 
     def test_two_that_became_one_are_two_again(self) -> None:
         """What came since can't be told apart: it stays where it is, and that is named."""
@@ -124,8 +140,12 @@ class TestConfig:
         before = '{ "n":1.10,"n" : 2 ,\r\n"projects":\t{"\\/o" :{"p":"/o"}} }\n'
         after = config.rewritten(before, MOVE)
         now = after.replace("2 ,", "2e0 ,").replace('"p"', '"p" ')
-        result, lost = taken_out("config", before, after, now, MOVE.reversed().map, MOVE.map)
-        expected = before.replace("2 ,", "2e0 ,").replace('"p"', '"p" ').replace("\\/o", "/o")
+        result, lost = taken_out(
+            "config", before, after, now, MOVE.reversed().map, MOVE.map
+        )
+        expected = (
+            before.replace("2 ,", "2e0 ,").replace('"p"', '"p" ').replace("\\/o", "/o")
+        )
         assert (result, lost) == (expected, [])
 
 
@@ -149,7 +169,9 @@ class TestIndex:
         texts = [json.dumps({"entries": entries}) for entries in (before, after, now)]
         moves = MOVE.reversed()
         names = NameMap((("-n", "-o"),), moves)
-        result, lost = taken_out("index", *texts, lambda s: moves.map(s) or names.map(s), MOVE.map)
+        result, lost = taken_out(
+            "index", *texts, lambda s: moves.map(s) or names.map(s), MOVE.map
+        )
         return json.loads(result)["entries"], lost
 
     def test_entries_that_came_in_leave_and_those_that_left_come_back(self) -> None:
@@ -161,7 +183,11 @@ class TestIndex:
         assert lost == []
 
     def test_a_session_that_is_listed_twice_leaves_twice(self) -> None:
-        twice = [self.entry("c", "/n"), self.entry("b"), self.entry("c", "/n", summary="x")]
+        twice = [
+            self.entry("c", "/n"),
+            self.entry("b"),
+            self.entry("c", "/n", summary="x"),
+        ]
         after = [self.entry("b"), self.entry("c", "/n")]
         assert self.out([self.entry("b")], after, twice) == ([self.entry("b")], [])
 
@@ -179,5 +205,10 @@ class TestIndex:
         ("a\nb\n", "a\nB\n", "x\na\nb\n", "x\na\nb\n", []),
     ],
 )
-def test_lines(before: str, after: str, now: str, expected: str, lost: list[str]) -> None:
-    assert taken_out("lines", before, after, now, MOVE.map, MOVE.map) == (expected, lost)
+def test_lines(
+    before: str, after: str, now: str, expected: str, lost: list[str]
+) -> None:
+    assert taken_out("lines", before, after, now, MOVE.map, MOVE.map) == (
+        expected,
+        lost,
+    )

@@ -1,4 +1,6 @@
-"""For any document and any life since: the run's change goes, all that came later stays."""
+"""For any document and any life since: the run's change goes, all that came later
+stays.
+"""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +16,13 @@ from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import with_strings
 from ccmove.rewrite.threeway import taken_out
 from tests.rewrite.strategies import BLANKS, LEAVES, NEW, OLD, json_texts, spellings
-from tests.rewrite.test_document_properties import CONFIGS, INDEXES, MAPS, PROJECTS, count_members
+from tests.rewrite.test_document_properties import (
+    CONFIGS,
+    INDEXES,
+    MAPS,
+    PROJECTS,
+    count_members,
+)
 from tests.support.oddlines import stringify
 
 MOVE = PathMap(((OLD, NEW),))
@@ -26,7 +34,9 @@ ANYTHING = st.one_of(
     DOCUMENTS,
     INDEXES,
     st.builds(lambda config: stringify(config).decode(), CONFIGS),
-    st.sampled_from(["", "{", "[1", "\ufeff{}", "\n\n", "x\r\ny", '{"a": 1, "a": 2}', "[" * 3000]),
+    st.sampled_from(
+        ["", "{", "[1", "\ufeff{}", "\n\n", "x\r\ny", '{"a": 1, "a": 2}', "[" * 3000]
+    ),
     st.sampled_from(["[" * 3000 + "]" * 3000, '{"a":' * 3000 + "1" + "}" * 3000]),
 )
 
@@ -66,7 +76,13 @@ def lives(draw: st.DrawFn, document: Any) -> Any:
 def objects(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
         yield value
-    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    below = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else ()
+    )
     for item in below:
         yield from objects(item)
 
@@ -96,7 +112,9 @@ def test_what_came_later_in_a_config_file_is_kept(
     found = json.loads(result)
     assert found["projects"].pop("/elsewhere") == now["projects"].pop("/elsewhere")
     kept = sorted(later_values(found))
-    if not lost:  # two that were merged can't be separated again where both have changed
+    if (
+        not lost
+    ):  # two that were merged can't be separated again where both have changed
         assert without_later(found) == config
         assert kept == sorted(later_values(now))
     assert set(kept) == set(later_values(now))
@@ -116,7 +134,9 @@ def test_taking_out_twice_is_taking_out_once(
 
 
 @given(CONFIGS, st.data())
-def test_paths_that_came_since_follow(config: dict[str, Any], data: st.DataObject) -> None:
+def test_paths_that_came_since_follow(
+    config: dict[str, Any], data: st.DataObject
+) -> None:
     config["projects"] = {OLD: {"a": OLD}, "/z": {}}
     config["githubRepoPaths"] = {"a/b": [OLD]}
     before = stringify(config, 2).decode()
@@ -137,7 +157,9 @@ def test_paths_that_came_since_follow(config: dict[str, Any], data: st.DataObjec
 
 @given(CONFIGS, st.data())
 def test_the_undoing_is_undone_too(config: dict[str, Any], data: st.DataObject) -> None:
-    """The roles of before and after are exchanged; what came between is kept all the way."""
+    """The roles of before and after are exchanged; what came between is kept all the
+    way.
+    """
     before = stringify(config, 2).decode()
     after = config_file.rewritten(before, MOVE)
     there = stringify(data.draw(lives(json.loads(after))), 2).decode()
@@ -172,7 +194,13 @@ def test_an_index_gets_back_what_it_was(text: str, data: st.DataObject) -> None:
     assert sorted(later_values(json.loads(result))) == sorted(later_values(now))
 
 
-@given(st.sampled_from(["config", "index", "json", "lines"]), ANYTHING, ANYTHING, ANYTHING, MAPS)
+@given(
+    st.sampled_from(["config", "index", "json", "lines"]),
+    ANYTHING,
+    ANYTHING,
+    ANYTHING,
+    MAPS,
+)
 def test_whatever_the_texts_are_nothing_is_raised(
     form: str, before: str, after: str, now: str, paths: PathMap
 ) -> None:

@@ -39,12 +39,24 @@ class TestIds:
         ("names", "following"),
         [
             ([], "20261116T120000Z-3f9c"),  # the time, and something random
-            (["20261116T115959Z-ffff", "20261116T120000Z-3f9b"], "20261116T120000Z-3f9c"),
+            (
+                ["20261116T115959Z-ffff", "20261116T120000Z-3f9b"],
+                "20261116T120000Z-3f9c",
+            ),
             (["20261116T120000Z-3f9c"], "20261116T120000Z-3f9d"),
             (["20261116T120000Z-fffe"], "20261116T120000Z-ffff"),
-            (["20200101T000000Z-0000", "20300708T091011Z-000a"], "20300708T091011Z-000b"),
-            (["20200101T000000Z-0000", "20300708T091011Z-0fff"], "20300708T091011Z-1000"),
-            (["20301316T120000Z-0000", "notes", "20300101T000000Z-000"], "20261116T120000Z-3f9c"),
+            (
+                ["20200101T000000Z-0000", "20300708T091011Z-000a"],
+                "20300708T091011Z-000b",
+            ),
+            (
+                ["20200101T000000Z-0000", "20300708T091011Z-0fff"],
+                "20300708T091011Z-1000",
+            ),
+            (
+                ["20301316T120000Z-0000", "notes", "20300101T000000Z-000"],
+                "20261116T120000Z-3f9c",
+            ),
         ],
     )
     def test_it_is_of_this_time_or_comes_right_after_the_newest(
@@ -59,9 +71,17 @@ class TestIds:
         assert str(caught.value) == f"no later backup than {last} can be made"
         assert hint_of(caught.value) == "its date can't be right: ccmove backups"
 
-    def test_they_are_listed_in_order_and_other_names_are_not(self, layout: Layout) -> None:
+    def test_they_are_listed_in_order_and_other_names_are_not(
+        self, layout: Layout
+    ) -> None:
         names = ["20250101T000000Z-0000", "20260101T000000Z-0000"]
-        self.made(layout, "20301316T120000Z-0000", "notes", "20300101T000000Z-000", *names[::-1])
+        self.made(
+            layout,
+            "20301316T120000Z-0000",
+            "notes",
+            "20300101T000000Z-000",
+            *names[::-1],
+        )
         assert backup.backup_ids(layout.backups) == names
 
     def test_a_run_that_was_set_aside_counts_as_well(self, layout: Layout) -> None:

@@ -1,4 +1,6 @@
-"""Runs a whole cycle through the command line and compares each tree with the one expected."""
+"""Runs a whole cycle through the command line and compares each tree with the one
+expected.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,12 @@ class Bench:
         before = tree.snapshot(self.state.root)
         done = self.run("--json", *args, **options)
         assert done.exit == code, (args, done.out, done.err)
-        assert tree.diff(before, tree.snapshot(self.state.root), mtimes="all", inodes="all") == []
+        assert (
+            tree.diff(
+                before, tree.snapshot(self.state.root), mtimes="all", inodes="all"
+            )
+            == []
+        )
         report = done.json()
         assert isinstance(report, dict)
         return report
@@ -73,8 +80,12 @@ class Bench:
         if own.exists():
             assert {*os.listdir(own)} - {"ledger.json"} == {"backups", "lock"}
 
-    def cycle(self, expected: Mapping[str, tree.Entry], *args: Paths, **options: Any) -> Any:
-        """Preview, move, undo, move again by undoing that, undo that: every tree is exact."""
+    def cycle(
+        self, expected: Mapping[str, tree.Entry], *args: Paths, **options: Any
+    ) -> Any:
+        """Preview, move, undo, move again by undoing that, undo that: every tree is
+        exact.
+        """
         before = self.tree()
         whole = tree.snapshot(self.state.root)
         planned = self.ok("--dry-run", *args, **options)
@@ -109,7 +120,9 @@ class Bench:
     def restore(self, *args: str, warned: bool = False) -> dict[str, Any]:
         """Undo a run; it warns of nothing but the folder, which is not ours to rename."""
         report = self.ok("restore", *args)
-        warnings = [w for w in report["warnings"] if not w.startswith("the folder is still ")]
+        warnings = [
+            w for w in report["warnings"] if not w.startswith("the folder is still ")
+        ]
         assert bool(warnings) == warned, warnings
         return report
 
@@ -151,10 +164,15 @@ class Expected(dict[str, tree.Entry]):
         """Every `before` becomes `after` in a file that is there; each must occur."""
         content = self[self._name(path)].content
         assert content is not None
-        if Path(path).suffix in (".json", ".jsonl"):  # where a backslash is written twice
+        if Path(path).suffix in (
+            ".json",
+            ".jsonl",
+        ):  # where a backslash is written twice
             pairs = tuple((in_json(before), in_json(after)) for before, after in pairs)
         # The keys of the config file have slashes on every system.
-        slashes = {pair: tuple(text.replace("\\\\", "/") for text in pair) for pair in pairs}
+        slashes = {
+            pair: tuple(text.replace("\\\\", "/") for text in pair) for pair in pairs
+        }
         for pair in pairs:
             before, after = pair if pair[0].encode() in content else slashes[pair]
             assert before.encode() in content, before
@@ -178,10 +196,19 @@ class Expected(dict[str, tree.Entry]):
     def rewrite_lists(self, state: StateBuilder, *moves: tuple[Paths, Paths]) -> None:
         """History and config name these paths by their new names."""
         keys = [tuple(Path(path).as_posix() for path in move) for move in moves]
-        for file, form in ((state.history, '"project":"{}"'), (state.config_file, '"{}"')):
-            pairs = [(form.format(old), form.format(new)) for old, new in (*moves, *keys)]
+        for file, form in (
+            (state.history, '"project":"{}"'),
+            (state.config_file, '"{}"'),
+        ):
+            pairs = [
+                (form.format(old), form.format(new)) for old, new in (*moves, *keys)
+            ]
             content = self[self._name(file)].content or b""
-            known = [pair for pair in dict.fromkeys(pairs) if in_json(pair[0]).encode() in content]
+            known = [
+                pair
+                for pair in dict.fromkeys(pairs)
+                if in_json(pair[0]).encode() in content
+            ]
             if known:
                 self.replace(file, *known)
 
@@ -199,10 +226,14 @@ class Expected(dict[str, tree.Entry]):
     ) -> None:
         """The project's path, and the directory's name in the middle of each full path."""
         old, new = names
-        self.replace(index, (f'"{paths[0]}"', f'"{paths[1]}"'), (inside(old), inside(new)))
+        self.replace(
+            index, (f'"{paths[0]}"', f'"{paths[1]}"'), (inside(old), inside(new))
+        )
 
     def join_lists(self, state: StateBuilder, *moves: tuple[str, str]) -> None:
-        """The same where NEW is listed already, and its config entry has all that OLD's has."""
+        """The same where NEW is listed already, and its config entry has all that OLD's
+        has.
+        """
         config = state.config()
         for old, new in moves:
             self.replace(state.history, (f'"project":"{old}"', f'"project":"{new}"'))
@@ -210,7 +241,9 @@ class Expected(dict[str, tree.Entry]):
         self.write(state.config_file, state.config_bytes(config))
 
     def bring_sessions(self, old: ProjectHandle, new: ProjectHandle) -> None:
-        """OLD's sessions with their folders, and its entries of the index, come to NEW's."""
+        """OLD's sessions with their folders, and its entries of the index, come to
+        NEW's.
+        """
         for session in old.sessions:
             for name in (f"{session}.jsonl", session):
                 self.rename(old.directory / name, new.directory / name)
@@ -219,8 +252,12 @@ class Expected(dict[str, tree.Entry]):
             ours, theirs = (json.loads(self[name].content or b"") for name in names)
             for entry in ours["entries"]:
                 if entry["sessionId"] in old.sessions:
-                    place = entry["fullPath"].replace(inside(old.name), inside(new.name))
-                    theirs["entries"].append(entry | {"projectPath": new.path, "fullPath": place})
+                    place = entry["fullPath"].replace(
+                        inside(old.name), inside(new.name)
+                    )
+                    theirs["entries"].append(
+                        entry | {"projectPath": new.path, "fullPath": place}
+                    )
             self.write(new.index, stringify(theirs, 2))
 
     def move(self, state: StateBuilder, old: Paths, new: Paths) -> None:

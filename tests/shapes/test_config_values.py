@@ -1,6 +1,8 @@
-"""The config file value by value: what follows, what is merged, what stays, and all of it undone.
+"""The config file value by value: what follows, what is merged, what stays, and all of
+it undone.
 
-Each case is a project of its own below the folders that move, so that one run tries them all.
+Each case is a project of its own below the folders that move, so that one run tries
+them all.
 """
 
 import json
@@ -12,7 +14,13 @@ import pytest
 from tests.shapes.bench import Bench, in_json, in_rule
 from tests.support.state import StateBuilder
 
-FACT = Path(__file__).parents[2] / "fixtures" / "facts" / "client-2.1.325" / "dot-claude.json"
+FACT = (
+    Path(__file__).parents[2]
+    / "fixtures"
+    / "facts"
+    / "client-2.1.325"
+    / "dot-claude.json"
+)
 NO_OBJECTS: tuple[Any, ...] = (None, [], "x", 3)
 Case = tuple[dict[str, Any], dict[str, Any]]
 
@@ -113,9 +121,14 @@ GROUPS = {
 
 
 def with_paths(value: Any, state: StateBuilder, case: str) -> Any:
-    """The value with real paths in the place of A, B, C and D: strings that are or begin so."""
+    """The value with real paths in the place of A, B, C and D: strings that are or
+    begin so.
+    """
     if isinstance(value, dict):
-        return {with_paths(k, state, case): with_paths(v, state, case) for k, v in value.items()}
+        return {
+            with_paths(k, state, case): with_paths(v, state, case)
+            for k, v in value.items()
+        }
     if isinstance(value, list):
         return [with_paths(item, state, case) for item in value]
     if isinstance(value, str):
@@ -143,24 +156,33 @@ def test_each_project_becomes_what_the_contract_says(
     moves, cases = GROUPS[group]
     for name in "abcd":
         (state.code / name).mkdir()
-    projects = {k: v for c, (b, _) in cases.items() for k, v in with_paths(b, state, c).items()}
+    projects = {
+        k: v for c, (b, _) in cases.items() for k, v in with_paths(b, state, c).items()
+    }
     before = json.dumps(
         {"projects": projects, "other": {"cwd": str(state.code / "a")}}, indent=indent
     )
     state.config_file.write_text(before)
-    pairs = [[state.code / name.lower() for name in pair.split()] for pair in moves.split(", ")]
+    pairs = [
+        [state.code / name.lower() for name in pair.split()]
+        for pair in moves.split(", ")
+    ]
     listed = "".join(f"{old}\t{new}\n" for old, new in pairs)
     bench.ok("--skip-path-check", "--from-file", "-", input=listed)
     after = json.loads(state.config_file.read_bytes())
     assert after["other"] == {"cwd": str(state.code / "a")}
     found = {case: of_case(after["projects"], case) for case in cases}
-    assert found == {case: with_paths(wanted, state, case) for case, (_, wanted) in cases.items()}
+    assert found == {
+        case: with_paths(wanted, state, case) for case, (_, wanted) in cases.items()
+    }
     undone = bench.restore()
     assert state.config_file.read_text() == before
     bench.restore(undone["backup"])
     state.config_file.write_text(json.dumps(after | {"since": 1}, indent=indent))
     bench.ok("restore")  # value by value, since the file is not as the run left it
-    assert json.loads(state.config_file.read_bytes()) == json.loads(before) | {"since": 1}
+    assert json.loads(state.config_file.read_bytes()) == json.loads(before) | {
+        "since": 1
+    }
 
 
 WHOLE: dict[str, tuple[str, str]] = {
@@ -251,11 +273,17 @@ def test_the_clients_own_file_changes_in_two_places(bench: Bench) -> None:
 def left(bench: Bench, *args: str | Path) -> str:
     """All that is said of values of the config file that stay."""
     report = bench.ok("--dry-run", "--skip-path-check", *args)
-    rows = [row for row in report["left_alone"] if row["file"] == str(bench.state.config_file)]
+    rows = [
+        row
+        for row in report["left_alone"]
+        if row["file"] == str(bench.state.config_file)
+    ]
     return "\n".join(row["what"] for row in rows)
 
 
-def test_values_that_stay_are_named_and_no_others(bench: Bench, state: StateBuilder) -> None:
+def test_values_that_stay_are_named_and_no_others(
+    bench: Bench, state: StateBuilder
+) -> None:
     code = state.code
     old, new, down = code / "old", code / "new", code / "down"
     values = {
@@ -280,4 +308,6 @@ def test_values_that_stay_are_named_and_no_others(bench: Bench, state: StateBuil
     (state.root / "moves").write_text(f"{old}\t{new}\n{down}\t{down}/main\n")
     said = left(bench, "--from-file", state.root / "moves")
     named = [value for value in values if value.startswith("named")]
-    assert f"{2 * len(named) + 3} lines still" in said  # of values twice, and link, key, mark
+    assert (
+        f"{2 * len(named) + 3} lines still" in said
+    )  # of values twice, and link, key, mark

@@ -1,6 +1,8 @@
-"""Indexes, aliases, notes, jobs, plugins and settings in every spelling that may be on a disk.
+"""Indexes, aliases, notes, jobs, plugins and settings in every spelling that may be on
+a disk.
 
-Each case is a project of its own below the folder that moves, so that one run tries them all.
+Each case is a project of its own below the folder that moves, so that one run tries
+them all.
 """
 
 import json
@@ -12,7 +14,13 @@ import pytest
 from tests.shapes.bench import Bench, directory_of, in_json, in_rule
 from tests.support.state import StateBuilder, encoded_name
 
-FACT = Path(__file__).parents[2] / "fixtures" / "facts" / "client-2.1.23" / "sessions-index.json"
+FACT = (
+    Path(__file__).parents[2]
+    / "fixtures"
+    / "facts"
+    / "client-2.1.23"
+    / "sessions-index.json"
+)
 
 
 @pytest.fixture
@@ -79,7 +87,9 @@ def versions(text: str, old: Path, new: Path) -> tuple[bytes, bytes]:
     for word, was, becomes in [("DIR", *names), *pairs]:
         after = after.replace(f"+{word}", becomes).replace(word, was)
         before = before.replace(f"+{word}", was).replace(word, was)
-    return before.encode("utf-8", "surrogateescape"), after.encode("utf-8", "surrogateescape")
+    return before.encode("utf-8", "surrogateescape"), after.encode(
+        "utf-8", "surrogateescape"
+    )
 
 
 def test_an_index_is_rewritten_whatever_its_spelling(
@@ -88,7 +98,9 @@ def test_an_index_is_rewritten_whatever_its_spelling(
     state, (old, new) = bench.state, moves
     after: dict[Path, bytes] = {}
     for case, text in INDEXES.items():
-        handle = state.project(old / case, sessions=1, config=None, prompts=0, subagents=False)
+        handle = state.project(
+            old / case, sessions=1, config=None, prompts=0, subagents=False
+        )
         target = directory_of(state, new / case) / "sessions-index.json"
         before, after[target] = versions(text, old / case, new / case)
         handle.index.write_bytes(before)
@@ -104,7 +116,9 @@ def test_the_clients_own_index(bench: Bench) -> None:
     move_and_back(bench, {target: after}, "--skip-path-check", old, new)
 
 
-def test_lines_and_values_of_other_files(bench: Bench, moves: tuple[Path, Path]) -> None:
+def test_lines_and_values_of_other_files(
+    bench: Bench, moves: tuple[Path, Path]
+) -> None:
     state, (old, new) = bench.state, moves
     state.project(old, sessions=1)
     other = state.project("other", sessions=1)
@@ -113,10 +127,15 @@ def test_lines_and_values_of_other_files(bench: Bench, moves: tuple[Path, Path])
             f"{state.projects}/{line}"
             for line in ("+DIR\n", "DIR \n", "\n", "DIRX\n", "+DIR\r\n", "DIR-2")
         ),
-        state.config_dir / "jobs" / "1a2b" / "state.json": """{"cwd": "+OLD", "odd": "\udcff",
+        state.config_dir
+        / "jobs"
+        / "1a2b"
+        / "state.json": """{"cwd": "+OLD", "odd": "\udcff",
             "prompt": "OLD", "nested": {"cwd": "OLD"},
             "sessionPermissionRules": {"addDirs": ["+OLD", "/x"], "allow": ["+OLD"]}}""",
-        state.config_dir / "plugins" / "installed_plugins.json": """{"projectPath": "OLD",
+        state.config_dir
+        / "plugins"
+        / "installed_plugins.json": """{"projectPath": "OLD",
             "plugins": {"a@b": [{"projectPath": "+OLD"}], "projectPath": "OLD"}}""",
     }
     after = {}
@@ -127,7 +146,9 @@ def test_lines_and_values_of_other_files(bench: Bench, moves: tuple[Path, Path])
     move_and_back(bench, after, old, new)
 
 
-def test_plugins_that_can_not_be_read_are_named(bench: Bench, moves: tuple[Path, Path]) -> None:
+def test_plugins_that_can_not_be_read_are_named(
+    bench: Bench, moves: tuple[Path, Path]
+) -> None:
     bench.state.project(moves[0])
     plugins = bench.state.config_dir / "plugins" / "installed_plugins.json"
     plugins.parent.mkdir()
@@ -152,14 +173,18 @@ NOTES = [
 ]
 
 
-def test_notes_that_new_lacks_are_appended_once(bench: Bench, moves: tuple[Path, Path]) -> None:
+def test_notes_that_new_lacks_are_appended_once(
+    bench: Bench, moves: tuple[Path, Path]
+) -> None:
     state, (old, new) = bench.state, moves
     after = {}
     for number, (theirs, ours, added) in enumerate(NOTES):
         for base, text in ((old, ours), (new, theirs)):
             path = base / f"case-{number}"
             memory = {"MEMORY.md": text}
-            state.project(path, sessions=1, config=None, prompts=0, subagents=False, memory=memory)
+            state.project(
+                path, sessions=1, config=None, prompts=0, subagents=False, memory=memory
+            )
         there = directory_of(state, new / f"case-{number}") / "memory" / "MEMORY.md"
         after[there] = (theirs + added).encode()
     with bench.moved(old, new):
@@ -187,7 +212,9 @@ def rules(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["new", "new app"])
-def test_the_path_of_a_rule_follows_and_what_may_not_be_it_stays(bench: Bench, name: str) -> None:
+def test_the_path_of_a_rule_follows_and_what_may_not_be_it_stays(
+    bench: Bench, name: str
+) -> None:
     """A path with a blank is put only where it does not break the command."""
     state: StateBuilder = bench.state
     old, new = state.project("old", sessions=1).path, state.code / name

@@ -1,4 +1,6 @@
-"""What names the old path and stays as it is: each with its place, its reason, what to do."""
+"""What names the old path and stays as it is: each with its place, its reason, what to
+do.
+"""
 
 import json
 import subprocess
@@ -35,7 +37,10 @@ def left(bench: Bench, *args: Any) -> dict[str, dict[str, str]]:
 def test_files_of_the_user_in_the_state(bench: Bench) -> None:
     state, old, new = ready(bench)
     root = state.config_dir
-    hooks = {"hooks": {"Stop": [{"command": f"{old.path}/stop.sh --now"}]}, "x": [old.path]}
+    hooks = {
+        "hooks": {"Stop": [{"command": f"{old.path}/stop.sh --now"}]},
+        "x": [old.path],
+    }
     files = {
         root / "settings.json": (stringify(hooks, 2).decode(), "2 lines"),
         root / "CLAUDE.md": (f"# Me\n\nsee {old.path}.\n", "1 line"),
@@ -46,7 +51,9 @@ def test_files_of_the_user_in_the_state(bench: Bench) -> None:
     for path, (text, _) in files.items():
         written(path, text)
     for name in ("old-2", "old.bak", "older"):
-        written(root / "commands" / f"{name}.md", f"{state.code}/{name}\n/x{old.path}\n")
+        written(
+            root / "commands" / f"{name}.md", f"{state.code}/{name}\n/x{old.path}\n"
+        )
     for name in ("a", "sub/b"):
         written(root / "rules" / f"{name}.md", f"{old.path}\n")
     expected = Expected(bench)
@@ -57,21 +64,31 @@ def test_files_of_the_user_in_the_state(bench: Bench) -> None:
     for path, (_, number) in {**files, root / "rules": ("", "2 lines")}.items():
         assert rows[str(path)]["what"].startswith(f"{number} still point")
         in_directory = path.name == "rules"
-        assert rows[str(path)]["hint"] == look_for(old.path, path, in_directory=in_directory)
+        assert rows[str(path)]["hint"] == look_for(
+            old.path, path, in_directory=in_directory
+        )
 
 
 def test_paths_with_a_tilde_or_home_are_seen(bench: Bench, state: StateBuilder) -> None:
     old = state.project(state.home / "work" / "old", sessions=1)
     other = state.project("other", sessions=1)
     config = state.config()
-    config["projects"][other.path]["mcpServers"] = {"s": {"args": ["--root=~/work/old"]}}
+    config["projects"][other.path]["mcpServers"] = {
+        "s": {"args": ["--root=~/work/old"]}
+    }
     state.write_config(config)
     new = state.home / "work" / "new"
     new.mkdir(parents=True)
     texts = {
         "agents": ("@~/work/old/STYLE.md\n$HOME/work/old-2\n", "1 line still points"),
-        "rules": ("see $HOME/work/old.\ncd ${HOME}/work/old/x\n", "2 lines still point"),
-        "hooks": ("~/work/old-2 ~/work/older $HOMER/work/old ~root/work/old x~/work/old\n", ""),
+        "rules": (
+            "see $HOME/work/old.\ncd ${HOME}/work/old/x\n",
+            "2 lines still point",
+        ),
+        "hooks": (
+            "~/work/old-2 ~/work/older $HOMER/work/old ~root/work/old x~/work/old\n",
+            "",
+        ),
     }
     files = {name: state.config_dir / name / "x.md" for name in texts}
     for name, (text, _) in texts.items():
@@ -86,18 +103,26 @@ def test_paths_with_a_tilde_or_home_are_seen(bench: Bench, state: StateBuilder) 
     assert "1 line" in rows[str(state.config_file)]["what"]
 
 
-def test_what_is_kept_by_session_or_too_large_is_counted_in_one_line(bench: Bench) -> None:
+def test_what_is_kept_by_session_or_too_large_is_counted_in_one_line(
+    bench: Bench,
+) -> None:
     state, old, new = ready(bench)
     root = state.config_dir
     for name in ("file-history", "todos", "debug", "backups"):
         for number in range(3):
-            written(root / name / f"s{number}" / "x.txt", f"{old.path}\n" if number else "no\n")
+            written(
+                root / name / f"s{number}" / "x.txt",
+                f"{old.path}\n" if number else "no\n",
+            )
     written(root / "big.log", "x" * (5 << 20))
     written(root / "commands" / "long.md", old.path * (1 << 17))
     rows = left(bench, old.path, new)
     assert set(rows) == {str(root), str(state.projects)}
     assert rows[str(root)]["what"].startswith("14 other files not checked")
-    assert ("does no harm" in rows[str(root)]["what"], rows[str(root)]["hint"]) == (True, "")
+    assert ("does no harm" in rows[str(root)]["what"], rows[str(root)]["hint"]) == (
+        True,
+        "",
+    )
 
 
 def test_notes_of_the_moved_project_are_named_where_they_will_be(bench: Bench) -> None:
@@ -126,7 +151,9 @@ def test_values_of_other_projects_in_the_config_file(bench: Bench) -> None:
     state, old, new = ready(bench)
     other = state.project("other", sessions=1)
     config = state.config()
-    config["projects"][other.path]["mcpServers"] = {"s": {"args": [f"--root={old.path}"]}}
+    config["projects"][other.path]["mcpServers"] = {
+        "s": {"args": [f"--root={old.path}"]}
+    }
     config["projects"][other.path]["additionalDirectories"] = [old.path]
     state.write_config(config)
     row = left(bench, old.path, new)[str(state.config_file)]
@@ -164,7 +191,9 @@ def test_what_project_files_can_not_rewrite_is_still_named(bench: Bench) -> None
 
 
 def test_the_state_in_a_home_that_moved_is_not_a_projects_own(bench: Bench) -> None:
-    """`ccmove /Users/me /home/me`: no file of the state twice, and no transcript to edit."""
+    """`ccmove /Users/me /home/me`: no file of the state twice, and no transcript to
+    edit.
+    """
     state = bench.state
     for name in ("/Users/me", "/Users/me/code/app"):
         state.project(name, sessions=2)
@@ -174,7 +203,9 @@ def test_the_state_in_a_home_that_moved_is_not_a_projects_own(bench: Bench) -> N
     written(state.home / ".mcp.json", '{"a": "/Users/me/x"}')
     cache, market = "/Users/me/.claude/plugins/cache/x", "/Users/me/.claude/plugins/mkt"
     plugins = {
-        "installed_plugins": {"plugins": {"x@mkt": [{"scope": "user", "installPath": cache}]}},
+        "installed_plugins": {
+            "plugins": {"x@mkt": [{"scope": "user", "installPath": cache}]}
+        },
         "known_marketplaces": {"mkt": {"installLocation": market}},
     }
     for name, record in plugins.items():
@@ -196,12 +227,18 @@ def test_the_state_in_a_home_that_moved_is_not_a_projects_own(bench: Bench) -> N
 def test_every_hint_is_a_command_that_works_as_it_stands(bench: Bench) -> None:
     state, old, new = ready(bench)
     state.project("old/sub", sessions=1)
-    state.project("o/ld", sessions=1, make_folder=True)  # in one directory with two others
+    state.project(
+        "o/ld", sessions=1, make_folder=True
+    )  # in one directory with two others
     state.project("o_ld", sessions=1)
     state.add_session("o-ld")
-    (state.projects / encoded_name(str(state.code / "o-ld")) / "x.jsonl").write_text("{}\n")
+    (state.projects / encoded_name(str(state.code / "o-ld")) / "x.jsonl").write_text(
+        "{}\n"
+    )
     for folder in (new, new / "sub"):
-        written(folder / ".claude" / "settings.json", f'{{"a": "{state.code}/old/sub"}}')
+        written(
+            folder / ".claude" / "settings.json", f'{{"a": "{state.code}/old/sub"}}'
+        )
         written(folder / "CLAUDE.md", old.path)
     written(state.config_dir / "settings.json", f'{{"a": "{old.path}"}}')
     record = stringify({"cwd": old.path}).decode()
@@ -221,12 +258,18 @@ def test_every_hint_is_a_command_that_works_as_it_stands(bench: Bench) -> None:
         if program == "ccmove":
             assert bench.run(*args).exit == 0, args
             rewritten = "--project-files" in args and args[-1] == str(new)
-            assert not rewritten or str(new) in (new / ".claude/settings.json").read_text()
+            assert (
+                not rewritten or str(new) in (new / ".claude/settings.json").read_text()
+            )
         else:
-            assert subprocess.run([program, *args], check=True, capture_output=True).stdout
+            assert subprocess.run(
+                [program, *args], check=True, capture_output=True
+            ).stdout
 
 
-def test_transcripts_are_one_line_and_a_link_in_the_state_leads_nowhere(bench: Bench) -> None:
+def test_transcripts_are_one_line_and_a_link_in_the_state_leads_nowhere(
+    bench: Bench,
+) -> None:
     state, old, new = ready(bench)
     outside = written(state.root / "outside" / "x.md", old.path)
     (state.config_dir / "agents").symlink_to(outside.parent)

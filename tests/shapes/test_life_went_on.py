@@ -1,4 +1,6 @@
-"""Undoing a move after Claude Code was used: what was added stays, nothing is overwritten."""
+"""Undoing a move after Claude Code was used: what was added stays, nothing is
+overwritten.
+"""
 
 import json
 import os
@@ -18,7 +20,11 @@ def ready(bench: Bench) -> tuple[StateBuilder, ProjectHandle, Path]:
     """A project that was renamed to `new`."""
     new = bench.folder("new")
     memory = {"MEMORY.md": "x\n"}
-    return bench.state, bench.state.project("old", index=True, memory=memory, repo="acme/old"), new
+    return (
+        bench.state,
+        bench.state.project("old", index=True, memory=memory, repo="acme/old"),
+        new,
+    )
 
 
 def moved(bench: Bench) -> tuple[StateBuilder, ProjectHandle, Path]:
@@ -36,7 +42,9 @@ def merged(bench: Bench) -> tuple[StateBuilder, ProjectHandle, ProjectHandle]:
 
 
 def projects_of(state: StateBuilder) -> list[str]:
-    return [json.loads(line)["project"] for line in state.history.read_bytes().splitlines()]
+    return [
+        json.loads(line)["project"] for line in state.history.read_bytes().splitlines()
+    ]
 
 
 def entries_of(index: Path) -> list[dict[str, Any]]:
@@ -44,7 +52,9 @@ def entries_of(index: Path) -> list[dict[str, Any]]:
     return entries
 
 
-def change_entries(index: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
+def change_entries(
+    index: Path, change: Callable[[list[dict[str, Any]]], object]
+) -> None:
     """As the client does it, which writes the whole index again."""
     document = json.loads(index.read_text())
     change(document["entries"])
@@ -87,7 +97,9 @@ def test_what_is_gone_is_named_and_the_rest_is_undone(bench: Bench, gone: str) -
     state, old, new = ready(bench)
     config, history = state.config(), state.history.read_bytes()
     bench.ok(old.path, new)
-    key = f"{state.config_file}: projects > {Path(old.path).as_posix()} has changed since"
+    key = (
+        f"{state.config_file}: projects > {Path(old.path).as_posix()} has changed since"
+    )
     if gone == "the key":
         change_config(state, lambda config: config["projects"].pop(str(new)))
     elif gone == "the history":
@@ -99,7 +111,9 @@ def test_what_is_gone_is_named_and_the_rest_is_undone(bench: Bench, gone: str) -
         "the history": str(state.history),
         "the directory": encoded_name(str(new)),
     }
-    assert any(named[gone] in warning for warning in bench.restore(warned=True)["warnings"])
+    assert any(
+        named[gone] in warning for warning in bench.restore(warned=True)["warnings"]
+    )
     assert old.directory.is_dir() == (gone != "the directory")
     assert (state.config() == config) == (gone != "the key")
     assert state.history.exists() == (gone != "the history")
@@ -113,7 +127,9 @@ def test_while_the_config_file_is_broken_nothing_is_undone(bench: Bench) -> None
     assert "not valid JSON" in bench.refused("restore")["error"]
 
 
-def test_the_history_after_the_clients_sweep_is_undone_line_by_line(bench: Bench) -> None:
+def test_the_history_after_the_clients_sweep_is_undone_line_by_line(
+    bench: Bench,
+) -> None:
     state, old, new = ready(bench)
     state.add_prompt("other", "not ours")
     odd = state.odd_history(old.path, 40)
@@ -141,7 +157,11 @@ def test_index_entries_that_came_since_go_back_with_the_project(bench: Bench) ->
     change_entries(index, lambda entries: entries.append(entry))
     bench.restore()
     now = json.loads(old.index.read_text())
-    back = {**entry, "projectPath": old.path, "fullPath": str(old.directory / "since.jsonl")}
+    back = {
+        **entry,
+        "projectPath": old.path,
+        "fullPath": str(old.directory / "since.jsonl"),
+    }
     assert now == {**before, "entries": [*before["entries"], back]}
 
 
@@ -157,9 +177,13 @@ def test_sessions_that_are_gone_stay_gone(bench: Bench) -> None:
     bench.expect(expected)
 
 
-def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(bench: Bench) -> None:
+def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(
+    bench: Bench,
+) -> None:
     state, old, new = moved(bench)
-    came = state.project("old", sessions=1, index=True, memory={"MEMORY.md": "y\n", "z.md": "z\n"})
+    came = state.project(
+        "old", sessions=1, index=True, memory={"MEMORY.md": "y\n", "z.md": "z\n"}
+    )
     found = {p.name for p in directory_of(state, new).iterdir()}
     before = bench.tree()
     report = bench.restore(warned=True)  # what OLD has by now is named
@@ -181,7 +205,9 @@ def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(bench
     bench.expect(before)
 
 
-def test_files_in_the_way_of_what_comes_back_are_refused_with_a_list(bench: Bench) -> None:
+def test_files_in_the_way_of_what_comes_back_are_refused_with_a_list(
+    bench: Bench,
+) -> None:
     state, old, _ = moved(bench)
     state.add_session("old", session_id=old.sessions[0], text="another one")
     assert any(old.sessions[0] in line for line in bench.refused("restore")["details"])
@@ -215,7 +241,9 @@ def test_a_run_that_a_later_one_builds_on_names_it(bench: Bench) -> None:
     assert report["hint"] == f"undo that first: ccmove restore {later}"
 
 
-def test_several_projects_go_back_only_if_nobody_has_begun_in_one_of_them(bench: Bench) -> None:
+def test_several_projects_go_back_only_if_nobody_has_begun_in_one_of_them(
+    bench: Bench,
+) -> None:
     """What was moved there went on by hand, so that no run of ours tells."""
     state = bench.state
     for name in ("one", "two"):
@@ -227,7 +255,9 @@ def test_several_projects_go_back_only_if_nobody_has_begun_in_one_of_them(bench:
     assert str(stranger.directory) in bench.refused("restore")["error"]
 
 
-def test_a_session_begun_in_a_part_that_was_split_off_goes_back_with_it(bench: Bench) -> None:
+def test_a_session_begun_in_a_part_that_was_split_off_goes_back_with_it(
+    bench: Bench,
+) -> None:
     state = bench.state
     state.project("my-app", sessions=1, make_folder=True)
     part = state.project("my_app", sessions=1)
@@ -239,7 +269,9 @@ def test_a_session_begun_in_a_part_that_was_split_off_goes_back_with_it(bench: B
     assert not directory_of(state, shop).exists()
 
 
-def test_the_first_of_two_moves_to_one_place_is_not_undone_before_the_second(bench: Bench) -> None:
+def test_the_first_of_two_moves_to_one_place_is_not_undone_before_the_second(
+    bench: Bench,
+) -> None:
     """It would take along what the second has brought."""
     state, old, new = ready(bench)
     other = state.project("other", sessions=1)
@@ -252,7 +284,9 @@ def test_the_first_of_two_moves_to_one_place_is_not_undone_before_the_second(ben
     bench.expect(before)
 
 
-def test_what_was_undone_into_the_new_path_of_a_move_does_not_go_on_with_it(bench: Bench) -> None:
+def test_what_was_undone_into_the_new_path_of_a_move_does_not_go_on_with_it(
+    bench: Bench,
+) -> None:
     """OLD was moved away, another project came in its place, and OLD came back."""
     state, old, new = ready(bench)
     first = bench.ok(old.path, new)["backup"]
@@ -264,10 +298,14 @@ def test_what_was_undone_into_the_new_path_of_a_move_does_not_go_on_with_it(benc
     bench.restore(undone)
     bench.expect(between)
     bench.restore(second)  # what was undone and done again blocks nobody
-    assert {path.stem for path in other.directory.glob("*.jsonl")} == set(other.sessions)
+    assert {path.stem for path in other.directory.glob("*.jsonl")} == set(
+        other.sessions
+    )
 
 
-def test_nor_what_a_later_run_brought_to_a_path_of_the_same_encoded_name(bench: Bench) -> None:
+def test_nor_what_a_later_run_brought_to_a_path_of_the_same_encoded_name(
+    bench: Bench,
+) -> None:
     runs = []
     for path, name in (("old", "my-app"), ("other", "my_app")):
         new = bench.folder(name)
@@ -276,7 +314,9 @@ def test_nor_what_a_later_run_brought_to_a_path_of_the_same_encoded_name(bench: 
     assert runs[1] in bench.refused("restore", runs[0])["error"]
 
 
-def test_sessions_that_a_twin_of_new_began_since_are_not_taken_along(bench: Bench) -> None:
+def test_sessions_that_a_twin_of_new_began_since_are_not_taken_along(
+    bench: Bench,
+) -> None:
     state = bench.state
     old, new = state.project("old", sessions=1), state.code / "my-app"
     new.mkdir()
@@ -294,7 +334,9 @@ FOLDER = "the folder is still "
 
 
 @pytest.mark.parametrize("is_another", [False, True])
-def test_undoing_a_move_says_its_folder_can_be_renamed_too(bench: Bench, is_another: bool) -> None:
+def test_undoing_a_move_says_its_folder_can_be_renamed_too(
+    bench: Bench, is_another: bool
+) -> None:
     _, _, new = moved(bench)
     if is_another:
         new.rename(new.with_name("archive"))
@@ -304,7 +346,9 @@ def test_undoing_a_move_says_its_folder_can_be_renamed_too(bench: Bench, is_anot
 
 
 def test_but_not_when_only_settings_were_undone(bench: Bench) -> None:
-    """The sessions still belong to NEW: who renamed the folder now would lose them from view."""
+    """The sessions still belong to NEW: who renamed the folder now would lose them from
+    view.
+    """
     _, old, new = ready(bench)
     (new / ".claude").mkdir()
     settings = new / ".claude" / "settings.json"
@@ -324,7 +368,9 @@ def test_a_restore_is_undone_field_by_field_too(bench: Bench) -> None:
     session = state.add_session(old.path)
     state.add_prompt(old.path, "since", session)
     change_config(state, lambda config: config.update(numStartups=99))
-    change_config(state, lambda c: c["projects"][old.path].update(exampleFiles=[f"{old.path}/x"]))
+    change_config(
+        state, lambda c: c["projects"][old.path].update(exampleFiles=[f"{old.path}/x"])
+    )
     change_entries(old.index, lambda e: e.append({**e[0], "sessionId": session}))
     bench.restore(undone["backup"])
     after["numStartups"] = 99
@@ -353,22 +399,33 @@ def test_the_undoing_of_a_merge_is_undone_field_by_field_too(bench: Bench) -> No
     assert set(projects_of(state)) == {native.path}
 
 
-def test_what_came_since_a_merge_was_undone_is_never_hidden_in_a_backup(bench: Bench) -> None:
+def test_what_came_since_a_merge_was_undone_is_never_hidden_in_a_backup(
+    bench: Bench,
+) -> None:
     state, old, new = ready(bench)
     (old.memory / "same.md").write_text("x\n")
-    state.project("new", sessions=1, index=True, memory={"MEMORY.md": "y\n", "same.md": "x\n"})
+    state.project(
+        "new", sessions=1, index=True, memory={"MEMORY.md": "y\n", "same.md": "x\n"}
+    )
     bench.ok(old.path, new)
     undone = bench.restore()
-    since = [old.directory / f"{state.add_session('old')}.jsonl", old.memory / "since.md"]
+    since = [
+        old.directory / f"{state.add_session('old')}.jsonl",
+        old.memory / "since.md",
+    ]
     since += [old.memory / "MEMORY.md", old.memory / "same.md"]
     for note in since[1:]:
         note.write_text("since\n")
     report = bench.restore(undone["backup"], warned=True)
     assert all(file.exists() for file in since)
-    assert all(any(str(f) in w for w in report["warnings"]) for f in (old.directory, since[-1]))
+    assert all(
+        any(str(f) in w for w in report["warnings"]) for f in (old.directory, since[-1])
+    )
 
 
-def test_nothing_is_lost_if_new_went_on_before_an_undone_merge_is_redone(bench: Bench) -> None:
+def test_nothing_is_lost_if_new_went_on_before_an_undone_merge_is_redone(
+    bench: Bench,
+) -> None:
     state, old, new = ready(bench)
     change_config(state, lambda config: config["projects"][old.path].update(only="old"))
     state.project("new", sessions=1, memory={"MEMORY.md": "y\n"})
@@ -393,24 +450,38 @@ def test_undoing_a_merge_takes_out_exactly_what_came_in(bench: Bench) -> None:
     (native.memory / "MEMORY.md").write_text("new\nx\nmore\n")
     change_entries(native.index, lambda e: e.append({**e[0], "sessionId": session}))
     bench.restore()
-    assert {p.stem for p in native.directory.glob("*.jsonl")} == {*native.sessions, session}
+    assert {p.stem for p in native.directory.glob("*.jsonl")} == {
+        *native.sessions,
+        session,
+    }
     assert {p.stem for p in old.directory.glob("*.jsonl")} == {*old.sessions}
     assert (native.memory / "MEMORY.md").read_text() == "new\nmore\n"
     assert (old.memory / "MEMORY.md").read_text() == "x\n"
-    assert [e["sessionId"] for e in entries_of(native.index)] == [*native.sessions, session]
+    assert [e["sessionId"] for e in entries_of(native.index)] == [
+        *native.sessions,
+        session,
+    ]
     assert projects_of(state) == [old.path] * 3 + [new] * 4
     config = state.config()["projects"]
     assert (config[new]["lastCost"], config[new]["fresh"]) == (7, [new])
     assert config[old.path]["lastSessionId"] == old.sessions[-1]
 
 
-def test_index_entries_that_the_client_rewrote_leave_with_their_sessions(bench: Bench) -> None:
+def test_index_entries_that_the_client_rewrote_leave_with_their_sessions(
+    bench: Bench,
+) -> None:
     _, old, native = merged(bench)
-    change_entries(native.index, lambda e: [entry.update(summary="another one") for entry in e])
+    change_entries(
+        native.index, lambda e: [entry.update(summary="another one") for entry in e]
+    )
     bench.restore()
-    found = [(entry["sessionId"], entry["summary"]) for entry in entries_of(native.index)]
+    found = [
+        (entry["sessionId"], entry["summary"]) for entry in entries_of(native.index)
+    ]
     assert found == [(native.sessions[0], "another one")]
-    back = [(entry["sessionId"], entry["projectPath"]) for entry in entries_of(old.index)]
+    back = [
+        (entry["sessionId"], entry["projectPath"]) for entry in entries_of(old.index)
+    ]
     assert back == [(session, old.path) for session in old.sessions]
 
 
@@ -419,11 +490,15 @@ def test_index_entries_that_the_client_has_dropped_are_not_a_loss(bench: Bench) 
     index = directory_of(state, new) / "sessions-index.json"
     change_entries(index, lambda entries: entries.pop(0))
     bench.restore()
-    back = [(entry["sessionId"], entry["projectPath"]) for entry in entries_of(old.index)]
+    back = [
+        (entry["sessionId"], entry["projectPath"]) for entry in entries_of(old.index)
+    ]
     assert back == [(old.sessions[1], old.path)]
 
 
-def test_a_session_that_got_a_folder_since_takes_it_back(bench: Bench, state: StateBuilder) -> None:
+def test_a_session_that_got_a_folder_since_takes_it_back(
+    bench: Bench, state: StateBuilder
+) -> None:
     old = state.project("old", sessions=1, subagents=False)
     native = state.project("new", sessions=1, make_folder=True)
     bench.ok(old.path, native.path)
@@ -435,13 +510,23 @@ def test_a_session_that_got_a_folder_since_takes_it_back(bench: Bench, state: St
     assert not folder.exists()
 
 
-def test_a_merge_into_a_parent_of_others_leaves_those(bench: Bench, state: StateBuilder) -> None:
-    """`src` had projects before `code` was moved into it; new prompts in those are theirs."""
+def test_a_merge_into_a_parent_of_others_leaves_those(
+    bench: Bench, state: StateBuilder
+) -> None:
+    """`src` had projects before `code` was moved into it; new prompts in those are
+    theirs.
+    """
     old = state.project("code/app", sessions=1)
     there = state.project("src/there", sessions=1, make_folder=True)
     bench.ok(state.code / "code", state.code / "src")
     moved = state.code / "src" / "app"
-    for path in (there.path, f"{there.path}/sub", moved, f"{moved}/sub", state.code / "src/fresh"):
+    for path in (
+        there.path,
+        f"{there.path}/sub",
+        moved,
+        f"{moved}/sub",
+        state.code / "src/fresh",
+    ):
         state.add_prompt(path, "since")
     bench.restore()
     assert projects_of(state) == [
@@ -458,9 +543,13 @@ def test_a_merge_into_a_parent_of_others_leaves_those(bench: Bench, state: State
 # -- a split -------------------------------------------------------------------------------------
 
 
-def test_undoing_a_split_leaves_a_note_changed_in_new(bench: Bench, state: StateBuilder) -> None:
+def test_undoing_a_split_leaves_a_note_changed_in_new(
+    bench: Bench, state: StateBuilder
+) -> None:
     new = bench.folder("new")
-    one = state.project("my-app", sessions=1, memory={"MEMORY.md": "x\n"}, make_folder=True)
+    one = state.project(
+        "my-app", sessions=1, memory={"MEMORY.md": "x\n"}, make_folder=True
+    )
     two = state.project("my_app", sessions=1)
     bench.ok(two.path, new)
     session = state.add_session(new)
@@ -472,10 +561,14 @@ def test_undoing_a_split_leaves_a_note_changed_in_new(bench: Bench, state: State
     assert [p.name for p in left.iterdir()] == ["memory"]
     assert (left / "memory" / "MEMORY.md").read_text() == "x\nmore\n"
     assert (one.memory / "MEMORY.md").read_text() == "x\n"
-    assert any(str(left / "memory/MEMORY.md") in warning for warning in report["warnings"])
+    assert any(
+        str(left / "memory/MEMORY.md") in warning for warning in report["warnings"]
+    )
 
 
-def test_undoing_a_split_makes_a_lost_directory_again(bench: Bench, state: StateBuilder) -> None:
+def test_undoing_a_split_makes_a_lost_directory_again(
+    bench: Bench, state: StateBuilder
+) -> None:
     new = bench.folder("new")
     one = state.project("my-app", sessions=1, config=None, prompts=0, make_folder=True)
     two = state.project("my_app", sessions=1, memory={"deep/notes.md": "x\n"})
@@ -490,7 +583,9 @@ def test_undoing_a_split_makes_a_lost_directory_again(bench: Bench, state: State
     assert not directory_of(state, new).exists()
 
 
-def test_prompts_that_came_since_follow_without_earlier(bench: Bench, state: StateBuilder) -> None:
+def test_prompts_that_came_since_follow_without_earlier(
+    bench: Bench, state: StateBuilder
+) -> None:
     new = bench.folder("new")
     old = state.project("old", sessions=1, prompts=0)
     bench.ok(old.path, new)
@@ -499,8 +594,12 @@ def test_prompts_that_came_since_follow_without_earlier(bench: Bench, state: Sta
     assert projects_of(state) == [old.path]
 
 
-def test_prompts_at_the_new_path_stay_if_none_moved(bench: Bench, state: StateBuilder) -> None:
-    """Such a history the run does not change; whose lines they are is known all the same."""
+def test_prompts_at_the_new_path_stay_if_none_moved(
+    bench: Bench, state: StateBuilder
+) -> None:
+    """Such a history the run does not change; whose lines they are is known all the
+    same.
+    """
     new = bench.folder("new")
     old = state.project("old", prompts=0)
     state.add_prompt(new, "before")
@@ -516,7 +615,9 @@ def test_prompts_at_the_new_path_stay_if_none_moved(bench: Bench, state: StateBu
     assert projects_of(state) == [str(new), str(state.code / "other")]
 
 
-def test_undoing_a_restore_leaves_prompts_at_old_paths(bench: Bench, state: StateBuilder) -> None:
+def test_undoing_a_restore_leaves_prompts_at_old_paths(
+    bench: Bench, state: StateBuilder
+) -> None:
     new = bench.folder("new")
     old = state.project("old", prompts=0)
     bench.ok(old.path, new)
@@ -526,7 +627,9 @@ def test_undoing_a_restore_leaves_prompts_at_old_paths(bench: Bench, state: Stat
 
 
 @pytest.mark.parametrize("since", ["another move", "a sweep"])
-def test_that_is_known_whatever_came_since(bench: Bench, state: StateBuilder, since: str) -> None:
+def test_that_is_known_whatever_came_since(
+    bench: Bench, state: StateBuilder, since: str
+) -> None:
     new = bench.folder("new")
     old, other = state.project("old", prompts=0), state.project("other", prompts=1)
     state.add_prompt(new, "before")
@@ -555,7 +658,9 @@ def test_a_history_that_became_a_link_out_of_the_state_is_not_followed(
     bench.refused("restore")
 
 
-def test_settings_are_undone_in_a_folder_renamed_back(bench: Bench, state: StateBuilder) -> None:
+def test_settings_are_undone_in_a_folder_renamed_back(
+    bench: Bench, state: StateBuilder
+) -> None:
     new = bench.folder("new")
     old = state.project("old", sessions=1)
     settings = new / ".claude" / "settings.json"

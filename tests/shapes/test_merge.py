@@ -1,4 +1,6 @@
-"""The target exists: someone started Claude Code in the new folder before running ccmove."""
+"""The target exists: someone started Claude Code in the new folder before running
+ccmove.
+"""
 
 from pathlib import Path
 
@@ -21,9 +23,13 @@ NEW_MEMORY = {
 
 @pytest.fixture
 def pair(state: StateBuilder) -> tuple[ProjectHandle, ProjectHandle]:
-    """Two projects: the one that was renamed, and the one that the client started afterwards."""
+    """Two projects: the one that was renamed, and the one that the client started
+    afterwards.
+    """
     old = state.project("old", index=True, memory=OLD_MEMORY)
-    new = state.project("new", sessions=1, index=True, memory=NEW_MEMORY, make_folder=True)
+    new = state.project(
+        "new", sessions=1, index=True, memory=NEW_MEMORY, make_folder=True
+    )
     return old, new
 
 
@@ -34,7 +40,9 @@ def test_everything_is_merged_and_taken_apart_again(
     expected = Expected(bench)
     expected.bring_sessions(old, new)
     expected.join_lists(bench.state, (old.path, new.path))
-    expected.write(new.memory / "MEMORY.md", b"# Notes\n- shared\n- run make\n- tabs, not spaces\n")
+    expected.write(
+        new.memory / "MEMORY.md", b"# Notes\n- shared\n- run make\n- tabs, not spaces\n"
+    )
     expected.rename(old.memory / "only-old.md", new.memory / "only-old.md")
     expected.remove(old.directory)
     moved = bench.cycle(expected, old.path, new.path)
@@ -42,7 +50,9 @@ def test_everything_is_merged_and_taken_apart_again(
     assert moved["counts"]["transcripts"] == 2
 
 
-def test_a_target_that_is_an_empty_directory_is_merged(bench: Bench, state: StateBuilder) -> None:
+def test_a_target_that_is_an_empty_directory_is_merged(
+    bench: Bench, state: StateBuilder
+) -> None:
     old = state.project("old", index=True)
     (state.code / "new").mkdir()
     directory_of(state, state.code / "new").mkdir(mode=0o700)
@@ -52,7 +62,9 @@ def test_a_target_that_is_an_empty_directory_is_merged(bench: Bench, state: Stat
     bench.cycle(expected, old.path, state.code / "new")
 
 
-def test_a_target_without_index_memory_or_config_gets_the_old_ones(bench: Bench) -> None:
+def test_a_target_without_index_memory_or_config_gets_the_old_ones(
+    bench: Bench,
+) -> None:
     state = bench.state
     old = state.project("old", index=True, memory=OLD_MEMORY)
     new = state.project("new", sessions=1, prompts=0, config=None, make_folder=True)
@@ -99,7 +111,9 @@ def test_what_loses_a_conflict_stays_in_the_backup_and_comes_back_when_it_is_und
     expected.rename(old.index, new.index)
     expected.rewrite_index(new.index, (old.path, new.path), (old.name, new.name))
     expected.remove(old.directory)
-    expected.replace(state.history, (f'"project":"{old.path}"', f'"project":"{new.path}"'))
+    expected.replace(
+        state.history, (f'"project":"{old.path}"', f'"project":"{new.path}"')
+    )
     config = state.config()
     last = config["projects"].pop(old.path)["lastSessionId"]
     config["projects"][new.path]["lastSessionId"] = last
@@ -115,7 +129,9 @@ def test_what_loses_a_conflict_stays_in_the_backup_and_comes_back_when_it_is_und
 
 def test_identical_files_are_not_a_conflict(bench: Bench, state: StateBuilder) -> None:
     old = state.project("old", sessions=1, subagents=False)
-    new = state.project("new", sessions=1, subagents=False, config=None, make_folder=True)
+    new = state.project(
+        "new", sessions=1, subagents=False, config=None, make_folder=True
+    )
     copy = new.directory / f"{old.sessions[0]}.jsonl"
     copy.write_bytes(old.transcripts[0].read_bytes())
     copy.chmod(0o600)
@@ -125,7 +141,9 @@ def test_identical_files_are_not_a_conflict(bench: Bench, state: StateBuilder) -
     bench.cycle(expected, old.path, new.path)
 
 
-def test_a_session_folder_on_both_sides_is_merged(bench: Bench, state: StateBuilder) -> None:
+def test_a_session_folder_on_both_sides_is_merged(
+    bench: Bench, state: StateBuilder
+) -> None:
     old = state.project("old", sessions=1)
     session = old.sessions[0]
     new = state.project("new", sessions=0, prompts=0, config=None, make_folder=True)
@@ -140,13 +158,19 @@ def test_a_session_folder_on_both_sides_is_merged(bench: Bench, state: StateBuil
     assert not old.directory.exists()
     bench.ok("restore")
     after = bench.tree()
-    for name in before.keys() | after.keys():  # a session's folder that was emptied is a new one
+    for name in (
+        before.keys() | after.keys()
+    ):  # a session's folder that was emptied is a new one
         was, now = before[name], after[name]
         assert (now.kind, now.mode, now.sha256) == (was.kind, was.mode, was.sha256)
-        assert now.inode == was.inode or was.kind == "directory" or "projects" not in name
+        assert (
+            now.inode == was.inode or was.kind == "directory" or "projects" not in name
+        )
 
 
-def test_a_file_that_meets_a_directory_is_a_conflict(bench: Bench, state: StateBuilder) -> None:
+def test_a_file_that_meets_a_directory_is_a_conflict(
+    bench: Bench, state: StateBuilder
+) -> None:
     old = state.project("old", sessions=1, memory={"notes": "a file\n"})
     new = state.project("new", sessions=1, memory={"notes/deep.md": "in a folder\n"})
     Path(new.path).mkdir()
@@ -181,9 +205,13 @@ def test_an_index_that_is_not_an_index_is_a_conflict_of_its_own(bench: Bench) ->
 
 
 @pytest.mark.parametrize("on_conflict", ["refuse", "keep-new", "keep-old"])
-def test_a_file_in_place_of_a_project_directory_is_refused(bench: Bench, on_conflict: str) -> None:
+def test_a_file_in_place_of_a_project_directory_is_refused(
+    bench: Bench, on_conflict: str
+) -> None:
     old = bench.state.project("old")
     (bench.state.code / "new").mkdir()
     directory_of(bench.state, bench.state.code / "new").write_text("a file")
-    report = bench.refused("--on-conflict", on_conflict, old.path, bench.state.code / "new")
+    report = bench.refused(
+        "--on-conflict", on_conflict, old.path, bench.state.code / "new"
+    )
     assert "is not a directory" in report["error"]

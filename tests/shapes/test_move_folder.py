@@ -36,7 +36,9 @@ def test_the_folder_goes_with_the_state(bench: Bench, old: ProjectHandle) -> Non
     assert os.stat(old.path).st_ino == inode
 
 
-def test_its_settings_are_rewritten_on_the_way(bench: Bench, old: ProjectHandle) -> None:
+def test_its_settings_are_rewritten_on_the_way(
+    bench: Bench, old: ProjectHandle
+) -> None:
     new = bench.state.code / "elsewhere" / "new"
     new.parent.mkdir()
     settings = Path(old.path) / ".claude" / "settings.json"
@@ -47,7 +49,9 @@ def test_its_settings_are_rewritten_on_the_way(bench: Bench, old: ProjectHandle)
     bench.cycle(expected, "-m", "--project-files", old.path, new)
 
 
-def test_a_folder_on_another_file_system_is_refused(bench: Bench, old: ProjectHandle) -> None:
+def test_a_folder_on_another_file_system_is_refused(
+    bench: Bench, old: ProjectHandle
+) -> None:
     with places.on_disk() as other:
         if Path(other).stat().st_dev == bench.state.code.stat().st_dev:
             pytest.skip("there is only one file system to write to here")
@@ -79,7 +83,9 @@ def test_a_failure_later_puts_the_folder_back(bench: Bench, old: ProjectHandle) 
     assert not (state.config_dir / "ccmove" / "journal.json").exists()
 
 
-def test_folders_can_be_swapped(bench: Bench, old: ProjectHandle, state: StateBuilder) -> None:
+def test_folders_can_be_swapped(
+    bench: Bench, old: ProjectHandle, state: StateBuilder
+) -> None:
     other = state.project("other", sessions=1, index=True, make_folder=True)
     (Path(other.path) / "README").write_text("the other one\n")
     lines = f"{old.path}\t{other.path}\n{other.path}\t{old.path}\n"
@@ -101,7 +107,9 @@ def test_folders_can_move_in_a_chain_and_one_out_of_another(
         assert (state.code / "next" / "src").is_dir()
 
 
-def test_restoring_is_refused_when_the_old_folder_is_back(bench: Bench, old: ProjectHandle) -> None:
+def test_restoring_is_refused_when_the_old_folder_is_back(
+    bench: Bench, old: ProjectHandle
+) -> None:
     bench.ok("-m", old.path, bench.state.code / "new")
     Path(old.path).mkdir()
     assert old.path in bench.refused("restore")["error"]
@@ -117,37 +125,59 @@ def repository(folder: str) -> list[Path]:
     return [inside, beside]
 
 
-def test_worktrees_are_repaired_with_the_folder(bench: Bench, old: ProjectHandle) -> None:
+def test_worktrees_are_repaired_with_the_folder(
+    bench: Bench, old: ProjectHandle
+) -> None:
     repository(old.path)
     new = bench.state.code / "new"
     assert bench.ok("-m", old.path, new)["warnings"] == []
-    for path in (new, new / ".claude" / "worktrees" / "fix", bench.state.code / "beside"):
+    for path in (
+        new,
+        new / ".claude" / "worktrees" / "fix",
+        bench.state.code / "beside",
+    ):
         git(path, "status", "--short")
     bench.restore()
-    for path in (old.path, f"{old.path}/.claude/worktrees/fix", bench.state.code / "beside"):
+    for path in (
+        old.path,
+        f"{old.path}/.claude/worktrees/fix",
+        bench.state.code / "beside",
+    ):
         git(path, "status", "--short")
 
 
-def test_worktrees_to_repair_are_named_if_moved_by_hand(bench: Bench, old: ProjectHandle) -> None:
+def test_worktrees_to_repair_are_named_if_moved_by_hand(
+    bench: Bench, old: ProjectHandle
+) -> None:
     repository(old.path)
     new = bench.state.code / "new"
     os.rename(old.path, new)
     moved = bench.ok(old.path, new)
-    (hint,) = [row["hint"] for row in moved["left_alone"] if row["hint"].startswith("git ")]
+    (hint,) = [
+        row["hint"] for row in moved["left_alone"] if row["hint"].startswith("git ")
+    ]
     assert hint == f"git -C {new} worktree repair {new}/.claude/worktrees/fix"
     git(new, *hint.split()[3:])
-    for path in (new, new / ".claude" / "worktrees" / "fix", bench.state.code / "beside"):
+    for path in (
+        new,
+        new / ".claude" / "worktrees" / "fix",
+        bench.state.code / "beside",
+    ):
         git(path, "status", "--short")
 
 
-def test_a_worktree_that_was_moved_itself_is_named(bench: Bench, old: ProjectHandle) -> None:
+def test_a_worktree_that_was_moved_itself_is_named(
+    bench: Bench, old: ProjectHandle
+) -> None:
     state = bench.state
     _, beside = repository(old.path)
     state.project(beside, sessions=1)
     new = state.code / "beside-2"
     os.rename(beside, new)
     moved = bench.ok(beside, new)
-    (hint,) = [row["hint"] for row in moved["left_alone"] if row["hint"].startswith("git ")]
+    (hint,) = [
+        row["hint"] for row in moved["left_alone"] if row["hint"].startswith("git ")
+    ]
     assert hint == f"git -C {old.path} worktree repair {new}"
     git(old.path, "worktree", "repair", str(new))
     assert str(new) in git(old.path, "worktree", "list")

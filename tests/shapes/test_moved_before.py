@@ -15,7 +15,9 @@ from tests.support.oddlines import stringify
 from tests.support.state import ProjectHandle, StateBuilder, encoded_name
 
 
-def test_a_chain_of_moves_one_after_the_other_and_all_the_way_back(bench: Bench) -> None:
+def test_a_chain_of_moves_one_after_the_other_and_all_the_way_back(
+    bench: Bench,
+) -> None:
     state = bench.state
     first = state.project("a", index=True, memory={"MEMORY.md": "x\n"})
     trees = [bench.tree()]
@@ -33,24 +35,33 @@ def test_a_chain_of_moves_one_after_the_other_and_all_the_way_back(bench: Bench)
     for tree in reversed(trees[:-1]):
         bench.restore()
         then, now = (
-            {name: entry.sha256 for name, entry in found.items() if name.startswith("home")}
+            {
+                name: entry.sha256
+                for name, entry in found.items()
+                if name.startswith("home")
+            }
             for found in (tree, bench.tree())
         )
         assert now == then
     bench.refused("restore", code=3)
 
 
-@pytest.mark.parametrize("lists", [{}, {"config": None, "prompts": 0}], ids=["listed", "the name"])
+@pytest.mark.parametrize(
+    "lists", [{}, {"config": None, "prompts": 0}], ids=["listed", "the name"]
+)
 def test_transcripts_of_long_ago_go_with_their_directory_without_any_record_of_ours(
     bench: Bench, lists: dict[str, Any]
 ) -> None:
-    """Some other tool, or a plain `mv`, renamed the directory before; its name may be all there is
-    to go by."""
+    """Some other tool, or a plain `mv`, renamed the directory before; its name may be
+    all there is to go by.
+    """
     old = bench.state.project("b", sessions=2, cwd="/somewhere/else", **lists)
     bench.plain_cycle(old.path, bench.folder("c"))
 
 
-def test_a_nested_name_without_evidence_is_not_taken_for_a_nested_project(bench: Bench) -> None:
+def test_a_nested_name_without_evidence_is_not_taken_for_a_nested_project(
+    bench: Bench,
+) -> None:
     """`-code-b-2` may be `b/2` or `b-2`: nothing says that it is below `b`."""
     state = bench.state
     old = state.project("b", sessions=1)
@@ -58,7 +69,9 @@ def test_a_nested_name_without_evidence_is_not_taken_for_a_nested_project(bench:
     bench.plain_cycle(old.path, bench.folder("c"))
 
 
-def test_a_nested_project_is_known_by_any_list_naming_it(bench: Bench, state: StateBuilder) -> None:
+def test_a_nested_project_is_known_by_any_list_naming_it(
+    bench: Bench, state: StateBuilder
+) -> None:
     lists = {
         "history": {"config": None, "prompts": 1},
         "config": {"prompts": 0},
@@ -69,7 +82,10 @@ def test_a_nested_project_is_known_by_any_list_naming_it(bench: Bench, state: St
         state.project(f"b/{name}", sessions=1, cwd="/somewhere/else", **options)  # type: ignore[arg-type]
     (state.code / "c").mkdir()
     bench.ok(state.code / "b", state.code / "c")
-    names = {encoded_name(f"{state.code}/c{tail}") for tail in ("", *(f"/{n}" for n in lists))}
+    names = {
+        encoded_name(f"{state.code}/c{tail}")
+        for tail in ("", *(f"/{n}" for n in lists))
+    }
     assert set(os.listdir(state.projects)) == names
 
 
@@ -110,7 +126,9 @@ def test_sessions_that_came_into_a_shared_directory_leave_it_again(
     if pruned:
         bench.ok("backups", "--prune", "--keep", "0")
         bench.ok("backups", "--prune", "--keep", "0")  # which forgets nothing
-    (state.code / "my.app").mkdir()  # while it was there the move would have been refused
+    (
+        state.code / "my.app"
+    ).mkdir()  # while it was there the move would have been refused
     session = state.add_session("my-app")
     (state.code / "my-app").rmdir()
     new = bench.folder("new")
@@ -133,7 +151,9 @@ def shared_and_pruned(bench: Bench) -> tuple[ProjectHandle, Path]:
     return one, seams.ledger(state)
 
 
-def test_what_is_kept_of_pruned_backups_is_readable_by_the_owner_only(bench: Bench) -> None:
+def test_what_is_kept_of_pruned_backups_is_readable_by_the_owner_only(
+    bench: Bench,
+) -> None:
     _, ledger = shared_and_pruned(bench)
     assert stat.S_IMODE(ledger.stat().st_mode) == 0o600
     assert b"message" not in ledger.read_bytes()
@@ -154,14 +174,20 @@ DAMAGED: dict[str, Callable[[dict[str, Any]], bytes]] = {
     "not JSON": lambda _: b'{"schema": 2,',
     "deep": lambda _: b"[" * 100_000,
     "of an unknown version": lambda record: forged({**record, "schema": 99}),
-    "without its list": lambda record: forged({k: record[k] for k in record if k != "runs"}),
-    "changed by hand": lambda record: json.dumps(with_value(record, "new_path", "/x")).encode(),
+    "without its list": lambda record: forged(
+        {k: record[k] for k in record if k != "runs"}
+    ),
+    "changed by hand": lambda record: json.dumps(
+        with_value(record, "new_path", "/x")
+    ).encode(),
     "forged": lambda record: forged(with_value(record, "target", "../../../etc")),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_a_ledger_that_is_damaged_is_ignored_and_said_so(bench: Bench, damage: str) -> None:
+def test_a_ledger_that_is_damaged_is_ignored_and_said_so(
+    bench: Bench, damage: str
+) -> None:
     one, ledger = shared_and_pruned(bench)
     ledger.write_bytes(DAMAGED[damage](json.loads(ledger.read_bytes())))
     moved = bench.ok(bench.state.code / "my-app", bench.state.code / "new")
@@ -200,10 +226,16 @@ def test_a_relocated_session_belongs_to_where_it_was_relocated_to(bench: Bench) 
     one = state.project("my.app", sessions=1, make_folder=True)
     two = state.project("my_app", sessions=1)
     transcript = one.transcripts[0]
-    record = {"type": "relocated", "sessionId": one.sessions[0], "relocatedCwd": two.path}
+    record = {
+        "type": "relocated",
+        "sessionId": one.sessions[0],
+        "relocatedCwd": two.path,
+    }
     times = transcript.stat().st_mtime_ns
     with transcript.open("ab") as file:
-        file.write(b"x" * 99_999 + b"\n" + stringify(record) + b"\n{}\n")  # only near the end
+        file.write(
+            b"x" * 99_999 + b"\n" + stringify(record) + b"\n{}\n"
+        )  # only near the end
     os.utime(transcript, ns=(times, times))
     new = bench.folder("new")
     bench.ok(two.path, new)
@@ -211,14 +243,20 @@ def test_a_relocated_session_belongs_to_where_it_was_relocated_to(bench: Bench) 
     assert found == {*one.sessions, *two.sessions}
 
 
-def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(bench: Bench) -> None:
+def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(
+    bench: Bench,
+) -> None:
     """`my_app` became `my-app` by a plain `mv`; then `my-app` was moved with ccmove."""
     state = bench.state
-    before = state.project("my_app", sessions=2, memory={"MEMORY.md": "x\n"}, index=True)
+    before = state.project(
+        "my_app", sessions=2, memory={"MEMORY.md": "x\n"}, index=True
+    )
     now = state.project("my-app", sessions=1, index=True)
     new = bench.folder("new")
     moved = bench.ok(now.path, new)
-    assert [row["what"] for row in moved["left_alone"] if "is gone" in row["what"]] == []
+    assert [
+        row["what"] for row in moved["left_alone"] if "is gone" in row["what"]
+    ] == []
     found = {p.stem for p in directory_of(state, new).glob("*.jsonl")}
     assert found == {*before.sessions, *now.sessions}
     assert not before.directory.exists()
@@ -228,17 +266,23 @@ def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(ben
     assert index["originalPath"] == str(new)
 
 
-def test_once_that_was_undone_they_are_whose_they_were(bench: Bench, state: StateBuilder) -> None:
+def test_once_that_was_undone_they_are_whose_they_were(
+    bench: Bench, state: StateBuilder
+) -> None:
     other, ours = (state.project(name, sessions=1) for name in ("my-app", "my_app"))
     (state.code / "new").mkdir()
     bench.ok(ours.path, state.code / "new")
     bench.restore()
     Path(other.path).mkdir()
     bench.ok(ours.path, state.code / "new")
-    assert {path.stem for path in other.directory.glob("*.jsonl")} == set(other.sessions)
+    assert {path.stem for path in other.directory.glob("*.jsonl")} == set(
+        other.sessions
+    )
 
 
-def test_they_stay_where_somebody_else_has_a_claim_too(bench: Bench, state: StateBuilder) -> None:
+def test_they_stay_where_somebody_else_has_a_claim_too(
+    bench: Bench, state: StateBuilder
+) -> None:
     gone = state.project("my_app", sessions=2)
     state.project("my/app", sessions=1, make_folder=True)
     now = state.project("my-app", sessions=1)

@@ -1,4 +1,6 @@
-"""Paths of every sort: long ones, parents, worktrees, one inside the other, links, Windows."""
+"""Paths of every sort: long ones, parents, worktrees, one inside the other, links,
+Windows.
+"""
 
 import json
 import os
@@ -15,7 +17,9 @@ from tests.support.state import StateBuilder, encoded_name
 
 
 def deep(state: StateBuilder) -> str:
-    """A path of 230 characters: long enough to be cut, short enough for an uncut directory."""
+    """A path of 230 characters: long enough to be cut, short enough for an uncut
+    directory.
+    """
     path = str(state.code / "deep")
     while len(path) < 230:
         path += f"{os.sep}and-deeper" if len(path) < 215 else "-"
@@ -26,7 +30,11 @@ def long_names(path: str) -> dict[str, str]:
     """The names under which some client may have kept a long path."""
     full = "".join(c if c.isascii() and c.isalnum() else "-" for c in path)
     assert len(full) > 200
-    return {"hashed": encoded_name(path), "uncut": full, "unknown": f"{full[:200]}-1k9zq"}
+    return {
+        "hashed": encoded_name(path),
+        "uncut": full,
+        "unknown": f"{full[:200]}-1k9zq",
+    }
 
 
 @pytest.mark.parametrize("kind", ["hashed", "uncut", "unknown"])
@@ -47,11 +55,15 @@ def test_a_long_path_is_found_under_each_name_and_gets_the_current_one(
     bench.cycle(expected, old, new)
 
 
-def test_a_long_path_that_several_clients_have_kept_is_brought_together(bench: Bench) -> None:
+def test_a_long_path_that_several_clients_have_kept_is_brought_together(
+    bench: Bench,
+) -> None:
     state = bench.state
     old = deep(state)
     new = f"{old}-moved"
-    handles = [state.project(old, sessions=1, name=name) for name in long_names(old).values()]
+    handles = [
+        state.project(old, sessions=1, name=name) for name in long_names(old).values()
+    ]
     Path(new).mkdir(parents=True)
     with bench.moved(old, new):
         found = sorted(p.stem for p in directory_of(state, new).glob("*.jsonl"))
@@ -69,8 +81,12 @@ def test_a_long_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) ->
     bench.plain_cycle(old, bench.folder("short"))
 
 
-def test_a_composed_and_a_decomposed_spelling_have_their_own_directories(bench: Bench) -> None:
-    """2.1.92 composed a path before encoding it, so `é` in two characters was kept as one."""
+def test_a_composed_and_a_decomposed_spelling_have_their_own_directories(
+    bench: Bench,
+) -> None:
+    """2.1.92 composed a path before encoding it, so `é` in two characters was kept as
+    one.
+    """
     state = bench.state
     old = str(state.code / unicodedata.normalize("NFD", "café"))
     composed = encoded_name(unicodedata.normalize("NFC", old))
@@ -93,7 +109,9 @@ NESTED = (
 )
 
 
-def test_a_parent_takes_every_project_below_it_along(bench: Bench, state: StateBuilder) -> None:
+def test_a_parent_takes_every_project_below_it_along(
+    bench: Bench, state: StateBuilder
+) -> None:
     handles = [state.project(path, sessions=1, index=True) for path in NESTED]
     state.project("old-2", sessions=1)
     state.project("old.x/core", sessions=1)
@@ -104,7 +122,9 @@ def test_a_parent_takes_every_project_below_it_along(bench: Bench, state: StateB
         expected.move_directory(state, old, new)
     expected.rewrite_lists(state, *moves)
     moved = bench.cycle(expected, state.code / "old", state.code / "new")
-    assert sorted(p["from"] for p in moved["projects"]) == sorted(h.path for h in handles)
+    assert sorted(p["from"] for p in moved["projects"]) == sorted(
+        h.path for h in handles
+    )
 
 
 def test_with_only_what_is_nested_stays(bench: Bench, state: StateBuilder) -> None:
@@ -121,7 +141,10 @@ def test_with_only_what_is_nested_stays(bench: Bench, state: StateBuilder) -> No
             for transcript in handle.transcripts:
                 transcript.unlink()
     config = state.config()
-    tool = {"command": f"{old.path}/bin/serve", "args": [f"{old.path}/{name}/x" for name in nested]}
+    tool = {
+        "command": f"{old.path}/bin/serve",
+        "args": [f"{old.path}/{name}/x" for name in nested],
+    }
     config["projects"][old.path]["mcpServers"] = {"s": tool}
     state.write_config(config)
     new = bench.folder("new")
@@ -141,10 +164,14 @@ def test_with_only_what_is_nested_stays(bench: Bench, state: StateBuilder) -> No
     }  # of another folder, since
     state.write_config(config)
     bench.restore()
-    assert state.config()["projects"][f"{new}/history"] == {"allowedTools": ["Bash(ls)"]}
+    assert state.config()["projects"][f"{new}/history"] == {
+        "allowedTools": ["Bash(ls)"]
+    }
 
 
-def test_with_only_a_nested_project_that_was_moved_there_before_stays(bench: Bench) -> None:
+def test_with_only_a_nested_project_that_was_moved_there_before_stays(
+    bench: Bench,
+) -> None:
     state = bench.state
     old = state.project("old", sessions=1, config=None, prompts=0)
     came = state.project("came", sessions=1, config=None, prompts=0)
@@ -157,7 +184,9 @@ def test_with_only_a_nested_project_that_was_moved_there_before_stays(bench: Ben
     assert set(os.listdir(state.projects)) == names
 
 
-def test_nested_names_that_are_at_the_target_are_merged(bench: Bench, state: StateBuilder) -> None:
+def test_nested_names_that_are_at_the_target_are_merged(
+    bench: Bench, state: StateBuilder
+) -> None:
     old = state.project("old/app", sessions=1)
     new = state.project("new/app", sessions=1)
     more = state.project("old/lib", sessions=1)
@@ -172,7 +201,9 @@ def test_nested_names_that_are_at_the_target_are_merged(bench: Bench, state: Sta
     assert sorted(p["kind"] for p in moved["projects"]) == ["merge", "rename"]
 
 
-def test_nested_paths_that_collide_in_their_new_names_share_a_directory(bench: Bench) -> None:
+def test_nested_paths_that_collide_in_their_new_names_share_a_directory(
+    bench: Bench,
+) -> None:
     """`old/a/b` and `old/a-b` have one name; so have they below the new parent."""
     state = bench.state
     one = state.project("old/a/b", sessions=1)
@@ -200,14 +231,19 @@ def test_old_below_new_the_contents_went_up(bench: Bench, state: StateBuilder) -
     assert beside.directory.is_dir()
 
 
-def test_new_below_old_the_contents_went_down(bench: Bench, state: StateBuilder) -> None:
+def test_new_below_old_the_contents_went_down(
+    bench: Bench, state: StateBuilder
+) -> None:
     old = state.project("app", sessions=1, index=True)
     new = state.project("app/main", sessions=1, index=True, make_folder=True)
     deeper = state.project("app/main/lib", sessions=1)
     lib = state.project("app/lib", sessions=1)
     assert "--skip-path-check" in bench.refused(old.path, new.path)["hint"]
     expected = Expected(bench)
-    for one, other in ((old, new), (lib, deeper)):  # where app/lib comes to, there is one already
+    for one, other in (
+        (old, new),
+        (lib, deeper),
+    ):  # where app/lib comes to, there is one already
         expected.bring_sessions(one, other)
         expected.remove(one.directory)
     expected.join_lists(state, (old.path, new.path), (lib.path, deeper.path))
@@ -217,7 +253,9 @@ def test_new_below_old_the_contents_went_down(bench: Bench, state: StateBuilder)
 # -- where the state is, and how paths are written ---------------------------------------------
 
 
-def test_a_parent_that_is_a_link_is_seen_through(bench: Bench, state: StateBuilder) -> None:
+def test_a_parent_that_is_a_link_is_seen_through(
+    bench: Bench, state: StateBuilder
+) -> None:
     old = state.project("real/old", sessions=1, index=True)
     (state.code / "real" / "new").mkdir(parents=True)
     (state.code / "link").symlink_to("real")
@@ -226,7 +264,9 @@ def test_a_parent_that_is_a_link_is_seen_through(bench: Bench, state: StateBuild
     bench.cycle(expected, state.code / "link" / "old", state.code / "link" / "new")
 
 
-def test_a_path_known_only_as_it_was_typed_is_moved(bench: Bench, state: StateBuilder) -> None:
+def test_a_path_known_only_as_it_was_typed_is_moved(
+    bench: Bench, state: StateBuilder
+) -> None:
     (state.code / "real").mkdir()
     (state.code / "link").symlink_to("real")
     old = state.project("link/old", sessions=1)
@@ -258,11 +298,19 @@ def test_a_state_elsewhere_is_moved_and_the_usual_one_is_not_touched(
         bench.env = {"CLAUDE_CONFIG_DIR": str(elsewhere)}
     bench.ok(*args, old.path, new)
     own = (elsewhere / "ccmove").relative_to(state.root).as_posix()
-    after = {n: e for n, e in bench.tree().items() if n != own and not n.startswith(own + "/")}
-    assert {n: e.sha256 for n, e in after.items()} == {n: e.sha256 for n, e in expected.items()}
+    after = {
+        n: e
+        for n, e in bench.tree().items()
+        if n != own and not n.startswith(own + "/")
+    }
+    assert {n: e.sha256 for n, e in after.items()} == {
+        n: e.sha256 for n, e in expected.items()
+    }
 
 
-def test_an_old_config_file_inside_the_directory_is_the_one_that_counts(bench: Bench) -> None:
+def test_an_old_config_file_inside_the_directory_is_the_one_that_counts(
+    bench: Bench,
+) -> None:
     state = bench.state
     usual = state.config_file
     state.config_file = state.config_dir / ".config.json"
@@ -272,7 +320,9 @@ def test_an_old_config_file_inside_the_directory_is_the_one_that_counts(bench: B
     bench.plain_cycle(old.path, bench.folder("new"))
 
 
-def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench, state: StateBuilder) -> None:
+def test_a_config_file_that_is_a_link_stays_a_link(
+    bench: Bench, state: StateBuilder
+) -> None:
     old = state.project("old", sessions=1)
     real = state.home / "dotfiles" / "claude.json"
     real.parent.mkdir()
@@ -287,8 +337,12 @@ def test_a_config_file_that_is_a_link_stays_a_link(bench: Bench, state: StateBui
     assert state.config_file.is_symlink()
 
 
-def test_a_state_inside_the_folder_that_was_renamed_gets_its_own_new_path(bench: Bench) -> None:
-    """CLAUDE_CONFIG_DIR in the project: every full path in the state has the old folder in it."""
+def test_a_state_inside_the_folder_that_was_renamed_gets_its_own_new_path(
+    bench: Bench,
+) -> None:
+    """CLAUDE_CONFIG_DIR in the project: every full path in the state has the old folder
+    in it.
+    """
     state = bench.state
     folder = state.root / "home"
     old, new = str(folder), str(state.root / "new home")
@@ -298,7 +352,9 @@ def test_a_state_inside_the_folder_that_was_renamed_gets_its_own_new_path(bench:
     aliases.write_text(f"{app.directory}\n{other.directory}\n")
     folder.rename(new)
     config_dir = Path(new) / ".claude"
-    index = json.loads((config_dir / "projects" / app.name / "sessions-index.json").read_text())
+    index = json.loads(
+        (config_dir / "projects" / app.name / "sessions-index.json").read_text()
+    )
     assert index["entries"][0]["fullPath"].startswith(old)
     done = bench.run("--json", "--config-dir", config_dir, old, new, cwd=state.root)
     assert done.exit == 0, done.out
@@ -329,7 +385,9 @@ def test_windows_paths_in_the_data(
 ) -> None:
     source = state.projects / encoded_name(known)
     session = state.add_session("/unused", cwd=known, directory=source)
-    line = stringify({"display": "hi", "timestamp": 1, "project": known, "sessionId": session})
+    line = stringify(
+        {"display": "hi", "timestamp": 1, "project": known, "sessionId": session}
+    )
     state.history.write_bytes(line + b"\n")
     slashes = known.replace("\\", "/")
     state.write_config({"projects": {slashes: {"hasTrustDialogAccepted": True}}})
@@ -337,19 +395,29 @@ def test_windows_paths_in_the_data(
     expected.rename(source, state.projects / encoded_name(becomes))
     after = stringify({**json.loads(line), "project": becomes})
     expected.write(state.history, after + b"\n")
-    config = {"projects": {becomes.replace("\\", "/"): {"hasTrustDialogAccepted": True}}}
+    config = {
+        "projects": {becomes.replace("\\", "/"): {"hasTrustDialogAccepted": True}}
+    }
     expected.write(state.config_file, state.config_bytes(config))
     bench.cycle(expected, "--skip-path-check", old, new)
 
 
-def test_all_spellings_of_a_windows_folder_come_together(bench: Bench, state: StateBuilder) -> None:
+def test_all_spellings_of_a_windows_folder_come_together(
+    bench: Bench, state: StateBuilder
+) -> None:
     """`c:/x`, `C:/x` and `C:\\X` are one folder, and NEW's spelling is the one on disk."""
     spellings = [r"c:\work\x", r"C:\work\x", r"C:\WORK\X"]
     for path in spellings:
-        state.add_session("/unused", cwd=path, directory=state.projects / encoded_name(path))
+        state.add_session(
+            "/unused", cwd=path, directory=state.projects / encoded_name(path)
+        )
     slashes = [path.replace("\\", "/") for path in spellings]
-    state.write_config({"projects": {path: {"allowedTools": [path]} for path in slashes}})
-    lines = [stringify({"project": path, "sessionId": "s"}) + b"\n" for path in spellings]
+    state.write_config(
+        {"projects": {path: {"allowedTools": [path]} for path in slashes}}
+    )
+    lines = [
+        stringify({"project": path, "sessionId": "s"}) + b"\n" for path in spellings
+    ]
     state.history.write_bytes(b"".join(lines))
     before = bench.tree()
     done = bench.run("--skip-path-check", r"C:\work\x", r"C:\work\y")
@@ -363,10 +431,14 @@ def test_all_spellings_of_a_windows_folder_come_together(bench: Bench, state: St
     assert tree.diff(before, bench.tree()) == []
 
 
-def test_a_windows_neighbour_with_the_same_beginning_is_left_alone(bench: Bench) -> None:
+def test_a_windows_neighbour_with_the_same_beginning_is_left_alone(
+    bench: Bench,
+) -> None:
     state = bench.state
     for path in (r"C:\Work\me\x", r"C:\Work\me\x-2", r"C:\Work\me\x2"):
-        state.add_session("/unused", cwd=path, directory=state.projects / encoded_name(path))
+        state.add_session(
+            "/unused", cwd=path, directory=state.projects / encoded_name(path)
+        )
     expected = Expected(bench)
     expected.rename(state.projects / "C--Work-me-x", state.projects / "C--Work-me-y")
     bench.cycle(expected, "--skip-path-check", r"C:\Work\me\x", r"C:\Work\me\y")

@@ -44,8 +44,13 @@ def test_aliases_on_both_sides_are_joined(bench: Bench) -> None:
     state, old, new = ready(bench)
     native = state.project("new", sessions=0, config=None, prompts=0)
     one, two = state.project("one", sessions=1), state.project("two", sessions=1)
-    written(old.directory / ".session-aliases", f"{one.directory}\n{two.directory}\n".encode())
-    theirs = written(native.directory / ".session-aliases", f"{two.directory}\n".encode())
+    written(
+        old.directory / ".session-aliases",
+        f"{one.directory}\n{two.directory}\n".encode(),
+    )
+    theirs = written(
+        native.directory / ".session-aliases", f"{two.directory}\n".encode()
+    )
     with bench.moved(old.path, new):
         assert theirs.read_text() == f"{two.directory}\n{one.directory}\n"
 
@@ -127,14 +132,19 @@ def test_marketplaces_in_the_folder_follow(bench: Bench) -> None:
 def test_the_daemons_and_the_bridges_folders_follow(bench: Bench) -> None:
     state, old, new = ready(bench)
     root = state.config_dir
-    record = {"dir": old.path, "workers": [{"directory": f"{old.path}/x", "name": old.path}]}
+    record = {
+        "dir": old.path,
+        "workers": [{"directory": f"{old.path}/x", "name": old.path}],
+    }
     daemon = written(root / "daemon.json", record)
     pointers = [root / "bridge-pointer.json", old.directory / "bridge-pointer.json"]
     for pointer in pointers:
         written(pointer, {"sessionId": "s", "dir": old.path})
     expected = Expected(bench)
     expected.replace(
-        daemon, (f'"dir": "{old.path}"', f'"dir": "{new}"'), (f"{old.path}/x", f"{new}/x")
+        daemon,
+        (f'"dir": "{old.path}"', f'"dir": "{new}"'),
+        (f"{old.path}/x", f"{new}/x"),
     )
     for pointer in pointers:
         expected.replace(pointer, (old.path, str(new)))
@@ -163,7 +173,9 @@ def test_connector_downloads_follow(bench: Bench, name: str) -> None:
     sub = state.project("old/sub", sessions=1)
     for path in (old.path, sub.path):
         written(downloads(state, path) / "connector-downloads" / "x.bin", path.encode())
-    stays = written(downloads(state, f"{old.path}-2") / "connector-downloads" / "x.bin", b"x")
+    stays = written(
+        downloads(state, f"{old.path}-2") / "connector-downloads" / "x.bin", b"x"
+    )
     expected = Expected(bench)
     for path, target in ((old.path, new), (sub.path, new / "sub")):
         expected.move(state, path, target)
@@ -186,7 +198,9 @@ def test_connector_downloads_on_both_sides_are_merged(bench: Bench) -> None:
 def test_jobs_are_reported_while_the_daemon_runs(bench: Bench) -> None:
     state, old, new = ready(bench)
     file = job(state, old)
-    roster = written(state.config_dir / "daemon" / "roster.json", {"workers": {"a": old.path}})
+    roster = written(
+        state.config_dir / "daemon" / "roster.json", {"workers": {"a": old.path}}
+    )
     with running("sleep") as process:
         written(state.config_dir / "daemon.lock", {"pid": process.pid})
         moved = bench.cycle(plain(bench, old, new), old.path, new)
@@ -205,7 +219,10 @@ def running(name: str, folder: Path | None = None) -> Iterator[subprocess.Popen[
     """A process of this name; the kernel calls it so when its program does."""
     program = [sys.executable, "-c", "import time; time.sleep(60)"]
     if sleep := shutil.which("sleep"):
-        program = [sleep if folder is None else str(shutil.copy(sleep, folder / name)), "60"]
+        program = [
+            sleep if folder is None else str(shutil.copy(sleep, folder / name)),
+            "60",
+        ]
     process = subprocess.Popen(program)
     try:
         yield process
@@ -279,7 +296,9 @@ def test_paths_with_a_tilde_or_home_follow_in_the_same_spelling(
     if in_home:
         text = text.replace("OLD", "work/new")
     else:
-        text = text.replace("(~/OLD/**", f"({in_rule(new)}/**")  # a rule's own way to write it
+        text = text.replace(
+            "(~/OLD/**", f"({in_rule(new)}/**"
+        )  # a rule's own way to write it
         for home in ("~", "$HOME", "${HOME}"):
             text = text.replace(f"{home}/OLD", new.as_posix())
     for file in files:
@@ -287,7 +306,9 @@ def test_paths_with_a_tilde_or_home_follow_in_the_same_spelling(
     bench.cycle(expected, "--project-files", old.path, new)
 
 
-def test_project_files_of_nested_projects_follow_too(bench: Bench, state: StateBuilder) -> None:
+def test_project_files_of_nested_projects_follow_too(
+    bench: Bench, state: StateBuilder
+) -> None:
     state.project("code/app", sessions=1)
     folder = state.code / "src" / "app"
     (file, *_) = settings(folder, json.dumps({"a": f"{state.code / 'code' / 'app'}/x"}))
@@ -298,7 +319,9 @@ def test_project_files_of_nested_projects_follow_too(bench: Bench, state: StateB
     bench.cycle(expected, "--project-files", state.code / "code", state.code / "src")
 
 
-@pytest.mark.parametrize("options", [["--project-files"], ["--project-files", "--move-folder"]])
+@pytest.mark.parametrize(
+    "options", [["--project-files"], ["--project-files", "--move-folder"]]
+)
 def test_project_files_of_a_project_inside_the_state_follow_and_come_back(
     bench: Bench, options: list[str], state: StateBuilder
 ) -> None:
@@ -312,7 +335,9 @@ def test_project_files_of_a_project_inside_the_state_follow_and_come_back(
 
 def test_a_settings_file_that_is_not_json_is_left_and_named(bench: Bench) -> None:
     _, old, new = ready(bench)
-    file = written(new / ".claude" / "settings.json", f'{{ // {old.path}\n"a": 1}}'.encode())
+    file = written(
+        new / ".claude" / "settings.json", f'{{ // {old.path}\n"a": 1}}'.encode()
+    )
     moved = bench.cycle(plain(bench, old, new), "--project-files", old.path, new)
     assert str(file) in {row["file"] for row in moved["left_alone"]}
 
@@ -323,15 +348,23 @@ def test_a_settings_file_that_is_not_json_is_left_and_named(bench: Bench) -> Non
 def desktop(state: StateBuilder, handle: ProjectHandle) -> Path:
     assert sys.platform.startswith("linux")
     folder = state.home / ".config" / "Claude" / "claude-code-sessions" / "a" / "b"
-    record = {"cwd": handle.path, "originCwd": f"{handle.path}/sub", "title": handle.path}
+    record = {
+        "cwd": handle.path,
+        "originCwd": f"{handle.path}/sub",
+        "title": handle.path,
+    }
     return written(folder / "local_1.json", record)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the place differs elsewhere")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the place differs elsewhere"
+)
 def test_the_desktop_apps_sessions_follow_when_asked_to_and_it_does_not_run(
     bench: Bench, tmp_path: Path
 ) -> None:
-    """In one test: the app that runs here would be seen by another one at the same time."""
+    """In one test: the app that runs here would be seen by another one at the same
+    time.
+    """
     state, old, new = ready(bench)
     file = desktop(state, old)
     expected = plain(bench, old, new)

@@ -17,8 +17,12 @@ from tests.shapes.bench import Bench, Expected, directory_of
 from tests.support.state import StateBuilder, encoded_name
 
 
-def test_files_are_rewritten_and_nothing_is_renamed(bench: Bench, state: StateBuilder) -> None:
-    old = state.project("my_app", index=True, memory={"MEMORY.md": "x\n"}, repo="acme/my-app")
+def test_files_are_rewritten_and_nothing_is_renamed(
+    bench: Bench, state: StateBuilder
+) -> None:
+    old = state.project(
+        "my_app", index=True, memory={"MEMORY.md": "x\n"}, repo="acme/my-app"
+    )
     new = bench.folder("my-app")
     expected = Expected(bench)
     expected.replace(old.index, (f'"{old.path}"', f'"{new}"'))
@@ -28,7 +32,9 @@ def test_files_are_rewritten_and_nothing_is_renamed(bench: Bench, state: StateBu
     assert "2 transcripts" in moved["left_alone"][0]["what"]
 
 
-def test_new_sessions_in_the_same_directory_are_joined_by_the_old_ones(bench: Bench) -> None:
+def test_new_sessions_in_the_same_directory_are_joined_by_the_old_ones(
+    bench: Bench,
+) -> None:
     state = bench.state
     old = state.project("my_app", index=True)
     new = state.project("my-app", sessions=1, index=True, make_folder=True)
@@ -40,7 +46,9 @@ def test_new_sessions_in_the_same_directory_are_joined_by_the_old_ones(bench: Be
     assert not any(long_ago in row["file"] for row in moved["left_alone"])
 
 
-def test_a_third_that_shares_the_directory_is_left_alone(bench: Bench, state: StateBuilder) -> None:
+def test_a_third_that_shares_the_directory_is_left_alone(
+    bench: Bench, state: StateBuilder
+) -> None:
     third = state.project("my/app", sessions=1, index=True, make_folder=True)
     old = state.project("my_app", index=True)
     new = bench.folder("my-app")
@@ -51,7 +59,9 @@ def test_a_third_that_shares_the_directory_is_left_alone(bench: Bench, state: St
     assert json.loads(third.index.read_text())["originalPath"] == third.path
 
 
-def test_a_parent_that_is_renamed_may_keep_some_names_and_change_others(bench: Bench) -> None:
+def test_a_parent_that_is_renamed_may_keep_some_names_and_change_others(
+    bench: Bench,
+) -> None:
     state = bench.state
     old = state.project("my_code", sessions=1, index=True)
     below = state.project("my_code/app", sessions=1, index=True)
@@ -70,7 +80,9 @@ def case_only(state: StateBuilder) -> tuple[str, str]:
     return old.path, str(state.code / "myapp")
 
 
-def test_a_rename_of_case_alone_is_a_move_like_any_other(bench: Bench, state: StateBuilder) -> None:
+def test_a_rename_of_case_alone_is_a_move_like_any_other(
+    bench: Bench, state: StateBuilder
+) -> None:
     old, new = case_only(state)
     expected = Expected(bench)
     expected.move(state, old, new)
@@ -93,16 +105,18 @@ def spelled(path: str) -> str:
     return base
 
 
-REAL: dict[str, Any] = {name: getattr(os, name) for name in ("lstat", "stat", "listdir", "open")}
+REAL: dict[str, Any] = {
+    name: getattr(os, name) for name in ("lstat", "stat", "listdir", "open")
+}
 
 
 @pytest.fixture
 def any_case(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking at the disk takes any case for the same, as on a Mac.
 
-    A real file system of that kind can't be mounted without a kernel that has one, so this stands
-    in for it; it reaches everything that planning does, which is to look. Windows needs no such
-    thing.
+    A real file system of that kind can't be mounted without a kernel that has one, so
+    this stands in for it; it reaches everything that planning does, which is to look.
+    Windows needs no such thing.
     """
     if os.name == "nt":
         return
@@ -110,7 +124,9 @@ def any_case(monkeypatch: pytest.MonkeyPatch) -> None:
     def look(name: str) -> Any:
         def looked(path: Any, *args: Any, **options: Any) -> Any:
             in_full = isinstance(path, (str, os.PathLike)) and os.path.isabs(path)
-            return REAL[name](spelled(os.fspath(path)) if in_full else path, *args, **options)
+            return REAL[name](
+                spelled(os.fspath(path)) if in_full else path, *args, **options
+            )
 
         return looked
 
@@ -166,10 +182,14 @@ def test_where_case_is_ignored_a_directory_in_another_case_is_found(
     handle = state.project("MyApp", sessions=1, config=None, prompts=0)
     state.add_session("myapp", directory=handle.directory)
     plan = planned(state, str(state.code / "myapp"), str(state.code / "other"))
-    assert renames(plan) == [(handle.directory, directory_of(state, state.code / "other"))]
+    assert renames(plan) == [
+        (handle.directory, directory_of(state, state.code / "other"))
+    ]
 
 
-def test_where_case_is_ignored_such_a_target_is_merged(state: StateBuilder, any_case: None) -> None:
+def test_where_case_is_ignored_such_a_target_is_merged(
+    state: StateBuilder, any_case: None
+) -> None:
     old = state.project("old", sessions=1)
     there = state.project("NEW", sessions=1)
     plan = planned(state, old.path, str(state.code / "new"))

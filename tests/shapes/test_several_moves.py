@@ -1,4 +1,6 @@
-"""Several moves in one transaction: swaps, chains, and what else can happen at one moment."""
+"""Several moves in one transaction: swaps, chains, and what else can happen at one
+moment.
+"""
 
 import shutil
 from pathlib import Path
@@ -30,16 +32,23 @@ def swapped(expected: Expected, state: StateBuilder, *cycle: str) -> None:
         target = directory_of(state, nexts[path])
         expected.rename(state.projects / marks[path], target)
         names = encoded_name(path), target.name
-        expected.rewrite_index(target / "sessions-index.json", (path, nexts[path]), names)
+        expected.rewrite_index(
+            target / "sessions-index.json", (path, nexts[path]), names
+        )
     for file, form in ((state.history, '"project":"{}"'), (state.config_file, '"{}"')):
         spell = Path.as_posix if file == state.config_file else str
         away = [(form.format(path), form.format(marks[path])) for path in cycle]
-        back = [(form.format(marks[path]), form.format(spell(Path(nexts[path])))) for path in cycle]
+        back = [
+            (form.format(marks[path]), form.format(spell(Path(nexts[path]))))
+            for path in cycle
+        ]
         expected.replace(file, *away, *back)
 
 
 @pytest.mark.parametrize("names", [("one", "two"), ("one", "two", "three")])
-def test_a_swap_of_any_length(bench: Bench, names: tuple[str, ...], state: StateBuilder) -> None:
+def test_a_swap_of_any_length(
+    bench: Bench, names: tuple[str, ...], state: StateBuilder
+) -> None:
     paths = [handle.path for handle in projects(state, *names)]
     for path in paths:
         Path(path).mkdir()
@@ -64,7 +73,9 @@ def test_a_chain_in_any_order(bench: Bench, state: StateBuilder) -> None:
         bench.cycle(expected, "--from-file", "-", input=listed(*moves))
 
 
-def test_a_chain_whose_end_exists_is_merged_there(bench: Bench, state: StateBuilder) -> None:
+def test_a_chain_whose_end_exists_is_merged_there(
+    bench: Bench, state: StateBuilder
+) -> None:
     one, two, three = (state.project(n, sessions=1) for n in ("one", "two", "three"))
     for handle in (two, three):
         Path(handle.path).mkdir()
@@ -77,7 +88,9 @@ def test_a_chain_whose_end_exists_is_merged_there(bench: Bench, state: StateBuil
     bench.cycle(expected, "--from-file", "-", input=listed(*moves))
 
 
-def test_undoing_a_chain_brings_what_a_session_got_since_back_to_it(bench: Bench) -> None:
+def test_undoing_a_chain_brings_what_a_session_got_since_back_to_it(
+    bench: Bench,
+) -> None:
     one, two, three = projects(bench.state, "one", "two", "three")
     chain = listed((one.path, two.path), (two.path, three.path))
     bench.ok("--skip-path-check", "--from-file", "-", input=chain)
@@ -102,15 +115,21 @@ def test_a_swap_with_nested_projects(bench: Bench, state: StateBuilder) -> None:
     bench.cycle(expected, "--from-file", "-", input=listed((one, two), (two, one)))
 
 
-def test_a_swap_of_two_in_one_directory_rewrites_only(bench: Bench, state: StateBuilder) -> None:
+def test_a_swap_of_two_in_one_directory_rewrites_only(
+    bench: Bench, state: StateBuilder
+) -> None:
     one = state.project("my-app", sessions=1, index=True, make_folder=True)
     two = state.project("my_app", sessions=2, index=True, make_folder=True)
     before = bench.tree()
     moves = (one.path, two.path), (two.path, one.path)
     moved = bench.ok("--from-file", "-", input=listed(*moves))
-    assert [(p["kind"], p["transcripts"]) for p in moved["projects"]] == [("same", 1), ("same", 2)]
+    assert [(p["kind"], p["transcripts"]) for p in moved["projects"]] == [
+        ("same", 1),
+        ("same", 2),
+    ]
     again = bench.ok("--from-file", "-", input=listed(*moves))
-    # The transcripts still name their first paths; our own records say whose they are now.
+    # The transcripts still name their first paths; our own records say whose they are
+    # now.
     assert [(p["from"], p["transcripts"]) for p in again["projects"]] == [
         (one.path, 2),
         (two.path, 1),
@@ -118,7 +137,9 @@ def test_a_swap_of_two_in_one_directory_rewrites_only(bench: Bench, state: State
     bench.expect(before)
 
 
-def test_a_parent_and_one_of_its_children_can_go_to_different_places(bench: Bench) -> None:
+def test_a_parent_and_one_of_its_children_can_go_to_different_places(
+    bench: Bench,
+) -> None:
     state = bench.state
     one, sub = projects(state, "one", "one/sub")
     new, apart = state.code / "new", state.code / "apart"
@@ -131,27 +152,42 @@ def test_a_parent_and_one_of_its_children_can_go_to_different_places(bench: Benc
     bench.cycle(expected, "--from-file", "-", input=listed(*moves))
 
 
-def test_one_place_is_left_while_part_of_a_shared_directory_comes_to_it(bench: Bench) -> None:
+def test_one_place_is_left_while_part_of_a_shared_directory_comes_to_it(
+    bench: Bench,
+) -> None:
     """`there` goes to `away`, and `my_app` of a shared directory comes to `there`."""
     state = bench.state
     one = state.project("my-app", sessions=1, index=True, make_folder=True)
-    two = state.project("my_app", sessions=1, index=True, memory={"MEMORY.md": "shared\n"})
-    there = state.project("there", sessions=1, index=True, memory={"MEMORY.md": "there\n"})
+    two = state.project(
+        "my_app", sessions=1, index=True, memory={"MEMORY.md": "shared\n"}
+    )
+    there = state.project(
+        "there", sessions=1, index=True, memory={"MEMORY.md": "there\n"}
+    )
     (state.code / "there").mkdir()
     away = bench.folder("away")
     moves = (two.path, there.path), (there.path, away)
     with bench.moved("--from-file", "-", input=listed(*moves)):
         assert [p.stem for p in one.directory.glob("*.jsonl")] == one.sessions
         assert [p.stem for p in there.directory.glob("*.jsonl")] == two.sessions
-        assert [p.stem for p in directory_of(state, away).glob("*.jsonl")] == there.sessions
+        assert [
+            p.stem for p in directory_of(state, away).glob("*.jsonl")
+        ] == there.sessions
         assert two.sessions[0] in there.index.read_text()
         assert there.sessions[0] not in there.index.read_text()
-        assert there.sessions[0] in (directory_of(state, away) / "sessions-index.json").read_text()
+        assert (
+            there.sessions[0]
+            in (directory_of(state, away) / "sessions-index.json").read_text()
+        )
         assert (there.memory / "MEMORY.md").read_text() == "shared\n"
-        assert (directory_of(state, away) / "memory" / "MEMORY.md").read_text() == "there\n"
+        assert (
+            directory_of(state, away) / "memory" / "MEMORY.md"
+        ).read_text() == "there\n"
 
 
-def test_a_file_of_moves_may_have_comments_and_empty_lines(bench: Bench, tmp_path: Path) -> None:
+def test_a_file_of_moves_may_have_comments_and_empty_lines(
+    bench: Bench, tmp_path: Path
+) -> None:
     state = bench.state
     (old,) = projects(state, "with space")
     new = bench.folder("new")

@@ -33,7 +33,9 @@ def keep_the_rest(expected: Expected, two: ProjectHandle) -> list[dict[str, Any]
 
 
 def split(bench: Bench, two: ProjectHandle) -> Expected:
-    """The sessions of `two` with their folders, its entries of the index, and a copy of memory."""
+    """The sessions of `two` with their folders, its entries of the index, and a copy of
+    memory.
+    """
     new = str(bench.state.code / "new")
     target = directory_of(bench.state, new)
     expected = Expected(bench)
@@ -44,7 +46,9 @@ def split(bench: Bench, two: ProjectHandle) -> Expected:
     entries = keep_the_rest(expected, two)
     for entry in entries:
         entry["projectPath"] = new
-        entry["fullPath"] = entry["fullPath"].replace(inside(two.name), inside(target.name))
+        entry["fullPath"] = entry["fullPath"].replace(
+            inside(two.name), inside(target.name)
+        )
     index = {"version": 1, "entries": entries, "originalPath": new}
     expected.make(target / "sessions-index.json", stringify(index, 2))
     if two.memory.exists():
@@ -68,17 +72,24 @@ def test_only_the_moving_projects_sessions_move(bench: Bench, sharing: Three) ->
     ]
 
 
-def test_so_it_is_if_the_other_folder_is_gone_with_a_hint(bench: Bench, sharing: Three) -> None:
+def test_so_it_is_if_the_other_folder_is_gone_with_a_hint(
+    bench: Bench, sharing: Three
+) -> None:
     one, two, _ = sharing
     Path(one.path).rmdir()
     new = str(bench.state.code / "new")
     moved = bench.cycle(split(bench, two), two.path, new)
     (left,) = [row for row in moved["left_alone"] if "is gone" in row["what"]]
-    assert (left["file"], left["hint"]) == (str(one.directory), f"ccmove {one.path} {new}")
+    assert (left["file"], left["hint"]) == (
+        str(one.directory),
+        f"ccmove {one.path} {new}",
+    )
     assert ("2 sessions" in left["what"], one.path in left["what"]) == (True, True)
 
 
-def test_what_nobody_can_be_told_to_own_stays_and_is_named(bench: Bench, sharing: Three) -> None:
+def test_what_nobody_can_be_told_to_own_stays_and_is_named(
+    bench: Bench, sharing: Three
+) -> None:
     _, two, _ = sharing
     long_ago = bench.state.add_session("elsewhere", directory=two.directory)
     odd = two.directory / "notes.txt"
@@ -87,12 +98,20 @@ def test_what_nobody_can_be_told_to_own_stays_and_is_named(bench: Bench, sharing
     lonely.mkdir()
     new = str(bench.state.code / "new")
     moved = bench.cycle(split(bench, two), two.path, new)
-    named = {row["file"] for row in moved["left_alone"] if "nothing shows whose" in row["what"]}
+    named = {
+        row["file"]
+        for row in moved["left_alone"]
+        if "nothing shows whose" in row["what"]
+    }
     assert named == {str(two.directory / f"{long_ago}.jsonl"), str(odd), str(lonely)}
 
 
-def test_an_index_parts_and_each_part_gets_its_own_path(bench: Bench, state: StateBuilder) -> None:
-    """Also one that was begun by the project that leaves, and entries without their transcripts."""
+def test_an_index_parts_and_each_part_gets_its_own_path(
+    bench: Bench, state: StateBuilder
+) -> None:
+    """Also one that was begun by the project that leaves, and entries without their
+    transcripts.
+    """
     two = state.project("my_app", sessions=2, index=True)
     one = state.project("my-app", sessions=2, index=True, make_folder=True)
     for handle in (one, two):
@@ -106,7 +125,9 @@ def test_an_index_parts_and_each_part_gets_its_own_path(bench: Bench, state: Sta
         assert [e["sessionId"] for e in moved["entries"]] == two.sessions
 
 
-def test_part_of_a_shared_directory_merges_into_what_is_there(bench: Bench, sharing: Three) -> None:
+def test_part_of_a_shared_directory_merges_into_what_is_there(
+    bench: Bench, sharing: Three
+) -> None:
     _, two, _ = sharing
     state = bench.state
     new = state.project("new", sessions=1, index=True, memory={"MEMORY.md": "- new\n"})
@@ -124,27 +145,39 @@ def test_part_of_a_shared_directory_merges_into_what_is_there(bench: Bench, shar
 def test_a_memory_file_that_differs_at_the_target_is_decided_like_any_other(
     bench: Bench, choice: str, state: StateBuilder
 ) -> None:
-    one = state.project("my-app", sessions=1, memory={"style.md": "shared\n"}, make_folder=True)
+    one = state.project(
+        "my-app", sessions=1, memory={"style.md": "shared\n"}, make_folder=True
+    )
     two = state.project("my_app", sessions=1)
-    new = state.project("new", sessions=1, memory={"style.md": "of its own\n"}, make_folder=True)
-    assert str(one.memory / "style.md") in bench.refused(two.path, new.path)["details"][0]
+    new = state.project(
+        "new", sessions=1, memory={"style.md": "of its own\n"}, make_folder=True
+    )
+    assert (
+        str(one.memory / "style.md") in bench.refused(two.path, new.path)["details"][0]
+    )
     with bench.moved("--on-conflict", choice, two.path, new.path):
         kept = {"keep-new": "of its own\n", "keep-old": "shared\n"}[choice]
         assert (new.memory / "style.md").read_text() == kept
         assert (one.memory / "style.md").read_text() == "shared\n"
 
 
-def test_a_link_in_shared_memory_is_named_and_not_copied(bench: Bench, state: StateBuilder) -> None:
+def test_a_link_in_shared_memory_is_named_and_not_copied(
+    bench: Bench, state: StateBuilder
+) -> None:
     one = state.project("my-app", sessions=1, memory={"a.md": "a\n"}, make_folder=True)
     two = state.project("my_app", sessions=1)
     (one.memory / "b.md").symlink_to(state.home / "elsewhere.md")
     new = bench.folder("new")
     with bench.moved(two.path, new) as moved:
-        assert [p.name for p in (directory_of(state, new) / "memory").iterdir()] == ["a.md"]
+        assert [p.name for p in (directory_of(state, new) / "memory").iterdir()] == [
+            "a.md"
+        ]
         assert str(one.memory / "b.md") in {row["file"] for row in moved["left_alone"]}
 
 
-def test_two_that_share_and_move_together_stay_together(bench: Bench, state: StateBuilder) -> None:
+def test_two_that_share_and_move_together_stay_together(
+    bench: Bench, state: StateBuilder
+) -> None:
     one = state.project("old/my-app", sessions=1, index=True, memory=MEMORY)
     two = state.project("old/my_app", sessions=1, index=True)
     (state.code / "new").mkdir()
@@ -153,7 +186,8 @@ def test_two_that_share_and_move_together_stay_together(bench: Bench, state: Sta
     expected.rename(one.directory, target)
     new = [str(state.code / "new" / name) for name in ("my-app", "my_app")]
     pairs = [
-        (f'"{handle.path}"', f'"{path}"') for handle, path in zip((one, two), new, strict=True)
+        (f'"{handle.path}"', f'"{path}"')
+        for handle, path in zip((one, two), new, strict=True)
     ]
     expected.replace(
         target / "sessions-index.json", *pairs, (inside(one.name), inside(target.name))
@@ -178,11 +212,15 @@ def test_two_that_share_can_part_in_one_go(bench: Bench, state: StateBuilder) ->
             assert [p.stem for p in directory.glob("*.jsonl")] == handle.sessions
             index = json.loads((directory / "sessions-index.json").read_text())
             assert [e["sessionId"] for e in index["entries"]] == handle.sessions
-            assert (directory / "memory" / "MEMORY.md").read_text() == "- one for both\n"
+            assert (
+                directory / "memory" / "MEMORY.md"
+            ).read_text() == "- one for both\n"
         assert json.loads(one.index.read_text())["entries"] == []
 
 
-def test_a_path_known_only_to_the_config_file_takes_no_sessions_from_others(bench: Bench) -> None:
+def test_a_path_known_only_to_the_config_file_takes_no_sessions_from_others(
+    bench: Bench,
+) -> None:
     state = bench.state
     one = state.project("my-app", sessions=2, make_folder=True)
     two = state.project("my_app", sessions=0, prompts=2)
@@ -193,7 +231,9 @@ def test_a_path_known_only_to_the_config_file_takes_no_sessions_from_others(benc
     assert one.directory.is_dir()
 
 
-def test_aliases_of_others_name_both_places_after_a_split(bench: Bench, sharing: Three) -> None:
+def test_aliases_of_others_name_both_places_after_a_split(
+    bench: Bench, sharing: Three
+) -> None:
     one, two, _ = sharing
     state = bench.state
     other = state.project("other", sessions=1)
@@ -206,7 +246,9 @@ def test_aliases_of_others_name_both_places_after_a_split(bench: Bench, sharing:
     bench.cycle(expected, two.path, new)
 
 
-def test_a_job_of_a_session_that_leaves_follows_it(bench: Bench, sharing: Three) -> None:
+def test_a_job_of_a_session_that_leaves_follows_it(
+    bench: Bench, sharing: Three
+) -> None:
     one, two, _ = sharing
     state = bench.state
     new = str(state.code / "new")
@@ -216,7 +258,9 @@ def test_a_job_of_a_session_that_leaves_follows_it(bench: Bench, sharing: Three)
         job = state.config_dir / "jobs" / str(number) / "state.json"
         job.parent.mkdir(parents=True)
         job.write_bytes(
-            stringify({"cwd": handle.path, "linkScanPath": str(handle.transcripts[0])}, 2)
+            stringify(
+                {"cwd": handle.path, "linkScanPath": str(handle.transcripts[0])}, 2
+            )
         )
         jobs.append(job)
     expected = split(bench, two)

@@ -1,4 +1,6 @@
-"""Undoing, doing it again, pruning in between: nothing is lost, and no session changes hands."""
+"""Undoing, doing it again, pruning in between: nothing is lost, and no session changes
+hands.
+"""
 
 import json
 import os
@@ -35,8 +37,12 @@ def test_what_was_done_again_is_undone_with_all_that_was_set_aside(
     bench.expect(before)
 
 
-def test_an_index_that_is_set_aside_when_its_partner_is_gone_is_marked(bench: Bench) -> None:
-    old, new = (bench.state.project(name, sessions=1, index=True) for name in ("old", "new"))
+def test_an_index_that_is_set_aside_when_its_partner_is_gone_is_marked(
+    bench: Bench,
+) -> None:
+    old, new = (
+        bench.state.project(name, sessions=1, index=True) for name in ("old", "new")
+    )
     Path(new.path).mkdir()
     bench.ok(old.path, new.path)
     undone = bench.restore()
@@ -58,7 +64,9 @@ def test_a_move_that_was_undone_is_no_evidence_when_it_is_pruned_either(
     for name in ("web", "api"):
         (state.code / name).mkdir()
     moved = bench.ok(mine.path, state.code / "web")
-    assert any(f"the sessions of {other.path}, " in warning for warning in moved["warnings"])
+    assert any(
+        f"the sessions of {other.path}, " in warning for warning in moved["warnings"]
+    )
     bench.restore()
     bench.ok("backups", "--prune", "--keep", keep)
     Path(mine.path).mkdir()
@@ -72,7 +80,9 @@ def test_an_undo_stays_as_long_as_what_it_has_undone(
 ) -> None:
     moved = bench.ok("--on-conflict", "keep-new", *merging)["backup"]
     undo = bench.restore()["backup"]
-    assert f"only together with {moved}" in json.dumps(bench.ok("backups", "--prune", undo))
+    assert f"only together with {moved}" in json.dumps(
+        bench.ok("backups", "--prune", undo)
+    )
     assert bench.run("restore").exit == 3
     bench.ok("backups", "--prune", undo, moved)
     assert seams.backup_ids(bench.state) == []
@@ -85,7 +95,9 @@ def unlisted(bench: Bench) -> ProjectHandle:
     return bench.state.project("old", sessions=1, prompts=0, config=None)
 
 
-def test_trust_given_at_a_new_path_since_goes_back(bench: Bench, unlisted: ProjectHandle) -> None:
+def test_trust_given_at_a_new_path_since_goes_back(
+    bench: Bench, unlisted: ProjectHandle
+) -> None:
     new = bench.state.code / "new"
     bench.ok(unlisted.path, new)
     bench.state.project("new", sessions=0, prompts=0)
@@ -123,7 +135,9 @@ def test_an_index_made_at_the_new_path_since_is_true_after_an_undo(
 
 def test_a_redo_adds_the_lines_that_the_other_note_lacks_by_now(bench: Bench) -> None:
     memory = {"MEMORY.md": "- shared\n- of one\n"}
-    old, new = (bench.state.project(n, sessions=1, memory=memory) for n in ("old", "new"))
+    old, new = (
+        bench.state.project(n, sessions=1, memory=memory) for n in ("old", "new")
+    )
     Path(new.path).mkdir()
     bench.ok(old.path, new.path)
     undone = bench.restore()["backup"]
@@ -132,17 +146,23 @@ def test_a_redo_adds_the_lines_that_the_other_note_lacks_by_now(bench: Bench) ->
     assert (new.memory / "MEMORY.md").read_text() == "- of new\n- shared\n- of one\n"
 
 
-def test_a_note_that_came_since_into_what_was_set_aside_is_not_hidden_again(bench: Bench) -> None:
+def test_a_note_that_came_since_into_what_was_set_aside_is_not_hidden_again(
+    bench: Bench,
+) -> None:
     """Also with the date of long ago, as a copy may have it."""
     old = bench.state.project("old", sessions=1, memory={"ideas/a.md": "a\n"})
-    new = bench.state.project("new", sessions=1, memory={"ideas": "a file\n"}, make_folder=True)
+    new = bench.state.project(
+        "new", sessions=1, memory={"ideas": "a file\n"}, make_folder=True
+    )
     bench.ok("--on-conflict", "keep-new", old.path, new.path)
     undone = bench.restore()["backup"]
     note = old.memory / "ideas/b.md"
     note.write_text("since\n")
     os.utime(note, (1, 1))
     bench.ok("restore", undone)
-    assert [file.read_text() for file in bench.state.projects.rglob("b.md")] == ["since\n"]
+    assert [file.read_text() for file in bench.state.projects.rglob("b.md")] == [
+        "since\n"
+    ]
 
 
 def test_a_move_whose_undo_can_not_be_read_is_undone_by_what_did_it_again(

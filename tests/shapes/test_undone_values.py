@@ -1,6 +1,8 @@
-"""A move is undone after the documents were changed: value by value, and what came later stays.
+"""A move is undone after the documents were changed: value by value, and what came
+later stays.
 
-Each case is a project of its own below the folder that moves, so that one run tries them all.
+Each case is a project of its own below the folder that moves, so that one run tries
+them all.
 """
 
 import json
@@ -13,7 +15,8 @@ from tests.shapes.bench import Bench, directory_of
 from tests.support.state import StateBuilder
 
 Value = Any
-# The entry of OLD before the move; what becomes of it in NEW; what OLD has after the undoing.
+# The entry of OLD before the move; what becomes of it in NEW; what OLD has after the
+# undoing.
 CASES: dict[str, tuple[Value, Callable[[Value], Value], Value]] = {
     "nothing-happens": ({"cwd": "A"}, lambda v: v, {"cwd": "A"}),
     "another-path": ({"cwd": "A", "x": "A/x"}, lambda v: v | {"x": "/y"}, {"cwd": "A", "x": "/y"}),
@@ -35,7 +38,9 @@ def with_paths(value: Value, state: StateBuilder, case: str) -> Value:
 
 
 @pytest.mark.parametrize("indent", [2, 4, None])
-def test_each_value_goes_back_where_it_is_still_the_moves(bench: Bench, indent: int | None) -> None:
+def test_each_value_goes_back_where_it_is_still_the_moves(
+    bench: Bench, indent: int | None
+) -> None:
     """Also when the client has written the file in another spelling."""
     state = bench.state
     (state.code / "new").mkdir()
@@ -50,20 +55,36 @@ def test_each_value_goes_back_where_it_is_still_the_moves(bench: Bench, indent: 
     config = state.config()
     for case, (_, change, _) in CASES.items():
         key = str(state.code / "new" / case)
-        config["projects"][key] = with_paths(change(config["projects"][key]), state, case)
+        config["projects"][key] = with_paths(
+            change(config["projects"][key]), state, case
+        )
     config["githubRepoPaths"]["a/b"].insert(0, "/fresh")
-    text = json.dumps(json.loads(state.config_bytes({"fresh": 1, **config})), indent=indent)
+    text = json.dumps(
+        json.loads(state.config_bytes({"fresh": 1, **config})), indent=indent
+    )
     state.config_file.write_text(text if indent == 2 else text.replace("/", "\\/"))
     bench.ok("restore")
     found = state.config()
     assert found["fresh"] == 1
-    wanted = {case: with_paths(after, state, case) for case, (_, _, after) in CASES.items()}
-    assert {case: found["projects"].get(str(state.code / "old" / case)) for case in CASES} == wanted
-    assert not [path for path in found["projects"] if path.startswith(str(state.code / "new"))]
-    assert set(found["githubRepoPaths"]["a/b"]) == {"/fresh", f"{state.code}/old/x", "/srv"}
+    wanted = {
+        case: with_paths(after, state, case) for case, (_, _, after) in CASES.items()
+    }
+    assert {
+        case: found["projects"].get(str(state.code / "old" / case)) for case in CASES
+    } == wanted
+    assert not [
+        path for path in found["projects"] if path.startswith(str(state.code / "new"))
+    ]
+    assert set(found["githubRepoPaths"]["a/b"]) == {
+        "/fresh",
+        f"{state.code}/old/x",
+        "/srv",
+    }
 
 
-def test_a_repository_that_was_at_the_new_path_before_stays_listed_there(bench: Bench) -> None:
+def test_a_repository_that_was_at_the_new_path_before_stays_listed_there(
+    bench: Bench,
+) -> None:
     state = bench.state
     old, new = state.project("old", repo="a/b").path, str(state.code / "new")
     config = state.config()
@@ -78,10 +99,15 @@ def test_a_repository_that_was_at_the_new_path_before_stays_listed_there(bench: 
     assert set(state.config()["githubRepoPaths"]["a/b"]) == {old, new, "/fresh"}
 
 
-def test_aliases_that_stand_elsewhere_by_now_or_are_gone(bench: Bench, state: StateBuilder) -> None:
+def test_aliases_that_stand_elsewhere_by_now_or_are_gone(
+    bench: Bench, state: StateBuilder
+) -> None:
     (state.code / "new").mkdir()
     old = state.project("old", sessions=1)
-    files = [state.project(n, sessions=1).directory / ".session-aliases" for n in ("one", "two")]
+    files = [
+        state.project(n, sessions=1).directory / ".session-aliases"
+        for n in ("one", "two")
+    ]
     for file in files:
         file.write_text(f"{old.directory}\n/x/projects/y\n")
     bench.ok(old.path, state.code / "new")
@@ -89,5 +115,7 @@ def test_aliases_that_stand_elsewhere_by_now_or_are_gone(bench: Bench, state: St
     files[0].write_text(f"/x/projects/fresh\n/x/projects/y\n{there}\n")
     files[1].write_text("/x/projects/y\n")
     bench.ok("restore")
-    assert files[0].read_text() == f"/x/projects/fresh\n/x/projects/y\n{old.directory}\n"
+    assert (
+        files[0].read_text() == f"/x/projects/fresh\n/x/projects/y\n{old.directory}\n"
+    )
     assert files[1].read_text() == "/x/projects/y\n"

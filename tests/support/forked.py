@@ -1,4 +1,6 @@
-"""The asking side of the fork server: one server a test process, started when first needed."""
+"""The asking side of the fork server: one server a test process, started when first
+needed.
+"""
 
 import atexit
 import json
@@ -50,5 +52,7 @@ def _server() -> subprocess.Popen[str]:
 
 
 def forget_server() -> None:
-    """The next request starts a new server: one that sees what this process sees by now."""
+    """The next request starts a new server: one that sees what this process sees by
+    now.
+    """
     _server.cache_clear()

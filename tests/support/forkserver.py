@@ -1,9 +1,10 @@
 """Runs ccmove thousands of times without starting Python as often.
 
-This program imports ccmove once. For each request, a line of JSON on standard input, it forks a
-child that runs the command line as `python -m ccmove` would, lets strace attach to the child
-before its first step, and answers with one line: how the child ended, what it printed, the trace.
-A test compares the calls of such a child with those of a real process.
+This program imports ccmove once. For each request, a line of JSON on standard input, it
+forks a child that runs the command line as `python -m ccmove` would, lets strace attach
+to the child before its first step, and answers with one line: how the child ended, what
+it printed, the trace. A test compares the calls of such a child with those of a real
+process.
 """
 
 import ctypes
@@ -38,12 +39,15 @@ def preload() -> None:
             importlib.import_module(module.name)
     for name in ("deepdiff", "filelock", "rich.console", "rich.table", "rich.text"):
         importlib.import_module(name)
-    time.strptime("2026", "%Y")  # this imports, too, and only two runs in one second call it
+    time.strptime(
+        "2026", "%Y"
+    )  # this imports, too, and only two runs in one second call it
 
 
 def stay_on_one_core(number: int) -> None:
-    """strace and the child that it holds take turns thousands of times, and on one core each of
-    these takes a fifth of the time that it takes to wake another one."""
+    """strace and the child that it holds take turns thousands of times, and on one core
+    each of these takes a fifth of the time that it takes to wake another one.
+    """
     if sys.platform == "linux":
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[number % len(cores)]})
@@ -94,8 +98,12 @@ def attach(pid: int, options: list[str], trace: Path) -> subprocess.Popen[bytes]
     return tracer
 
 
-def run_child(request: dict[str, Any], files: dict[str, Path], ready: int, gate: int) -> None:
-    """In the child: become a process of its own, wait for strace, run ccmove. Never returns."""
+def run_child(
+    request: dict[str, Any], files: dict[str, Path], ready: int, gate: int
+) -> None:
+    """In the child: become a process of its own, wait for strace, run ccmove. Never
+    returns.
+    """
     code = 120  # as Python itself ends when the last output can't be written
     try:
         _become(request, files)
@@ -136,7 +144,8 @@ def _text(file: Path) -> str:
 def main() -> None:
     stay_on_one_core(int(sys.argv[1]))
     preload()
-    gc.freeze()  # a collection in a child would touch, and so copy, every page of its parent
+    # a collection in a child would touch, and so copy, every page of its parent
+    gc.freeze()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing but answers may reach the asking side
     with tempfile.TemporaryDirectory(prefix="ccmove-crash-") as scratch:

@@ -1,9 +1,9 @@
 """Runs ccmove where there is no fork, and where starting Python takes most of a second.
 
-The command line runs inside this process, with the environment, the directory and the streams that
-a child would have; what it cached, and what was sabotaged, is put back afterwards. What can only
-happen to a process of its own (it is killed, or somebody acts between two of its calls) happens to
-one: this module, run as a program.
+The command line runs inside this process, with the environment, the directory and the
+streams that a child would have; what it cached, and what was sabotaged, is put back
+afterwards. What can only happen to a process of its own (it is killed, or somebody acts
+between two of its calls) happens to one: this module, run as a program.
 """
 
 import contextlib

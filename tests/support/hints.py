@@ -9,7 +9,9 @@ from ccmove.errors import CcmoveError, in_words
 
 def hint_of(error: CcmoveError, argv: Sequence[str] = ()) -> str:
     """All hints of an error, one a line."""
-    return "\n".join(": ".join(filter(None, in_words(hint, argv))) for hint in error.hints)
+    return "\n".join(
+        ": ".join(filter(None, in_words(hint, argv))) for hint in error.hints
+    )
 
 
 def look_for(text: str, where: Path, *, in_directory: bool = False) -> str:

@@ -1,17 +1,25 @@
-"""What a move makes of a history, found in a slow and simple way: line by line, by `json`."""
+"""What a move makes of a history, found in a slow and simple way: line by line, by
+`json`.
+"""
 
 import json
 import re
 from collections.abc import Callable
 
-Mapping = Callable[[str], str | None]  # where a path is after the move, None when it stays
+Mapping = Callable[
+    [str], str | None
+]  # where a path is after the move, None when it stays
 
 
 def stringify(value: object, indent: int | None = None) -> bytes:
-    """JSON.stringify(value, null, indent): non-ASCII as it is, a lone surrogate as an escape."""
+    """JSON.stringify(value, null, indent): non-ASCII as it is, a lone surrogate as an
+    escape.
+    """
     separators = (",", ":") if indent is None else (",", ": ")
     text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
-    return re.sub("[\ud800-\udfff]", lambda lone: f"\\u{ord(lone[0]):04x}", text).encode()
+    return re.sub(
+        "[\ud800-\udfff]", lambda lone: f"\\u{ord(lone[0]):04x}", text
+    ).encode()
 
 
 def moved_history(data: bytes, mapping: Mapping) -> bytes:
@@ -41,7 +49,9 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_constant=_no_constant)
 
 
 def _last_project(text: str) -> tuple[int, int] | None:
-    """The span of the last top-level `project`, if it is a string; found character by character."""
+    """The span of the last top-level `project`, if it is a string; found character by
+    character.
+    """
     position = text.index("{") + 1
     found = None
     while True:

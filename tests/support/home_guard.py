@@ -1,11 +1,13 @@
 """Keeps the tests away from the real home's Claude Code state.
 
-`install` adds an audit hook: Python announces every open, listing, rename and so on before it
-makes the system call, and the hook raises when one names the real `~/.claude` or `~/.claude.json`.
-The real home comes from the password database, because the tests themselves point $HOME elsewhere.
+`install` adds an audit hook: Python announces every open, listing, rename and so on
+before it makes the system call, and the hook raises when one names the real `~/.claude`
+or `~/.claude.json`. The real home comes from the password database, because the tests
+themselves point $HOME elsewhere.
 
-Limits: `os.stat` is not announced (and changes nothing); a path is compared as written, without
-following symlinks; a child process is not covered, it gets a throw-away HOME instead.
+Limits: `os.stat` is not announced (and changes nothing); a path is compared as written,
+without following symlinks; a child process is not covered, it gets a throw-away HOME
+instead.
 """
 
 import os
@@ -14,7 +16,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 if sys.platform == "win32":
-    REAL_HOME = Path(os.environ["USERPROFILE"])  # as it is before any test points it elsewhere
+    REAL_HOME = Path(
+        os.environ["USERPROFILE"]
+    )  # as it is before any test points it elsewhere
 else:
     import pwd
 
@@ -30,23 +34,32 @@ _OF_TWO_PATHS = {"os.link", "os.rename", "os.symlink", "shutil.copytree"}
 
 
 class RealHomeTouchedError(BaseException):
-    """A test reached for the real home. No Exception, so that no handler in ccmove hides it."""
+    """A test reached for the real home. No Exception, so that no handler in ccmove
+    hides it.
+    """
 
 
 def guarded_roots() -> list[str]:
-    """The real `.claude` and `.claude.json`, under the home's name and under its real path."""
+    """The real `.claude` and `.claude.json`, under the home's name and under its real
+    path.
+    """
     homes = {str(REAL_HOME), os.path.realpath(REAL_HOME)}
-    return sorted(str(Path(home, name)) for home in homes for name in (".claude", ".claude.json"))
+    return sorted(
+        str(Path(home, name)) for home in homes for name in (".claude", ".claude.json")
+    )
 
 
 def is_guarded(path: object, roots: Iterable[str]) -> bool:
-    """True when `path` is one of `roots` or is below one; an open file's number never is."""
+    """True when `path` is one of `roots` or is below one; an open file's number never
+    is.
+    """
     if not isinstance(path, str | bytes | os.PathLike):
         return False
     absolute = os.path.abspath(os.fsdecode(path))
     # `.claude.json.lock` and `.claude.json.tmp.*` belong to the config file.
     return any(
-        absolute == root or absolute.startswith((root + os.sep, root + ".")) for root in roots
+        absolute == root or absolute.startswith((root + os.sep, root + "."))
+        for root in roots
     )
 
 

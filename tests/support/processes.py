@@ -11,5 +11,7 @@ def started(pid: int) -> str:
     if os.name == "nt":
         import psutil
 
-        return str(round((psutil.Process(pid).create_time() + _FROM_1601_TO_1970) * 10**7))
+        return str(
+            round((psutil.Process(pid).create_time() + _FROM_1601_TO_1970) * 10**7)
+        )
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]

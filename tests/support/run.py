@@ -37,7 +37,9 @@ def ccmove_command(*args: str | os.PathLike[str]) -> list[str]:
 def clean_environment(
     state: StateBuilder, extra: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """An environment that knows only `state`'s home: nothing of ours or of Claude Code leaks in."""
+    """An environment that knows only `state`'s home: nothing of ours or of Claude Code
+    leaks in.
+    """
     temporary = state.root / "tmp"
     temporary.mkdir(exist_ok=True)
     user = os.getuid() if sys.platform != "win32" else 0
@@ -46,8 +48,11 @@ def clean_environment(
         "HOME": str(state.home),
         "TMPDIR": str(temporary),
         "LANG": "C.UTF-8",
-        # Compiled once for all children of this machine's user, and never beside the sources.
-        "PYTHONPYCACHEPREFIX": os.path.join(tempfile.gettempdir(), f"ccmove-pyc-{user}"),
+        # Compiled once for all children of this machine's user, and never beside the
+        # sources.
+        "PYTHONPYCACHEPREFIX": os.path.join(
+            tempfile.gettempdir(), f"ccmove-pyc-{user}"
+        ),
         **(_of_windows(state) if sys.platform == "win32" else {}),
         **(extra or {}),
         **(_modules(extra or {}) if sys.platform == "win32" else {}),
@@ -55,7 +60,9 @@ def clean_environment(
 
 
 def _of_windows(state: StateBuilder) -> dict[str, str]:
-    """The home under the names that Windows has for it, and what no program runs without."""
+    """The home under the names that Windows has for it, and what no program runs
+    without.
+    """
     needed = ("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "PYTHONUTF8")
     return {
         **{name: os.environ[name] for name in needed if name in os.environ},
@@ -67,7 +74,9 @@ def _of_windows(state: StateBuilder) -> dict[str, str]:
 
 
 def _modules(extra: Mapping[str, str]) -> dict[str, str]:
-    """Nothing is installed in the Python that Wine runs, so that a child is told where all is."""
+    """Nothing is installed in the Python that Wine runs, so that a child is told where
+    all is.
+    """
     places = [extra.get("PYTHONPATH"), str(ROOT), os.environ.get("PYTHONPATH")]
     return {"PYTHONPATH": os.pathsep.join(filter(None, places))}
 
@@ -82,7 +91,9 @@ def run_child(
     timeout: float = 120,
 ) -> Completed:
     """Run `argv` in `state`'s clean environment (plus `env`), without a shell."""
-    given = input.encode("utf-8", "surrogateescape") if isinstance(input, str) else input
+    given = (
+        input.encode("utf-8", "surrogateescape") if isinstance(input, str) else input
+    )
     child = subprocess.run(
         list(argv),
         cwd=cwd or state.home,
@@ -103,17 +114,26 @@ def run_ccmove(
     input: str | bytes | None = None,  # noqa: A002 - subprocess's own word for it
     alone: bool = False,
 ) -> Completed:
-    """Run `ccmove ARGS`; a traceback fails the test at once, since no user may ever see one.
+    """Run `ccmove ARGS`; a traceback fails the test at once, since no user may ever see
+    one.
 
-    The command line runs in the child of a process that has imported ccmove already, which takes
-    a fifth of the time; `alone`, or with an `env` that Python itself reads at its start, it is a
-    process of its own, started as a user starts it.
+    The command line runs in the child of a process that has imported ccmove already,
+    which takes a fifth of the time; `alone`, or with an `env` that Python itself reads
+    at its start, it is a process of its own, started as a user starts it.
     """
-    started_again = any(name.startswith(("PYTHON", "LANG", "LC_")) for name in env or ())
+    started_again = any(
+        name.startswith(("PYTHON", "LANG", "LC_")) for name in env or ()
+    )
     if alone or started_again or os.environ.get(ALONE):
-        done = run_child(ccmove_command(*args), state=state, cwd=cwd, env=env, input=input)
+        done = run_child(
+            ccmove_command(*args), state=state, cwd=cwd, env=env, input=input
+        )
     else:
-        given = input.decode("utf-8", "surrogateescape") if isinstance(input, bytes) else input
+        given = (
+            input.decode("utf-8", "surrogateescape")
+            if isinstance(input, bytes)
+            else input
+        )
         request = {
             "args": [os.fspath(arg) for arg in args],
             "input": given or "",
@@ -131,7 +151,8 @@ def _text(output: bytes) -> str:
     return text if os.linesep == "\n" else text.replace("\r\n", "\n")
 
 
-# A child begins with the peak of the process that started it, so a small one stands in between.
+# A child begins with the peak of the process that started it, so a small one stands in
+# between.
 _MEASURING = """
 import os, sys
 child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)

@@ -1,7 +1,9 @@
-"""Every name inside ccmove and its own directory that black-box suites reach for, in one place.
+"""Every name inside ccmove and its own directory that black-box suites reach for, in
+one place.
 
-A suite that needs another one adds it here: when the layout changes, only this file does. What is
-in ccmove is imported when it is asked for: some ask before they have changed Python's modules.
+A suite that needs another one adds it here: when the layout changes, only this file
+does. What is in ccmove is imported when it is asked for: some ask before they have
+changed Python's modules.
 """
 
 import hashlib
@@ -39,7 +41,9 @@ def backups(state: StateBuilder) -> Path:
 
 def backup_ids(state: StateBuilder) -> list[str]:
     """The finished runs, oldest first."""
-    return sorted(path.name for path in backups(state).glob("*") if ID.fullmatch(path.name))
+    return sorted(
+        path.name for path in backups(state).glob("*") if ID.fullmatch(path.name)
+    )
 
 
 def ledger(state: StateBuilder) -> Path:
@@ -52,12 +56,16 @@ def manifest(state: StateBuilder, run: str) -> Path:
 
 
 def under_way(state: StateBuilder) -> bool:
-    """Whether a run has begun and not finished: it has a directory with something in it."""
+    """Whether a run has begun and not finished: it has a directory with something in
+    it.
+    """
     return journal(state).exists() or any((own(state) / "run").glob("*"))
 
 
 def backups_are_needed(state: StateBuilder) -> bool:
-    """Whether a recovery may need what is in `backups`: not when the run has its own directory."""
+    """Whether a recovery may need what is in `backups`: not when the run has its own
+    directory.
+    """
     return under_way(state) and not (own(state) / "run").is_dir()
 
 
@@ -124,7 +132,8 @@ BEFORE_THE_LOCKS = ("begin", "stage", "snapshot")
 STEPS = (*BEFORE_THE_LOCKS, "commit", "look_again", "change", "verify")
 LAST_STEP = "finish"
 
-# How a program begins that changes a run from the inside and then calls `main(ARGUMENTS)`.
+# How a program begins that changes a run from the inside and then calls
+# `main(ARGUMENTS)`.
 PROLOGUE = """
 import errno, os, sys
 from ccmove.cli.main import main
@@ -138,7 +147,9 @@ def module(name: str) -> Any:
 
 
 def exit_code_of(args: list[str]) -> int:
-    """Run the command line in this process, as `python -m ccmove` would, up to its exit code."""
+    """Run the command line in this process, as `python -m ccmove` would, up to its exit
+    code.
+    """
     try:
         module("cli").main(args)
     except SystemExit as end:

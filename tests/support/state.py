@@ -1,7 +1,8 @@
-"""Builds believable Claude Code state in a temporary directory, in the real client's forms.
+"""Builds believable Claude Code state in a temporary directory, in the real client's
+forms.
 
-Everything is deterministic: session ids come from a seeded generator and all times are fixed, so
-the same calls give the same bytes.
+Everything is deterministic: session ids come from a seeded generator and all times are
+fixed, so the same calls give the same bytes.
 """
 
 import copy
@@ -17,7 +18,13 @@ from typing import Any
 
 from tests.support.oddlines import OddLine, odd_line, stringify
 
-__all__ = ["DEFAULT_CONFIG_ENTRY", "OddLine", "ProjectHandle", "StateBuilder", "encoded_name"]
+__all__ = [
+    "DEFAULT_CONFIG_ENTRY",
+    "OddLine",
+    "ProjectHandle",
+    "StateBuilder",
+    "encoded_name",
+]
 
 # The first moment of the sample past; its odd tail shows whether nanoseconds survive.
 _EPOCH_NS = 1_780_000_000_123_456_789
@@ -39,7 +46,9 @@ DEFAULT_CONFIG_ENTRY: Mapping[str, Any] = {
 
 
 def encoded_name(path: str) -> str:
-    """The directory name for `path`: all but ASCII letters and digits is `-`; cut at 200 units."""
+    """The directory name for `path`: all but ASCII letters and digits is `-`; cut at
+    200 units.
+    """
     raw = path.encode("utf-16-le", "surrogatepass")
     units = [int.from_bytes(raw[i : i + 2], "little") for i in range(0, len(raw), 2)]
     name = "".join(chr(u) if u < 128 and chr(u).isalnum() else "-" for u in units)
@@ -75,7 +84,8 @@ class ProjectHandle:
 
 
 class StateBuilder:
-    """A home with Claude Code state in it: `root/home`, and `root/code` for the repositories.
+    """A home with Claude Code state in it: `root/home`, and `root/code` for the
+    repositories.
 
     A relative path given to any method is below `root/code`.
     """
@@ -111,10 +121,12 @@ class StateBuilder:
         make_folder: bool = False,
         repo: str | None = None,
     ) -> ProjectHandle:
-        """Make everything the client keeps about the project at `path`; `config=None` for no entry.
+        """Make everything the client keeps about the project at `path`; `config=None`
+        for no entry.
 
-        `name` replaces the encoded directory name, `cwd` is what the transcripts say instead of
-        `path`, `repo` ("owner/name") also lists the path under `githubRepoPaths`.
+        `name` replaces the encoded directory name, `cwd` is what the transcripts say
+        instead of `path`, `repo` ("owner/name") also lists the path under
+        `githubRepoPaths`.
         """
         spelled = self._absolute(path)
         directory = self.projects / (name or encoded_name(spelled))
@@ -144,7 +156,9 @@ class StateBuilder:
         directory: Path | None = None,
         text: str = "fix the café menu",
     ) -> str:
-        """Write one more transcript for `path`, whose first prompt is `text`; returns its id."""
+        """Write one more transcript for `path`, whose first prompt is `text`; returns
+        its id.
+        """
         session = session_id or self._uuid()
         spelled = self._absolute(path)
         directory = directory or self.projects / encoded_name(spelled)
@@ -152,8 +166,12 @@ class StateBuilder:
         self._write_dated(directory / f"{session}.jsonl", _json_lines(records))
         return session
 
-    def add_prompt(self, path: Path | str, text: str, session_id: str | None = None) -> None:
-        """Append a line to the history as the client does, blind to how the last line ended."""
+    def add_prompt(
+        self, path: Path | str, text: str, session_id: str | None = None
+    ) -> None:
+        """Append a line to the history as the client does, blind to how the last line
+        ended.
+        """
         entry = {
             "display": text,
             "pastedContents": {},
@@ -164,7 +182,9 @@ class StateBuilder:
         self._append_to_history(stringify(entry) + b"\n")
 
     def odd_history(self, path: Path | str, lines: int) -> list[OddLine]:
-        """Append odd lines about `path`, each kind in turn, then one without its newline."""
+        """Append odd lines about `path`, each kind in turn, then one without its
+        newline.
+        """
         assert self.history.read_bytes()[-1:] in (b"", b"\n"), (
             "they would be glued to the last line"
         )
@@ -187,7 +207,9 @@ class StateBuilder:
         """The config file in the client's form: 2-space indent, no final newline."""
         return stringify(_with_keys(data, os.sep, "/"), 2)
 
-    def session_file(self, pid: int, cwd: str, proc_start: str, session_id: str) -> Path:
+    def session_file(
+        self, pid: int, cwd: str, proc_start: str, session_id: str
+    ) -> Path:
         """Write `sessions/<pid>.json`, as a running client has one; returns its path."""
         now = self._tick() // 10**6
         record = {
@@ -208,9 +230,14 @@ class StateBuilder:
         return file
 
     def _absolute(self, path: Path | str) -> str:
-        # Path() would drop a trailing slash or "./", and tests may want exactly that spelling.
+        # Path() would drop a trailing slash or "./", and tests may want exactly that
+        # spelling.
         spelled = str(path)
-        return spelled if os.path.isabs(spelled) or spelled[:1] == "/" else str(self.code / path)
+        return (
+            spelled
+            if os.path.isabs(spelled) or spelled[:1] == "/"
+            else str(self.code / path)
+        )
 
     def _uuid(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
@@ -234,8 +261,17 @@ class StateBuilder:
     def _conversation(self, session: str, cwd: str, text: str) -> list[dict[str, Any]]:
         """A prompt, a tool call that names the path, its result and a closing answer."""
         file = f"{cwd}/menu.txt"
-        call = {"type": "tool_use", "id": "call_1", "name": "Read", "input": {"file_path": file}}
-        result = {"type": "tool_result", "tool_use_id": "call_1", "content": f"{file}: 3 lines"}
+        call = {
+            "type": "tool_use",
+            "id": "call_1",
+            "name": "Read",
+            "input": {"file_path": file},
+        }
+        result = {
+            "type": "tool_result",
+            "tool_use_id": "call_1",
+            "content": f"{file}: 3 lines",
+        }
         turns: list[tuple[str, Any]] = [
             ("user", text),
             ("assistant", [call]),
@@ -276,8 +312,12 @@ class StateBuilder:
         turns = [("user", "look for the menu"), ("assistant", answer)]
         records = self._records(session, cwd, turns, sidechain=True)
         agent = self._uuid()[:8]
-        self._write_dated(folder / "subagents" / f"agent-{agent}.jsonl", _json_lines(records))
-        self._write_dated(folder / "tool-results" / "call_1.txt", f"{cwd}/menu.txt\n".encode())
+        self._write_dated(
+            folder / "subagents" / f"agent-{agent}.jsonl", _json_lines(records)
+        )
+        self._write_dated(
+            folder / "tool-results" / "call_1.txt", f"{cwd}/menu.txt\n".encode()
+        )
         for part in (folder / "subagents", folder / "tool-results", folder):
             self._date(part)
 
@@ -286,10 +326,14 @@ class StateBuilder:
             self._write_dated(directory / "memory" / name, text.encode())
 
     def _add_to_index(self, handle: ProjectHandle) -> None:
-        """Two projects that share a directory share its index; the first is its `originalPath`."""
+        """Two projects that share a directory share its index; the first is its
+        `originalPath`.
+        """
         fresh = {"version": 1, "entries": [], "originalPath": handle.path}
         document = self._indexes.setdefault(handle.directory, fresh)
-        document["entries"] += [self._index_entry(handle, session) for session in handle.sessions]
+        document["entries"] += [
+            self._index_entry(handle, session) for session in handle.sessions
+        ]
         _write_private(handle.index, stringify(document, 2))
 
     def _index_entry(self, handle: ProjectHandle, session: str) -> dict[str, Any]:
@@ -334,12 +378,18 @@ def _first_config() -> dict[str, Any]:
     }
 
 
-def _with_keys(config: Mapping[str, Any], written: str, as_written: str) -> dict[str, Any]:
-    """The projects' keys with another separator: on Windows the client writes them with `/`."""
+def _with_keys(
+    config: Mapping[str, Any], written: str, as_written: str
+) -> dict[str, Any]:
+    """The projects' keys with another separator: on Windows the client writes them with
+    `/`.
+    """
     projects = config.get("projects")
     if written == as_written or not isinstance(projects, dict):
         return dict(config)
-    drives = {key: key.replace(written, as_written) for key in projects if key[1:2] == ":"}
+    drives = {
+        key: key.replace(written, as_written) for key in projects if key[1:2] == ":"
+    }
     keyed = {drives.get(key, key): value for key, value in projects.items()}
     return {**config, "projects": keyed}
 
@@ -362,4 +412,6 @@ def _iso(ns: int) -> str:
 
 def _base36(number: int) -> str:
     head, digit = divmod(number, 36)
-    return (_base36(head) if head else "") + "0123456789abcdefghijklmnopqrstuvwxyz"[digit]
+    return (_base36(head) if head else "") + "0123456789abcdefghijklmnopqrstuvwxyz"[
+        digit
+    ]

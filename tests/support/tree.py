@@ -57,8 +57,8 @@ def diff(
 ) -> list[str]:
     """One printable line for each difference; empty when the trees are the same.
 
-    `ignore` holds fnmatch patterns of relative names; each also covers what is below its match.
-    `mtimes` and `inodes` say for which names those are compared too.
+    `ignore` holds fnmatch patterns of relative names; each also covers what is below
+    its match. `mtimes` and `inodes` say for which names those are compared too.
     """
     patterns = tuple(ignore)
     differences: list[str] = []
@@ -71,14 +71,20 @@ def diff(
 
 
 def with_content(tree: Mapping[str, Entry], name: str, content: bytes) -> Tree:
-    """`tree` with other bytes in the file `name`; its mode, mtime and inode stay as they were."""
+    """`tree` with other bytes in the file `name`; its mode, mtime and inode stay as
+    they were.
+    """
     digest = hashlib.sha256(content).hexdigest()
-    changed = replace(tree[name], size=len(content), sha256=digest, content=_kept(content))
+    changed = replace(
+        tree[name], size=len(content), sha256=digest, content=_kept(content)
+    )
     return {**tree, name: changed}
 
 
 def is_transcript(name: str) -> bool:
-    """True for what a move may only rename: `*.jsonl` under `projects`, and session folders."""
+    """True for what a move may only rename: `*.jsonl` under `projects`, and session
+    folders.
+    """
     parts = Path(name).parts
     if "projects" not in parts:
         return False
@@ -129,7 +135,9 @@ def _kept(data: bytes) -> bytes | None:
 
 def _is_ignored(name: str, patterns: tuple[str, ...]) -> bool:
     parents = [name, *map(str, PurePosixPath(name).parents)]
-    return any(fnmatch.fnmatchcase(part, pattern) for part in parents for pattern in patterns)
+    return any(
+        fnmatch.fnmatchcase(part, pattern) for part in parents for pattern in patterns
+    )
 
 
 def _differences(

@@ -1,11 +1,12 @@
-"""A file system that looks names up as APFS does: it keeps their case and Unicode form, and takes
-`Foo` and `foo`, `é` as one code point and as two, for the same name.
+"""A file system that looks names up as APFS does: it keeps their case and Unicode form,
+and takes `Foo` and `foo`, `é` as one code point and as two, for the same name.
 
     python -m tests.systems.apfs DIRECTORY MOUNT_POINT
 
-shows DIRECTORY at MOUNT_POINT until `fusermount3 -u MOUNT_POINT`. It needs root, /dev/fuse, libfuse
-and the package mfusepy. Inodes, hard links, links and nanoseconds are those of DIRECTORY. There is
-no rename that refuses to replace, as on most such file systems, so that its replacement is tried.
+shows DIRECTORY at MOUNT_POINT until `fusermount3 -u MOUNT_POINT`. It needs root,
+/dev/fuse, libfuse and the package mfusepy. Inodes, hard links, links and nanoseconds
+are those of DIRECTORY. There is no rename that refuses to replace, as on most such file
+systems, so that its replacement is tried.
 """
 
 import errno
@@ -29,13 +30,16 @@ def folded(name: str) -> str:
 
 
 class ApfsLike(mfusepy.Operations):  # type: ignore[misc]  # untyped
-    """Every call on a path goes to the name that is there, or to the one that was asked for."""
+    """Every call on a path goes to the name that is there, or to the one that was asked
+    for.
+    """
 
     use_ns = True
 
     def __init__(self, root: str) -> None:
         self.root = root
-        # libfuse renames a file that is removed while it is open: not in its own directory, please.
+        # libfuse renames a file that is removed while it is open: not in its own
+        # directory, please.
         self.removed = tempfile.mkdtemp(prefix="removed-", dir=os.path.dirname(root))
 
     def real(self, path: str) -> str:

@@ -1,4 +1,6 @@
-"""What a file system with APFS's idea of names does; skipped where the tests are on another one."""
+"""What a file system with APFS's idea of names does; skipped where the tests are on
+another one.
+"""
 
 import os
 import shlex
@@ -14,8 +16,12 @@ from tests.support.state import StateBuilder
 @pytest.fixture
 def state(tmp_path: Path) -> StateBuilder:
     if places.case_counts(tmp_path):
-        assert places.HERE not in os.environ, "that place is not a file system of this kind"
-        pytest.skip("names differ by case here; `make test-apfs` has a place where they don't")
+        assert places.HERE not in os.environ, (
+            "that place is not a file system of this kind"
+        )
+        pytest.skip(
+            "names differ by case here; `make test-apfs` has a place where they don't"
+        )
     return StateBuilder(tmp_path / "root")
 
 
@@ -27,7 +33,9 @@ def test_names_are_kept_as_they_were_given(state: StateBuilder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("my-app", "My-App"), ("caf\u00e9", "cafe\u0301")], ids=["case", "form"]
+    ("old", "new"),
+    [("my-app", "My-App"), ("caf\u00e9", "cafe\u0301")],
+    ids=["case", "form"],
 )
 def test_a_folder_that_only_changes_its_spelling_is_moved_and_comes_back(
     state: StateBuilder, old: str, new: str
@@ -60,16 +68,22 @@ def test_two_spellings_of_one_folder_are_found_and_merged(
     other = state.project(spelled, sessions=1)
     has_one = os.path.samefile(real.directory, other.directory)
     (twins,) = bench.run("doctor", "--json").json()["findings"]
-    assert twins["what"] == f"the same folder as {real.path}; the two differ only in {how}"
+    assert (
+        twins["what"] == f"the same folder as {real.path}; the two differ only in {how}"
+    )
     _, *words = shlex.split(twins["command"])
     assert words == [other.path, real.path]
     done = bench.run(*words)
     assert done.exit == 0
     assert f"{2 if has_one else 1} session" in done.out
-    assert ("Merged" in done.out) != has_one  # nothing to merge where both have had one directory
+    assert (
+        "Merged" in done.out
+    ) != has_one  # nothing to merge where both have had one directory
     assert bench.run("doctor").exit == 0
-    assert [key for key in state.config()["projects"] if key in (real.path, other.path)] == [
-        real.path
-    ]
+    assert [
+        key for key in state.config()["projects"] if key in (real.path, other.path)
+    ] == [real.path]
     names = {path.name for path in real.directory.glob("*.jsonl")}
-    assert {f"{session}.jsonl" for session in (*real.sessions, *other.sessions)} <= names
+    assert {
+        f"{session}.jsonl" for session in (*real.sessions, *other.sessions)
+    } <= names

@@ -10,7 +10,9 @@ MOST = 400  # no run makes so many changes
 
 
 def failing(bench: Bench, number: int) -> tuple[bool, str, list[str]]:
-    """Let the `number`-th change fail: whether there was one, how it ended, what was wrong."""
+    """Let the `number`-th change fail: whether there was one, how it ended, what was
+    wrong.
+    """
     before = bench.reset()
     ended = bench.job([*HURRY, f"fail_at={number}:EIO"]).run()
     end, problems = truthful(bench, before, ended)

@@ -1,4 +1,6 @@
-"""Homes that are not one plain directory: links of a dotfile manager, mounts; and bytes."""
+"""Homes that are not one plain directory: links of a dotfile manager, mounts; and
+bytes.
+"""
 
 import os
 import re
@@ -37,7 +39,9 @@ def moved(bench: Bench, *options: str) -> int:
 
 
 def lead_away(bench: Bench, name: str, hops: int) -> Path:
-    """What a dotfile manager does: the thing itself is elsewhere, a link is in its place."""
+    """What a dotfile manager does: the thing itself is elsewhere, a link is in its
+    place.
+    """
     place, there = bench.state.home / name, bench.state.root / "synced"
     there.mkdir()
     real = place.rename(there / place.name)
@@ -66,23 +70,34 @@ def test_what_is_the_users_own_may_be_a_link_and_stays_one(
     own = bench.state.config_dir.resolve() / "ccmove"
     ours = str(own.relative_to(bench.state.root.resolve()))
     now = tree.snapshot(bench.state.root)
-    assert tree.diff(before, {n: e for n, e in now.items() if not n.startswith(ours)}) == []
+    assert (
+        tree.diff(before, {n: e for n, e in now.items() if not n.startswith(ours)})
+        == []
+    )
 
 
 @pytest.fixture(params=["a different file system", "a different mount"])
 def elsewhere(bench: Bench, request: pytest.FixtureRequest) -> Iterator[str]:
-    """`projects/` is a disk of its own, or another part of the same one; what that is called."""
+    """`projects/` is a disk of its own, or another part of the same one; what that is
+    called.
+    """
     there = bench.state.projects
     before = shutil.move(there, bench.state.root / "before")
     there.mkdir()
     is_disk = request.param.endswith("system")
-    with tmpfs(there, "size=16m", before) if is_disk else mounted(there, "--bind", before):
+    with (
+        tmpfs(there, "size=16m", before)
+        if is_disk
+        else mounted(there, "--bind", before)
+    ):
         yield request.param
 
 
 @pytest.mark.limits
 @needs_root
-def test_projects_on_a_disk_of_their_own_can_be_moved(bench: Bench, elsewhere: str) -> None:
+def test_projects_on_a_disk_of_their_own_can_be_moved(
+    bench: Bench, elsewhere: str
+) -> None:
     expected = Expected(bench)
     assert moved(bench) == 0
     assert bench.run("verify").exit == 0
@@ -105,8 +120,12 @@ def test_what_needs_a_place_on_another_disk_is_refused_before_anything_changes(
         memory = next(state.projects.glob("*-other")) / "memory"
         memory.mkdir()
         (memory / "note.md").write_text("one")
-        (next(state.projects.glob("*-old")) / "memory" / "note.md").write_text("another")
-    args = ["--skip-path-check", "--from-file", swap] if what == "swap" else [old, other]
+        (next(state.projects.glob("*-old")) / "memory" / "note.md").write_text(
+            "another"
+        )
+    args = (
+        ["--skip-path-check", "--from-file", swap] if what == "swap" else [old, other]
+    )
     for more in ([], ["-n"]):
         report = bench.refused("--on-conflict", "keep-new", *more, *args)
         assert f"is on {elsewhere} than its new place" in report["error"]
@@ -118,8 +137,9 @@ def test_what_needs_a_place_on_another_disk_is_refused_before_anything_changes(
 def test_what_an_overlay_can_not_rename_is_rolled_back_with_the_reason(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, has_sessions: bool
 ) -> None:
-    """As in a container whose image holds the home: a directory of a lower layer can't be renamed,
-    which nothing tells before it is tried."""
+    """As in a container whose image holds the home: a directory of a lower layer can't
+    be renamed, which nothing tells before it is tried.
+    """
     state, layers = bench.state, tmp_path_factory.mktemp("layers")
     (old,) = state.projects.glob("*-old")
     if has_sessions:
@@ -129,7 +149,9 @@ def test_what_an_overlay_can_not_rename_is_rolled_back_with_the_reason(
         (layers / "upper").mkdir()
         (layers / "work").mkdir()
         parts = f"lowerdir={layers}/lower,upperdir={layers}/upper,workdir={layers}/work"
-        with mounted(state.root, "-t", "overlay", "-o", f"{parts},redirect_dir=off", "overlay"):
+        with mounted(
+            state.root, "-t", "overlay", "-o", f"{parts},redirect_dir=off", "overlay"
+        ):
             before = bench.tree()
             done = bench.run(state.code / "old", state.code / "new")
             assert done.exit == 1
@@ -141,7 +163,9 @@ def test_what_an_overlay_can_not_rename_is_rolled_back_with_the_reason(
 
 @pytest.mark.limits
 @needs_root
-def test_a_folder_that_is_mounted_at_a_second_place_is_found_and_merged(bench: Bench) -> None:
+def test_a_folder_that_is_mounted_at_a_second_place_is_found_and_merged(
+    bench: Bench,
+) -> None:
     state = bench.state
     state.project("again", sessions=1, make_folder=True)
     with mounted(state.code / "again", "--bind", state.code / "other"):
@@ -149,7 +173,11 @@ def test_a_folder_that_is_mounted_at_a_second_place_is_found_and_merged(bench: B
         assert twins["what"].endswith("one of the two goes through a link or a mount")
         assert bench.run(*twins["command"].split()[1:]).exit == 0
         assert bench.run("doctor", "other").exit == 0
-    (left,) = (path for path in state.projects.iterdir() if path.name[-5:] in ("other", "again"))
+    (left,) = (
+        path
+        for path in state.projects.iterdir()
+        if path.name[-5:] in ("other", "again")
+    )
     assert len(list(left.glob("*.jsonl"))) == 3
 
 
@@ -158,7 +186,9 @@ BYTES = b"a lone \n, \r\n and \x1a stay\n"
 
 def test_bytes_are_bytes(bench: Bench, state: StateBuilder) -> None:
     """Where text is not told from bytes, line ends change and Ctrl-Z ends a file."""
-    (project,) = (path for path in state.projects.iterdir() if path.name.endswith("-old"))
+    (project,) = (
+        path for path in state.projects.iterdir() if path.name.endswith("-old")
+    )
     transcript = next(project.glob("*.jsonl"))
     with transcript.open("ab") as file:
         file.write(BYTES)

@@ -1,4 +1,6 @@
-"""Calls that only macOS has, made by stand-ins: which ones, with what, and what if they fail."""
+"""Calls that only macOS has, made by stand-ins: which ones, with what, and what if they
+fail.
+"""
 
 import ctypes
 import errno
@@ -19,7 +21,11 @@ from tests.support.state import StateBuilder
 fcntl = pytest.importorskip("fcntl", reason="macOS is a POSIX system, this is none")
 
 F_FULLFSYNC, RENAME_EXCL = 51, 4  # as in Apple's sys/fcntl.h and sys/stdio.h
-NOT_THERE = [errno.ENOTSUP, errno.EINVAL, errno.ENOTTY]  # what network and FAT disks answer
+NOT_THERE = [
+    errno.ENOTSUP,
+    errno.EINVAL,
+    errno.ENOTTY,
+]  # what network and FAT disks answer
 
 
 class Mac:
@@ -35,7 +41,9 @@ class Mac:
         monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: library)
         monkeypatch.setattr(fcntl, "F_FULLFSYNC", F_FULLFSYNC, raising=False)
         monkeypatch.setattr(fcntl, "fcntl", self.control)
-        monkeypatch.setattr(os, "fsync", lambda fd: self.calls.append(f"fsync {kind(fd)}"))
+        monkeypatch.setattr(
+            os, "fsync", lambda fd: self.calls.append(f"fsync {kind(fd)}")
+        )
 
     def control(self, fd: int, command: int, *more: Any) -> Any:
         if command != F_FULLFSYNC:
@@ -45,7 +53,9 @@ class Mac:
             raise OSError(self.code, os.strerror(self.code))
         return 0
 
-    def rename(self, old_parent: int, old: bytes, new_parent: int, new: bytes, flags: int) -> int:
+    def rename(
+        self, old_parent: int, old: bytes, new_parent: int, new: bytes, flags: int
+    ) -> int:
         assert flags == RENAME_EXCL
         self.calls.append("rename")
         if self.code:
@@ -71,7 +81,9 @@ def test_a_whole_move_and_its_undoing_make_these_calls_or_do_without(
     project = state.project("old", index=True)
     (state.code / "new").mkdir()
     before, mac.code = tree.snapshot(state.home), code
-    move = plan_move(project.path, f"{state.code}/new", config_dir=str(state.config_dir))
+    move = plan_move(
+        project.path, f"{state.code}/new", config_dir=str(state.config_dir)
+    )
     assert mac.calls == []
     apply(move)
     assert not project.directory.exists()
@@ -97,8 +109,12 @@ def test_any_other_failure_is_one(tmp_path: Path, mac: Mac) -> None:
 
 
 @pytest.mark.parametrize("code", [errno.ENOTSUP, errno.EEXIST])
-def test_a_name_that_is_taken_is_never_replaced(tmp_path: Path, mac: Mac, code: int) -> None:
-    """Not even an empty directory: seen before, or by the call when it comes in between."""
+def test_a_name_that_is_taken_is_never_replaced(
+    tmp_path: Path, mac: Mac, code: int
+) -> None:
+    """Not even an empty directory: seen before, or by the call when it comes in
+    between.
+    """
     mac.code = code
     (tmp_path / "a").mkdir()
     if code != errno.EEXIST:

@@ -17,7 +17,9 @@ def test_every_test_that_does_not_run_on_windows_is_there() -> None:
     for name in (*windows.FILES, *(name for name, _ in windows.excluded())):
         file, _, test = name.partition("[")[0].partition("::")
         assert (root / file).exists(), name
-        assert not test or f"def {test}(" in (root / file).read_text(encoding="utf-8"), name
+        assert not test or f"def {test}(" in (root / file).read_text(
+            encoding="utf-8"
+        ), name
 
 
 @pytest.fixture
@@ -27,8 +29,12 @@ def bench(state: StateBuilder) -> Bench:
 
 
 @only_there
-def test_a_folder_that_only_changes_its_case_is_moved_and_comes_back(bench: Bench) -> None:
-    """Wine says that it has renamed such a folder and leaves its name, so that is not looked at."""
+def test_a_folder_that_only_changes_its_case_is_moved_and_comes_back(
+    bench: Bench,
+) -> None:
+    """Wine says that it has renamed such a folder and leaves its name, so that is not
+    looked at.
+    """
     state = bench.state
     old, new = state.code / "my-app", state.code / "My-App"
     before = bench.tree()
@@ -41,7 +47,9 @@ def test_a_folder_that_only_changes_its_case_is_moved_and_comes_back(bench: Benc
 
 
 @only_there
-def test_a_case_that_the_folder_does_not_have_is_refused_with_what_to_do(bench: Bench) -> None:
+def test_a_case_that_the_folder_does_not_have_is_refused_with_what_to_do(
+    bench: Bench,
+) -> None:
     old, new = (bench.state.code / name for name in ("my-app", "My-App"))
     report = bench.refused(old, new)
     assert report["error"] == f"the folder is still called {old}"
@@ -49,7 +57,9 @@ def test_a_case_that_the_folder_does_not_have_is_refused_with_what_to_do(bench: 
 
 
 @only_there
-def test_a_file_that_a_program_has_open_is_named_before_anything_changes(bench: Bench) -> None:
+def test_a_file_that_a_program_has_open_is_named_before_anything_changes(
+    bench: Bench,
+) -> None:
     """Windows would not let us replace it, unless it is shared as the client shares it."""
     state = bench.state
     Path(state.code / "my-app").rename(state.code / "new")
@@ -60,7 +70,9 @@ def test_a_file_that_a_program_has_open_is_named_before_anything_changes(bench: 
 
 
 @only_there
-@pytest.mark.parametrize("text", ["..\\x", "a\\b", "C:x", "C:\\x", "\\x", "/x", "a:stream"])
+@pytest.mark.parametrize(
+    "text", ["..\\x", "a\\b", "C:x", "C:\\x", "\\x", "/x", "a:stream"]
+)
 def test_no_name_in_a_manifest_leads_elsewhere(text: str) -> None:
     assert not is_name(text)
     assert not is_inside(text) or text == "a\\b"

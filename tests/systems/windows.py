@@ -1,7 +1,8 @@
 """What of the suite can't run on Windows, each with its reason.
 
-A name is that of a directory, of a file, or of a test in it, as pytest spells it. The rest runs
-there; what it meets that Windows does not have (a terminal of POSIX, strace, root) skips it.
+A name is that of a directory, of a file, or of a test in it, as pytest spells it. The
+rest runs there; what it meets that Windows does not have (a terminal of POSIX, strace,
+root) skips it.
 """
 
 import os
@@ -13,14 +14,17 @@ from pathlib import Path
 import pytest
 
 HERE = os.name == "nt"
-OF = "CCMOVE_TESTS_IN_ALL"  # how many tests there are on Linux; `make test-windows` sets it
+# how many tests there are on Linux; `make test-windows` sets it
+OF = "CCMOVE_TESTS_IN_ALL"
 
 CLIENT = "drives the client on a terminal of POSIX; tests/client/test_windows.py has Windows' own"
 STRACE = "needs strace, or signals that kill and stop"
 MODES = "modes and owners, which mean nothing on Windows"
 MOUNTS = "needs mounts of Linux, or limits of POSIX"
 NAMES = "names that can't exist on Windows, or there alone"
-PROC = "looks at what only POSIX has: /proc, descriptors of directories, signals, shells"
+PROC = (
+    "looks at what only POSIX has: /proc, descriptors of directories, signals, shells"
+)
 LINKS = "needs symbolic links, which Wine does not show as such"
 APFS = "about names on macOS"
 MUTANTS = "about the tests themselves, and the same everywhere"
@@ -49,7 +53,9 @@ SLOW = "makes thousands of files or hundreds of processes, for many minutes unde
 WORDS = "compares with the words for a POSIX shell, or with a picture of one"
 BENCHMARK = "the benchmark is for Linux"
 TILDE = "a list has `~` for the home, which the shells of Windows do not know"
-PROGRAMS = "types findstr, of which Wine has the name alone, or find, which Windows lacks"
+PROGRAMS = (
+    "types findstr, of which Wine has the name alone, or find, which Windows lacks"
+)
 # One name a line.
 TESTS = {
     STRACE: "tests/crash/test_linter.py",
@@ -181,7 +187,9 @@ def make_pipe(path: Path) -> None:
 
 
 def write_lines_as_the_client_does() -> None:
-    """Text that a test writes has `\\n` on Windows too; ccmove itself writes bytes alone."""
+    """Text that a test writes has `\\n` on Windows too; ccmove itself writes bytes
+    alone.
+    """
     Path.write_text = partialmethod(Path.write_text, newline="\n")  # type: ignore[assignment]
 
 
@@ -199,14 +207,19 @@ def reason_for(name: str) -> str | None:
     """Why a test of this name does not run on Windows; None when it does."""
     name = name.replace("\\", "/")
     for prefix, reason in [*FILES.items(), *excluded()]:
-        if name == prefix or name.startswith((prefix + "/", prefix + "::", prefix + "[")):
+        if name == prefix or name.startswith(
+            (prefix + "/", prefix + "::", prefix + "[")
+        ):
             return reason
     return None
 
 
 def tell(reporter: pytest.TerminalReporter) -> None:
     """How many of how many tests ran, and why the others did not."""
-    counts = {kind: len(reporter.stats.get(kind, ())) for kind in ("passed", "failed", "error")}
+    counts = {
+        kind: len(reporter.stats.get(kind, ()))
+        for kind in ("passed", "failed", "error")
+    }
     ran = sum(counts.values())
     of = os.environ.get(OF, "")
     reporter.section("on Windows")
@@ -223,5 +236,9 @@ def tell(reporter: pytest.TerminalReporter) -> None:
 
 
 def _reason(report: pytest.TestReport) -> str:
-    told = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    told = (
+        report.longrepr[2]
+        if isinstance(report.longrepr, tuple)
+        else str(report.longrepr)
+    )
     return told.removeprefix("Skipped: ")
