@@ -7,6 +7,7 @@ here.
 from __future__ import annotations
 
 from ccmove.rewrite import history
+from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.pathmap import PathMap
 from fuzz.source import Source, blank, document, spelled, text
 from tests.support.history_oracle import moved_history
@@ -71,7 +72,7 @@ def _check(data: bytes, paths: PathMap, skipped: int) -> None:
         return data[offset : offset + length]
 
     expected = moved_history(data, paths.map)
-    found = history.scan(read, len(data), paths)
+    found = history.scan(read, len(data), ByPath(paths))
     after = b"".join(history.rewritten(read, found))
     assert after == expected
     assert found.size == len(data)
@@ -103,7 +104,7 @@ def _check_tail(data: bytes, paths: PathMap, skipped: int) -> None:
         return data[offset : offset + length]
 
     head = b"".join(line + b"\n" for line in data.split(b"\n")[:-1][: skipped % 8])
-    tail = history.scan(read, len(data), paths, len(head))
+    tail = history.scan(read, len(data), ByPath(paths), len(head))
     after = b"".join(history.rewritten(read, tail, len(head)))
     assert after == moved_history(data[len(head) :], paths.map)
     assert tail.new_size() - len(head) == len(after)

@@ -288,6 +288,27 @@ class State:
         return dict(named)
 
 
+def is_of_session(name: str) -> bool:
+    """Whether an entry of a project directory is a session's: its transcript, its
+    folder, or a file beside them that has its ID."""
+    return bool(SESSION_ID.match(name)) or name.endswith(".jsonl")
+
+
+def notes_among(directory: Path, items: Iterable[Item]) -> list[str]:
+    """The files that belong to no session, such as `memory/MEMORY.md`."""
+    notes: list[str] = []
+    for item in items:
+        if is_of_session(item.name):
+            continue
+        if not item.is_dir:
+            notes.append(item.name)
+            continue
+        for base, _, names in os.walk(directory / item.name):
+            inside = Path(base).relative_to(directory)
+            notes += [(inside / name).as_posix() for name in sorted(names)]
+    return notes
+
+
 def get(record: object, key: str) -> Any:
     """The value of a key; None if it is not an object."""
     return record.get(key) if isinstance(record, dict) else None

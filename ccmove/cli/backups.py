@@ -3,36 +3,31 @@ past runs, told again, undone, removed.
 """
 
 import contextlib
-import os
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 import click
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.naming import sieve
-from ccmove.claude.state import State
 from ccmove.cli import options
 from ccmove.cli.boundary import Call
-from ccmove.cli.move import carry_out, reading
+from ccmove.cli.move import carry_out
 from ccmove.cli.options import flag
 from ccmove.cli.resolve import refuse_live
-from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, run
+from ccmove.errors import NothingKnownError, RefusedError, UsageError, run
 from ccmove.inspect.backups import SET_ASIDE, list_backups, past_plan
 from ccmove.plan.model import Plan
 from ccmove.report.inspect import Backups
 from ccmove.report.result import DONE, Result
-from ccmove.rewrite.pathmap import PathMap, are_nested
 from ccmove.run.backups import Backup, all_backups, no_backup
 from ccmove.run.backups import prune as prune_backups
 from ccmove.run.journal import read_run
 from ccmove.run.locks import own_lock
-from ccmove.run.manifest import Manifest, folder_id
+from ccmove.run.manifest import Manifest
 from ccmove.run.preflight import refuse_foreign_state
-from ccmove.run.restore import plan_restore, refuse_built_on
 from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
+from ccmove.run.undo import plan_undo, refuse_built_on
 
 PAST = run("ccmove", "backups", text="past moves")
 UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
@@ -47,6 +42,7 @@ OLD_ONES = run(
 )
 @options.dry_run
 @options.full
+@flag("--merge", help="Go on although OLD is in use again.")
 @options.allow_live
 def restore_command(
     call: Call, identifier: str | None, verify: str, **wanted: bool
@@ -70,6 +66,7 @@ def restore(
     progress: Progress | None = None,
     *,
     allow_live: bool = False,
+    merge: bool = False,
     **how: bool,
 ) -> Result:
     """Undo a move or a restore; without an ID the newest move that still stands."""
@@ -80,68 +77,10 @@ def restore(
     )
 
     def make_plan() -> Plan:
-        return plan_restore(
-            layout, _to_undo(layout, manifest.id), reading(layout, progress)
-        )
+        return plan_undo(layout, _to_undo(layout, manifest.id), merge=merge)
 
-    staying = tuple(_staying(layout, manifest))
     result = carry_out(layout, make_plan, progress, **how)
-    if result.status == "restored" and result.plan is not None:
-        warnings += _folders_to_rename(layout, manifest, result.plan)
-    return replace(result, warnings=(*warnings, *staying, *result.warnings))
-
-
-def _folders_to_rename(
-    layout: Layout, manifest: Manifest, plan: Plan
-) -> Iterator[Hint]:
-    """The state is at the old path again; its folder is the user's to rename.
-
-    Neither where something of NEW's own stays nor another folder than was there, nor
-    the home.
-    """
-    if plan.folders:
-        return
-    for now, then in plan.moves:
-        came_back = any(are_nested(project.path, now) for project in plan.projects)
-        is_one = (then, now) in manifest.fresh
-        is_home = any(
-            place.is_relative_to(now) for place in (layout.home, layout.config_dir)
-        )
-        is_free = not os.path.lexists(then) and os.path.isdir(os.path.dirname(then))
-        if (
-            came_back
-            and is_one
-            and is_free
-            and not is_home
-            and folder_id(now) in manifest.homes
-        ):
-            yield run(
-                "mv", now, then, text=f"the folder is still {now}; to rename it too"
-            )
-
-
-def _staying(layout: Layout, manifest: Manifest) -> Iterator[Hint]:
-    """Sessions in folders below NEW that the run did not bring there:
-    they stay, and are named.
-    """
-    state, back = State(layout), PathMap(manifest.fresh).reversed()
-    is_below, moved = (
-        sieve(*(new for new, _ in back.moves)),
-        {p.target for p in manifest.projects},
-    )
-    names = [
-        name for name in state.directory_names if is_below(name) and name not in moved
-    ]
-    known = {
-        path for directory in state.readable(names) for path in directory.named_paths()
-    }
-    for path in sorted(filter(back.covers, known)):
-        yield run(
-            "ccmove",
-            "list",
-            path,
-            text=f"the sessions of {path} stay there; to see them",
-        )
+    return replace(result, warnings=(*warnings, *result.warnings))
 
 
 def _to_undo(layout: Layout, identifier: str | None) -> Manifest:

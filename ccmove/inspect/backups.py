@@ -9,16 +9,11 @@ from ccmove.claude.reading import Fingerprint
 from ccmove.errors import UnfinishedRunError
 from ccmove.inspect.survey import measured
 from ccmove.plan.model import Operation, Plan, Undertaking, Write, WriteHistory
-from ccmove.run.backups import (
-    Backup,
-    all_backups,
-    backup_ids,
-    has_only_copy,
-    read_saved,
-    read_scan,
-)
+from ccmove.rewrite.history import ByPath
+from ccmove.run.backups import Backup, all_backups, backup_ids, has_only_copy
 from ccmove.run.journal import read_run
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory
+from ccmove.run.saved import read_saved, read_scan
 
 INTERRUPTED = "was interrupted: `ccmove recover` rolls it back"
 SET_ASIDE = "could not be rolled back and was set aside: nothing of it is ever removed"
@@ -75,9 +70,9 @@ def past_plan(layout: Layout, manifest: Manifest) -> Plan:
             after = read_saved(directory, op, "after")
             operations.append(Write(op.path, op.ends, op.place, before, after))
         elif isinstance(op, WroteHistory):
-            operations.append(
-                WriteHistory(op.path, read_scan(directory, op), Fingerprint(0, 0, 0))
-            )
+            scan, rule = read_scan(directory, op), ByPath(manifest.paths)
+            nothing_seen = Fingerprint(0, 0, 0)
+            operations.append(WriteHistory(op.path, scan, nothing_seen, rule))
         else:
             operations.append(op)
     about = {field.name: getattr(manifest, field.name) for field in fields(Undertaking)}

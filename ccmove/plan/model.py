@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import Annotated
 
 from ccmove.claude.reading import Fingerprint
-from ccmove.rewrite.history import Scan
+from ccmove.rewrite.history import Rule, Scan
 from ccmove.rewrite.pathmap import PathMap, is_root
 
 # begins the name of a project folder that steps aside for another
@@ -79,8 +79,18 @@ class ProjectMove:
     target: Name
     kind: Annotated[str, ("rename", "merge", "same", "split").__contains__]
     entries: tuple[Name, ...]  # what of the directory moves; for a rename all of it
+    notes: tuple[Inside, ...] = ()  # files among it that belong to no session
     transcripts: int = 0
     size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What was known at or below NEW before a run, and does not leave with it."""
+
+    path: str
+    sessions: tuple[str, ...] = ()
+    notes: tuple[Inside, ...] = ()  # files of its directory that belong to no session
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +109,14 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class WriteHistory:
-    """New values in the history, which is too large for memory:
-    written by streaming.
-    """
+    """New values in the history, which is too large for memory: it is streamed."""
 
     path: Path
     scan: Scan  # what changes in it
     seen: Fingerprint  # what it grows by after this is carried over
-    before: "hashlib._Hash" = field(
-        default_factory=hashlib.sha256
-    )  # of all that was seen
+    rule: Rule  # by which that is rewritten
+    # Of all that was seen:
+    before: "hashlib._Hash" = field(default_factory=hashlib.sha256)
     mtime_ns: int | None = None
 
 
@@ -155,61 +163,44 @@ Operation = Write | WriteHistory | Rename | Mkdir
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undertaking:
-    """What a run is about: its plan says it,
-    and so does the manifest of what was done.
-    """
+    """What a run is about: its plan says it, and so does the manifest."""
 
-    kind: Annotated[str, ("move", "restore").__contains__]
+    kind: Annotated[str, ("move", "undo").__contains__]
     moves: tuple[tuple[Movable, Movable], ...]
-    kept: tuple[str, ...] = ()  # projects below an OLD that stay where they are
+    # Projects below an OLD that stay where they are:
+    kept: tuple[str, ...] = ()
     projects: tuple[ProjectMove, ...] = ()
-    folders: tuple[
-        tuple[Path, Path], ...
-    ] = ()  # project folders that are renamed as well
-    places: tuple[Path, ...] = ()  # project folders in which settings may be rewritten
-    fresh: tuple[
-        tuple[str, str], ...
-    ] = ()  # paths that move to where nothing was known before
-    only_copies: tuple[
-        Path, ...
-    ] = ()  # what loses a conflict and is kept in the backup alone
-    undoes: str | None = None  # the backup that a restore undoes
-    # What is told again later:
-    merged: tuple[
-        tuple[str, int], ...
-    ] = ()  # each NEW with sessions of its own, and how many
+    # What was known at or below a NEW before:
+    own: tuple[Own, ...] = ()
+    # Project folders that are renamed as well:
+    folders: tuple[tuple[Path, Path], ...] = ()
+    # Project folders in which settings may be rewritten:
+    places: tuple[Path, ...] = ()
+    # What loses a conflict and is kept in the backup alone:
+    only_copies: tuple[Path, ...] = ()
+    undoes: str | None = None  # the run that an undo undoes
+    # What is told again later. Each NEW with sessions of its own, and how many:
+    merged: tuple[tuple[str, int], ...] = ()
     left_alone: tuple[LeftAlone, ...] = ()
     warnings: tuple[str, ...] = ()
-    remembering: int = (
-        0  # sessions whose client recorded its system prompt, which names OLD
-    )
+    # Sessions whose client recorded its system prompt, which names OLD:
+    remembering: int = 0
     notes: tuple[str, ...] = ()  # why each directory is moved or left alone
 
     @property
     def paths(self) -> PathMap:
         return PathMap(self.moves, frozenset(self.kept))
 
-    @property
-    def way_back(self) -> PathMap:
-        """Where paths belong that were added since,
-        if the run came to where nothing was known.
-        """
-        return PathMap(self.fresh, frozenset(self.kept)).reversed()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Undertaking):
-    """Everything that a run will change, what it leaves alone,
-    and what it was decided from.
-    """
+    """All that a run will change, what it leaves alone, and what it was decided from."""
 
     operations: tuple[Operation, ...] = ()
-    moved: tuple[
-        tuple[Path, Path], ...
-    ] = ()  # what is renamed: where it is, where it ends
-    seen: tuple[
-        tuple[Path, Fingerprint], ...
-    ] = ()  # files to set aside, as they were looked at
+    # What is renamed: where it is, where it ends.
+    moved: tuple[tuple[Path, Path], ...] = ()
+    # Files to set aside, as they were looked at.
+    seen: tuple[tuple[Path, Fingerprint], ...] = ()
 
     @property
     def writes(self) -> tuple[Write, ...]:

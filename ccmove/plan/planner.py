@@ -4,7 +4,6 @@ This is also the whole of a dry run.
 
 import hashlib
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -25,9 +24,11 @@ from ccmove.plan.model import (
     Write,
     WriteHistory,
 )
+from ccmove.plan.own import what_new_has
 from ccmove.plan.place import Placer, in_order, refuse_conflicts
 from ccmove.rewrite import config, history
-from ccmove.rewrite.pathmap import Move, PathMap, tail_below
+from ccmove.rewrite.history import ByPath
+from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.text import plural
 
 Tick = Callable[[int], None]
@@ -115,8 +116,6 @@ def plan_move(
     settings = (
         [path for *pair, _ in here for path in pair] if request.project_files else []
     )
-    listed = (*state.config_paths, *prompt_paths, *(move.path for move in projects))
-    pairs = [(path, new) for path in listed if (new := paths.map(path)) is not None]
     return Plan(
         kind="move",
         moves=paths.moves,
@@ -128,9 +127,7 @@ def plan_move(
         projects=tuple(projects),
         folders=folders,
         places=tuple(dict.fromkeys(map(Path, settings))),
-        fresh=fresh_pairs(
-            state, [*paths.moves, *pairs], prompts.scan.staying, projects
-        ),
+        own=tuple(what_new_has(state, paths, prompts.scan.staying, projects)),
         only_copies=tuple(placer.losers),
         left_alone=tuple(left),
         remembering=sum(
@@ -147,10 +144,9 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     """
     with hashed_history(layout.history, before := hashlib.sha256()) as (read, seen):
         at_new = tuple((new, new) for _, new in paths.moves)
-        scan = history.scan(
-            read, seen.size, PathMap(paths.moves + at_new, paths.kept), tick=tick
-        )
-    return WriteHistory(layout.history, scan, seen, before)
+        both = PathMap(paths.moves + at_new, paths.kept)
+        scan = history.scan(read, seen.size, ByPath(both), tick=tick)
+    return WriteHistory(layout.history, scan, seen, ByPath(paths), before)
 
 
 def _warnings(
@@ -164,29 +160,6 @@ def _warnings(
     for aside, path in placer.losers.items():
         where = f"this one is in the backup, as aside/{aside.name}"
         yield f"{path}: the other file of this name was kept; {where}"
-
-
-def fresh_pairs(
-    state: State,
-    pairs: Iterable[Move],
-    prompts: Iterable[str],
-    projects: Iterable[ProjectMove],
-) -> tuple[Move, ...]:
-    """The moves to where nothing is known: what comes there later may be moved back."""
-    pairs = set(pairs)
-    coming = Counter(
-        new for _, new in pairs
-    )  # where two come together there is no way back
-    known = {*prompts, *state.config_paths}
-    known |= {
-        move.new_path for move in projects if move.target in state.directory_names
-    }
-    return tuple(
-        (old, new)
-        for old, new in sorted(pairs)
-        if coming[new] == 1
-        and not any(tail_below(path, new) is not None for path in known)
-    )
 
 
 def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:

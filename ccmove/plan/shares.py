@@ -14,7 +14,15 @@ from pathlib import Path, PurePath
 from ccmove.claude.naming import names_of_downloads
 from ccmove.claude.ownership import BY_TRANSCRIPTS, Case, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import ALIASES, HEAD, INDEX, MEMORY, Item, State
+from ccmove.claude.state import (
+    ALIASES,
+    HEAD,
+    INDEX,
+    MEMORY,
+    Item,
+    State,
+    notes_among,
+)
 from ccmove.plan.model import LeftAlone, ProjectMove
 from ccmove.plan.place import Placer, in_order, mode_of, needed
 from ccmove.rewrite import index, other
@@ -48,11 +56,17 @@ class Portion:
     def moves(self) -> Iterator[ProjectMove]:
         source, target = self.source.name, self.target.name
         for path, items in self.shares.items():
-            new_path = self.case.paths.map(path) or path
             sizes = [item.size for item in items if item.size is not None]
-            names = tuple(item.name for item in items)
             yield ProjectMove(
-                path, new_path, source, target, self.kind, names, len(sizes), sum(sizes)
+                path=path,
+                new_path=self.case.paths.map(path) or path,
+                source=source,
+                target=target,
+                kind=self.kind,
+                entries=tuple(item.name for item in items),
+                notes=tuple(notes_among(self.source, items)),
+                transcripts=len(sizes),
+                size=sum(sizes),
             )
 
 

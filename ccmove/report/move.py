@@ -102,7 +102,7 @@ def _about(path: str, *remarks: str) -> list[Line]:
 
 def _heading(result: Result, plan: Plan) -> Iterator[Line]:
     verb = "Would move" if result.status == "planned" else "Moved"
-    verb += " back" if plan.kind == "restore" else ""
+    verb += " back" if plan.kind == "undo" else ""
     for old, new in result.moves:
         yield [("title", f"{verb}  "), ("", old)]
         yield [("dim", f"{'to':>{len(verb)}}  "), ("bold", new)]

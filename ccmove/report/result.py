@@ -12,7 +12,7 @@ from ccmove.rewrite.compare import compare
 SCHEMA = 1
 NOTHING = Plan(kind="move", moves=())
 Moves = tuple[tuple[str, str], ...]
-DONE = {"move": "moved", "restore": "restored"}  # the status of a run of this kind
+DONE = {"move": "moved", "undo": "undone"}  # the status of a run of this kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,12 @@ def rewritten(text: str, paths: PathMap, *, repos: bool = True) -> str:
     return make.apply(text, splices)
 
 
+def project_paths(text: str) -> list[str]:
+    """The keys of `projects`."""
+    projects = parse(text).members().get(PROJECTS)
+    return [key.value for key in projects.keys] if projects is not None else []
+
+
 def _projects(projects: Node, paths: PathMap) -> str:
     """The projects by their new keys; where several get one key,
     their values are merged.

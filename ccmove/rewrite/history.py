@@ -14,7 +14,8 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from ccmove.errors import StaleLookError
 from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
@@ -26,7 +27,6 @@ LATEST = 1e14  # milliseconds; no real moment is beyond
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more: its parts are no JSON
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
 Tick = Callable[[int], None] | None
-Value = tuple[int, bytes, bytes]  # where it begins, its JSON text, a digest of its line
 Sign = bytes | re.Pattern[bytes]  # by which a line is worth a look
 
 _ESCAPE = re.compile(rb"\\(?:/|u(?!00[01]))")
@@ -42,9 +42,45 @@ _USUAL = re.compile(
     rf'^\{{"display":{_TEXT},'
     rf'"pastedContents":\{{(?:{_PASTED}(?:,{_PASTED}){{0,9}})?\}},'
     r'"timestamp":([1-9]\d{0,13}),"project":("[^"\\\x00-\x1f]*")'
-    rf'(?:,"sessionId":{_TEXT})?\}}$'.encode(),
+    rf'(?:,"sessionId":({_TEXT}))?\}}$'.encode(),
     re.MULTILINE,
 )
+_GROUPS = 4  # of a split by it: text between, timestamp, project, session
+
+
+class Prompt(NamedTuple):
+    """One line of the history whose `project` is a string."""
+
+    start: int  # where the value of `project` begins
+    project: bytes  # its JSON text
+    digest: bytes  # of the rest of the line, by which it is known again
+    session: str | None
+    time: int  # milliseconds, or 0
+
+
+class Rule(Protocol):
+    """Which prompts get another path."""
+
+    @property
+    def needles(self) -> tuple[str, ...]:
+        """Strings of which every path that changes contains one."""
+
+    def new_path(self, path: str, session: str | None) -> str | None:
+        """What the path of a prompt becomes; None: it stays."""
+
+
+@dataclass(frozen=True)
+class ByPath:
+    """The rule of a move: prompts follow their path."""
+
+    paths: PathMap
+
+    @property
+    def needles(self) -> tuple[str, ...]:
+        return self.paths.needles()
+
+    def new_path(self, path: str, session: str | None) -> str | None:  # noqa: ARG002
+        return self.paths.map(path)
 
 
 class Swap(NamedTuple):
@@ -103,6 +139,15 @@ class Scan:
         for start, number, line in self.ROW.iter_unpack(self.rows):
             yield start, swaps[number], line
 
+    def copy(self) -> "Scan":
+        twin = Scan(self.size)
+        twin.rows = bytearray(self.rows)
+        twin.swaps = dict(self.swaps)
+        twin.unreadable = self.unreadable
+        twin.staying = set(self.staying)
+        twin._times = list(self._times)
+        return twin
+
     def extend(self, rest: "Scan") -> None:
         for row in rest:
             self.add(*row)
@@ -118,31 +163,31 @@ def decoded(raw: bytes) -> str:
     return path
 
 
-def scan(
-    read: Read, size: int, paths: PathMap, start: int = 0, tick: Tick = None
-) -> Scan:
-    """Look at the bytes from `start` to `size`;
-    `tick` is told how many it were so far.
-    """
-    found = Scan(start)
-    swaps: dict[bytes, Swap | None] = {}  # by the spelling
-    for at, raw, line in project_values(read, size, paths.needles(), found, tick):
-        if raw not in swaps:
-            path = decoded(raw)
-            after = paths.map(path) or path
-            swaps[raw] = Swap(raw, encoded(after)) if after != path else None
-            if after == path:
-                found.staying.add(path)
-        if (swap := swaps[raw]) is not None:
-            found.add(at, swap, line)
-    return found
+def scan(read: Read, size: int, rule: Rule, start: int = 0, tick: Tick = None) -> Scan:
+    """Look at the bytes from `start` to `size`; `tick` is told how many so far."""
+    changes = Scan(start)
+    swaps: dict[tuple[bytes, str | None], Swap | None] = {}
+    for prompt in prompts_with(read, size, rule.needles, changes, tick):
+        key = prompt.project, prompt.session
+        if key not in swaps:
+            path = decoded(prompt.project)
+            new = rule.new_path(path, prompt.session)
+            swaps[key] = _swap(prompt.project, path, new)
+            if swaps[key] is None:
+                changes.staying.add(path)
+        if (swap := swaps[key]) is not None:
+            changes.add(prompt.start, swap, prompt.digest)
+    return changes
 
 
-def project_values(
+def _swap(raw: bytes, path: str, new: str | None) -> "Swap | None":
+    return Swap(raw, encoded(new)) if new not in (None, path) else None
+
+
+def prompts_with(
     read: Read, size: int, needles: Iterable[str], found: Scan, tick: Tick = None
-) -> Iterator[Value]:
-    """Of every line that may hold a needle: where its `project` begins, its bytes, the
-    digest.
+) -> Iterator[Prompt]:
+    """Every prompt whose path may hold a needle.
 
     It goes on from `found.size`, which follows, and counts there what can't be read.
     """
@@ -152,12 +197,12 @@ def project_values(
     for start, block, end in blocks(read, found.size, size):
         for at, line in _lines_with(block, end, [*signs, *escapes]):
             try:
-                value = _project(line, start + at)
+                prompt = _prompt(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
                 found.unreadable += any(_spots(line, len(line), sign) for sign in signs)
                 continue
-            if value is not None:
-                yield value
+            if prompt is not None:
+                yield prompt
         found.size = start + end
         if tick:
             tick(found.size)
@@ -223,23 +268,37 @@ def _lines_with(
             yield start, block[start : done - 1]
 
 
-def _project(line: bytes, start: int) -> Value | None:
-    """The `project` of a line if it is a string; raises on what is not JSON."""
+def _prompt(line: bytes, start: int) -> Prompt | None:
+    """The prompt that a line is, if its `project` is a string; raises on no JSON."""
     text = line.decode()
     if usual := _USUAL.fullmatch(line):
         begin, end = usual.span(2)
+        session = json.loads(usual[3]) if usual[3] else None
+        time = int(usual[1])
     elif text.startswith("\ufeff"):  # a file may begin with one, but this is a line
         raise NotJsonError("a byte order mark")
     else:
-        item = parse(text).members().get("project")
+        root = parse(text)
+        item = root.members().get("project")
         if item is None or not isinstance(item.value, str):
             return None
-        begin, end = (len(text[:place].encode()) for place in (item.start, item.end))
+        begin, end = len(text[: item.start].encode()), len(text[: item.end].encode())
+        session, time = _session_and_time(json.loads(text))
     # By this the line is known again, whatever its value is by then. Valid JSON holds
     # no NUL.
     rest = line[:begin] + b"\0" + line[end:].rstrip(b"\r")
     digest = hashlib.blake2b(rest, digest_size=8).digest()
-    return start + begin, line[begin:end], digest
+    return Prompt(start + begin, line[begin:end], digest, session, time)
+
+
+def _session_and_time(record: Any) -> tuple[str | None, int]:
+    """Of any line that is an object; what can't be right is None, or 0."""
+    session = record.get("sessionId")
+    if not isinstance(session, str):
+        session = None
+    time = record.get("timestamp")
+    is_date = isinstance(time, int | float) and 0 < time < LATEST
+    return session, int(time) if is_date else 0
 
 
 def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
@@ -300,33 +359,59 @@ def spans_back(kept: Scan, size_after: int) -> Scan:
     return found
 
 
-def lines_back(kept: Scan, read: Read, size: int, back: PathMap) -> Scan:
-    """The way back in a history in which lines have come and gone.
+@dataclass(frozen=True)
+class WayBack:
+    """How an undo decides about prompts that are at NEW now."""
 
-    A line that the run wrote gets its old value; one that came since is mapped by
-    `back`.
+    rule: Rule  # for those that came since
+    since: int  # where in the file what came since begins; -1: lines have gone
+    run_time: int  # of the run, in milliseconds: tells then what came since
+    gone_elsewhere: frozenset[str] = (
+        frozenset()
+    )  # sessions that stay with their prompts
+
+    def came_since(self, prompt: Prompt) -> bool:
+        if self.since >= 0:
+            return prompt.start >= self.since
+        return prompt.time > self.run_time
+
+
+def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
+    """The way back, line by line.
+
+    A line that the run wrote gets its old value; one that came since goes by the rule;
+    what was at NEW before stays.
     """
     written: dict[
         tuple[bytes, bytes], list[bytes]
-    ] = {}  # old values, by the new one and the line
+    ] = {}  # (new value, line) -> old ones
     for _, swap, line in kept:
         written.setdefault((swap.new, line), []).append(swap.old)
-    needles = [*back.needles()]
+    changes = Scan()
+    needles = _needles_back(kept, way.rule)
+    for prompt in prompts_with(read, size, needles, changes):
+        if prompt.session in way.gone_elsewhere:
+            continue
+        if olds := written.get((prompt.project, prompt.digest)):
+            # Lines that repeat get theirs in their order.
+            old = olds.pop(0) if len(olds) > 1 else olds[0]
+            changes.add(prompt.start, Swap(prompt.project, old), prompt.digest)
+        elif way.came_since(prompt):
+            path = decoded(prompt.project)
+            new = way.rule.new_path(path, prompt.session)
+            later = _swap(prompt.project, path, new)
+            if later is not None:
+                changes.add(prompt.start, later, prompt.digest)
+    return changes
+
+
+def _needles_back(kept: Scan, rule: Rule) -> list[str]:
+    """What a line must hold that may go back."""
+    needles = [*rule.needles]
     for path in sorted({swap.move[1] for swap in kept.swaps}):
         if not any(path.startswith(needle) for needle in needles):
             needles.append(path)
-    found = Scan()
-    for start, raw, line in project_values(read, size, needles, found):
-        if olds := written.get((raw, line)):
-            old = (
-                olds.pop(0) if len(olds) > 1 else olds[0]
-            )  # lines that repeat: in their order
-        elif (new := back.map(decoded(raw))) is not None:
-            old = encoded(new)
-        else:
-            continue
-        found.add(start, Swap(raw, old), line)
-    return found
+    return needles
 
 
 def count_prompts(
@@ -355,13 +440,12 @@ def _prompts_in(block: bytes) -> Iterator[tuple[bytes, int]]:
         parts = _USUAL.split(block)  # which takes half the time of decoding every line
     except UnicodeDecodeError:
         parts = [block]
-    yield from zip(parts[2::3], map(int, parts[1::3]), strict=True)
-    for line in b"".join(parts[0::3]).split(b"\n"):
+    projects, times = parts[2::_GROUPS], parts[1::_GROUPS]
+    yield from zip(projects, map(int, times), strict=True)
+    for line in b"".join(parts[0::_GROUPS]).split(b"\n"):
         try:
             record = json.loads(line) if line else None
         except (ValueError, RecursionError):
             continue
         if isinstance(record, dict) and isinstance(path := record.get("project"), str):
-            time: Any = record.get("timestamp")
-            is_date = isinstance(time, int | float) and 0 < time < LATEST
-            yield encoded(path), int(time) if is_date else 0
+            yield encoded(path), _session_and_time(record)[1]

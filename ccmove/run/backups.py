@@ -26,7 +26,6 @@ from ccmove.errors import (
     run,
 )
 from ccmove.plan.model import ProjectMove
-from ccmove.rewrite.history import Scan, from_record
 from ccmove.run import disk
 from ccmove.run.manifest import (
     ID_PATTERN,
@@ -34,13 +33,10 @@ from ccmove.run.manifest import (
     Id,
     Manifest,
     Spelling,
-    Wrote,
-    WroteHistory,
     decode,
     encode,
     from_json,
     sealed,
-    sha256,
     unsealed,
 )
 
@@ -193,42 +189,8 @@ def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Moved, str]:
         kept = {run: moves for run, moves in runs if not is_there(layout.backups / run)}
     except (CcmoveError, OSError, ValueError, RecursionError) as error:
         problem = f"{layout.ledger} can't be used, and is ignored: {describe(error)}"
-    told = (b.manifest for b in backups if b.manifest and b.stands)
-    return kept | {m.id: m.projects for m in told if m.kind == "move"}, problem
-
-
-def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
-    """The text of a document `before` or `after` a run;
-    RefusedError when it is not that.
-    """
-    content = wrote.before if which == "before" else wrote.after
-    expected = content.sha256 if content is not None else ""
-    return _saved(directory / "files" / f"{wrote.number}.{which}", expected)
-
-
-def read_scan(directory: Path, wrote: WroteHistory) -> Scan:
-    """What a run changed in the history;
-    RefusedError when its record can't be trusted.
-    """
-    path = directory / "files" / f"{wrote.number}.changes"
-    data = _saved(path, wrote.record)
-    try:
-        kept = from_record(data, wrote.before.size, wrote.after.size)
-        if not kept.lines:
-            raise ValueError("no change at all")
-        return kept
-    except (ValueError, RecursionError):
-        raise RefusedError(f"{path} can't be used", look_at(path)) from None
-
-
-def _saved(path: Path, expected: str) -> bytes:
-    document = read_document(path)
-    if document is not None and sha256(document.data) == expected:
-        return document.data
-    what = "is missing" if document is None else "was changed since it was saved"
-    raise RefusedError(
-        f"{path} {what}, so this backup can't be restored", look_at(path.parent)
-    )
+    told = {b.id: b.manifest.projects for b in backups if b.manifest is not None}
+    return kept | told, problem
 
 
 def prune(

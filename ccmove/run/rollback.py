@@ -35,7 +35,6 @@ from ccmove.errors import RefusedError, StaleLookError, UnfinishedRunError, desc
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
 from ccmove.rewrite import history
 from ccmove.run import disk, journal
-from ccmove.run.backups import read_saved
 from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
     RECOVER,
@@ -48,8 +47,9 @@ from ccmove.run.journal import (
 from ccmove.run.locks import Waiting, client_locks, held, own_lock, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
 from ccmove.run.preflight import refuse_foreign_state
-from ccmove.run.restore import document_back, plan_history_back
+from ccmove.run.saved import document_back, plan_history_back, read_saved
 from ccmove.run.signals import termination_as_interrupt
+from ccmove.run.since import Since
 from ccmove.run.stage import StagedHistory
 from ccmove.run.verifier import (
     has,
@@ -129,6 +129,7 @@ class Rollback:
     def __init__(self, layout: Layout, manifest: Manifest) -> None:
         self.layout = layout
         self.manifest = manifest
+        self.since = Since(manifest)
         self.stayed: list[str] = []  # what came later and was left as it is, in words
         self._history: StagedHistory | None = None  # without the run's change
 
@@ -396,7 +397,7 @@ class Rollback:
         if document is not None:
             found = document.data
             content, named, mtime = document_back(
-                self.layout.run, self.manifest, wrote, found
+                self.layout.run, self.since, wrote, found
             )
             self.stayed += [
                 f"{wrote.path}: {n} has changed since, so it stays" for n in named
@@ -431,10 +432,9 @@ class Rollback:
         """Before the locks, since a large history takes time;
         only its tail is left for later.
         """
-        write = plan_history_back(self.layout, self.layout.run, self.manifest)
+        write = plan_history_back(self.layout, self.layout.run, self.since)
         if write is not None:
-            back = self.manifest.way_back
-            self._history = StagedHistory(wrote.number, write, self._fresh(wrote), back)
+            self._history = StagedHistory(wrote.number, write, self._fresh(wrote))
             self._history.stage()
 
     def _write(

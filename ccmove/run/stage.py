@@ -27,7 +27,6 @@ from ccmove.claude.reading import (
 from ccmove.errors import CcmoveError, StaleLookError, again
 from ccmove.plan.model import Write, WriteHistory
 from ccmove.rewrite import history
-from ccmove.rewrite.pathmap import PathMap
 from ccmove.run import disk
 from ccmove.run.disk import Attributes
 from ccmove.run.manifest import Content, Wrote, WroteHistory, sha256
@@ -85,14 +84,11 @@ class StagedHistory:
     what changes in it, and its staged file.
     """
 
-    def __init__(
-        self, number: int, write: WriteHistory, staged: Path, paths: PathMap
-    ) -> None:
+    def __init__(self, number: int, write: WriteHistory, staged: Path) -> None:
         self.number = number
         self.write = write
         self.path = staged
-        self.paths = paths
-        self.scan = write.scan
+        self.scan = write.scan.copy()  # which may grow; the plan stays as it is
         self._seen = write.seen
         self._before = write.before.copy()
         self._after = hashlib.sha256()
@@ -157,7 +153,7 @@ class StagedHistory:
                 raise keeps_changing(
                     self.write.path
                 )  # it may only grow, by whole lines
-            tail = history.scan(read, now.size, self.paths, start=seen.size)
+            tail = history.scan(read, now.size, self.write.rule, start=seen.size)
             added = b"".join(history.rewritten(read, tail, seen.size))
             disk.append(self.path, added, Attributes.of(found))
             add_to_hash(self._before, read, seen.size, now.size)

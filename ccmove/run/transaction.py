@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 
-from ccmove.claude.layout import Layout
+from ccmove.claude.layout import Layout, size_of
 from ccmove.claude.reading import Fingerprint, is_there
 from ccmove.errors import (
     CcmoveError,
@@ -164,7 +164,7 @@ class Work:
                 self.staged[number] = StagedDocument(number, op, directory / name)
             elif isinstance(op, WriteHistory):
                 path = op.path.with_name(name)
-                self.staged[number] = StagedHistory(number, op, path, plan.paths)
+                self.staged[number] = StagedHistory(number, op, path)
         about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
         about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
         paths = tuple(staged.path for staged in self.staged.values())
@@ -212,7 +212,8 @@ class Work:
         parents = [staged.path.parent for staged in self.staged.values()]
         for directory in dict.fromkeys((*parents, layout.run / "files")):
             disk.flush(directory)
-        self.manifest = replace(self.manifest, operations=operations)
+        size = size_of(layout.history)
+        self.manifest = replace(self.manifest, operations=operations, history_size=size)
         backups.write_manifest(self.manifest, layout)
 
     def look_again(self) -> None:

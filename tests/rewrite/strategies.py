@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ccmove.rewrite import history
+from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.jsonspan import Node
 from ccmove.rewrite.pathmap import PathMap
 from tests.support.oddlines import stringify
@@ -92,7 +93,7 @@ def reader(data: bytes) -> history.Read:
 
 def moved_bytes(data: bytes, paths: PathMap) -> bytes:
     """The whole of a history, rewritten."""
-    return rewritten(data, history.scan(reader(data), len(data), paths))
+    return rewritten(data, history.scan(reader(data), len(data), ByPath(paths)))
 
 
 def rewritten(data: bytes, found: history.Scan, start: int = 0) -> bytes:

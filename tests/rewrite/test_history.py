@@ -8,6 +8,7 @@ import pytest
 
 from ccmove.errors import StaleLookError
 from ccmove.rewrite import history
+from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.pathmap import PathMap
 from tests.rewrite.strategies import moved_bytes, reader
 from tests.support.oddlines import kind_names, odd_line, stringify
@@ -29,7 +30,7 @@ def line(project: str, display: str = "fix it") -> bytes:
 
 
 def scan(data: bytes, paths: PathMap = PATHS, start: int = 0) -> history.Scan:
-    return history.scan(reader(data), len(data), paths, start)
+    return history.scan(reader(data), len(data), ByPath(paths), start)
 
 
 class TestOddLines:

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccmove.rewrite import history
-from ccmove.rewrite.history import Scan, from_record, lines_back, spans_back, to_record
+from ccmove.rewrite.history import (
+    ByPath,
+    Scan,
+    WayBack,
+    from_record,
+    lines_back,
+    spans_back,
+    to_record,
+)
 from ccmove.rewrite.pathmap import PathMap
 from tests.rewrite.strategies import NEW, OLD, reader
 from tests.rewrite.strategies import rewritten as apply
@@ -24,10 +32,15 @@ BOTH = PathMap((("/a", "/c"), ("/b", "/c")))
 
 def moved(data: bytes, paths: PathMap = MOVE) -> tuple[bytes, Scan]:
     """The history after the move, and what was kept of it on disk."""
-    found = history.scan(reader(data), len(data), paths)
+    found = history.scan(reader(data), len(data), ByPath(paths))
     return apply(data, found), from_record(
         b"".join(to_record(found)), len(data), found.new_size()
     )
+
+
+def all_since(back: PathMap) -> WayBack:
+    """Whatever the run did not write came since, and follows its path."""
+    return WayBack(ByPath(back), since=0, run_time=0)
 
 
 def line(path: str, display: str = "x") -> bytes:
@@ -65,7 +78,7 @@ def test_lines_that_survived_get_their_old_values(
     with mock.patch.object(history, "BLOCK", block):
         _, kept = moved(data, paths)
         text = b"\n".join(now)
-        result = apply(text, lines_back(kept, reader(text), len(text), back))
+        result = apply(text, lines_back(kept, reader(text), len(text), all_since(back)))
     assert result.split(b"\n") == [
         written[one] if one in written else moved_line(one, back.map) for one in now
     ]
@@ -78,7 +91,7 @@ def test_two_that_became_one_go_back_each_to_its_own() -> None:
     assert apply(after, spans_back(kept, len(after))) == data
     lines = after.splitlines(keepends=True)
     now = b"".join(reversed(lines)) + line("/c", "since")
-    found = lines_back(kept, reader(now), len(now), nothing)
+    found = lines_back(kept, reader(now), len(now), all_since(nothing))
     before = data.splitlines(keepends=True)
     assert apply(now, found) == b"".join(reversed(before)) + line("/c", "since")
     assert found.counts == {("/c", "/a"): 1, ("/c", "/b"): 1, ("/c/x", "/b/x"): 1}
@@ -89,7 +102,7 @@ def test_a_line_that_was_changed_since_is_one_that_came_since() -> None:
     now = after.replace(b'"1"', b'"one"')
     stay, follow = PathMap(()), MOVE.reversed()
     for back, path in ((stay, NEW), (follow, OLD)):
-        result = apply(now, lines_back(kept, reader(now), len(now), back))
+        result = apply(now, lines_back(kept, reader(now), len(now), all_since(back)))
         assert result == line(path + "/x", "one") + line(OLD, "2")
 
 
@@ -98,7 +111,7 @@ def test_a_spelling_of_its_own_comes_back() -> None:
     after, kept = moved(data)
     now = line("/z") + after
     assert (
-        apply(now, lines_back(kept, reader(now), len(now), MOVE.reversed()))
+        apply(now, lines_back(kept, reader(now), len(now), all_since(MOVE.reversed())))
         == line("/z") + data
     )
 
@@ -141,7 +154,10 @@ def test_what_was_not_kept_like_this_is_refused(data: bytes) -> None:
 def test_a_line_is_known_by_everything_but_its_value_and_its_end() -> None:
     lines = [line(OLD), line(NEW), line(OLD).replace(b"\n", b"\r\n"), line(OLD, "y")]
     same, also, ended, other = (
-        [digest for _, _, digest in history.scan(reader(one), len(one), BOTH_WAYS)]
+        [
+            digest
+            for _, _, digest in history.scan(reader(one), len(one), ByPath(BOTH_WAYS))
+        ]
         for one in lines
     )
     assert same == also == ended != other

@@ -6,6 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ccmove.rewrite import history
+from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.pathmap import PathMap
 from tests.rewrite.strategies import LEAVES as VALUES
 from tests.rewrite.strategies import (
@@ -116,7 +117,7 @@ def test_rewriting_twice_is_rewriting_once(data: bytes, block: int) -> None:
 @given(HISTORIES, BLOCKS)
 def test_only_the_planned_spans_differ(data: bytes, block: int) -> None:
     with mock.patch.object(history, "BLOCK", block):
-        found = history.scan(reader(data), len(data), MOVE)
+        found = history.scan(reader(data), len(data), ByPath(MOVE))
         after = rewritten(data, found)
     expected, position = b"", 0
     for start, swap, _ in found:
@@ -144,6 +145,6 @@ def test_a_tail_alone_is_the_tail_of_the_whole(
     head = b"".join(line + b"\n" for line in lines[: min(skip, len(lines) - 1)])
 
     with mock.patch.object(history, "BLOCK", block):
-        tail = history.scan(reader(data), len(data), MOVE, len(head))
+        tail = history.scan(reader(data), len(data), ByPath(MOVE), len(head))
         after = rewritten(data, tail, len(head))
     assert moved_history(head, MOVE.map) + after == moved_history(data, MOVE.map)

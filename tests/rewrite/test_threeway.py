@@ -149,16 +149,6 @@ class TestConfig:
         assert (result, lost) == (expected, [])
 
 
-def test_a_merge_that_was_undone_is_made_again() -> None:
-    apart = {"projects": {"/o": {"l": ["b"], "x": 1}, "/n": {"l": ["a"]}}}
-    text = json.dumps(apart, indent=2)
-    merged = config.rewritten(text, MOVE)
-    now = json.dumps(apart | {"since": 1}, indent=2)
-    for renamed in (MOVE.reversed().map, lambda _: None):
-        result, lost = taken_out("config", merged, text, now, MOVE.map, renamed)
-        assert (json.loads(result), lost) == (json.loads(merged) | {"since": 1}, [])
-
-
 class TestIndex:
     @staticmethod
     def entry(key: str, path: str = "/o", **more: Any) -> dict[str, Any]:

@@ -155,22 +155,6 @@ def test_paths_that_came_since_follow(
     assert (json.loads(result), lost) == (expected, [])
 
 
-@given(CONFIGS, st.data())
-def test_the_undoing_is_undone_too(config: dict[str, Any], data: st.DataObject) -> None:
-    """The roles of before and after are exchanged; what came between is kept all the
-    way.
-    """
-    before = stringify(config, 2).decode()
-    after = config_file.rewritten(before, MOVE)
-    there = stringify(data.draw(lives(json.loads(after))), 2).decode()
-    back, lost = out(before, after, there, MOVE)
-    now = stringify(json.loads(back) | {"again": 1}, 2).decode()
-    again, lost_again = out(there, back, now, MOVE.reversed())
-    if not lost and not lost_again:
-        assert json.loads(again) == json.loads(there) | {"again": 1}
-    assert out(there, back, back, MOVE.reversed()) == (there, [])
-
-
 @given(DOCUMENTS, MAPS, BLANKS, st.data())
 def test_what_came_later_in_any_document_is_kept(
     text: str, paths: PathMap, blank: str, data: st.DataObject

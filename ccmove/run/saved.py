@@ -1,0 +1,133 @@
+"""What a backup saved, and what is there now without the run's change.
+
+Recovery and undo take a run's change out of documents in the same way: one that is as
+the run left it gets its original bytes; in any other the three-way rules of
+`rewrite.threeway` hold, and what came later stays.
+"""
+
+import calendar
+import hashlib
+import time
+from pathlib import Path
+
+from ccmove.claude.layout import Layout
+from ccmove.claude.reading import (
+    hashed_history,
+    is_there,
+    read_document,
+    sha256_of,
+)
+from ccmove.errors import RefusedError, look_at
+from ccmove.plan.model import WriteHistory
+from ccmove.rewrite import history
+from ccmove.rewrite.history import Scan, WayBack, from_record
+from ccmove.rewrite.pathmap import NameMap
+from ccmove.rewrite.threeway import taken_out
+from ccmove.run.manifest import Manifest, Wrote, WroteHistory, sha256
+from ccmove.run.since import Since
+
+
+def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
+    """The text of a document `before` or `after` a run.
+
+    RefusedError when it is not that.
+    """
+    content = wrote.before if which == "before" else wrote.after
+    expected = content.sha256 if content is not None else ""
+    return _saved(directory / "files" / f"{wrote.number}.{which}", expected)
+
+
+def read_scan(directory: Path, wrote: WroteHistory) -> Scan:
+    """What a run changed in the history.
+
+    RefusedError when its record can't be trusted.
+    """
+    path = directory / "files" / f"{wrote.number}.changes"
+    data = _saved(path, wrote.record)
+    try:
+        kept = from_record(data, wrote.before.size, wrote.after.size)
+        if not kept.lines:
+            raise ValueError("no change at all")
+        return kept
+    except (ValueError, RecursionError):
+        raise RefusedError(f"{path} can't be used", look_at(path)) from None
+
+
+def _saved(path: Path, expected: str) -> bytes:
+    document = read_document(path)
+    if document is not None and sha256(document.data) == expected:
+        return document.data
+    what = "is missing" if document is None else "was changed since it was saved"
+    raise RefusedError(
+        f"{path} {what}, so this run can't be undone", look_at(path.parent)
+    )
+
+
+def document_back(
+    directory: Path, since: Since, wrote: Wrote, now: bytes
+) -> tuple[bytes, list[str], int | None]:
+    """The document without the run's change, what can't be taken out, and the date to
+    give back.
+    """
+    assert wrote.before is not None
+    digest = sha256(now)
+    if digest == wrote.before.sha256:
+        return now, [], None
+    before = read_saved(directory, wrote, "before")
+    if digest == wrote.after.sha256:
+        return before, [], wrote.before.mtime_ns
+    manifest = since.manifest
+    whole = [m for m in manifest.projects if m.kind == "rename"]
+    names = tuple((move.target, move.source) for move in whole)
+    is_lines = wrote.place == "other" and wrote.path.suffix != ".json"
+    text, named = taken_out(
+        "lines" if is_lines else wrote.place,
+        as_text(before),
+        as_text(read_saved(directory, wrote, "after")),
+        as_text(now),
+        NameMap(names, since.following).map,  # what came since
+        manifest.paths.map,
+    )
+    return text.encode("utf-8", "surrogateescape"), named, None
+
+
+def as_text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def plan_history_back(
+    layout: Layout, directory: Path, since: Since
+) -> WriteHistory | None:
+    """The history without the run's change; None when there is nothing to take out.
+
+    Prompts that came since go by session, or follow the folder, even where the run
+    itself has found none.
+    """
+    path, wrote = layout.history, since.manifest.history
+    if not is_there(path):
+        return None
+    if wrote and sha256_of(path, wrote.before.size) == wrote.before.sha256:
+        return None  # our write was not done, or was taken out already
+    # Where what came since begins; everything before it is what the run left.
+    end = wrote.after.size if wrote else since.manifest.history_size
+    is_as_left = wrote is None or sha256_of(path, end) == wrote.after.sha256
+    with hashed_history(path, before := hashlib.sha256()) as (read, seen):
+        kept = read_scan(directory, wrote) if wrote else Scan()
+        if is_as_left and seen.size >= end and not since.elsewhere:
+            scan = history.spans_back(kept, end)
+            scan.extend(history.scan(read, seen.size, since, start=end))
+        else:
+            start = end if is_as_left else -1
+            way = WayBack(since, start, time_of(since.manifest), since.elsewhere)
+            scan = history.lines_back(kept, read, seen.size, way)
+    if not scan.lines:
+        return None
+    is_untouched = wrote is not None and is_as_left and seen.size == end
+    mtime = wrote.before.mtime_ns if wrote and is_untouched else None
+    return WriteHistory(path, scan, seen, since, before, mtime)
+
+
+def time_of(manifest: Manifest) -> int:
+    """When the run was, in milliseconds: its ID says it."""
+    moment = time.strptime(manifest.id[:16], "%Y%m%dT%H%M%SZ")
+    return calendar.timegm(moment) * 1000

@@ -1,0 +1,147 @@
+"""Where what came since a run belongs: what was brought goes back, the rest follows the folder.
+
+Sessions, their prompts, index entries and settings are decided here, once and together:
+
+- What the run brought goes back to OLD, by session ID.
+- What NEW had before the run stays at NEW.
+- What came since, at or below NEW, follows the folder. It goes to OLD if NEW's folder is
+  gone, or goes back with the undo, or if OLD's folder does not exist and NEW had no
+  sessions of its own. Where two OLDs came together it stays at NEW.
+
+In a list of moves an OLD that is another's NEW counts as not existing, and what left NEW
+in the same run is not its own.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+
+from ccmove.claude.ownership import folder_exists, session_of
+from ccmove.plan.model import ProjectMove, Rename
+from ccmove.rewrite.pathmap import Move, PathMap, tail_below
+from ccmove.run.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Since:
+    """The decisions about one run. `elsewhere` are brought sessions that left NEW."""
+
+    manifest: Manifest
+    elsewhere: frozenset[str] = frozenset()
+
+    @cached_property
+    def brought(self) -> dict[str, ProjectMove]:
+        """Session -> the move that brought it.
+
+        Not one that left NEW since, nor one whose transcript was set aside on the way:
+        NEW had it, too.
+        """
+        aside: set[tuple[str, str]] = set()
+        for operation in self.manifest.operations:
+            if isinstance(operation, Rename):
+                if operation.target.parent.name == "aside":
+                    path = operation.path
+                    aside.add((path.parent.name, session_of(path.name)))
+        sessions: dict[str, ProjectMove] = {}
+        for move in self.manifest.projects:
+            for session in map(session_of, move.entries):
+                is_aside = (move.source, session) in aside
+                if not is_aside and session not in self.elsewhere:
+                    sessions[session] = move
+        return sessions
+
+    @cached_property
+    def had(self) -> frozenset[str]:
+        """Sessions that were at or below a NEW before the run, and did not leave."""
+        sessions: set[str] = set()
+        for own in self.manifest.own:
+            sessions.update(own.sessions)
+        return frozenset(sessions)
+
+    @cached_property
+    def own_sessions(self) -> frozenset[str]:
+        """Those that stay: where both had one, the file that lives on counts."""
+        return self.had - self.brought.keys()
+
+    @cached_property
+    def own_paths(self) -> frozenset[str]:
+        return frozenset(own.path for own in self.manifest.own)
+
+    @cached_property
+    def following(self) -> PathMap:
+        """NEW -> OLD for every path at which what came since goes back."""
+        decided = dict(self._decided())
+        by_new = {new: old for old, new in decided}
+        back: list[Move] = []
+        staying: list[str] = []
+        for (old, new), follows in decided.items():
+            above = _nearest_above(new, by_new)
+            is_said = above is not None and decided[by_new[above], above] == follows
+            if is_said:
+                continue  # by the move of a folder above it
+            if follows:
+                back.append((new, old))
+            else:
+                staying.append(new)
+        kept = (
+            PathMap(self.manifest.moves, frozenset(self.manifest.kept)).reversed().kept
+        )
+        return PathMap(tuple(back), kept | frozenset(staying))
+
+    def _decided(self) -> Iterator[tuple[Move, bool]]:
+        """Of every pair of the run whether what came since at its NEW goes to OLD."""
+        pairs = dict.fromkeys(self._pairs())
+        coming = Counter(new for _, new in pairs)
+        news = set(coming)
+        with_sessions = {own.path for own in self.manifest.own if own.sessions}
+        for old, new in pairs:
+            if coming[new] > 1:
+                yield (old, new), False
+            elif folder_exists(new) is False or self._goes_back(new):
+                yield (old, new), True
+            else:
+                is_free = old in news or folder_exists(old) is False
+                yield (old, new), is_free and new not in with_sessions
+
+    def _pairs(self) -> Iterable[Move]:
+        yield from self.manifest.moves
+        for move in self.manifest.projects:
+            yield move.path, move.new_path
+
+    def _goes_back(self, new: str) -> bool:
+        """Whether the run renamed the folder itself, so that its undo does, too."""
+        renamed = (str(folder) for _, folder in self.manifest.folders)
+        return any(tail_below(new, folder) is not None for folder in renamed)
+
+    # -- prompts: the rule of `rewrite.history`
+
+    @property
+    def needles(self) -> tuple[str, ...]:
+        news = [new for _, new in self.manifest.moves]
+        news += [move.new_path for move in self.brought.values()]
+        return PathMap(tuple((new, new) for new in _topmost(news))).needles()
+
+    def new_path(self, path: str, session: str | None) -> str | None:
+        """Where the prompt of a session that came since belongs; None: it stays."""
+        if session in self.elsewhere or session in self.own_sessions:
+            return None
+        move = self.brought.get(session or "")
+        if move is not None:
+            return PathMap(((move.new_path, move.path),)).map(path)
+        return self.following.map(path)
+
+
+def _nearest_above(path: str, folders: dict[str, str]) -> str | None:
+    """The nearest of the folders that `path` is below."""
+    for above in PurePath(path).parents:
+        if str(above) in folders:
+            return str(above)
+    return None
+
+
+def _topmost(paths: Iterable[str]) -> list[str]:
+    """Those of the paths that are below none of the others."""
+    folders = dict.fromkeys(paths, "")
+    return [path for path in folders if _nearest_above(path, folders) is None]
