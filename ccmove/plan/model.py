@@ -8,6 +8,7 @@ recognises each.
 """
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Annotated
@@ -26,6 +27,10 @@ def is_name(text: str) -> bool:
 
 def is_inside(text: str) -> bool:
     return ".." not in PurePath(text).parts and not PurePath(text).anchor
+
+
+def _is_hex(text: str) -> bool:
+    return re.fullmatch("[0-9a-f]{16}", text) is not None
 
 
 # What is read back from a backup must satisfy these.
@@ -172,6 +177,8 @@ class Undertaking:
     projects: tuple[ProjectMove, ...] = ()
     # What was known at or below a NEW before:
     own: tuple[Own, ...] = ()
+    # Of the prompts that were at a NEW before, what each is known again by:
+    prompts_at_new: tuple[Annotated[str, _is_hex], ...] = ()
     # Project folders that are renamed as well:
     folders: tuple[tuple[Path, Path], ...] = ()
     # Project folders in which settings may be rewritten:

@@ -127,6 +127,7 @@ def plan_move(
         projects=tuple(projects),
         folders=folders,
         places=tuple(dict.fromkeys(map(Path, settings))),
+        prompts_at_new=tuple(digest.hex() for digest in prompts.scan.met),
         own=tuple(what_new_has(state, paths, prompts.scan.staying, projects)),
         only_copies=tuple(placer.losers),
         left_alone=tuple(left),

@@ -109,6 +109,7 @@ class Scan:
         self.size = size  # how much of the file was looked at
         self.unreadable = 0  # lines with OLD that are not valid JSON, or too long
         self.staying: set[str] = set()  # paths that were met and do not move
+        self.met: list[bytes] = []  # digests of their lines
         self._times: list[int] = []  # how many lines each swap changes, by its number
 
     @property
@@ -145,6 +146,7 @@ class Scan:
         twin.swaps = dict(self.swaps)
         twin.unreadable = self.unreadable
         twin.staying = set(self.staying)
+        twin.met = list(self.met)
         twin._times = list(self._times)
         return twin
 
@@ -175,7 +177,10 @@ def scan(read: Read, size: int, rule: Rule, start: int = 0, tick: Tick = None) -
             swaps[key] = _swap(prompt.project, path, new)
             if swaps[key] is None:
                 changes.staying.add(path)
-        if (swap := swaps[key]) is not None:
+        swap = swaps[key]
+        if swap is None:
+            changes.met.append(prompt.digest)
+        else:
             changes.add(prompt.start, swap, prompt.digest)
     return changes
 
@@ -364,16 +369,8 @@ class WayBack:
     """How an undo decides about prompts that are at NEW now."""
 
     rule: Rule  # for those that came since
-    since: int  # where in the file what came since begins; -1: lines have gone
-    run_time: int  # of the run, in milliseconds: tells then what came since
-    gone_elsewhere: frozenset[str] = (
-        frozenset()
-    )  # sessions that stay with their prompts
-
-    def came_since(self, prompt: Prompt) -> bool:
-        if self.since >= 0:
-            return prompt.start >= self.since
-        return prompt.time > self.run_time
+    met: frozenset[bytes] = frozenset()  # digests of those that were at NEW before
+    elsewhere: frozenset[str] = frozenset()  # sessions that stay with their prompts
 
 
 def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
@@ -390,13 +387,13 @@ def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     changes = Scan()
     needles = _needles_back(kept, way.rule)
     for prompt in prompts_with(read, size, needles, changes):
-        if prompt.session in way.gone_elsewhere:
+        if prompt.session in way.elsewhere:
             continue
         if olds := written.get((prompt.project, prompt.digest)):
             # Lines that repeat get theirs in their order.
             old = olds.pop(0) if len(olds) > 1 else olds[0]
             changes.add(prompt.start, Swap(prompt.project, old), prompt.digest)
-        elif way.came_since(prompt):
+        elif prompt.digest not in way.met:
             path = decoded(prompt.project)
             new = way.rule.new_path(path, prompt.session)
             later = _swap(prompt.project, path, new)

@@ -93,8 +93,6 @@ class Manifest(Undertaking):
     config_file: str  # as the client composes it, which depends on $CLAUDE_CONFIG_DIR
     staged: tuple[Path, ...] = ()  # the files that will be, or were, staged
     operations: tuple[Recorded, ...] = ()  # from the commit point on
-    # How large the history was: what is beyond has come since.
-    history_size: Count = 0
 
     @property
     def history(self) -> WroteHistory | None:

@@ -5,9 +5,7 @@ the run left it gets its original bytes; in any other the three-way rules of
 `rewrite.threeway` hold, and what came later stays.
 """
 
-import calendar
 import hashlib
-import time
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -23,7 +21,7 @@ from ccmove.rewrite import history
 from ccmove.rewrite.history import Scan, WayBack, from_record
 from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.threeway import taken_out
-from ccmove.run.manifest import Manifest, Wrote, WroteHistory, sha256
+from ccmove.run.manifest import Wrote, WroteHistory, sha256
 from ccmove.run.since import Since
 
 
@@ -108,26 +106,20 @@ def plan_history_back(
         return None
     if wrote and sha256_of(path, wrote.before.size) == wrote.before.sha256:
         return None  # our write was not done, or was taken out already
-    # Where what came since begins; everything before it is what the run left.
-    end = wrote.after.size if wrote else since.manifest.history_size
-    is_as_left = wrote is None or sha256_of(path, end) == wrote.after.sha256
+    # Where what came since begins, if all before it is what the run left.
+    end = wrote.after.size if wrote else 0
+    is_as_left = wrote is not None and sha256_of(path, end) == wrote.after.sha256
+    kept = read_scan(directory, wrote) if wrote else Scan()
     with hashed_history(path, before := hashlib.sha256()) as (read, seen):
-        kept = read_scan(directory, wrote) if wrote else Scan()
-        if is_as_left and seen.size >= end and not since.elsewhere:
+        if is_as_left and not since.elsewhere:
             scan = history.spans_back(kept, end)
             scan.extend(history.scan(read, seen.size, since, start=end))
         else:
-            start = end if is_as_left else -1
-            way = WayBack(since, start, time_of(since.manifest), since.elsewhere)
+            met = frozenset(map(bytes.fromhex, since.manifest.prompts_at_new))
+            way = WayBack(since, met, since.elsewhere)
             scan = history.lines_back(kept, read, seen.size, way)
     if not scan.lines:
         return None
-    is_untouched = wrote is not None and is_as_left and seen.size == end
+    is_untouched = is_as_left and seen.size == end
     mtime = wrote.before.mtime_ns if wrote and is_untouched else None
     return WriteHistory(path, scan, seen, since, before, mtime)
-
-
-def time_of(manifest: Manifest) -> int:
-    """When the run was, in milliseconds: its ID says it."""
-    moment = time.strptime(manifest.id[:16], "%Y%m%dT%H%M%SZ")
-    return calendar.timegm(moment) * 1000

@@ -16,9 +16,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from ccmove.claude.ownership import folder_exists, session_of
+from ccmove.claude.state import is_of_session
 from ccmove.plan.model import ProjectMove, Rename
 from ccmove.rewrite.pathmap import Move, PathMap, tail_below
 from ccmove.run.manifest import Manifest
@@ -38,19 +39,23 @@ class Since:
         Not one that left NEW since, nor one whose transcript was set aside on the way:
         NEW had it, too.
         """
-        aside: set[tuple[str, str]] = set()
-        for operation in self.manifest.operations:
-            if isinstance(operation, Rename):
-                if operation.target.parent.name == "aside":
-                    path = operation.path
-                    aside.add((path.parent.name, session_of(path.name)))
+        aside = {(path.parent.name, path.name) for path in self._set_aside()}
         sessions: dict[str, ProjectMove] = {}
         for move in self.manifest.projects:
-            for session in map(session_of, move.entries):
-                is_aside = (move.source, session) in aside
+            for entry in filter(is_of_session, move.entries):
+                session = session_of(entry)
+                is_aside = (move.source, f"{session}.jsonl") in aside
                 if not is_aside and session not in self.elsewhere:
                     sessions[session] = move
         return sessions
+
+    def _set_aside(self) -> Iterator[Path]:
+        """Where things were that the run put into its backup."""
+        for operation in self.manifest.operations:
+            if not isinstance(operation, Rename):
+                continue
+            if operation.target.parent.name == "aside":
+                yield operation.path
 
     @cached_property
     def had(self) -> frozenset[str]:
@@ -85,9 +90,8 @@ class Since:
                 back.append((new, old))
             else:
                 staying.append(new)
-        kept = (
-            PathMap(self.manifest.moves, frozenset(self.manifest.kept)).reversed().kept
-        )
+        kept = self.manifest.paths.reversed().kept
+        staying += [path for path in self.own_paths if path not in by_new]
         return PathMap(tuple(back), kept | frozenset(staying))
 
     def _decided(self) -> Iterator[tuple[Move, bool]]:
@@ -95,7 +99,11 @@ class Since:
         pairs = dict.fromkeys(self._pairs())
         coming = Counter(new for _, new in pairs)
         news = set(coming)
-        with_sessions = {own.path for own in self.manifest.own if own.sessions}
+        with_sessions: set[str] = set()  # a folder has those of the folders in it, too
+        for own in self.manifest.own:
+            if own.sessions:
+                above = (str(folder) for folder in PurePath(own.path).parents)
+                with_sessions.update((own.path, *above))
         for old, new in pairs:
             if coming[new] > 1:
                 yield (old, new), False

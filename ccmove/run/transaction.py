@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 
-from ccmove.claude.layout import Layout, size_of
+from ccmove.claude.layout import Layout
 from ccmove.claude.reading import Fingerprint, is_there
 from ccmove.errors import (
     CcmoveError,
@@ -212,8 +212,7 @@ class Work:
         parents = [staged.path.parent for staged in self.staged.values()]
         for directory in dict.fromkeys((*parents, layout.run / "files")):
             disk.flush(directory)
-        size = size_of(layout.history)
-        self.manifest = replace(self.manifest, operations=operations, history_size=size)
+        self.manifest = replace(self.manifest, operations=operations)
         backups.write_manifest(self.manifest, layout)
 
     def look_again(self) -> None:

@@ -17,7 +17,7 @@ from ccmove.claude.git import identity
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.ownership import folder_exists, session_of
-from ccmove.claude.reading import is_there, names_in, read_document
+from ccmove.claude.reading import Document, is_there, names_in, read_document
 from ccmove.claude.state import (
     INDEX,
     Item,
@@ -45,6 +45,7 @@ from ccmove.text import plural
 def plan_undo(layout: Layout, manifest: Manifest, *, merge: bool = False) -> Plan:
     """The plan that undoes the run; RefusedError when somebody else is at OLD."""
     state = State(layout)
+    _ = state.config_values  # refuses a config file that can't be read
     sessions = find_sessions(state, manifest)
     since = Since(manifest, sessions.elsewhere)
     portions = list(portions_back(state, since))
@@ -91,10 +92,11 @@ class Whereabouts:
         if self.elsewhere:
             number = plural(len(self.elsewhere), "session")
             where = ", ".join(self.projects)
-            yield f"{number} left for another project and stay there: {where}"
+            yield f"{number} left for another project since, and stay there: {where}"
         if self.deleted:
             number = plural(self.deleted, "session")
-            yield f"{number} of this move no longer exist: deleted since"
+            verb = "exists: it was" if self.deleted == 1 else "exist: they were"
+            yield f"{number} of this move no longer {verb} deleted since"
 
 
 def find_sessions(state: State, manifest: Manifest) -> Whereabouts:
@@ -186,12 +188,13 @@ def _portions_of(
                 shares[move].append(item)
             elif session_of(item.name) not in since.own_sessions:
                 staying.append(item)
+    notes = set(notes_among(directory.path, directory.items))
+    for move in moves:
+        notes -= set(move.notes)
     for move, items in shares.items():
         follows = since.following.map(move.new_path) == move.path
-        is_whole = move.kind == "rename" and len(moves) == 1 and not staying
-        if is_whole and not follows:
-            notes = notes_among(directory.path, directory.items)
-            is_whole = set(notes) <= set(move.notes)
+        # The directory itself came with this move, and nothing that came since stays.
+        is_whole = move.kind == "rename" and not staying and (follows or not notes)
         yield Portion(move, directory, tuple(items), tuple(staying), follows, is_whole)
 
 
@@ -283,19 +286,23 @@ def _begun_at(
 
 
 def refuse_built_on(manifest: Manifest, backups: Iterable[Backup]) -> None:
-    """What a later run took on from NEW, or brought there as well, has to go back first."""
-    undone = {b.manifest.undoes for b in backups if b.manifest and b.manifest.undoes}
+    """What a later run took on from NEW, or brought there as well, has to go back first.
+
+    A later move and its undo cancel out.
+    """
+    manifests = [b.manifest for b in backups if b.manifest is not None]
+    later = [m for m in manifests if m.id > manifest.id]
+    undone = {m.undoes for m in later}
     names = {move.target for move in manifest.projects}
-    for backup in sorted(backups, key=lambda b: b.id, reverse=True):
-        later = backup.manifest
-        if later is None or backup.id <= manifest.id or backup.id in undone:
-            continue
-        if later.kind == "move" and _builds_on(later, manifest, names):
-            old, new = later.moves[0]
-            raise RefusedError(
-                f"a later move builds on {manifest.id}: {later.id} moved {old} to {new}",
-                run("ccmove", "undo", later.id, text="undo that first"),
-            )
+    for run_since in reversed(later):
+        is_cancelled = run_since.id in undone or (run_since.undoes or "") > manifest.id
+        if not is_cancelled and _builds_on(run_since, manifest, names):
+            old, new = run_since.moves[0]
+            what = f"a later run builds on {manifest.id}: {run_since.id}"
+            hint = run("ccmove", "undo", run_since.id, text="undo that first")
+            if run_since.kind == "undo":
+                hint = run("ccmove", new, old, text="move that again first")
+            raise RefusedError(f"{what} moved {old} to {new}", hint)
 
 
 def _builds_on(later: Manifest, manifest: Manifest, names: set[str]) -> bool:
@@ -315,8 +322,9 @@ def stays_at_new(portions: Iterable[Portion]) -> Iterator[LeftAlone]:
     """Sessions that came since and stay, with what brings them along."""
     told: set[str] = set()
     for portion in portions:
-        sessions = {session_of(item.name) for item in portion.staying}
         new, old = portion.move.new_path, portion.move.path
+        staying = [item for item in portion.staying if item.path in (None, new)]
+        sessions = {session_of(item.name) for item in staying}
         if sessions and new not in told:
             told.add(new)
             number = plural(len(sessions), "session")
@@ -388,20 +396,22 @@ class Undoing:
         self._take_changes_out()
         for portion in whole:
             self._rewrite_index(portion)
+        self._bring_out_what_was_set_aside(directories=True)
         emptied = {portion.source for portion in whole}
         for portion in parts:
             if portion.source in emptied:  # it makes way for the one that goes whole
                 self._bring_part(portion)
         parked = self.layout.run / "parked"
-        moves = [(portion.source, portion.target) for portion in whole]
+        moves = dict.fromkeys((portion.source, portion.target) for portion in whole)
         for path, final in in_order(moves, lambda _, number: parked / str(number)):
             self.placer.bring(path, final)
+        self._bring_out_what_was_set_aside(directories=True)
         for portion in parts:
             if portion.source not in emptied:
                 self._bring_part(portion)
         self._bring_things_back()
         self._bring_notes_of_since()
-        self._bring_out_what_was_set_aside()
+        self._bring_out_what_was_set_aside(directories=False)
         self._remove_what_was_made()
         self._rename_folders_back()
         refuse_conflicts(self.placer, again("move one of the two away, then try again"))
@@ -454,8 +464,7 @@ class Undoing:
             self.warn(f"{wrote.ends} is gone; its old content is in the backup")
             return
         if wrote.before is None:
-            if sha256(document.data) == wrote.after.sha256:
-                self.placer.set_aside(document.path)  # we made it
+            self._take_out_made(wrote, document)
             return
         if self._is_index_of_a_part(wrote) and sha256(document.data) not in (
             wrote.before.sha256,
@@ -470,6 +479,19 @@ class Undoing:
             self.warn(f"{wrote.ends}: {place} has changed since, so it stays")
         if wrote.path.name == "MEMORY.md":
             self._memory_of_since(wrote, draft.text)
+
+    def _take_out_made(self, wrote: Wrote, document: Document) -> None:
+        """A copy that the run made goes, unless it was changed, or is the only one."""
+        if sha256(document.data) != wrote.after.sha256:
+            return
+        portion = self._portion_from(self._project_directory(document.path))
+        if portion is not None:
+            original = portion.target / document.path.relative_to(portion.source)
+            if not self.tree.has(original):
+                self._make_parents(original)
+                self.placer.bring(document.path, original)
+                return
+        self.placer.set_aside(document.path)
 
     def _is_index_of_a_part(self, wrote: Wrote) -> bool:
         if wrote.place != "index":
@@ -585,13 +607,8 @@ class Undoing:
                 self.placer.bring(path, portion.target / item.name)
 
     def _make_directory(self, portion: Portion) -> None:
-        """OLD's directory: the one that was emptied, or else another one."""
-        if self.tree.has(portion.target):
-            return
-        emptied = self._aside_of(portion.target)
-        if emptied is not None:
-            self.placer.bring(emptied, portion.target)
-        else:
+        """OLD's directory, if it is not there again."""
+        if not self.tree.has(portion.target):
             self.tree.make_directory(portion.target, mode_of(portion.source))
 
     def _bring_things_back(self) -> None:
@@ -665,11 +682,16 @@ class Undoing:
                 return own.notes
         return ()
 
-    def _bring_out_what_was_set_aside(self) -> None:
-        """What was there before the run is there again, where its place is free."""
+    def _bring_out_what_was_set_aside(self, *, directories: bool) -> None:
+        """What was there before the run is there again, where its place is free.
+
+        Directories are empty, and come first.
+        """
         for operation in reversed(self._set_aside()):
             path, kept = operation.path, operation.target
-            if self.tree.has(kept) and not self.tree.has(path):
+            if not self.tree.has(kept) or self.tree.has(path):
+                continue
+            if self.tree.is_directory(kept) == directories:
                 self._make_parents(path)
                 self.placer.bring(kept, path)
 

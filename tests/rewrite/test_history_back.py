@@ -40,7 +40,7 @@ def moved(data: bytes, paths: PathMap = MOVE) -> tuple[bytes, Scan]:
 
 def all_since(back: PathMap) -> WayBack:
     """Whatever the run did not write came since, and follows its path."""
-    return WayBack(ByPath(back), since=0, run_time=0)
+    return WayBack(ByPath(back))
 
 
 def line(path: str, display: str = "x") -> bytes:

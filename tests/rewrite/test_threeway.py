@@ -118,6 +118,19 @@ class TestConfig:
             [],
         )
 
+    def test_where_what_came_since_follows_it_goes_with_what_was_brought(self) -> None:
+        """NEW was only trusted once before the move: it gets back what it had."""
+        before = {"/o": {"tools": ["a"]}, "/n": {"tools": [], "hasTrust": True}}
+        found = projects(before, lambda p: p["/n"]["tools"].append("since"))
+        assert found == ({"/o": {"tools": ["a", "since"]}, "/n": before["/n"]}, [])
+
+    def test_where_it_stays_old_gets_what_it_had_and_new_keeps_the_rest(self) -> None:
+        """OLD's folder is in use again, and so is NEW's."""
+        before = {"/o": {"tools": ["a"]}}
+        found = projects(before, lambda p: p["/n"]["tools"].append("b"), native=True)
+        after = {"/o": {"tools": ["a"]}, "/n": {"tools": ["a", "b"]}}
+        assert found == (after, ["projects > /n"])
+
     def test_two_that_became_one_are_two_again(self) -> None:
         """What came since can't be told apart: it stays where it is, and that is named."""
         before = {"/a": {"l": [1], "p": "/a"}, "/b": {"l": [2], "p": "/b"}}

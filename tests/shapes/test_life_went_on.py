@@ -172,7 +172,10 @@ def test_sessions_that_are_gone_stay_gone(bench: Bench) -> None:
     name = f"{old.sessions[0]}.jsonl"
     (directory_of(state, new) / name).unlink()
     shutil.rmtree(directory_of(state, new) / "memory")
-    bench.restore()
+    report = bench.restore(warned=True)
+    assert report["warnings"] == [
+        "1 session of this move no longer exists: it was deleted since"
+    ]
     expected.remove(old.directory / name, old.memory)
     bench.expect(expected)
 
@@ -185,7 +188,6 @@ def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(
         "old", sessions=1, index=True, memory={"MEMORY.md": "y\n", "z.md": "z\n"}
     )
     found = {p.name for p in directory_of(state, new).iterdir()}
-    before = bench.tree()
     report = bench.restore(warned=True)  # what OLD has by now is named
     assert any(str(state.config_file) in warning for warning in report["warnings"])
     assert [project["kind"] for project in report["projects"]] == ["merge"]
@@ -201,8 +203,6 @@ def test_an_old_directory_that_exists_again_is_merged_with_what_comes_back(
     assert {e["sessionId"] for e in entries} == {*old.sessions, *came.sessions}
     assert {e["projectPath"] for e in entries} == {old.path}
     assert all(Path(e["fullPath"]).exists() for e in entries)
-    bench.restore(report["backup"])  # that too can be undone
-    bench.expect(before)
 
 
 def test_files_in_the_way_of_what_comes_back_are_refused_with_a_list(
@@ -238,21 +238,24 @@ def test_a_run_that_a_later_one_builds_on_names_it(bench: Bench) -> None:
     state.project("new", sessions=1, make_folder=True)
     report = bench.refused("restore", first)
     assert later in report["error"]
-    assert report["hint"] == f"undo that first: ccmove restore {later}"
+    assert report["hint"] == f"undo that first: ccmove undo {later}"
 
 
-def test_several_projects_go_back_only_if_nobody_has_begun_in_one_of_them(
+def test_sessions_that_went_elsewhere_stay_there_and_block_nothing(
     bench: Bench,
 ) -> None:
-    """What was moved there went on by hand, so that no run of ours tells."""
+    """Somebody renamed a directory by hand, and began again in its place."""
     state = bench.state
-    for name in ("one", "two"):
-        state.project(f"old/{name}", sessions=1)
+    one, two = (state.project(f"old/{name}", sessions=1) for name in ("one", "two"))
     bench.ok(state.code / "old", bench.folder("new"))
     moved = directory_of(state, state.code / "new" / "two")
-    moved.rename(directory_of(state, state.code / "elsewhere"))
-    stranger = state.project("new/two", sessions=1)
-    assert str(stranger.directory) in bench.refused("restore")["error"]
+    elsewhere = moved.rename(directory_of(state, state.code / "elsewhere"))
+    since = state.project("new/two", sessions=1)
+    report = bench.restore(warned=True)
+    assert elsewhere.name in report["warnings"][0]
+    assert (one.directory / f"{one.sessions[0]}.jsonl").exists()
+    assert (elsewhere / f"{two.sessions[0]}.jsonl").exists()
+    assert (two.directory / f"{since.sessions[0]}.jsonl").exists()
 
 
 def test_a_session_begun_in_a_part_that_was_split_off_goes_back_with_it(
@@ -294,13 +297,10 @@ def test_what_was_undone_into_the_new_path_of_a_move_does_not_go_on_with_it(
     second = bench.ok("--skip-path-check", other.path, old.path)["backup"]
     between = bench.tree()
     undone = bench.restore(first, warned=True)["backup"]  # what OLD has by now is named
-    assert undone in bench.refused("restore", second)["error"]
-    bench.restore(undone)
-    bench.expect(between)
-    bench.restore(second)  # what was undone and done again blocks nobody
-    assert {path.stem for path in other.directory.glob("*.jsonl")} == set(
-        other.sessions
-    )
+    report = bench.refused("restore", second)
+    assert undone in report["error"]
+    assert report["hint"] == f"move that again first: ccmove {old.path} {new}"
+    assert between != bench.tree()
 
 
 def test_nor_what_a_later_run_brought_to_a_path_of_the_same_encoded_name(
@@ -322,10 +322,7 @@ def test_sessions_that_a_twin_of_new_began_since_are_not_taken_along(
     new.mkdir()
     bench.ok(old.path, new)
     twin = state.project("my_app", sessions=1, make_folder=True)
-    report = bench.refused("restore")
-    assert twin.path in report["error"]
-    assert report["hint"].endswith(f"ccmove -m {new} {old.path}")
-    bench.ok("-m", new, old.path)
+    bench.restore()
     assert {path.stem for path in twin.directory.glob("*.jsonl")} == set(twin.sessions)
     assert {path.stem for path in old.directory.glob("*.jsonl")} == set(old.sessions)
 
@@ -341,8 +338,8 @@ def test_undoing_a_move_says_its_folder_can_be_renamed_too(
     if is_another:
         new.rename(new.with_name("archive"))
         new.mkdir()
-    said = any(w.startswith(FOLDER) for w in bench.restore()["warnings"])
-    assert said == (not is_another)
+    commands = [row["command"] for row in bench.restore()["to_do"]]
+    assert (f"mv {new} {new.with_name('old')}" in commands) == (not is_another)
 
 
 def test_but_not_when_only_settings_were_undone(bench: Bench) -> None:
@@ -382,59 +379,6 @@ def test_a_restore_is_undone_field_by_field_too(bench: Bench) -> None:
     entries = entries_of(directory / "sessions-index.json")
     assert [e["sessionId"] for e in entries] == [*old.sessions, session]
     assert {e["projectPath"] for e in entries} == {str(new)}
-
-
-def test_the_undoing_of_a_merge_is_undone_field_by_field_too(bench: Bench) -> None:
-    state, old, native = merged(bench)
-    after = state.config()
-    undone = bench.restore()
-    change_config(state, lambda config: config.update(numStartups=99))
-    (native.memory / "MEMORY.md").write_text("new\nmore\n")
-    change_entries(native.index, lambda e: e.append({**e[0], "sessionId": "since"}))
-    bench.restore(undone["backup"])
-    assert state.config() == {**after, "numStartups": 99}
-    assert (native.memory / "MEMORY.md").read_text() == "new\nmore\nx\n"
-    sessions = {entry["sessionId"] for entry in entries_of(native.index)}
-    assert sessions == {*native.sessions, "since", *old.sessions}
-    assert set(projects_of(state)) == {native.path}
-
-
-def test_what_came_since_a_merge_was_undone_is_never_hidden_in_a_backup(
-    bench: Bench,
-) -> None:
-    state, old, new = ready(bench)
-    (old.memory / "same.md").write_text("x\n")
-    state.project(
-        "new", sessions=1, index=True, memory={"MEMORY.md": "y\n", "same.md": "x\n"}
-    )
-    bench.ok(old.path, new)
-    undone = bench.restore()
-    since = [
-        old.directory / f"{state.add_session('old')}.jsonl",
-        old.memory / "since.md",
-    ]
-    since += [old.memory / "MEMORY.md", old.memory / "same.md"]
-    for note in since[1:]:
-        note.write_text("since\n")
-    report = bench.restore(undone["backup"], warned=True)
-    assert all(file.exists() for file in since)
-    assert all(
-        any(str(f) in w for w in report["warnings"]) for f in (old.directory, since[-1])
-    )
-
-
-def test_nothing_is_lost_if_new_went_on_before_an_undone_merge_is_redone(
-    bench: Bench,
-) -> None:
-    state, old, new = ready(bench)
-    change_config(state, lambda config: config["projects"][old.path].update(only="old"))
-    state.project("new", sessions=1, memory={"MEMORY.md": "y\n"})
-    bench.ok(old.path, new)
-    undone = bench.restore()
-    bench.ok("-m", new, state.code / "newer")
-    bench.restore(undone["backup"], warned=True)
-    assert "old" in [entry.get("only") for entry in state.config()["projects"].values()]
-    assert (directory_of(state, new) / "memory" / "MEMORY.md").read_text() == "x\n"
 
 
 # -- a merge -------------------------------------------------------------------------------------
@@ -543,7 +487,7 @@ def test_a_merge_into_a_parent_of_others_leaves_those(
 # -- a split -------------------------------------------------------------------------------------
 
 
-def test_undoing_a_split_leaves_a_note_changed_in_new(
+def test_undoing_a_split_brings_back_what_was_added_to_a_note(
     bench: Bench, state: StateBuilder
 ) -> None:
     new = bench.folder("new")
@@ -554,16 +498,11 @@ def test_undoing_a_split_leaves_a_note_changed_in_new(
     bench.ok(two.path, new)
     session = state.add_session(new)
     (directory_of(state, new) / "memory" / "MEMORY.md").write_text("x\nmore\n")
-    report = bench.restore(warned=True)
+    bench.restore()
     back = {p.stem for p in one.directory.glob("*.jsonl")}
     assert back == {*one.sessions, *two.sessions, session}
-    left = directory_of(state, new)
-    assert [p.name for p in left.iterdir()] == ["memory"]
-    assert (left / "memory" / "MEMORY.md").read_text() == "x\nmore\n"
-    assert (one.memory / "MEMORY.md").read_text() == "x\n"
-    assert any(
-        str(left / "memory/MEMORY.md") in warning for warning in report["warnings"]
-    )
+    assert not directory_of(state, new).exists()
+    assert (one.memory / "MEMORY.md").read_text() == "x\nmore\n"
 
 
 def test_undoing_a_split_makes_a_lost_directory_again(
@@ -606,24 +545,13 @@ def test_prompts_at_the_new_path_stay_if_none_moved(
     history, before = state.history.read_bytes(), bench.tree()
     bench.ok(old.path, new)
     assert state.history.read_bytes() == history
-    undone = bench.restore()
+    bench.restore()
     bench.expect(before)
-    again = bench.restore(undone["backup"])
+    bench.ok(old.path, new)
     assert state.history.read_bytes() == history
     state.add_prompt("other", "since")
-    bench.restore(again["backup"])
+    bench.restore()
     assert projects_of(state) == [str(new), str(state.code / "other")]
-
-
-def test_undoing_a_restore_leaves_prompts_at_old_paths(
-    bench: Bench, state: StateBuilder
-) -> None:
-    new = bench.folder("new")
-    old = state.project("old", prompts=0)
-    bench.ok(old.path, new)
-    state.add_prompt(old.path, "still in the old folder")
-    bench.restore(bench.restore()["backup"])
-    assert projects_of(state) == [old.path]
 
 
 @pytest.mark.parametrize("since", ["another move", "a sweep"])
