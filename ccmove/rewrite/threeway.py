@@ -309,7 +309,7 @@ class _Projects:
             for old in olds:
                 self.taking.lose(config.PROJECTS, old)
             return
-        if len(olds) == 1 and self.taking.back(new) == olds[0]:
+        if self._goes_to_one(new, olds):
             self._take_all_back(new, olds[0], base, now)
             if has_own:
                 self.added[new] = self.had[new].raw
@@ -323,6 +323,15 @@ class _Projects:
             self.texts[new] = None
         else:
             self.taking.lose(*at)
+
+    def _goes_to_one(self, new: str, olds: list[str]) -> bool:
+        """Whether what came since goes back as well.
+
+        Not where OLD was used again since: two values of one setting would meet.
+        """
+        (old, *others) = olds
+        is_used_again = old in self.have and old not in self.left
+        return not others and not is_used_again and self.taking.back(new) == old
 
     def _take_all_back(self, new: str, old: str, base: Node, now: Node) -> None:
         """What came since goes with what was brought."""
@@ -354,7 +363,7 @@ class _Projects:
     def _settle_names(self) -> None:
         """A key goes back to a name only if that is free by then.
 
-        OLD was used again since: its later value stays, and gets what it lacks.
+        Else the value there stays, and gets what it lacks.
         """
         for key, name in list(self.names.items()):
             is_used = name in self.have and name not in self.names

@@ -98,21 +98,6 @@ def test_pruning_keeps_a_backup_with_the_only_copy_unless_it_is_named(
     assert copies(bench.state) == 0
 
 
-def test_also_when_that_merge_was_undone_and_done_again(
-    with_a_loser: tuple[Bench, str],
-) -> None:
-    bench, run = with_a_loser
-    undone = bench.ok("restore")["backup"]
-    again = bench.ok("restore", undone)["backup"]
-    bench.ok("backups", "--prune", "--keep", "0")
-    assert copies(bench.state) == 1
-    assert seams.backup_ids(bench.state) == [
-        run,
-        undone,
-        again,
-    ]  # a chain goes as a whole
-
-
 def test_the_list_of_backups_says_which_one_holds_the_only_copy(
     with_a_loser: tuple[Bench, str],
 ) -> None:

@@ -68,18 +68,31 @@ def test_sessions_begun_under_a_former_name_are_moved_or_named(
 
 
 @pytest.mark.parametrize("only", [[], ["--only"]])
-def test_an_undo_names_the_sessions_below_new_that_stay(
+def test_sessions_begun_since_below_new_follow_the_folder(
     bench: Bench, only: list[str]
 ) -> None:
     state, new = bench.state, bench.folder("new")
     old = state.project("old").path
     bench.ok(*only, old, new)
-    state.add_session(bench.folder("new/sub"))
-    preview, done = bench.run("restore", "-n"), bench.run("restore")
-    typed = f"ccmove list {new}/sub"
+    session = state.add_session(bench.folder("new/sub"))
+    assert bench.run("undo").exit == 0
+    moved = directory_of(state, Path(old) / "sub")
+    assert [path.stem for path in moved.glob("*.jsonl")] == [session]
+
+
+def test_an_undo_names_what_stays_at_new_and_what_brings_it_along(
+    bench: Bench,
+) -> None:
+    state = bench.state
+    old, new = state.project("old"), state.project("new", make_folder=True)
+    bench.ok(old.path, new.path)
+    session = state.add_session(new.path)
+    preview, done = bench.run("undo", "-n"), bench.run("undo")
+    typed = f"ccmove --skip-path-check {new.path} {old.path}"
     assert (done.exit, typed in preview.out, typed in done.out) == (0, True, True), done
-    new.rename(old)
+    assert (new.directory / f"{session}.jsonl").exists()
     assert bench.run(*typed.split()[1:]).exit == 0
+    assert (old.directory / f"{session}.jsonl").exists()
 
 
 # -- law 10 -------------------------------------------------------------------------------------
