@@ -41,7 +41,6 @@ class Request:
 
     moves: tuple[tuple[str, str], ...]
     only: bool = False
-    on_conflict: str = "refuse"
     project_files: bool = False
     desktop: bool = False
     move_folder: bool = False
@@ -150,6 +149,19 @@ class Mkdir:
     mode: Mode
 
 
+@dataclass(frozen=True, slots=True)
+class MovedNote:
+    """A note that a merge renames: the backup keeps what was in it by then, so that
+    undo can give it back although it was changed since.
+    """
+
+    path: Path  # where it was
+    ends: Path  # where it is when all operations are done
+    data: bytes
+    mode: int
+    mtime_ns: int
+
+
 Operation = Write | WriteHistory | Rename | Mkdir
 
 
@@ -170,9 +182,6 @@ class Undertaking:
     fresh: tuple[
         tuple[str, str], ...
     ] = ()  # paths that move to where nothing was known before
-    only_copies: tuple[
-        Path, ...
-    ] = ()  # what loses a conflict and is kept in the backup alone
     undoes: str | None = None  # the backup that a restore undoes
     # What is told again later:
     merged: tuple[
@@ -209,7 +218,8 @@ class Plan(Undertaking):
     ] = ()  # what is renamed: where it is, where it ends
     seen: tuple[
         tuple[Path, Fingerprint], ...
-    ] = ()  # files to set aside, as they were looked at
+    ] = ()  # files that something was decided from, as they were looked at
+    notes_moved: tuple[MovedNote, ...] = ()
 
     @property
     def writes(self) -> tuple[Write, ...]:

@@ -26,7 +26,8 @@ from ccmove.claude.reading import (
     sha256_of,
 )
 from ccmove.claude.state import INDEX, SESSION_ID, State
-from ccmove.errors import RefusedError, again, run
+from ccmove.errors import RefusedError, run
+from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import (
     FolderHolds,
     Holds,
@@ -74,7 +75,6 @@ def plan_restore(layout: Layout, manifest: Manifest, tick: history.Tick = None) 
         folders=tuple((new, old) for old, new in undoing.folders),
         places=manifest.places,
         fresh=_fresh(layout, manifest, projects, tick),
-        only_copies=tuple(undoing.only_copies),
         warnings=tuple(undoing.warnings),
         undoes=manifest.id,
     )
@@ -237,9 +237,11 @@ class Undoing:
         self.manifest = manifest
         self.directory = layout.backups / manifest.id
         self.placer = Placer(layout)
+        for move in manifest.projects:
+            directory = layout.projects / move.target
+            self.placer.came_from[directory] = last_part(move.new_path)
         self.tree = self.placer.tree
         self.folders: list[tuple[Path, Path]] = []
-        self.only_copies: list[Path] = []
         self.warnings: list[str] = []
 
     def plan(self) -> None:
@@ -271,7 +273,7 @@ class Undoing:
                         )
                     else:
                         self.placer.set_aside(path)
-        refuse_conflicts(self.placer, again("move one of the two away, then try again"))
+        refuse_conflicts(self.placer)
 
     def _follow(self) -> None:
         """What was made at NEW since,
@@ -336,7 +338,12 @@ class Undoing:
             for op in self.manifest.operations
         )
         sessions = {session_of(entry) for entry in move.entries}
+        brought = {
+            op.target for op in self.manifest.operations if isinstance(op, Rename)
+        }
         for name in self.tree.names(source):
+            if source / name in brought:
+                continue
             is_session = name.endswith(".jsonl") or SESSION_ID.match(name)
             comes = (made and is_session) or session_of(name) in sessions
             if comes and name not in move.entries:
@@ -366,10 +373,6 @@ class Undoing:
                 return
             if place is not None and has_gone and place.name != INDEX:
                 target = place
-            elif rename.holds.entries and (
-                has_gone or not self.placer.is_joined(source)
-            ):
-                self.only_copies.append(target)
         self._make_parents(target)
         self.placer.bring(source, target)
 
@@ -466,5 +469,6 @@ class Undoing:
         for move in self.manifest.projects:
             directory = self.layout.projects / move.target
             if path.is_relative_to(directory):
-                return directory.with_name(move.source) / path.relative_to(directory)
+                place = directory.with_name(move.source) / path.relative_to(directory)
+                return place.with_name(name_of_both(place.name))
         return None
