@@ -6,6 +6,9 @@ is a file, None an empty directory, what begins with -> a link to the rest of it
 
 import json
 import os
+import shlex
+import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ import pytest
 
 from tests.shapes.bench import Bench, directory_of
 from tests.support import seams
+from tests.support.run import run_child
 from tests.support.state import StateBuilder
 
 Files = dict[str, str | None]
@@ -353,3 +357,92 @@ def test_a_plain_rename_saves_no_note(bench: Bench) -> None:
     bench.state.project("old", sessions=1, memory={"a.md": "a\n"})
     moved = bench.ok(bench.state.code / "old", bench.folder("new"))
     assert saved_notes(bench, moved["backup"]) == {}
+
+
+CHANGING = f"""{seams.PROLOGUE}
+step, path = Work.STEP, sys.argv.pop(1)
+changed = []
+def and_something_is_written(self):
+    result = step(self)
+    if not changed:
+        changed.append(True)
+        with open(path, "a") as file:
+            file.write("came since\\n")
+    return result
+Work.STEP = and_something_is_written
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("step", ["begin", "stage", "snapshot", "commit"])
+@pytest.mark.parametrize("changed", ["old", "new"])
+@pytest.mark.parametrize("shape", ["equal notes", "a session that went on in NEW"])
+def test_what_is_written_after_the_look_is_live_and_seen(
+    bench: Bench, shape: str, changed: str, step: str
+) -> None:
+    """Both files that were compared are watched, also the one that stays live."""
+    old, new = merging(bench, shape)
+    (name,) = MEETINGS[shape].new
+    place = directory_of(bench.state, bench.state.code / changed) / name
+    script = CHANGING.replace("STEP", step)
+    command = [sys.executable, "-c", script, str(place), old, str(new)]
+    done = run_child(command, state=bench.state)
+    is_split = shape != "equal notes" and changed == "old"
+    assert done.exit == (4 if is_split else 0), done
+    live = [path for path in bench.state.projects.rglob("*") if path.is_file()]
+    holding = [path for path in live if "came since" in path.read_text()]
+    ends = place if is_split else directory_of(bench.state, new) / name
+    assert holding == [ends]
+    assert seams.left_over(bench.state) == []
+
+
+def test_a_note_that_changes_after_it_was_saved_is_saved_again(bench: Bench) -> None:
+    old, new = merging(bench, "different notes")
+    place = directory_of(bench.state, old) / NOTE
+    script = CHANGING.replace("STEP", "commit")
+    command = [sys.executable, "-c", script, str(place), old, str(new)]
+    assert run_child(command, state=bench.state).exit == 0
+    (run,) = seams.backup_ids(bench.state)
+    saved = {"/plan (from old).md": "of old\ncame since\n"}
+    assert saved_notes(bench, run) == saved
+
+
+def test_a_session_that_was_copied_by_hand_and_went_on_is_moved_by_doctors_command(
+    bench: Bench,
+) -> None:
+    state = bench.state
+    old = state.project("old", sessions=3, subagents=False)
+    new = state.project("new", sessions=0, make_folder=True)
+    new.directory.mkdir()
+    for transcript in old.transcripts:
+        shutil.copy2(transcript, new.directory)
+    with (new.directory / old.transcripts[0].name).open("a") as longer:
+        longer.write('{"type":"user"}\n')
+    kept = (new.directory / old.transcripts[0].name).read_text()
+    report = bench.run("--json", "doctor", old.sessions[0]).json()
+    (finding,) = (f for f in report["findings"] if f["subject"] == old.sessions[0])
+    words = shlex.split(finding["command"])
+    assert words == ["ccmove", old.path, new.path]
+    bench.ok(*words[1:])
+    assert not old.directory.exists()
+    assert (new.directory / old.transcripts[0].name).read_text() == kept
+    assert bench.run("doctor").exit == 0
+
+
+def test_doctor_offers_no_move_between_two_folders_that_are_there(bench: Bench) -> None:
+    old = bench.state.project("old", sessions=1, subagents=False, make_folder=True)
+    new = bench.state.project("new", sessions=1, subagents=False, make_folder=True)
+    shutil.copy2(old.transcripts[0], new.directory)
+    report = bench.run("--json", "doctor").json()
+    (finding,) = report["findings"]
+    assert finding["command"].startswith(("ls -l ", "dir "))
+
+
+def test_a_link_in_the_place_of_a_transcript_is_refused(
+    bench: Bench,
+) -> None:
+    old, new = merging(bench, "equal transcripts")
+    place = directory_of(bench.state, new) / f"{SESSION}.jsonl"
+    place.unlink()
+    place.symlink_to(directory_of(bench.state, old) / f"{SESSION}.jsonl")
+    assert f"{SESSION}.jsonl" in bench.refused(old, new)["error"]
