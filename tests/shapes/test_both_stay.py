@@ -366,7 +366,7 @@ def and_something_is_written(self):
     result = step(self)
     if not changed:
         changed.append(True)
-        with open(path, "a") as file:
+        with open(path, os.environ.get("HOW", "a")) as file:
             file.write("came since\\n")
     return result
 Work.STEP = and_something_is_written
@@ -394,6 +394,25 @@ def test_what_is_written_after_the_look_is_live_and_seen(
     ends = place if is_split else directory_of(bench.state, new) / name
     assert holding == [ends]
     assert seams.left_over(bench.state) == []
+
+
+@pytest.mark.parametrize("step", ["begin", "stage", "snapshot", "commit"])
+@pytest.mark.parametrize("changed", ["old", "new"])
+def test_a_note_that_is_another_one_since_the_look_is_kept_beside(
+    bench: Bench, changed: str, step: str
+) -> None:
+    """Else what was equal to it by then would be in the backup alone."""
+    old, new = merging(bench, "equal notes")
+    place = directory_of(bench.state, bench.state.code / changed) / NOTE
+    script = CHANGING.replace("STEP", step)
+    command = [sys.executable, "-c", script, str(place), old, str(new)]
+    assert run_child(command, state=bench.state, env={"HOW": "w"}).exit == 0
+    memory = directory_of(bench.state, new) / "memory"
+    texts = {path.name: path.read_text() for path in memory.iterdir()}
+    if changed == "old":
+        assert texts == {"plan.md": "a\n", "plan (from old).md": "came since\n"}
+    else:
+        assert texts == {"plan.md": "came since\n", "plan (from old).md": "a\n"}
 
 
 def test_a_note_that_changes_after_it_was_saved_is_saved_again(bench: Bench) -> None:
