@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.shapes.bench import Bench, directory_of
-from tests.support import seams
+from tests.support import seams, tree
 from tests.support.run import run_child
 from tests.support.state import StateBuilder
 
@@ -342,6 +342,49 @@ def test_a_merge_saves_each_note_that_it_moves(bench: Bench) -> None:
         "/a/deep.md": "deep\n",
         "/plan (from old).md": "old\n",
     }
+
+
+def test_a_saved_note_that_was_changed_is_not_read(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = merging(bench, "different notes")
+    backup = seams.backups(bench.state) / bench.ok(old, new)["backup"]
+    backups = seams.module("backups")
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(bench.state.home))
+    layout = seams.module("layout").find_layout(None, {})
+    (note,) = backups.read_manifest(backup / "manifest.json", layout).notes_saved
+    assert backups.read_note(backup, note) == b"of old\n"
+    assert note.path == directory_of(bench.state, old) / NOTE
+    seams.saved(backup, note.number, "note").write_text("forged\n")
+    with pytest.raises(seams.module("errors").RefusedError, match="changed since"):
+        backups.read_note(backup, note)
+
+
+ENDING = f"""{seams.PROLOGUE}
+step = Work.STEP
+def and_the_end(self):
+    step(self)
+    os._exit(9)
+Work.STEP = and_the_end
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("step", ["save_notes", "stage", "commit"])
+def test_the_notes_that_an_interrupted_merge_saved_are_swept_up(
+    bench: Bench, step: str
+) -> None:
+    old, new = merging(bench, "different notes")
+    before = bench.tree()
+    script = ENDING.replace("STEP", step)
+    command = [sys.executable, "-c", script, old, str(new)]
+    assert run_child(command, state=bench.state).exit == 9
+    assert [*seams.own(bench.state).rglob("*.note")] != []
+    bench.ok("recover")
+    assert seams.left_over(bench.state) == []
+    assert [*seams.own(bench.state).rglob("*.note")] == []
+    assert tree.diff(before, bench.tree()) == []
 
 
 def test_also_where_new_has_no_memory_yet(bench: Bench) -> None:

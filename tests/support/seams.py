@@ -120,6 +120,7 @@ MODULES = {
     "disk": "ccmove.run.disk",
     "journal": "ccmove.run.journal",
     "backups": "ccmove.run.backups",
+    "errors": "ccmove.errors",
     "layout": "ccmove.claude.layout",
     "locks": "ccmove.run.locks",
     "manifest": "ccmove.run.manifest",
