@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 WINDOWS = sys.platform == "win32"
+# Characters that a file's name can't have, or should not.
+NOT_IN_NAMES = "/\x7f" + "".join(map(chr, range(32))) + '<>:"\\|?*' * WINDOWS
 MAC = sys.platform == "darwin"
 
 _fcntl: Any = importlib.import_module("fcntl") if not WINDOWS else None

@@ -240,12 +240,16 @@ def _path(source: Source) -> str:
 
 _ANY_ID = r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}"
 KEPT = rf"ccmove/(?:run|backups/{_ANY_ID})/(?:aside|parked)/.+"
+BESIDE = r"(?: \(from [^/]+\))?"  # of one that is kept beside another
+NOTE = rf"projects/[^/]+/memory{BESIDE}/.+"
 MOVABLE = re.compile(rf"projects/.+|{KEPT}", re.DOTALL)
 REWRITABLE = {
     "config": re.compile(r"(?!)"),
-    "index": re.compile(rf"projects/[^/]+/sessions-index\.json|{KEPT}", re.DOTALL),
+    "index": re.compile(
+        rf"projects/[^/]+/sessions-index{BESIDE}\.json|{KEPT}", re.DOTALL
+    ),
     "other": re.compile(
-        rf"projects/[^/]+/\.session-aliases|projects/[^/]+/memory/.+|jobs/[^/]+/state\.json"
+        rf"projects/[^/]+/\.session-aliases{BESIDE}|{NOTE}|jobs/[^/]+/state\.json"
         rf"|plugins/installed_plugins\.json|{KEPT}",
         re.DOTALL,
     ),
@@ -266,8 +270,9 @@ def _check_manifest(found: Manifest, run: Path) -> None:
     assert not any(OURS.fullmatch(path) or path == "/" for path in folders | places)
     for operation in found.operations:
         _check_operation(operation, folders, places)
-    for path in found.only_copies:
-        assert re.fullmatch(KEPT, _inside(path), re.DOTALL), path
+    for note in found.notes_saved:
+        for path in (note.path, note.ends):
+            assert re.fullmatch(NOTE, _inside(path), re.DOTALL), path
     for project in found.projects:
         for name in (project.source, project.target, *project.entries):
             assert name not in ("", ".", "..")

@@ -38,15 +38,6 @@ from ccmove.run.transaction import Progress, run_plan
     "are made.",
 )
 @options.full
-@click.option(
-    "--on-conflict",
-    type=click.Choice(["refuse", "keep-new", "keep-old"]),
-    default="refuse",
-    show_default=False,
-    help="If both sides have a different file of the same name: refuse (default), "
-    "keep-new or "
-    "keep-old. The other one stays in the backup.",
-)
 @flag(
     "--project-files",
     help="Also rewrite paths in NEW/.claude/settings*.json and NEW/.mcp.json.",

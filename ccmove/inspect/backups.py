@@ -10,7 +10,7 @@ from ccmove.errors import UnfinishedRunError
 from ccmove.inspect.survey import measured
 from ccmove.plan.model import Operation, Plan, Undertaking, Write, WriteHistory
 from ccmove.rewrite.history import ByPath
-from ccmove.run.backups import Backup, all_backups, backup_ids, has_only_copy
+from ccmove.run.backups import Backup, all_backups, backup_ids
 from ccmove.run.journal import read_run
 from ccmove.run.manifest import Manifest, Wrote, WroteHistory
 from ccmove.run.saved import read_saved, read_scan
@@ -30,7 +30,6 @@ class Row:
     moves: tuple[tuple[str, str], ...] = ()
     kind: str = "?"
     undoes: str | None = None
-    only_copy: bool = False  # of something that lost a conflict
 
 
 def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[Row]:
@@ -39,7 +38,7 @@ def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[
     for backup in all_backups(layout) if known is None else known:
         size, m = measured(layout.backups / backup.id).size, backup.manifest
         if m is not None:
-            about = (m.moves, m.kind, m.undoes, has_only_copy(layout, backup))
+            about = (m.moves, m.kind, m.undoes)
             rows.append(
                 Row(
                     backup.id, "done" if backup.stands else "undone", size, None, *about

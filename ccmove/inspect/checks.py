@@ -53,6 +53,7 @@ KINDS = {  # the most pressing first, and what each means for the user
     "kept",
 }
 SAME = "both are the same"
+BEGINNING = "the first has all that the second has, and more"
 ENCODED = re.compile(r"-[A-Za-z0-9-]*|[A-Za-z]--[A-Za-z0-9-]*")
 FOLDS: dict[str, Callable[[str], str]] = {  # in what spellings of one path can differ
     "slashes": lambda path: path.replace("\\", "/"),
@@ -133,11 +134,12 @@ def examine(
         return Examination(survey, tuple(own))
     for session, places in survey.places_of_sessions.items():
         if len(places) > 1 and SESSION_ID.fullmatch(session):
-            twice += _twice(session, [survey.directories[name] for name in places])
+            there = [survey.directories[name] for name in places]
+            twice += _twice(session, there, command)
     split = {
         f.subject: set(survey.places_of_sessions[f.subject])
         for f in twice
-        if f.what != SAME
+        if f.what not in (SAME, BEGINNING)
     }
     found = [*own, *_lost(Finder(survey, roots, tick), command, split)]
     found += [*_spellings(survey, command), *twice]
@@ -326,9 +328,11 @@ def _wrong(index: object, directory: Directory) -> Iterator[str]:
                 yield f"{key}: {path}"
 
 
-def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
+def _twice(
+    session: str, directories: list[Directory], command: CommandLine
+) -> Iterator[Finding]:
     """Which turns are where, the file that has most first,
-    and of equal ones the older.
+    and of equal ones the older; a merge makes one of two that are alike.
     """
     amounts = [
         (d.amounts[f"{session}.jsonl"], d.path / f"{session}.jsonl")
@@ -345,18 +349,36 @@ def _twice(session: str, directories: list[Directory]) -> Iterator[Finding]:
         shared = sum(takewhile(bool, map(eq, more, less)))
         what = f"same beginning: {plural(shared, 'line')}; then they differ"
         if shared == len(less):
-            what = (
-                SAME
-                if more == less
-                else "the first has all that the second has, and more"
-            )
+            what = SAME if more == less else BEGINNING
         lines = (
             f"{best}: {plural(len(more), 'line')}",
             f"{other}: {plural(len(less), 'line')}",
         )
         names = (best.parent.name, other.parent.name, str(best), str(other))
-        look = command_line(["ls", "-l", str(best), str(other)])
-        yield Finding("split-session", session, what, look, lines, names)
+        fix = command_line(["ls", "-l", str(best), str(other)])
+        if what in (SAME, BEGINNING):
+            both = [d for d in directories if d.path in (best.parent, other.parent)]
+            fix = _merge_of(both, command) or fix
+        yield Finding("split-session", session, what, fix, lines, names)
+
+
+def _merge_of(directories: list[Directory], command: CommandLine) -> str:
+    """The move that brings two directories together: from a folder that is gone to one
+    that is there. Nothing where that is not so, or where several share a directory.
+    """
+    gone, there = list[str](), list[str]()
+    for directory in directories:
+        if len(directory.claims) != 1:
+            return ""
+        (path,) = directory.claims
+        exists = folder_exists(path)
+        if exists:
+            there.append(path)
+        elif exists is False:
+            gone.append(path)
+    if len(gone) != 1 or len(there) != 1:
+        return ""
+    return command(*gone, *there)
 
 
 def _turns(file: Path) -> list[int]:

@@ -46,7 +46,6 @@ class Request:
 
     moves: tuple[tuple[str, str], ...]
     only: bool = False
-    on_conflict: str = "refuse"
     project_files: bool = False
     desktop: bool = False
     move_folder: bool = False
@@ -163,6 +162,19 @@ class Mkdir:
     mode: Mode
 
 
+@dataclass(frozen=True, slots=True)
+class MovedNote:
+    """A note that a merge renames: the backup keeps what was in it by then, so that
+    undo can give it back although it was changed since.
+    """
+
+    path: Path  # where it was
+    ends: Path  # where it is when all operations are done
+    data: bytes
+    mode: int
+    mtime_ns: int
+
+
 Operation = Write | WriteHistory | Rename | Mkdir
 
 
@@ -183,8 +195,6 @@ class Undertaking:
     folders: tuple[tuple[Path, Path], ...] = ()
     # Project folders in which settings may be rewritten:
     places: tuple[Path, ...] = ()
-    # What loses a conflict and is kept in the backup alone:
-    only_copies: tuple[Path, ...] = ()
     undoes: str | None = None  # the run that an undo undoes
     # What is told again later. Each NEW with sessions of its own, and how many:
     merged: tuple[tuple[str, int], ...] = ()
@@ -206,8 +216,9 @@ class Plan(Undertaking):
     operations: tuple[Operation, ...] = ()
     # What is renamed: where it is, where it ends.
     moved: tuple[tuple[Path, Path], ...] = ()
-    # Files to set aside, as they were looked at.
+    # Files that something was decided from, as they were looked at.
     seen: tuple[tuple[Path, Fingerprint], ...] = ()
+    notes_moved: tuple[MovedNote, ...] = ()
 
     @property
     def writes(self) -> tuple[Write, ...]:

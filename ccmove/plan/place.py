@@ -1,12 +1,13 @@
 """Put things where they belong, merging with what is already there.
 
-Directories are merged. The index, the aliases and MEMORY.md are joined; of two
-identical files one is set aside in the backup, and so is what loses where two different
-ones meet. Everything happens by renaming: a directory that was emptied is set aside as
-well, so that it can come back as the very same one.
+Directories are merged. The index, the aliases and MEMORY.md are joined. Of two
+identical files one is set aside in the backup, and so is one that is the beginning of
+the other; two different ones both stay, the moved one under a name of its own. Only a
+session that went on in two files is refused. Everything happens by renaming: a
+directory that was emptied is set aside as well, so that it can come back as the very
+same one.
 """
 
-import filecmp
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -15,10 +16,17 @@ from itertools import count
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import Document, Fingerprint, ignores_case, read_document
+from ccmove.claude.reading import (
+    Document,
+    Fingerprint,
+    ignores_case,
+    names_in,
+    read_document,
+)
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
-from ccmove.errors import Hint, RefusedError, StaleLookError, again, look_at, run
-from ccmove.plan.model import LeftAlone, Operation, Write, WriteHistory
+from ccmove.errors import RefusedError, StaleLookError, again, look_at, run
+from ccmove.plan.meeting import Relation, names_beside, relation, relation_of_texts
+from ccmove.plan.model import LeftAlone, MovedNote, Operation, Write, WriteHistory
 from ccmove.plan.tree import Tree, ends_of, folder_holds
 from ccmove.rewrite import index, other
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -42,23 +50,29 @@ class Draft:
     def after(self) -> bytes:
         return self.text.encode("utf-8", "surrogateescape")
 
+    @property
+    def changes_something(self) -> bool:
+        return self.document is not None and self.after != self.document.data
+
 
 class Placer:
     """Plans the operations that bring things together;
-    what can't be decided is a conflict.
+    a session that went on in two files is a conflict.
     """
 
-    def __init__(self, layout: Layout, on_conflict: str = "refuse") -> None:
+    def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.projects = layout.projects
-        self.on_conflict = on_conflict
         self.tree = Tree(ignores_case=ignores_case(layout.projects))
         self.conflicts: list[tuple[Path, Path]] = []
         self.left_alone: list[LeftAlone] = []
-        self.losers: dict[Path, Path] = {}  # where each is kept, and where it was
+        # Project directory on disk -> last part of the path whose data is in it.
+        self.came_from: dict[Path, str] = {}
+        # Where both stay: the name that they had, and the one of the moved one.
+        self.kept_beside: list[tuple[Path, Path]] = []
         self._drafts: dict[Path, Draft] = {}  # by where each document is now
         self._made: dict[Path, Draft] = {}  # by where each will be
-        self.seen: dict[Path, Fingerprint] = {}  # files that are set aside
+        self.seen: dict[Path, Fingerprint] = {}  # files that were compared or read
         self._set_aside = count()
 
     def leave(self, path: Path, what: str, *command: str) -> None:
@@ -81,16 +95,34 @@ class Placer:
         return self.draft(now) if is_file(now) else None
 
     def add(self, text: str, source: Path, final: Path, mode: int) -> None:
-        """A text from `source` is made a file at `final`,
-        or joins the one that will be there.
+        """A text from `source` is made a file at `final`, or joins the one that will be
+        there; where that is another one, both stay.
         """
-        there = self.draft_at(final)
-        is_in = self._add_lacking(text, final) or (
-            there is not None and there.text == text
-        )
-        if not is_in and self._takes(source, final):
-            self.tree.add_file(final)
-            self._made[final] = Draft(text, mode=mode)
+        if self._add_lacking(text, final) or self._has_text(text, final):
+            return
+        place = final
+        names = self._names_beside(source, final)
+        while self.tree.has(place):
+            place = next(names)
+            if self._has_text(text, place):
+                return
+        self.tree.add_file(place)
+        self._made[place] = Draft(text, mode=mode)
+        if place != final:
+            self.kept_beside.append((final, place))
+
+    def _has_text(self, text: str, place: Path) -> bool:
+        """Whether the file that will be at `place` has all of the text;
+        one that is the beginning of it gets the rest.
+        """
+        if self._is_empty(place):
+            self.set_aside(place)
+        there = self.draft_at(place) if self.tree.has(place) else None
+        if there is None:
+            return False
+        if text.startswith(there.text):
+            there.text = text
+        return there.text.startswith(text)
 
     def operations(self, prompts: WriteHistory | None) -> tuple[Operation, ...]:
         """All of it in order: files that are made come last,
@@ -122,8 +154,9 @@ class Placer:
     def _place(self, *paths: Path) -> str:
         if self.layout.real_config_file in paths:
             return "config"
+        stem = Path(INDEX).stem  # which the name of one that is kept beside begins with
         is_index = any(
-            p.name == INDEX and p.parent.parent == self.projects for p in paths
+            p.name.startswith(stem) and p.parent.parent == self.projects for p in paths
         )
         return "index" if is_index else "other"
 
@@ -142,8 +175,8 @@ class Placer:
             ours = self.draft_at(path) if self.is_joined(final) else None
             if ours is not None and self._add_lacking(ours.text, final):
                 self.set_aside(path)
-            else:
-                self._resolve(path, final)
+            elif not self._became_one(path, final):
+                self._keep_both(path, final)
 
     def set_aside(self, path: Path) -> Path:
         """Into the backup with it, as it is; where it is kept."""
@@ -151,19 +184,19 @@ class Placer:
         draft = self._drafts.pop(now or path, None)
         if now is not None and not self.tree.is_directory(path):
             read = draft.document if draft is not None else None
-            self.seen[now] = (
-                read.seen if read is not None else Fingerprint.of(os.lstat(now))
-            )
+            if read is not None:
+                self.seen.setdefault(now, read.seen)
+            self._look_at(now)
         aside = self.layout.run / "aside" / str(next(self._set_aside))
         self.tree.rename(path, aside)
         return aside
 
-    def _lose(self, path: Path) -> None:
-        """Set aside what is kept nowhere else:
-        that backup is not pruned with the others.
+    def _look_at(self, now: Path) -> None:
+        """What is decided from this file holds only as long as it stays as it is;
+        to be called before the file is read.
         """
-        now = self.tree.now(path) or path
-        self.losers[self.set_aside(path)] = now
+        if now not in self.seen:
+            self.seen[now] = Fingerprint.of(os.lstat(now))
 
     def is_joined(self, final: Path) -> bool:
         """Whether two documents of this name become one."""
@@ -188,33 +221,136 @@ class Placer:
             return False
         return True
 
-    def _resolve(self, path: Path, final: Path) -> None:
-        """Two things of one name meet: the same bytes are not a conflict."""
-        source, occupant = self.tree.now(path), self.tree.now(final)
-        are_files = source and occupant and is_file(source) and is_file(occupant)
-        if (
-            source
-            and occupant
-            and are_files
-            and filecmp.cmp(source, occupant, shallow=False)
-        ):
-            self.set_aside(path)
-        elif self.on_conflict == "keep-new":
-            self._lose(path)
-        elif self._takes(source or path, final):
-            self.tree.rename(path, final)
-
-    def _takes(self, source: Path, final: Path) -> bool:
-        """Whether something can get this place; what is there loses it,
-        or that is a conflict.
+    def _became_one(self, path: Path, final: Path) -> bool:
+        """Make one of two that are equal, or of which one is the beginning of the
+        other; False where they differ.
         """
-        if not self.tree.has(final):
+        moved = self._relation(path, final)
+        if moved is Relation.DIFFERENT:
+            return False
+        if moved is Relation.LONGER:
+            self.set_aside(final)
+            self.tree.rename(path, final)
+        else:
+            self.set_aside(path)
+        return True
+
+    def _relation(self, path: Path, final: Path) -> Relation:
+        """What the moved one will be to the one there;
+        an empty directory is nothing.
+        """
+        if self._is_empty(path):
+            return Relation.BEGINNING
+        if self._is_empty(final):
+            return Relation.LONGER
+        source = self.tree.now(path)
+        occupant = self.tree.now(final)
+        if source is None or occupant is None:
+            return self._relation_of_drafts(path, final)
+        if self._is_rewritten(source, occupant):
+            return self._relation_of_drafts(path, final)
+        if not self._one_is_directory(path, final):
+            self._look_at(source)
+            self._look_at(occupant)
+        return relation(source, occupant)
+
+    def _relation_of_drafts(self, path: Path, final: Path) -> Relation:
+        ours = self.draft_at(path)
+        theirs = self.draft_at(final)
+        if ours is None or theirs is None:
+            return Relation.DIFFERENT
+        return relation_of_texts(ours.after, theirs.after)
+
+    def _one_is_directory(self, *paths: Path) -> bool:
+        return any(map(self.tree.is_directory, paths))
+
+    def _is_rewritten(self, *paths: Path) -> bool:
+        """Whether what is on disk there is not what will be."""
+        return not self._drafts.keys().isdisjoint(paths)
+
+    def _is_empty(self, path: Path) -> bool:
+        """Whether it will be a directory without a file in it, at any depth."""
+        if not self.tree.is_directory(path):
+            return False
+        return next(self.tree.files_below(path), None) is None
+
+    def _keep_both(self, path: Path, final: Path) -> None:
+        """Two different things of one name: the moved one gets another.
+
+        Not so a session, which is its name: that is a conflict.
+        """
+        if self._is_session(final):
+            moved = self.tree.now(path) or path
+            self.conflicts.append((moved, final))
+            return
+        for place in self._names_beside(path, final):
+            if not self.tree.has(place):
+                self.tree.rename(path, place)
+                self.kept_beside.append((final, place))
+                return
+            if self._joins_an_earlier(path, place):
+                return
+
+    def _joins_an_earlier(self, path: Path, place: Path) -> bool:
+        """Whether it goes into what an earlier merge has kept beside."""
+        if self.tree.is_directory(path) and self.tree.is_directory(place):
+            self.bring(path, place)
             return True
-        if self.on_conflict == "refuse":
-            self.conflicts.append((source, final))
-        elif self.on_conflict == "keep-old" and self.tree.now(final) is not None:
-            self._lose(final)
-        return self.on_conflict == "keep-old"
+        return self._became_one(path, place)
+
+    def _is_session(self, final: Path) -> bool:
+        is_transcript = final.suffix == ".jsonl" and SESSION_ID.fullmatch(final.stem)
+        return bool(is_transcript) and final.parent.parent == self.projects
+
+    def _names_beside(self, source: Path, final: Path) -> Iterator[Path]:
+        """The names for the moved one, the best first;
+        that of a directory has no suffix.
+        """
+        origin = self._origin(self.tree.now(source) or source)
+        has_suffix = not self.tree.is_directory(source)
+        for name in names_beside(final.name, origin, has_suffix=has_suffix):
+            yield final.with_name(name)
+
+    def _origin(self, now: Path) -> str:
+        """The last part of the path whose data this is."""
+        for place in now.parents:
+            if place in self.came_from:
+                return self.came_from[place]
+        return "elsewhere"
+
+    def moved_notes(self) -> Iterator[MovedNote]:
+        """Every note that a merge renames, as it is now;
+        not those that go with their whole project directory.
+        """
+        moved = self.tree.moved()
+        for now, final in moved.items():
+            if self._is_memory(now) and self._is_memory(final):
+                yield from self._notes_at(now, final, moved)
+
+    def _notes_at(
+        self, now: Path, final: Path, moved: dict[Path, Path]
+    ) -> Iterator[MovedNote]:
+        """Those that go with `now`, but for what is saved as a document."""
+        for file in _files_at(now, moved):
+            draft = self._drafts.get(file)
+            if draft is not None and draft.changes_something:
+                continue
+            document = needed(file)
+            self.seen.setdefault(file, document.seen)
+            yield MovedNote(
+                path=file,
+                ends=final / file.relative_to(now),
+                data=document.data,
+                mode=mode_of(file),
+                mtime_ns=document.seen.mtime_ns,
+            )
+
+    def _is_memory(self, path: Path) -> bool:
+        """Whether this is a project's memory, one kept beside it, or inside of that."""
+        if not path.is_relative_to(self.projects):
+            return False
+        inside = path.relative_to(self.projects).parts[1:]
+        return bool(inside) and inside[0].split(" (from ")[0] == MEMORY
 
     def rename_folder(self, path: Path, target: Path) -> None:
         """A project's own folder, which is never merged with anything."""
@@ -229,24 +365,20 @@ class Placer:
         )
 
 
-def refuse_conflicts(placer: Placer, *hints: Hint) -> None:
-    """The hints are for files of which one can be chosen;
-    of a conversation both are needed.
-    """
+def refuse_conflicts(placer: Placer) -> None:
+    """A session that went on in two files: all turns of both are needed."""
     if not placer.conflicts:
         return
     listed = [
         f"{source}  differs from  {target}" for source, target in placer.conflicts
     ]
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    split = [
-        path.stem for path, _ in placer.conflicts if SESSION_ID.fullmatch(path.stem)
-    ]
-    if split:
-        see = "one conversation in two files: see it with"
-        hints = (run("ccmove", "doctor", split[0], text=see),)
-    what = f"files of the same name differ: {placer.conflicts[0][0]}{more}"
-    raise RefusedError(what, *hints, details=listed)
+    first = placer.conflicts[0][0]
+    raise RefusedError(
+        f"one session went on in two files: {first}{more}",
+        run("ccmove", "doctor", first.stem, text="which turns are where"),
+        details=listed,
+    )
 
 
 def in_order(
@@ -295,3 +427,15 @@ def mode_of(path: Path) -> int:
 def is_file(path: Path) -> bool:
     """Whether it is a regular file itself; a link to one is not."""
     return stat.S_ISREG(os.lstat(path).st_mode)
+
+
+def _files_at(path: Path, own_ways: dict[Path, Path]) -> Iterator[Path]:
+    """The regular file that this is, or those in this directory, at any depth;
+    without what goes a way of its own.
+    """
+    if is_file(path):
+        yield path
+    elif not path.is_symlink() and path.is_dir():
+        for file in map(path.joinpath, names_in(path)):
+            if file not in own_ways:
+                yield from _files_at(file, own_ways)

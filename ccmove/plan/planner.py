@@ -5,7 +5,7 @@ This is also the whole of a dry run.
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from ccmove.claude.git import Identity, identity
 from ccmove.claude.layout import Layout
@@ -32,7 +32,6 @@ from ccmove.rewrite.pathmap import PathMap, tail_below
 from ccmove.text import plural
 
 Tick = Callable[[int], None]
-CONFLICT = "--on-conflict"
 
 
 def plan_move(
@@ -57,7 +56,7 @@ def plan_move(
     here = moved_folders(
         request, [move for portion in portions for move in portion.moves()]
     )
-    placer = Placer(layout, request.on_conflict)
+    placer = Placer(layout)
     names, spelled = (
         shares.new_names(portions, paths),
         paths.as_people_write(str(layout.home)),
@@ -68,23 +67,13 @@ def plan_move(
     if state.config is not None:
         draft = placer.draft(state.config.path, state.config)
         draft.text = config.rewritten(draft.text, paths)
-    downloads = list(shares.downloads_of(state, paths, portions))
+    downloads = list(shares.downloads_of(placer, state, paths, portions))
     saved = [
         f"{path.name}: connector downloads of a folder that is moved"
         for path, _ in downloads
     ]
     shares.relocate(placer, portions, downloads)
-    refuse_conflicts(
-        placer,
-        again(
-            "to keep those of the new path, the others in the backup",
-            [CONFLICT, "keep-new"],
-        ),
-        again(
-            "to keep those of the old path, the others in the backup",
-            [CONFLICT, "keep-old"],
-        ),
-    )
+    refuse_conflicts(placer)
     projects = [move for portion in portions for move in portion.moves()]
 
     left: list[LeftAlone] = []
@@ -109,6 +98,7 @@ def plan_move(
     ):
         placer.rename_folder(path, target)
 
+    notes_moved = tuple(placer.moved_notes())
     operations = placer.operations(prompts)
     planned = {op.path: op.after for op in operations if isinstance(op, Write)}
     moved = placer.tree.moved()
@@ -123,13 +113,13 @@ def plan_move(
         operations=operations,
         moved=tuple(moved.items()),
         seen=tuple(placer.seen.items()),
+        notes_moved=notes_moved,
         merged=merged,
         projects=tuple(projects),
         folders=folders,
         places=tuple(dict.fromkeys(map(Path, settings))),
         prompts_at_new=tuple(digest.hex() for digest in prompts.scan.met),
         own=tuple(what_new_has(state, paths, prompts.scan.staying, projects)),
-        only_copies=tuple(placer.losers),
         left_alone=tuple(left),
         remembering=sum(
             item.remembers for portion in portions for item in portion.items
@@ -158,9 +148,13 @@ def _warnings(
     if number := prompts.scan.unreadable:
         what = "not valid JSON, or longer than 64 MiB"
         yield f"{prompts.path}: {plural(number, 'line')} left as found: {what}"
-    for aside, path in placer.losers.items():
-        where = f"this one is in the backup, as aside/{aside.name}"
-        yield f"{path}: the other file of this name was kept; {where}"
+    for final, place in placer.kept_beside:
+        both, moved = (_inside_project(path, placer) for path in (final, place))
+        yield f"both have a different {both}; both are kept, the moved one as {moved}"
+
+
+def _inside_project(path: Path, placer: Placer) -> str:
+    return PurePath(*path.relative_to(placer.projects).parts[1:]).as_posix()
 
 
 def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:

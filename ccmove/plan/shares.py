@@ -23,6 +23,7 @@ from ccmove.claude.state import (
     State,
     notes_among,
 )
+from ccmove.plan.meeting import last_part
 from ccmove.plan.model import LeftAlone, ProjectMove
 from ccmove.plan.place import Placer, in_order, mode_of, needed
 from ccmove.rewrite import index, other
@@ -52,6 +53,11 @@ class Portion:
     @property
     def entries(self) -> list[str]:
         return [item.name for item in self.items]
+
+    @property
+    def origin(self) -> str:
+        """What the moved one of two different files is named after."""
+        return last_part(next(iter(self.shares)))
 
     def moves(self) -> Iterator[ProjectMove]:
         source, target = self.source.name, self.target.name
@@ -162,6 +168,8 @@ def relocate(
 ) -> None:
     """Plan the way of each portion; one that turns out to be empty leaves the list."""
     whole = [portion for portion in portions if portion.kind == "rename"]
+    for portion in whole:
+        placer.came_from[portion.source] = portion.origin
     parked = placer.layout.run / "parked"
     moves = [*((p.source, p.target) for p in whole), *downloads]
     for path, final in in_order(moves, lambda _, number: parked / str(number)):
@@ -174,7 +182,7 @@ def relocate(
 
 
 def downloads_of(
-    state: State, paths: PathMap, portions: list[Portion]
+    placer: Placer, state: State, paths: PathMap, portions: list[Portion]
 ) -> Iterator[tuple[Path, Path]]:
     """What connectors have saved,
     in directories that are named for a path of the move.
@@ -189,6 +197,8 @@ def downloads_of(
     names: dict[str, str] = {}
     for path, new in moving.items():
         names |= dict.fromkeys(names_of_downloads(path), names_of_downloads(new)[0])
+        for name in names_of_downloads(path):
+            placer.came_from[state.layout.projects / name] = last_part(path)
     for name in names.keys() & set(state.directory_names):
         yield state.layout.projects / name, state.layout.projects / names[name]
 
@@ -202,6 +212,7 @@ def _split_off(placer: Placer, portion: Portion) -> bool:
         return False
     if not placer.tree.has(target):
         placer.tree.make_directory(target, mode_of(source))
+    placer.came_from[source] = portion.origin
     for name in portion.entries:
         placer.bring(source / name, target / name)
     _copy(placer, source / MEMORY, target / MEMORY)

@@ -197,9 +197,6 @@ def show_backups(backups: Backups, printer: Printer) -> None:
         )
         remarks += [f"undoes {row.undoes}"] if row.undoes else []
         remarks += [why[row.id]] if why and row not in gone else []
-        remarks += (
-            ["holds the only copy of something"] if row.only_copy and not why else []
-        )
         lines += ([("", f"    {remark}")] for remark in remarks)
     counted = rows if why is None else gone
     total = (

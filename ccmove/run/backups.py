@@ -2,7 +2,8 @@
 sessions are whose.
 
 `backups/<ID>/manifest.json` says what a move or a restore changed, `files/` holds the
-documents before and after, `aside/` what lost in a merge. `unfinished/<ID>` is a run
+documents before and after and the notes that a merge moved, `aside/` what became one
+with something live. `unfinished/<ID>` is a run
 that could not be rolled back and was set aside: never pruned. `ledger.json` keeps of
 pruned backups what they told of whose sessions are.
 """
@@ -204,8 +205,8 @@ def prune(
     """Remove backups beyond the newest `keep`, or older than that many seconds, and
     those named.
 
-    Of every backup why it stays, and nothing for those that go. One that holds the only
-    copy of something stays unless it is named.
+    Of every backup why it stays, and nothing for those that go. None of them holds the
+    only copy of anything.
     """
     backups, why = all_backups(layout), {}
     limit = stamp(time.time() - older_than) if older_than is not None else "~"
@@ -219,8 +220,7 @@ def prune(
         elif backup.id[:16] >= limit:
             why[backup.id] = "not old enough"
         else:
-            only = "holds the only copy of something; to remove it, name its ID"
-            why[backup.id] = only if has_only_copy(layout, backup) else ""
+            why[backup.id] = ""
     pairs = [
         (b.id, b.manifest.undoes)
         for b in backups
@@ -237,12 +237,3 @@ def prune(
     for backup in going:
         disk.remove_backup(layout.backups / backup.id)
     return why
-
-
-def has_only_copy(layout: Layout, backup: Backup) -> bool:
-    """Whether it has the only copy of something;
-    of one that can't be read that is not known.
-    """
-    if backup.manifest is None:
-        return bool(names_in(layout.backups / backup.id / "aside"))
-    return any(is_there(path) for path in backup.manifest.only_copies)

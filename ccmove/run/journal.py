@@ -102,7 +102,7 @@ def _remove_files(layout: Layout, manifest: Manifest) -> None:
         disk.remove_file(path)
         disk.remove_file(path.with_name(f"{path.name}-back"))
     for name in names_in(layout.run / "files"):
-        if re.fullmatch(r"[0-9]+\.(before|after|changes)", name):
+        if re.fullmatch(r"[0-9]+\.(before|after|changes|note)", name):
             disk.remove_file(layout.run / "files" / name, flushed=False)
     flush_parts(layout)
 

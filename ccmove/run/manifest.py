@@ -80,6 +80,20 @@ class WroteHistory:
     record: Hash  # of that file
 
 
+@dataclass(frozen=True, slots=True)
+class SavedNote:
+    """A note that a merge renamed; the backup keeps it as it was, under `name`."""
+
+    number: Count
+    path: Path  # where it was
+    ends: Path  # where it was when the run was done
+    content: Content
+
+    @property
+    def name(self) -> str:
+        return f"{self.number}.note"
+
+
 Recorded = Wrote | WroteHistory | Rename | Mkdir
 
 
@@ -93,6 +107,7 @@ class Manifest(Undertaking):
     config_file: str  # as the client composes it, which depends on $CLAUDE_CONFIG_DIR
     staged: tuple[Path, ...] = ()  # the files that will be, or were, staged
     operations: tuple[Recorded, ...] = ()  # from the commit point on
+    notes_saved: tuple[SavedNote, ...] = ()  # from the commit point on
 
     @property
     def history(self) -> WroteHistory | None:
@@ -161,7 +176,17 @@ class Spelling:
 
 # What is parked or set aside, in this run or in an earlier backup.
 _KEPT = rf"(?:\$RUN|\$C/ccmove/backups/{ID_PATTERN.pattern})/(?:aside|parked)/.+"
-_NOTES = rf"(?:{re.escape(ALIASES)}|{re.escape(POINTER)}|{MEMORY}/.+)"
+_BESIDE = r"(?: \(from [^/]+\))?"  # what one is called that is kept beside another
+_MEMORY = rf"{MEMORY}{_BESIDE}/.+"
+
+
+def _or_beside(name: str) -> str:
+    """The pattern of this name, and of one that is kept beside it."""
+    stem, suffix = os.path.splitext(name)
+    return f"{re.escape(stem)}{_BESIDE}{re.escape(suffix)}"
+
+
+_NOTES = rf"(?:{_or_beside(ALIASES)}|{_or_beside(POINTER)}|{_MEMORY})"
 
 
 def _allowed(
@@ -184,21 +209,22 @@ def _allowed(
     return {
         "config": r"\$CONFIG",
         "history": exactly(layout.history),
-        "index": rf"\$C/projects/[^/]+/{re.escape(INDEX)}|{_KEPT}",
+        "index": rf"\$C/projects/[^/]+/{_or_beside(INDEX)}|{_KEPT}",
         "other": rf"\$C/projects/[^/]+/{_NOTES}|{_KEPT}|\$C/(?:{'|'.join(others)})"
         rf"|{exactly(layout.desktop_sessions)}/(?:.+/)?local_[^/]*\.json"
         rf"|{exactly(*settings)}",
         "state": rf"\$C/projects/.+|{_KEPT}",
         "folder": "|".join((exactly(*folders), *parked)),
-        "kept": _KEPT,
+        "note": rf"\$C/projects/[^/]+/{_MEMORY}",
         "staged": rf"(?:.*/)?\.ccmove-{manifest.id}-[0-9]+",
     }
 
 
 def _named(manifest: Manifest) -> Iterator[tuple[str, Path]]:
     """Every path with which something is done, and as what."""
-    yield from (("kept", path) for path in manifest.only_copies)
     yield from (("staged", path) for path in manifest.staged)
+    for note in manifest.notes_saved:
+        yield from (("note", note.path), ("note", note.ends))
     for op in manifest.operations:
         match op:
             case Rename(path, target, held):
@@ -239,7 +265,8 @@ def _check(manifest: Manifest, layout: Layout, spell: Callable[[Path], str]) -> 
     written = [
         op.number for op in manifest.operations if isinstance(op, Wrote | WroteHistory)
     ]
-    if len({*written}) < len(written):
+    saved = [note.number for note in manifest.notes_saved]
+    if len({*written}) < len(written) or len({*saved}) < len(saved):
         raise ValueError("two files have one number")
     allowed = _allowed(manifest, layout, spell)
     for kind, path in _named(manifest):

@@ -91,6 +91,7 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
         (layout.own, len(write.after) + len(write.before or b""))
         for write in plan.writes
     ]
+    staged += [(layout.own, len(note.data)) for note in plan.notes_moved]
     if plan.history is not None:
         staged.append((plan.history.path, plan.history.scan.new_size()))
     for path, size in staged:
@@ -98,8 +99,9 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
         device = os.stat(parent).st_dev
         place, sum_so_far = needed.get(device, (parent, ROOM_TO_SPARE))
         needed[device] = (place, sum_so_far + size)
+    files = FILES_TO_SPARE + len(plan.notes_moved)
     for place, size in needed.values():
-        if not has_room(place, size, FILES_TO_SPARE):
+        if not has_room(place, size, files):
             raise RefusedError(
                 f"{place}: not enough room for {readable_size(size)} in new files",
                 run("df", "-h", place, text="what is free"),

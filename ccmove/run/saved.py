@@ -21,7 +21,7 @@ from ccmove.rewrite import history
 from ccmove.rewrite.history import Scan, WayBack, from_record
 from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.threeway import taken_out
-from ccmove.run.manifest import Wrote, WroteHistory, sha256
+from ccmove.run.manifest import SavedNote, Wrote, WroteHistory, sha256
 from ccmove.run.since import Since
 
 
@@ -33,6 +33,11 @@ def read_saved(directory: Path, wrote: Wrote, which: str) -> bytes:
     content = wrote.before if which == "before" else wrote.after
     expected = content.sha256 if content is not None else ""
     return _saved(directory / "files" / f"{wrote.number}.{which}", expected)
+
+
+def read_note(directory: Path, note: SavedNote) -> bytes:
+    """A note as it was when a merge moved it; RefusedError when it is not that."""
+    return _saved(directory / "files" / note.name, note.content.sha256)
 
 
 def read_scan(directory: Path, wrote: WroteHistory) -> Scan:

@@ -25,11 +25,11 @@ from ccmove.claude.reading import (
     sha256_of,
 )
 from ccmove.errors import CcmoveError, StaleLookError, again
-from ccmove.plan.model import Write, WriteHistory
+from ccmove.plan.model import MovedNote, Write, WriteHistory
 from ccmove.rewrite import history
 from ccmove.run import disk
 from ccmove.run.disk import Attributes
-from ccmove.run.manifest import Content, Wrote, WroteHistory, sha256
+from ccmove.run.manifest import Content, SavedNote, Wrote, WroteHistory, sha256
 
 Tick = Callable[[int, int], None]  # bytes done, bytes in all
 
@@ -179,6 +179,15 @@ class StagedHistory:
 
 
 Staged = StagedDocument | StagedHistory
+
+
+def save_note(number: int, note: MovedNote, files: Path) -> SavedNote:
+    """Keep a note that a merge moves in the backup; how that is recorded."""
+    size = len(note.data)
+    content = Content(sha256(note.data), size, note.mode, note.mtime_ns)
+    record = SavedNote(number, note.path, note.ends, content)
+    disk.write_new(files / record.name, [note.data])
+    return record
 
 
 def keeps_changing(path: Path) -> StaleLookError:

@@ -29,11 +29,17 @@ from ccmove.plan.model import Mkdir, Plan, Rename, Undertaking, Write, WriteHist
 from ccmove.run import backups, disk, verifier
 from ccmove.run.journal import begin, flush_parts, was_interrupted
 from ccmove.run.locks import client_locks, held, own_lock
-from ccmove.run.manifest import Manifest, config_name, folder_id
+from ccmove.run.manifest import Manifest, SavedNote, config_name, folder_id
 from ccmove.run.preflight import preflight, refuse_foreign_state
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
-from ccmove.run.stage import Staged, StagedDocument, StagedHistory, keeps_changing
+from ccmove.run.stage import (
+    Staged,
+    StagedDocument,
+    StagedHistory,
+    keeps_changing,
+    save_note,
+)
 
 MakePlan = Callable[[], Plan]
 Progress = Callable[[str, int, int], None]  # what, bytes done, bytes in all
@@ -97,6 +103,7 @@ def attempt(work: Work, ending: contextlib.ExitStack) -> None:
     """One try; StaleLookError when the state changed under it and nothing was done."""
     try:
         work.begin()
+        work.save_notes()
         work.stage()
         traces = work.snapshot()
         work.commit()
@@ -170,6 +177,7 @@ class Work:
         paths = tuple(staged.path for staged in self.staged.values())
         about["config_file"] = config_name(layout)
         self.manifest = Manifest(**about, id=identifier, staged=paths)
+        self.notes_saved: list[SavedNote] = []
         self.has_begun = False
         self._hashed = 0  # bytes
 
@@ -186,6 +194,12 @@ class Work:
             staged.stage(lambda done, total: self.progress("history", done, total))
             if isinstance(staged, StagedDocument):
                 _refuse(verifier.check_write(staged.write, staged.path, full=self.full))
+
+    def save_notes(self) -> None:
+        """Save each note that a merge moves, as it is before that."""
+        for number, note in enumerate(self.plan.notes_moved):
+            record = save_note(number, note, self.layout.run / "files")
+            self.notes_saved.append(record)
 
     def snapshot(self) -> verifier.Traces:
         tick = self._hashing if self.full else None
@@ -212,7 +226,9 @@ class Work:
         parents = [staged.path.parent for staged in self.staged.values()]
         for directory in dict.fromkeys((*parents, layout.run / "files")):
             disk.flush(directory)
-        self.manifest = replace(self.manifest, operations=operations)
+        self.manifest = replace(
+            self.manifest, operations=operations, notes_saved=tuple(self.notes_saved)
+        )
         backups.write_manifest(self.manifest, layout)
 
     def look_again(self) -> None:

@@ -27,6 +27,7 @@ from ccmove.claude.state import (
     notes_among,
 )
 from ccmove.errors import RefusedError, again, run
+from ccmove.plan.meeting import last_part
 from ccmove.plan.model import FolderHolds, LeftAlone, Mkdir, Plan, ProjectMove, Rename
 from ccmove.plan.place import Placer, in_order, mode_of, refuse_conflicts
 from ccmove.plan.tree import ends_of
@@ -36,7 +37,13 @@ from ccmove.rewrite.other import appended
 from ccmove.rewrite.pathmap import NameMap, PathMap, are_nested, tail_below
 from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, Wrote, folder_id, sha256
-from ccmove.run.saved import as_text, document_back, plan_history_back, read_saved
+from ccmove.run.saved import (
+    as_text,
+    document_back,
+    plan_history_back,
+    read_note,
+    read_saved,
+)
 from ccmove.run.since import Since
 from ccmove.run.verifier import is_noted
 from ccmove.text import plural
@@ -383,6 +390,9 @@ class Undoing:
         self.directory = layout.backups / self.manifest.id
         self.brought = dict(brought_things(layout, self.manifest))
         self.placer = Placer(layout)
+        for portion in portions:
+            directory = portion.source
+            self.placer.came_from[directory] = last_part(portion.move.new_path)
         self.tree = self.placer.tree
         self.folders: list[tuple[Path, Path]] = []
         self.warnings: list[str] = []
@@ -411,10 +421,11 @@ class Undoing:
                 self._bring_part(portion)
         self._bring_things_back()
         self._bring_notes_of_since()
+        self._bring_out_what_was_set_aside(directories=True)
         self._bring_out_what_was_set_aside(directories=False)
         self._remove_what_was_made()
         self._rename_folders_back()
-        refuse_conflicts(self.placer, again("move one of the two away, then try again"))
+        refuse_conflicts(self.placer)
 
     def projects(self) -> Iterator[ProjectMove]:
         """What goes back, in the words of a move."""
@@ -604,7 +615,9 @@ class Undoing:
             if is_merged and path not in self.brought:
                 continue  # a folder that both had goes back part by part
             if self.tree.has(path):
-                self.placer.bring(path, portion.target / item.name)
+                # It may have another name beside one that NEW had.
+                final = self.brought.get(path, portion.target / item.name)
+                self.placer.bring(path, final)
 
     def _make_directory(self, portion: Portion) -> None:
         """OLD's directory, if it is not there again."""
@@ -643,25 +656,38 @@ class Undoing:
         if not self.tree.is_directory(end):
             self._bring_note_back(end, start)
             return
-        files = [end / name for name in self.tree.files_below(end)]
-        if all(self._goes_back(file) for file in files):
+        files = [Path(name) for name in self.tree.files_below(end)]
+        going = [name for name in files if self._goes_back(start / name)]
+        if going == files:
             self._make_parents(start)
             self.placer.bring(end, start)
             return
-        for file in files:
-            if self._goes_back(file):
-                self._bring_note_back(file, start / file.relative_to(end))
+        for name in going:
+            self._bring_note_back(end / name, start / name)
 
-    def _goes_back(self, note: Path) -> bool:
-        """One that the run brought does; one that came since follows the folder."""
-        portion = self._portion_from(self._project_directory(note))
-        if portion is None or is_of_session(note.relative_to(portion.source).parts[0]):
+    def _goes_back(self, original: Path) -> bool:
+        """Whether a file goes back to where it was: one that the run brought does; one
+        that came since follows the folder.
+        """
+        directory = self._project_directory(original)
+        portion = next((p for p in self.portions if p.target == directory), None)
+        if portion is None or portion.follows:
             return True
-        name = note.relative_to(portion.source).as_posix()
-        return portion.follows or name in portion.move.notes
+        name = original.relative_to(directory)
+        return is_of_session(name.parts[0]) or name.as_posix() in portion.move.notes
 
     def _bring_note_back(self, note: Path, final: Path) -> None:
+        """One that has changed since stays where that stays; OLD gets the saved one."""
         self._make_parents(final)
+        saved = next((n for n in self.manifest.notes_saved if n.ends == note), None)
+        portion = self._portion_from(self._project_directory(note))
+        if saved is not None and portion is not None and not portion.follows:
+            content = read_note(self.directory, saved)
+            document = read_document(note)
+            if document is not None and document.data != content:
+                mode = saved.content.mode
+                self.placer.add(as_text(content), note, final, mode)
+                return
         self.placer.bring(note, final)
 
     def _bring_notes_of_since(self) -> None:

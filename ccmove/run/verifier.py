@@ -139,8 +139,17 @@ def has_grown(path: Path, noted: Holds | FolderHolds) -> bool:
         e[0].endswith(".jsonl") for e in noted.entries
     ):
         return False  # of which not every file was noted
-    files = [f for f in (path, *path.rglob("*")) if not is_directory(f)]
-    return any(_noted(path, file) not in noted.entries for file in files)
+    return any(_noted(path, file) not in noted.entries for file in _files_in(path))
+
+
+def _files_in(path: Path) -> Iterator[Path]:
+    """The file or link that this is, or every one in this directory."""
+    if not is_directory(path):
+        yield path
+        return
+    for inner in path.rglob("*"):
+        if not is_directory(inner):
+            yield inner
 
 
 def _noted(path: Path, file: Path) -> tuple[str, int, int]:

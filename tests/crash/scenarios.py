@@ -128,7 +128,7 @@ SCENARIOS = {
     scenario.name: scenario
     for scenario in (
         Scenario("move", _move, ("app", "neu")),
-        Scenario("merge", _merge, ("--on-conflict", "keep-old", "app", "neu")),
+        Scenario("merge", _merge, ("app", "neu")),
         Scenario("split", _split, ("my_app", "neu")),
         Scenario(
             "swap",

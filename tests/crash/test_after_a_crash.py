@@ -32,10 +32,16 @@ def _two_folders(state: StateBuilder) -> None:
 
 
 def _session_twice(state: StateBuilder) -> None:
-    """One session of two directories: both have gone on since somebody copied it."""
+    """One session in two directories: somebody copied it, and it went on in one."""
     (state.code / "neu").mkdir()
     session = state.project("app", sessions=2).sessions[0]
-    state.add_session("neu", session_id=session, text="gone on here")
+    state.add_session("neu", session_id=session)
+    transcript, copy = (
+        state.projects / encoded_name(str(state.code / name)) / f"{session}.jsonl"
+        for name in ("app", "neu")
+    )
+    went_on = b'{"type":"user","message":"gone on here"}\n'
+    copy.write_bytes(transcript.read_bytes() + went_on)
 
 
 def _two_config_files(state: StateBuilder) -> None:
@@ -45,7 +51,7 @@ def _two_config_files(state: StateBuilder) -> None:
 
 PAIRS = (("one", "eins"), ("two", "zwei"))
 TWO = Scenario("two folders", _two_folders, ("--from-file", "-", "-m"), PAIRS)
-TWICE = Scenario("twice", _session_twice, ("--on-conflict", "keep-new", "app", "neu"))
+TWICE = Scenario("twice", _session_twice, ("app", "neu"))
 CONFIG_DIR = ("--config-dir", "../.claude")  # it has a config file of its own
 OTHER_CONFIG = Scenario(
     "two config files", _two_config_files, (*CONFIG_DIR, "app", "neu")

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -149,18 +150,15 @@ def test_lines_in_the_clients_form_are_taken_for_json_iff_they_are(
     assert ready.history.read_bytes() == before
 
 
-def test_files_in_each_others_way_are_counted_and_both_ways_out_named(
-    ready: StateBuilder,
-) -> None:
-    for name, text in (("my-app", "a"), ("new", "b")):
-        ready.add_session(name, text=text)
-        for number in range(3):
-            (directory(ready, name) / f"{number}.txt").write_text(text)
+def test_sessions_that_went_on_in_both_are_counted(ready: StateBuilder) -> None:
+    for number in range(3):
+        session = str(uuid.UUID(int=number))
+        for name, text in (("my-app", "a"), ("new", "b")):
+            ready.add_session(name, session_id=session, text=text)
     report = moved(ready, code=4)
     assert len(report["details"]) == 3
     assert " and 2 more" in report["error"]
-    for choice in ("keep-new", "keep-old"):
-        assert f"--on-conflict {choice}" in report["hint"]
+    assert "ccmove doctor 00000000-0000-0000-0000-000000000000" in report["hint"]
 
 
 def test_who_holds_our_lock_by_filelock_keeps_us_out(ready: StateBuilder) -> None:

@@ -59,9 +59,9 @@ def test_whatever_rolls_back_an_interrupted_run_says_so(
 
 
 def test_did_you_mean_keeps_every_option(state: StateBuilder, config_dir: str) -> None:
-    options = ("--config-dir", config_dir, "--only", "--on-conflict", "keep-new")
+    options = ("--config-dir", config_dir, "--only", "--desktop")
     done = run_ccmove(*options, state.code / "olt", state.code / "new", state=state)
-    typed = f"--config-dir {config_dir} --only --on-conflict keep-new"
+    typed = f"--config-dir {config_dir} --only --desktop"
     assert f"ccmove {typed} {state.code / 'old'} {state.code / 'new'}" in done.err
 
 

@@ -242,6 +242,18 @@ def content(which: str, kind: str = "Wrote", **values: object) -> Change:
     return lambda record: row_of(record, kind)[which].update(values)
 
 
+def note(path: str, ends: str | None = None) -> dict[str, Any]:
+    """A saved note, as a manifest has it."""
+    content = {"sha256": "0" * 64, "size": 0, "mode": 0o600, "mtime_ns": 0}
+    return {
+        "kind_of": "SavedNote",
+        "number": 0,
+        "path": path,
+        "ends": ends or path,
+        "content": {"kind_of": "Content", **content},
+    }
+
+
 WRONG_KINDS: dict[str, Change] = {
     "operations that are not a list": lambda r: r.update(operations=7),
     "an operation that is a text": lambda r: r["operations"].insert(0, "Rename"),
@@ -254,7 +266,7 @@ WRONG_KINDS: dict[str, Change] = {
     "an operation with more in it": change_row("Rename", mode=0o700),
     "an operation with less in it": lambda r: row_of(r, "Rename").pop("holds"),
     "a manifest with more in it": lambda r: r.update(more=1),
-    "a manifest with less in it": lambda r: r.pop("only_copies"),
+    "a manifest with less in it": lambda r: r.pop("notes_saved"),
     "a size that is a text": content("after", size="7"),
     "a size below nothing": content("before", size=-1),
     "a size without end": content("after", size=HUGE),
@@ -305,9 +317,17 @@ WRONG_KINDS: dict[str, Change] = {
     "a place that is everything": lambda r: r["places"].append("/"),
     "a place among the projects": lambda r: r["places"].append("$C/projects/-a"),
     "a place among our own": lambda r: r["places"].append("$C/ccmove/x"),
-    "an only copy elsewhere": lambda r: r["only_copies"].append("$C/settings.json"),
-    "an only copy outside": lambda r: r["only_copies"].append("/etc/passwd"),
-    "a whole backup as only copy": lambda r: r["only_copies"].append("$RUN/aside"),
+    "a note elsewhere": lambda r: r["notes_saved"].append(note("$C/settings.json")),
+    "a note outside": lambda r: r["notes_saved"].append(note("/etc/passwd")),
+    "a transcript as a note": lambda r: r["notes_saved"].append(
+        note("$C/projects/-a/x.jsonl")
+    ),
+    "a note that ends outside": lambda r: r["notes_saved"].append(
+        note("$C/projects/-a/memory/x.md", "/etc/passwd")
+    ),
+    "two notes of one number": lambda r: r["notes_saved"].extend(
+        [note("$C/projects/-a/memory/x.md")] * 2
+    ),
 }
 
 
@@ -453,7 +473,7 @@ def test_no_trap_is_believed(moved: Target) -> None:
 
 
 SOME = ["an operation of an unknown kind", "a time without end", "a move of everything",
-        "an only copy outside", "rename to outside", "rename from all projects",
+        "a note outside", "rename to outside", "rename from all projects",
         "make half a character", "rewrite as other outside by its way", "rewrite a transcript",
         "rewrite as history a NUL", "a project among our own"]  # fmt: skip
 

@@ -251,8 +251,9 @@ def test_yes_leaves_what_other_tools_left_and_says_how_to_fix_it(
 
 def test_a_move_that_is_refused_does_not_stop_the_others(state: StateBuilder) -> None:
     moved_repo(state, "old", "new")
-    stuck = state.project("stuck", memory={"notes.md": "one"})
-    here = state.project("here", memory={"notes.md": "other"})
+    stuck = state.project("stuck")
+    here = state.project("here")
+    state.add_session("here", session_id=stuck.sessions[0], text="went on here")
     make_repo(state.code / "here")
     done = fix(state, "--json", answers=f"\n{here.path}\ny\n").json()
     assert [row["old"] for row in done["result"]["moves"]] == [str(state.code / "old")]

@@ -12,7 +12,9 @@ from tests.crash.fork import Job
 from tests.crash.scenarios import SCENARIOS, Scenario
 from tests.crash.world import try_all, world_bench
 from tests.shapes.bench import Bench, directory_of
+from tests.shapes.test_both_stay import MEETINGS, merging
 from tests.support import seams
+from tests.support.contents import live_contents, lost
 from tests.support.state import StateBuilder
 
 # -- law 6: what could not be undone later is refused now ---------------------------------------
@@ -61,54 +63,58 @@ def test_and_its_crash_can_be_rolled_back(proven: Record) -> None:
     proven("killed: move (new home)", try_all(world_bench(NEW_HOME)))
 
 
-# -- law 7: the only copy -----------------------------------------------------------------------
+# -- law 7: a backup never holds the only copy --------------------------------------------------
 
 
-@pytest.fixture
-def with_a_loser(bench: Bench) -> tuple[Bench, str]:
-    """A merge in which a transcript of the new project lost a conflict; the run's ID."""
-    state = bench.state
-    old = state.project("old", sessions=1, subagents=False)
-    state.add_session(
-        "new", session_id=old.sessions[0], text="there is no other copy of this"
-    )
-    (state.code / "new").mkdir()
-    report = bench.ok("--on-conflict", "keep-old", old.path, state.code / "new")
-    assert copies(state) == 1
-    return bench, report["backup"]
+@pytest.mark.parametrize("shape", MEETINGS)
+def test_pruning_after_a_merge_loses_nothing(bench: Bench, shape: str) -> None:
+    pair = merging(bench, shape)
+    before = live_contents(bench.state)
+    bench.ok(*pair)
+    bench.ok("backups", "--prune", "--keep", "0")
+    assert seams.backup_ids(bench.state) == []
+    assert lost(before, live_contents(bench.state)) == []
 
 
-def copies(state: StateBuilder) -> int:
-    text = b"there is no other copy of this"
-    return sum(
-        text in file.read_bytes() for file in state.home.rglob("*") if file.is_file()
-    )
-
-
-def test_pruning_keeps_a_backup_with_the_only_copy_unless_it_is_named(
-    with_a_loser: tuple[Bench, str],
+def test_pruning_after_merges_in_one_run_and_of_a_shared_directory_loses_nothing(
+    bench: Bench,
 ) -> None:
-    bench, run = with_a_loser
-    done = bench.run("backups", "--prune", "--keep", "0")
-    assert done.exit == 0, done
-    assert copies(bench.state) == 1
-    assert run in done.out + done.err
-    assert seams.backup_ids(bench.state) == [run]
-    assert bench.run("backups", "--prune", "--keep", "0", run).exit == 0
-    assert copies(bench.state) == 0
+    """Two into one, and a part of a shared directory into a third that is there."""
+    for number, name in enumerate(("one/app", "two/app", "new", "my-app", "more")):
+        notes = {
+            "plan.md": f"{name}\n",
+            "MEMORY.md": f"- {name}\n",
+            "a.md": "a" * number,
+        }
+        bench.state.project(name, sessions=1, index=True, memory=notes)
+    bench.state.project("my_app", sessions=1, index=True)
+    for name in ("new", "more", "my-app"):
+        bench.folder(name)
+    before = live_contents(bench.state)
+    moves = (("one/app", "new"), ("two/app", "new"), ("my_app", "more"))
+    code = bench.state.code
+    lines = "".join(f"{code / old}\t{code / new}\n" for old, new in moves)
+    bench.ok("--from-file", "-", input=lines)
+    bench.ok("backups", "--prune", "--keep", "0")
+    assert lost(before, live_contents(bench.state)) == []
 
 
-def test_the_list_of_backups_says_which_one_holds_the_only_copy(
-    with_a_loser: tuple[Bench, str],
-) -> None:
-    bench, run = with_a_loser
-    bench.state.project("a")
-    (bench.state.code / "b").mkdir()
-    other = bench.ok(bench.state.code / "a", bench.state.code / "b")["backup"]
-    listed = bench.run("backups").out
-    assert run in listed
-    assert other in listed
-    assert listed.count("only copy") == 1, listed
+def test_what_looks_for_losses_sees_them(bench: Bench) -> None:
+    """A note that is gone, a transcript that was cut, a line or an entry that is gone."""
+    notes = {"MEMORY.md": "- one\n- two\n", "a.md": "a note\n"}
+    project = bench.state.project("old", sessions=1, index=True, memory=notes)
+    before = live_contents(bench.state)
+    assert lost(before, before) == []
+    (project.memory / "a.md").unlink()
+    (project.memory / "MEMORY.md").write_text("- one\n")
+    (transcript,) = project.transcripts
+    transcript.write_bytes(transcript.read_bytes()[:-1])
+    gone = {path.name for path in lost(before, live_contents(bench.state))}
+    assert gone == {"a.md", "MEMORY.md", transcript.name}
+    index = {project.index: before[project.index]}
+    assert lost(index, {project.index: b"{}"}) == [project.index]
+    rewritten = index[project.index].replace(b"/old", b"/new")
+    assert lost(index, {project.index: rewritten}) == []
 
 
 def test_a_backup_of_former_versions_only_is_pruned(

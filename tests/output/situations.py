@@ -106,6 +106,17 @@ def project(name: str, **more: Any) -> Step:
     return lambda stage: stage.state.project(name, **more)
 
 
+def session_in_both(*names: str) -> Step:
+    """One session that went on in each of these projects."""
+    session = "01234567-89ab-cdef-0123-456789abcdef"
+
+    def make(stage: Stage) -> None:
+        for name in names:
+            stage.state.add_session(name, session_id=session, text=f"in {name}")
+
+    return make
+
+
 def gone_from_under_us(stage: Stage) -> None:
     stage.monkeypatch.chdir(stage.old)
     stage.monkeypatch.setenv("PWD", str(stage.old))
@@ -258,11 +269,8 @@ SITUATIONS: dict[str, Situation] = {
         patched("ccmove.run.locks.WAIT", 0.1),
         folder(f"{HISTORY}.lock"),
     ),
-    "refused_conflict": typed(
-        "OLD NEW",
-        known,
-        project("my-app", memory={"style.md": "old style\n"}),
-        project("new-app", memory={"style.md": "new style\n"}),
+    "refused_session_in_two_files": typed(
+        "OLD NEW", known, session_in_both("my-app", "new-app")
     ),
     "refused_other_owner": typed("OLD NEW", known, patched("os.geteuid", lambda: 4242)),
     "refused_full_disk": typed("OLD NEW", known, patched("os.statvfs", lambda _: FULL)),

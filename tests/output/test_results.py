@@ -28,6 +28,11 @@ MERGE = (
     ),
     folder("NEW"),
 )
+BOTH_STAY = (
+    *MERGE,
+    project("my-app", sessions=1, memory={"style.md": "old style\n"}),
+    project("new-app", sessions=1, memory={"style.md": "new style\n"}),
+)
 # `my-app` and `my_app` have one directory; only `my-app` moves.
 SHARED = (
     project("my-app", sessions=2, index=True),
@@ -86,6 +91,7 @@ CASES = {
     "move_verbose": typed("-v OLD NEW", *PLAIN),
     "move_quiet": typed("-q OLD NEW", *PLAIN),
     "move_merge": typed("OLD NEW", *MERGE),
+    "move_both_stay": typed("OLD NEW", *BOTH_STAY),
     "move_shared": typed("OLD NEW", *SHARED),
     "move_folder": typed("--move-folder OLD NEW", *WITH_FOLDER),
     "move_broken_lines": typed("OLD NEW", *PLAIN, with_broken_lines),

@@ -86,7 +86,9 @@ def twins(state: StateBuilder) -> tuple[ProjectHandle, ProjectHandle, str]:
     return old, new, session
 
 
-def test_different_files_of_one_name_are_refused_with_a_list(bench: Bench) -> None:
+def test_a_session_that_went_on_in_two_files_is_refused_with_a_list(
+    bench: Bench,
+) -> None:
     old, new, session = twins(bench.state)
     report = bench.refused(old.path, new.path)
     assert report["status"] == "refused"
@@ -94,37 +96,6 @@ def test_different_files_of_one_name_are_refused_with_a_list(bench: Bench) -> No
     assert str(old.directory / f"{session}.jsonl") in line
     assert str(new.directory / f"{session}.jsonl") in line
     assert f"ccmove doctor {session}" in report["hint"]
-    assert "--on-conflict" not in report["hint"]  # either choice would discard turns
-
-
-@pytest.mark.parametrize("choice", ["keep-new", "keep-old"])
-def test_what_loses_a_conflict_stays_in_the_backup_and_comes_back_when_it_is_undone(
-    bench: Bench, choice: str, state: StateBuilder
-) -> None:
-    old, new, session = twins(state)
-    name = f"{session}.jsonl"
-    contents = [(handle.directory / name).read_bytes() for handle in (old, new)]
-    expected = Expected(bench)
-    if choice == "keep-old":
-        expected.remove(new.directory / name)
-        expected.rename(old.directory / name, new.directory / name)
-    expected.rename(old.index, new.index)
-    expected.rewrite_index(new.index, (old.path, new.path), (old.name, new.name))
-    expected.remove(old.directory)
-    expected.replace(
-        state.history, (f'"project":"{old.path}"', f'"project":"{new.path}"')
-    )
-    config = state.config()
-    last = config["projects"].pop(old.path)["lastSessionId"]
-    config["projects"][new.path]["lastSessionId"] = last
-    expected.write(state.config_file, state.config_bytes(config))
-    with bench.moved("--on-conflict", choice, old.path, new.path) as moved:
-        loser = (old if choice == "keep-new" else new).directory / name
-        assert any(w.startswith(f"{loser}: the other file") for w in moved["warnings"])
-        bench.expect(expected)
-        backup = state.config_dir / "ccmove" / "backups" / moved["backup"] / "aside"
-        lost = [p.read_bytes() for p in backup.iterdir() if p.is_file()]
-        assert lost == [contents[choice == "keep-old"]]
 
 
 def test_identical_files_are_not_a_conflict(bench: Bench, state: StateBuilder) -> None:
@@ -168,17 +139,6 @@ def test_a_session_folder_on_both_sides_is_merged(
         )
 
 
-def test_a_file_that_meets_a_directory_is_a_conflict(
-    bench: Bench, state: StateBuilder
-) -> None:
-    old = state.project("old", sessions=1, memory={"notes": "a file\n"})
-    new = state.project("new", sessions=1, memory={"notes/deep.md": "in a folder\n"})
-    Path(new.path).mkdir()
-    bench.refused(old.path, new.path)
-    with bench.moved("--on-conflict", "keep-old", old.path, new.path):
-        assert (new.memory / "notes").read_text() == "a file\n"
-
-
 def test_two_olds_can_merge_into_one_new(bench: Bench, state: StateBuilder) -> None:
     one = state.project("one", sessions=1, index=True, memory={"MEMORY.md": "- one\n"})
     two = state.project("two", sessions=1, index=True, memory={"MEMORY.md": "- two\n"})
@@ -194,24 +154,9 @@ def test_two_olds_can_merge_into_one_new(bench: Bench, state: StateBuilder) -> N
     bench.cycle(expected, "--from-file", "-", input=lines)
 
 
-def test_an_index_that_is_not_an_index_is_a_conflict_of_its_own(bench: Bench) -> None:
-    state = bench.state
-    old = state.project("old", index=True)
-    new = state.project("new", index=True, make_folder=True)
-    new.index.write_text("{ not JSON")
-    assert str(new.index) in bench.refused(old.path, new.path)["details"][0]
-    with bench.moved("--on-conflict", "keep-new", old.path, new.path):
-        assert new.index.read_text() == "{ not JSON"
-
-
-@pytest.mark.parametrize("on_conflict", ["refuse", "keep-new", "keep-old"])
-def test_a_file_in_place_of_a_project_directory_is_refused(
-    bench: Bench, on_conflict: str
-) -> None:
+def test_a_file_in_place_of_a_project_directory_is_refused(bench: Bench) -> None:
     old = bench.state.project("old")
     (bench.state.code / "new").mkdir()
     directory_of(bench.state, bench.state.code / "new").write_text("a file")
-    report = bench.refused(
-        "--on-conflict", on_conflict, old.path, bench.state.code / "new"
-    )
+    report = bench.refused(old.path, bench.state.code / "new")
     assert "is not a directory" in report["error"]

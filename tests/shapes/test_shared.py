@@ -141,9 +141,8 @@ def test_part_of_a_shared_directory_merges_into_what_is_there(
     bench.cycle(expected, two.path, new.path)
 
 
-@pytest.mark.parametrize("choice", ["keep-new", "keep-old"])
-def test_a_memory_file_that_differs_at_the_target_is_decided_like_any_other(
-    bench: Bench, choice: str, state: StateBuilder
+def test_a_shared_note_that_differs_at_the_target_is_copied_beside_it(
+    bench: Bench, state: StateBuilder
 ) -> None:
     one = state.project(
         "my-app", sessions=1, memory={"style.md": "shared\n"}, make_folder=True
@@ -152,13 +151,29 @@ def test_a_memory_file_that_differs_at_the_target_is_decided_like_any_other(
     new = state.project(
         "new", sessions=1, memory={"style.md": "of its own\n"}, make_folder=True
     )
-    assert (
-        str(one.memory / "style.md") in bench.refused(two.path, new.path)["details"][0]
-    )
-    with bench.moved("--on-conflict", choice, two.path, new.path):
-        kept = {"keep-new": "of its own\n", "keep-old": "shared\n"}[choice]
-        assert (new.memory / "style.md").read_text() == kept
+    with bench.moved(two.path, new.path) as moved:
+        beside = "memory/style (from my_app).md"
+        assert (new.memory / "style.md").read_text() == "of its own\n"
+        assert (new.directory / beside).read_text() == "shared\n"
         assert (one.memory / "style.md").read_text() == "shared\n"
+        assert any(
+            warning.endswith(f"both are kept, the moved one as {beside}")
+            for warning in moved["warnings"]
+        )
+
+
+@pytest.mark.parametrize("longer", ["moved", "there", "neither"])
+def test_a_shared_note_that_goes_on_at_the_target_is_one_with_it(
+    bench: Bench, state: StateBuilder, longer: str
+) -> None:
+    moved = "- one\n- two\n" if longer == "moved" else "- one\n"
+    there = "- one\n- two\n" if longer == "there" else "- one\n"
+    state.project("my-app", sessions=1, memory={"style.md": moved}, make_folder=True)
+    two = state.project("my_app", sessions=1)
+    new = state.project("new", sessions=1, memory={"style.md": there}, make_folder=True)
+    with bench.moved(two.path, new.path):
+        texts = {file.name: file.read_text() for file in new.memory.iterdir()}
+        assert texts == {"style.md": max(moved, there)}
 
 
 def test_a_link_in_shared_memory_is_named_and_not_copied(

@@ -29,29 +29,12 @@ def test_what_was_done_again_is_undone_with_all_that_was_set_aside(
     bench: Bench, merging: tuple[str, str], by_its_id: bool
 ) -> None:
     before = bench.tree()
-    moved = bench.ok("--on-conflict", "keep-new", *merging)
+    moved = bench.ok(*merging)
     bench.restore(bench.restore()["backup"])
     bench.restore(*([moved["backup"]] if by_its_id else []))
     bench.expect(before)
     bench.ok("backups", "--prune", "--keep", "1")
     bench.expect(before)
-
-
-def test_an_index_that_is_set_aside_when_its_partner_is_gone_is_marked(
-    bench: Bench,
-) -> None:
-    old, new = (
-        bench.state.project(name, sessions=1, index=True) for name in ("old", "new")
-    )
-    Path(new.path).mkdir()
-    bench.ok(old.path, new.path)
-    undone = bench.restore()
-    new.index.unlink()
-    again = bench.ok("restore", undone["backup"])
-    (row,) = (r for r in bench.ok("backups")["backups"] if r["id"] == again["backup"])
-    assert row["only_copy"] is True
-    bench.ok("backups", "--prune", "--keep", "0")
-    assert seams.manifest(bench.state, again["backup"]).exists()
 
 
 @pytest.mark.parametrize("keep", ["0", "1"])
@@ -78,7 +61,7 @@ def test_a_move_that_was_undone_is_no_evidence_when_it_is_pruned_either(
 def test_an_undo_stays_as_long_as_what_it_has_undone(
     bench: Bench, merging: tuple[str, str]
 ) -> None:
-    moved = bench.ok("--on-conflict", "keep-new", *merging)["backup"]
+    moved = bench.ok(*merging)["backup"]
     undo = bench.restore()["backup"]
     assert f"only together with {moved}" in json.dumps(
         bench.ok("backups", "--prune", undo)
@@ -146,29 +129,10 @@ def test_a_redo_adds_the_lines_that_the_other_note_lacks_by_now(bench: Bench) ->
     assert (new.memory / "MEMORY.md").read_text() == "- of new\n- shared\n- of one\n"
 
 
-def test_a_note_that_came_since_into_what_was_set_aside_is_not_hidden_again(
-    bench: Bench,
-) -> None:
-    """Also with the date of long ago, as a copy may have it."""
-    old = bench.state.project("old", sessions=1, memory={"ideas/a.md": "a\n"})
-    new = bench.state.project(
-        "new", sessions=1, memory={"ideas": "a file\n"}, make_folder=True
-    )
-    bench.ok("--on-conflict", "keep-new", old.path, new.path)
-    undone = bench.restore()["backup"]
-    note = old.memory / "ideas/b.md"
-    note.write_text("since\n")
-    os.utime(note, (1, 1))
-    bench.ok("restore", undone)
-    assert [file.read_text() for file in bench.state.projects.rglob("b.md")] == [
-        "since\n"
-    ]
-
-
 def test_a_move_whose_undo_can_not_be_read_is_undone_by_what_did_it_again(
     bench: Bench, merging: tuple[str, str]
 ) -> None:
-    moved = bench.ok("--on-conflict", "keep-new", *merging)["backup"]
+    moved = bench.ok(*merging)["backup"]
     undone = bench.restore()["backup"]
     again = bench.restore(undone)["backup"]
     seams.manifest(bench.state, undone).write_text("{")
@@ -183,7 +147,7 @@ def test_after_pruning_what_was_done_again_is_still_the_newest(
     (bench.state.code / "b").mkdir()
     bench.ok(bench.state.code / "a", bench.state.code / "b")
     before = bench.tree()
-    moved = bench.ok("--on-conflict", "keep-new", *merging)["backup"]
+    moved = bench.ok(*merging)["backup"]
     bench.restore(bench.restore()["backup"])
     bench.ok("backups", "--prune", moved)
     bench.restore()

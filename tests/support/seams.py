@@ -120,6 +120,8 @@ MODULES = {
     "disk": "ccmove.run.disk",
     "journal": "ccmove.run.journal",
     "backups": "ccmove.run.backups",
+    "saved": "ccmove.run.saved",
+    "errors": "ccmove.errors",
     "layout": "ccmove.claude.layout",
     "locks": "ccmove.run.locks",
     "manifest": "ccmove.run.manifest",

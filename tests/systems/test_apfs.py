@@ -87,3 +87,24 @@ def test_two_spellings_of_one_folder_are_found_and_merged(
     assert {
         f"{session}.jsonl" for session in (*real.sessions, *other.sessions)
     } <= names
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Plan.md", "plan.md"), ("caf\u00e9.md", "cafe\u0301.md")],
+    ids=["case", "form"],
+)
+def test_two_notes_whose_names_are_one_here_both_stay(
+    state: StateBuilder, old: str, new: str
+) -> None:
+    bench = Bench(state)
+    state.project("old", sessions=1, memory={old: "old\n"})
+    memory = {new: "new\n", f"{Path(new).stem} (from OLD).md": "taken\n"}
+    project = state.project("new", sessions=1, memory=memory, make_folder=True)
+    before = bench.tree()
+    bench.ok(state.code / "old", project.path)
+    texts = {path.name: path.read_text() for path in project.memory.iterdir()}
+    beside = f"{Path(old).stem} (from old 2).md"
+    assert texts == {**memory, beside: "old\n"}
+    bench.restore()
+    bench.expect(before)

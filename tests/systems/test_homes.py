@@ -127,7 +127,7 @@ def test_what_needs_a_place_on_another_disk_is_refused_before_anything_changes(
         ["--skip-path-check", "--from-file", swap] if what == "swap" else [old, other]
     )
     for more in ([], ["-n"]):
-        report = bench.refused("--on-conflict", "keep-new", *more, *args)
+        report = bench.refused(*more, *args)
         assert f"is on {elsewhere} than its new place" in report["error"]
 
 

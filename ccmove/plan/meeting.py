@@ -1,0 +1,148 @@
+"""Two things of one name: what one is to the other, and what the moved one is called
+where both stay.
+
+Contents are compared by reading alone, in blocks: a transcript may be large, and is
+never written, copied or re-dated.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from enum import Enum
+from itertools import count
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import BinaryIO
+
+from ccmove.claude.reading import open_regular
+from ccmove.errors import StaleLookError, again
+from ccmove.rewrite.pathmap import is_windows
+from ccmove.system import NOT_IN_NAMES
+
+LONGEST_NAME = 255  # bytes, on every file system that is in use
+LONGEST_SUFFIX = 32  # bytes; what is longer is no suffix
+SHORTEST_ORIGIN = 24  # bytes; rather than make it shorter the name itself is cut
+_BLOCK = 1 << 20
+_UNUSABLE = re.compile(rf"[\ud800-\udfff{re.escape(NOT_IN_NAMES)}]")
+_BESIDE = re.compile(r" \(from [^/]+\)(?=(?:\.[^.]*)?\Z)")
+
+
+class Relation(Enum):
+    """What the one that is moved is to the one that is there."""
+
+    EQUAL = "equal"
+    BEGINNING = "all of it is in the other one"
+    LONGER = "it has all that the other one has, and more"
+    DIFFERENT = "different"
+
+
+def relation(moved: Path, there: Path) -> Relation:
+    """Two files or links on disk;
+    a directory differs from everything, and so does what is neither.
+    """
+    kinds = {_kind(moved), _kind(there)}
+    if kinds == {stat.S_IFREG}:
+        return _relation_of_files(moved, there)
+    if kinds == {stat.S_IFLNK} and _lead_to_one(moved, there):
+        return Relation.EQUAL
+    return Relation.DIFFERENT
+
+
+def _kind(path: Path) -> int:
+    return stat.S_IFMT(os.lstat(path).st_mode)
+
+
+def _relation_of_files(moved: Path, there: Path) -> Relation:
+    size = os.lstat(moved).st_size
+    other_size = os.lstat(there).st_size
+    if not _begin_alike(moved, there, min(size, other_size)):
+        return Relation.DIFFERENT
+    return _by_size(size, other_size)
+
+
+def relation_of_texts(moved: bytes, there: bytes) -> Relation:
+    """The same for texts that are planned."""
+    shorter = min(len(moved), len(there))
+    if moved[:shorter] != there[:shorter]:
+        return Relation.DIFFERENT
+    return _by_size(len(moved), len(there))
+
+
+def _by_size(moved: int, there: int) -> Relation:
+    """Of two that begin alike, up to the end of the shorter one."""
+    if moved == there:
+        return Relation.EQUAL
+    return Relation.LONGER if moved > there else Relation.BEGINNING
+
+
+def _lead_to_one(link: Path, other: Path) -> bool:
+    """Whether two links have the same target, in the same words or not."""
+    if os.readlink(link) == os.readlink(other):
+        return True
+    return os.path.realpath(link) == os.path.realpath(other)
+
+
+def _begin_alike(path: Path, other: Path, size: int) -> bool:
+    """Whether the first `size` bytes of two files are the same."""
+    with _opened(path) as one, _opened(other) as two:
+        left = size
+        while left:
+            block = one.read(min(_BLOCK, left))
+            if not block or block != two.read(len(block)):
+                return False
+            left -= len(block)
+    return True
+
+
+def _opened(path: Path) -> BinaryIO:
+    file = open_regular(path)
+    if file is None:
+        raise StaleLookError(f"{path} is gone", again("try again"))
+    return file
+
+
+def last_part(path: str) -> str:
+    """The last component of a project's path,
+    as far as a name on this system can have it.
+    """
+    pure = PureWindowsPath(path) if is_windows(path) else PurePosixPath(path)
+    return _UNUSABLE.sub("_", pure.name) or "_"
+
+
+def names_beside(name: str, origin: str, *, has_suffix: bool) -> Iterator[str]:
+    """`name (from X).ext`, then `name (from X 2).ext` and so on.
+
+    Each fits into a directory: X is cut first, then the name.
+    """
+    suffix = _suffix(name) if has_suffix else ""
+    stem = name.removesuffix(suffix)
+    for number in count(1):
+        ending = f"){suffix}"
+        if number > 1:
+            ending = f" {number}){suffix}"
+        room = LONGEST_NAME - _size(f" (from {ending}")
+        room_for_origin = max(room - _size(stem), SHORTEST_ORIGIN)
+        shown = _cut(origin, room_for_origin)
+        start = _cut(stem, room - _size(shown))
+        yield f"{start} (from {shown}{ending}"
+
+
+def name_of_both(name: str) -> str:
+    """The name that `names_beside` was given, if this is one that it made."""
+    return _BESIDE.sub("", name)
+
+
+def _suffix(name: str) -> str:
+    _, suffix = os.path.splitext(name)
+    return suffix if _size(suffix) <= LONGEST_SUFFIX else ""
+
+
+def _cut(text: str, size: int) -> str:
+    """As many whole characters as have room in so many bytes."""
+    while _size(text) > size:
+        text = text[:-1]
+    return text
+
+
+def _size(text: str) -> int:
+    return len(os.fsencode(text))
