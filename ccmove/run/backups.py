@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.ownership import Ledger
-from ccmove.claude.reading import is_there, names_in, read_document
+from ccmove.claude.reading import is_there, names_in, read_document, refuse_link
 from ccmove.errors import (
     CcmoveError,
     NothingKnownError,
@@ -229,11 +229,19 @@ def prune(
     for one, other in (*pairs, *((undone, undo) for undo, undone in reversed(pairs))):
         if why[other or ""]:  # else what was undone would stand again, or be forgotten
             why[one or ""] = why[one or ""] or f"it goes only together with {other}"
-    going = [] if dry_run else [backup for backup in backups if not why[backup.id]]
-    if going:
-        known, _ = _known(layout, going)
-        record = sealed({"runs": encode(tuple(known.items()), str)})
-        disk.replace(_write_beside(layout.ledger, record), layout.ledger)
+    going = [backup for backup in backups if not why[backup.id]]
+    for backup in going:
+        refuse_link(layout.backups / backup.id)
+    if going and not dry_run:
+        _remove(layout, going)
+    return why
+
+
+def _remove(layout: Layout, going: list[Backup]) -> None:
+    """Remove these backups; what they tell of whose sessions are is kept."""
+    known, _ = _known(layout, going)
+    runs = encode(tuple(known.items()), str)
+    fresh = _write_beside(layout.ledger, sealed({"runs": runs}))
+    disk.replace(fresh, layout.ledger)
     for backup in going:
         disk.remove_backup(layout.backups / backup.id)
-    return why

@@ -47,9 +47,7 @@ MOVE_PATHS: dict[str, Where] = {
     "the index": lambda t: t.handle.index,
     "the aliases": lambda t: t.handle.directory / ".session-aliases",
     "aliases of another project": lambda t: t.neighbour.directory / ".session-aliases",
-    "the index at NEW": lambda t: t.target / "sessions-index.json",
     "the aliases at NEW": lambda t: t.target / ".session-aliases",
-    "notes at NEW": lambda t: t.target / "memory/MEMORY.md",
     "the history": lambda t: t.state.history,
     "plugins": lambda t: t.plugins.parent,
     "the list of plugins": lambda t: t.plugins,
@@ -82,6 +80,23 @@ def test_a_move_refuses_a_link_at(
         assert done.exit == 4, (options, done)
         assert str(path) in done.err
         target.nothing_changed(ignore=())
+
+
+@pytest.mark.parametrize("plant", [lead_out, dangle])
+@pytest.mark.parametrize("name", ["sessions-index.json", "memory/MEMORY.md"])
+def test_a_link_that_a_file_meets_in_a_merge_is_not_followed_and_both_stay(
+    target: Target, name: str, plant: Callable[[Target, Path], None]
+) -> None:
+    path = target.target / name
+    plant(target, path)
+    leads_to = os.readlink(path)
+    outside = Path(leads_to).read_bytes() if path.exists() else None
+    assert target.move().exit == 0
+    assert os.readlink(path) == leads_to
+    assert (Path(leads_to).read_bytes() if path.exists() else None) == outside
+    beside = path.with_name(f"{path.stem} (from my-app){path.suffix}")
+    assert beside.is_file()
+    assert not beside.is_symlink()
 
 
 BACKUP_PATHS: dict[str, Where] = {
