@@ -27,7 +27,7 @@ from ccmove.claude.state import (
     notes_among,
 )
 from ccmove.errors import RefusedError, again, run
-from ccmove.plan.meeting import last_part
+from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, LeftAlone, Mkdir, Plan, ProjectMove, Rename
 from ccmove.plan.place import Placer, in_order, mode_of, refuse_conflicts
 from ccmove.plan.tree import ends_of
@@ -497,7 +497,8 @@ class Undoing:
             return
         portion = self._portion_from(self._project_directory(document.path))
         if portion is not None:
-            original = portion.target / document.path.relative_to(portion.source)
+            inside = document.path.relative_to(portion.source)
+            original = (portion.target / inside).with_name(name_of_both(inside.name))
             if not self.tree.has(original):
                 self._make_parents(original)
                 self.placer.bring(document.path, original)
