@@ -8,6 +8,7 @@ recognises each.
 """
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Annotated
@@ -33,6 +34,7 @@ Movable = Annotated[str, lambda path: not is_root(path) and "\0" not in path]
 Name = Annotated[str, is_name]
 Mode = Annotated[int, range(0o10000).__contains__]
 Inside = Annotated[str, is_inside]
+Option = Annotated[str, re.compile("(--)?[a-z]+(-[a-z]+)*").fullmatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,7 @@ class Undertaking:
         Path, ...
     ] = ()  # what loses a conflict and is kept in the backup alone
     undoes: str | None = None  # the backup that a restore undoes
+    options: tuple[Option, ...] = ()  # of the command that makes the same move again
     # What is told again later:
     merged: tuple[
         tuple[str, int], ...

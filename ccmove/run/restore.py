@@ -108,7 +108,7 @@ def refuse_built_on(manifest: Manifest, backups: Iterable[Backup]) -> None:
                 raise RefusedError(
                     f"a later run builds on {manifest.id}: {later.id} moved {old} to "
                     f"{new}",
-                    run("ccmove", "restore", later.id, text="undo that first"),
+                    run("ccmove", "undo", later.id, text="undo that first"),
                 )
 
 

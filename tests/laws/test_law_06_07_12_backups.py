@@ -30,12 +30,12 @@ def _new_home(state: StateBuilder) -> None:
     )
 
 
-NEW_HOME = Scenario("new home", _new_home, ("--project-files", "/Users/me", ".."))
+NEW_HOME = Scenario("new home", _new_home, ("--settings", "/Users/me", ".."))
 
 
 def test_a_home_that_moved_with_project_files_can_be_undone(bench: Bench) -> None:
     _new_home(bench.state)
-    with bench.moved("--project-files", "/Users/me", bench.state.home):
+    with bench.moved("--settings", "/Users/me", bench.state.home):
         server = json.loads((bench.state.home / "code/app/.mcp.json").read_text())
         assert server == {"args": [str(bench.state.home / "code" / "app")]}
 
@@ -50,7 +50,7 @@ def test_a_home_that_is_old_can_be_moved_and_undone(
         json.dumps({"a": str(state.home / "x")})
     )
     with bench.moved(
-        "--skip-path-check", "--project-files", state.home, state.root / "elsewhere"
+        "--skip-path-check", "--settings", state.home, state.root / "elsewhere"
     ):
         assert directory_of(state, state.root / "elsewhere/app").is_dir()
 
@@ -89,28 +89,13 @@ def test_pruning_keeps_a_backup_with_the_only_copy_unless_it_is_named(
     with_a_loser: tuple[Bench, str],
 ) -> None:
     bench, run = with_a_loser
-    done = bench.run("backups", "--prune", "--keep", "0")
+    done = bench.run("prune", "--keep", "0")
     assert done.exit == 0, done
     assert copies(bench.state) == 1
     assert run in done.out + done.err
     assert seams.backup_ids(bench.state) == [run]
-    assert bench.run("backups", "--prune", "--keep", "0", run).exit == 0
+    assert bench.run("prune", "--keep", "0", run).exit == 0
     assert copies(bench.state) == 0
-
-
-def test_also_when_that_merge_was_undone_and_done_again(
-    with_a_loser: tuple[Bench, str],
-) -> None:
-    bench, run = with_a_loser
-    undone = bench.ok("restore")["backup"]
-    again = bench.ok("restore", undone)["backup"]
-    bench.ok("backups", "--prune", "--keep", "0")
-    assert copies(bench.state) == 1
-    assert seams.backup_ids(bench.state) == [
-        run,
-        undone,
-        again,
-    ]  # a chain goes as a whole
 
 
 def test_the_list_of_backups_says_which_one_holds_the_only_copy(
@@ -132,7 +117,7 @@ def test_a_backup_of_former_versions_only_is_pruned(
     state.project("old", index=True, memory={"MEMORY.md": "x\n"})
     (state.code / "new").mkdir()
     bench.ok(state.code / "old", state.code / "new")
-    bench.ok("backups", "--prune", "--keep", "0")
+    bench.ok("prune", "--keep", "0")
     assert seams.backup_ids(state) == []
 
 
