@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ccmove.claude.git import superproject
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import LiveSession, live_sessions
 from ccmove.claude.ownership import folder_exists
@@ -145,6 +146,12 @@ def _check_folder(pair: Pair, olds: set[str]) -> None:
             if is_free
             else None,
             "choose another name, or move what is there out of the way",
+        )
+    if repository := superproject(pair.old):
+        raise RefusedError(
+            f"{pair.old} is a git submodule of {repository}",
+            run("git", "-C", repository, "mv", pair.old, pair.new, text="rename it"),
+            again("then", without=["--move-folder"]),
         )
     if os.path.islink(pair.typed_old):
         raise RefusedError(

@@ -185,7 +185,7 @@ known, moved = Stage.known, Stage.moved
 JOURNAL = "ROOT/home/.claude/ccmove/journal.json"
 SAVED = "ROOT/home/.claude/ccmove/backups/ID/files/0.before"
 HISTORY, PROJECTS = "ROOT/home/.claude/history.jsonl", "ROOT/home/.claude/projects"
-FULL = SimpleNamespace(f_bavail=1, f_files=0, f_frsize=4096)
+FULL = SimpleNamespace(f_blocks=1, f_bavail=1, f_files=0, f_frsize=4096)
 UNFORESEEN = KeyError("what nobody foresaw")
 
 SITUATIONS: dict[str, Situation] = {
