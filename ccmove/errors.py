@@ -5,11 +5,48 @@ what to type next is data.
 import contextlib
 import errno
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ccmove.text import command_line
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """A command of ours as words, so that a hint can change some of them."""
+
+    name: tuple[str, ...] = ()  # of the command; nothing for a move
+    options: tuple[tuple[str, ...], ...] = ()  # each with its value, if it has one
+    arguments: tuple[str, ...] = ("OLD", "NEW")
+
+    def with_option(self, *words: str) -> "CommandLine":
+        others = self.without(words[0]).options
+        return replace(self, options=(words, *others))
+
+    def without(self, *names: str) -> "CommandLine":
+        left = tuple(option for option in self.options if option[0] not in names)
+        return replace(self, options=left)
+
+    def with_paths(self, instead: Mapping[str, str]) -> "CommandLine":
+        """With other paths, however those that are to be replaced were spelled."""
+        changed = tuple(_changed(word, instead) for word in self.arguments)
+        return replace(self, arguments=changed)
+
+    def to_argv(self) -> list[str]:
+        words = list(self.name)
+        for option in self.options:
+            words += option
+        if any(word.startswith("-") and word != "-" for word in self.arguments):
+            words.append("--")
+        return [*words, *self.arguments]
+
+
+def _changed(path: str, instead: Mapping[str, str]) -> str:
+    with contextlib.suppress(OSError):  # the current folder was deleted
+        for spelling in (path, os.path.abspath(path), os.path.realpath(path)):
+            if spelling in instead:
+                return instead[spelling]
+    return path
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +57,10 @@ class Hint:
 
     text: str = ""
     command: tuple[str, ...] = ()
-    again: bool = False  # the command goes on with what was typed
-    instead: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what stands for a word of that
+    again: bool = False  # what was typed, with these changes:
+    option: tuple[str, ...] = ()  # comes first, with its value
+    without: tuple[str, ...] = ()  # options that are left out
+    instead: Mapping[str, str] = field(default_factory=dict)  # paths, and others
 
 
 def run(*command: object, text: str = "") -> Hint:
@@ -32,13 +69,14 @@ def run(*command: object, text: str = "") -> Hint:
 
 def again(
     text: str = "",
-    options: Sequence[str] = (),
+    option: Sequence[str] = (),
     instead: Mapping[str, str] | None = None,
+    without: Sequence[str] = (),
 ) -> Hint:
-    """The same command again, with more options or other words;
-    "" leaves a word out.
+    """The same command again, with one more option, without some, or with other
+    paths.
     """
-    return Hint(text, ("ccmove", *options), True, instead or {})
+    return Hint(text, (), True, tuple(option), tuple(without), instead or {})
 
 
 def look_at(path: object) -> Hint:
@@ -46,37 +84,21 @@ def look_at(path: object) -> Hint:
 
 
 def in_words(
-    hint: Hint, argv: Sequence[str] = (), config_dir: str | None = None
+    hint: Hint, typed: CommandLine | None = None, config_dir: str | None = None
 ) -> tuple[str, str]:
     """The sentence, and the command as it has to be typed:
     it acts on the same state.
     """
-    typed, options = argv or ("OLD", "NEW"), len(options_of(argv))
-    new = [_changed(word, hint.instead, n < options) for n, word in enumerate(typed)]
-    words = [*hint.command, *(filter(None, new) if hint.again else ())]
-    names_it = any(word.startswith("--config-dir") for word in words)
-    if config_dir and words[:1] == ["ccmove"] and not names_it:
+    words = list(hint.command)
+    if hint.again:
+        line = (typed or CommandLine()).without(*hint.without)
+        line = line.with_paths(hint.instead)
+        if hint.option:
+            line = line.with_option(*hint.option)
+        words = ["ccmove", *line.to_argv()]
+    if config_dir and words[:1] == ["ccmove"] and "--config-dir" not in words:
         words[1:1] = ["--config-dir", config_dir]
     return hint.text, command_line(words)
-
-
-def options_of(argv: Sequence[str]) -> Sequence[str]:
-    """The words among which options are: not those after `--`."""
-    return argv[: argv.index("--")] if "--" in argv else argv
-
-
-def _changed(word: str, instead: Mapping[str, str], is_option: bool) -> str:
-    """A word as the hint wants it;
-    letters of options may stand together, as in `-nm`.
-    """
-    if is_option and re.fullmatch("-[a-z]+", word):
-        left = [letter for letter in word[1:] if f"-{letter}" not in instead]
-        return f"-{''.join(left)}" if left else ""
-    with contextlib.suppress(OSError):  # the current folder was deleted
-        for path in (word, os.path.abspath(word), os.path.realpath(word)):
-            if path in instead:
-                return instead[path]
-    return word
 
 
 def in_one_line(hint: Hint, config_dir: str | None = None) -> str:
@@ -89,6 +111,8 @@ class CcmoveError(Exception):
     exit_code = 1
     status = "failed"
     usual = again("fix that and try again")  # to be said when there is no better hint
+    # What was done about an interrupted run before this went wrong, in words.
+    rolled_back: str | None = None
 
     def __init__(
         self, message: str, *hints: Hint | str | None, details: Iterable[str] = ()
@@ -108,7 +132,7 @@ class UsageError(CcmoveError):
 
 class NothingKnownError(CcmoveError):
     """There is nothing to do: no state is known for the path,
-    or no backup to restore.
+    or no run to undo.
     """
 
     exit_code = 3

@@ -130,8 +130,11 @@ def has_room(directory: Path, size: int, files: int) -> bool:
     if WINDOWS:
         return shutil.disk_usage(directory).free >= size
     space = os.statvfs(directory)
-    fits = space.f_bavail * space.f_frsize >= size
-    return fits and (space.f_files == 0 or space.f_favail >= files)
+    if space.f_blocks == 0:  # some network file systems do not tell
+        return True
+    if space.f_bavail * space.f_frsize < size:
+        return False
+    return space.f_files == 0 or space.f_favail >= files
 
 
 def desktop_data(home: Path, environ: Mapping[str, str]) -> Path:

@@ -38,7 +38,7 @@ FILES: Rows = (
     ("~/.claude.json", "its config file; with --config-dir DIR it is DIR/.claude.json"),
     (
         "$C/ccmove/backups/ID",
-        "what a move changed, for ccmove restore; readable only by you",
+        "what a move changed, for ccmove undo; readable only by you",
     ),
     (
         "$C/ccmove/journal.json",

@@ -17,8 +17,8 @@ from tests.support.state import StateBuilder
 PACKAGE = Path(__file__).parents[1] / "ccmove"
 
 # From the bottom up: a module imports only from its own room and from those before it.
-ROOMS = ("system", "text", "errors", "rewrite", "claude", "plan", "run", "inspect", "report", "cli",
-         "api")  # fmt: skip
+ROOMS = ("system", "text", "errors", "rewrite", "claude", "plan", "run", "inspect", "report",
+         "commands", "api", "cli")  # fmt: skip
 LAZY = {"rich", "deepdiff", "psutil"}  # heavy, and mostly not needed
 TRICKS = (
     "os.fork",

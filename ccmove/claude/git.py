@@ -8,6 +8,7 @@ worktree has that of its repository in its file `.git`; after a rename `git work
 repair` fixes both.
 """
 
+import contextlib
 import os
 import re
 import subprocess
@@ -20,6 +21,7 @@ from ccmove.rewrite.pathmap import PathMap
 
 TIMEOUT = 2.0
 REPAIRING = 60.0
+MODULES = f"{os.sep}.git{os.sep}modules{os.sep}"
 _HARMLESS = (
     "--no-pager",
     "-c",
@@ -34,6 +36,24 @@ _ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
 }
 _OWNER_AND_NAME = re.compile(r"[/:]([^/:]+)/([^/]+?)(?:\.git)?/?$")
+
+
+def superproject(folder: str) -> str | None:
+    """The repository that a folder is a submodule of, None when it is none.
+
+    Both of them name the other by a path, which only `git mv` keeps right.
+    """
+    gitdir = os.path.normpath(os.path.join(folder, _gitdir(folder)))
+    above, modules, _ = gitdir.partition(MODULES)
+    return above if modules else None
+
+
+def _gitdir(folder: str) -> str:
+    """What a `.git` that is a file points to; nothing where it is a directory."""
+    with contextlib.suppress(OSError, ValueError):
+        text = Path(folder, ".git").read_text(encoding="utf-8")
+        return text.removeprefix("gitdir:").strip()
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,7 +233,8 @@ class State:
         except NotJsonError as error:
             raise RefusedError(
                 f"{self.layout.config_file} is not valid JSON ({error})",
-                "start Claude Code once: it repairs or restores the file",
+                "Claude Code does not repair it: correct it, or put back one of its "
+                f"copies in {self.layout.config_dir / 'backups'}",
             ) from None
 
     @cached_property

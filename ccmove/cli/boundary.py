@@ -7,7 +7,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
@@ -15,25 +15,15 @@ import click
 
 from ccmove import errors
 from ccmove.claude.layout import Layout, find_layout
-from ccmove.errors import (
-    CcmoveError,
-    UsageError,
-    again,
-    in_words,
-    options_of,
-    run,
-    system_error,
-)
+from ccmove.commands.failures import as_our_own
+from ccmove.errors import CcmoveError, CommandLine, UsageError, again, in_words, run
 from ccmove.inspect.checks import Examination
 from ccmove.report import inspect, move
 from ccmove.report.console import Printer, Progress
 from ccmove.report.result import Moves, Result
-from ccmove.run.journal import was_interrupted
 from ccmove.run.rollback import recover
 from ccmove.run.signals import interrupts_ignored
 from ccmove.text import printable
-
-DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
 
 SHOWN_BY: dict[type, Callable[[Any, Printer], object]] = {
     str: lambda text, printer: printer.out.write(text),  # such as help
@@ -43,6 +33,11 @@ SHOWN_BY: dict[type, Callable[[Any, Printer], object]] = {
     Examination: inspect.show_examination,
     inspect.Repair: inspect.show_repair,
 }
+
+
+def options_of(argv: Sequence[str]) -> Sequence[str]:
+    """The words among which options are: not those after `--`."""
+    return argv[: argv.index("--")] if "--" in argv else argv
 
 
 class TextWanted(Exception):  # noqa: N818 - nothing is wrong
@@ -57,6 +52,7 @@ class Call:
 
     argv: list[str]
     printer: Printer
+    line: CommandLine | None = None  # what was typed, once it is understood
     layout: Layout | None = None
     moves: Moves = ()
     rolled_back: str | None = None  # what was done about an interrupted run
@@ -88,11 +84,11 @@ class Call:
             self.moves,
             error=error.message,
             hints=tuple(
-                in_words(hint, self.argv, self.printer.config_dir) for hint in hints
+                in_words(hint, self.line, self.printer.config_dir) for hint in hints
             ),
             details=error.details,
             exit_code=error.exit_code,
-            rolled_back=self.rolled_back,
+            rolled_back=error.rolled_back or self.rolled_back,
         )
 
 
@@ -108,7 +104,7 @@ def end_to_end(app: click.Group, argv: list[str]) -> int:
         try:
             result = answer(app, call)
         except (Exception, KeyboardInterrupt) as error:
-            result = call.failure(_reason(call, error))
+            result = call.failure(as_our_own(error, call.layout))
         return _print(call, result)
     except KeyboardInterrupt:  # while something was printed that changed nothing
         ended = errors.InterruptedRunError("interrupted; nothing was done")
@@ -130,38 +126,11 @@ def answer(app: click.Group, call: Call) -> Any:
             message[:1].lower() + message[1:], run(*words, "--help")
         ) from None
     if isinstance(result, Result | inspect.Backups):
-        apply = again(instead={"-n": "", "--dry-run": ""})
-        apply_command = in_words(apply, call.argv, call.printer.config_dir)[1]
+        apply = again(without=["--dry-run"])
+        apply_command = in_words(apply, call.line, call.printer.config_dir)[1]
         first = call.rolled_back or result.rolled_back
         return replace(result, apply=apply_command, rolled_back=first)
     return result
-
-
-def _reason(call: Call, error: BaseException) -> CcmoveError:
-    """Any error as one that says what, where and what to type."""
-    if isinstance(error, CcmoveError):
-        return error
-    if os.environ.get(DEBUG) and isinstance(error, Exception):
-        raise error
-    what = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-    if _is_unfinished(call.layout):
-        what = "interrupted" if isinstance(error, KeyboardInterrupt) else what
-        return errors.UnfinishedRunError(f"{what}; the run was not rolled back")
-    if isinstance(error, KeyboardInterrupt):
-        return errors.InterruptedRunError("interrupted; everything is as it was")
-    if isinstance(error, OSError):
-        return system_error(error)
-    return CcmoveError(
-        f"this is a bug in ccmove: {what}; everything is as it was",
-        again(f"please report it, with what this prints when {DEBUG}=1 is set"),
-    )
-
-
-def _is_unfinished(layout: Layout | None) -> bool:
-    try:
-        return layout is not None and was_interrupted(layout)
-    except OSError as error:  # where we may not even look, no run of ours has begun
-        return not isinstance(error, PermissionError)
 
 
 def show(result: Any, printer: Printer) -> None:

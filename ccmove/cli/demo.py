@@ -60,11 +60,11 @@ STEPS = (
     ),
     (
         (
-            "Restore: every move can be undone. If you kept working in between, it "
+            "Undo: every move can be undone. If you kept working in between, it "
             "keeps "
             "the new sessions."
         ),
-        "ccmove restore",
+        "ccmove undo",
     ),
 )
 

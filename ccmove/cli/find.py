@@ -7,13 +7,21 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import click
 
-from ccmove.cli import resolve
 from ccmove.cli.boundary import Call
-from ccmove.errors import Hint, NothingKnownError, RefusedError, UsageError, run
+from ccmove.commands import paths
+from ccmove.errors import (
+    CommandLine,
+    Hint,
+    NothingKnownError,
+    RefusedError,
+    UsageError,
+    run,
+)
 from ccmove.inspect.lost import (
     SAME_PLACE,
     Basis,
@@ -52,12 +60,12 @@ class Match(NamedTuple):
         return place.basis, place.evidence == [SAME_PLACE], place.rank
 
 
-def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pair:
+def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> paths.Pair:
     """OLD and NEW, of which one was typed;
     what is in doubt is asked about, or refused.
     """
     if not typed.strip():  # as a path it would mean the current folder
-        raise UsageError("PATH is empty (an unset variable?)", resolve.USUAL)
+        raise UsageError("PATH is empty (an unset variable?)", paths.USUAL)
     bar, is_new = call.progress(), os.path.isdir(typed)
     survey = Survey(call.find_layout(), bar)
     found = (
@@ -77,16 +85,19 @@ def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> resolve.Pa
     ):
         what = f"{typed}: can't ask for the other path without a terminal; give both"
         hints = [
-            Hint(match.why, ("ccmove", *_words(call, typed, match)))
+            Hint(match.why, ("ccmove", *_with_both(call, match).to_argv()))
             for match in matches
         ]
         raise RefusedError(what, *hints)
     else:
         chosen = _ask(matches, is_new, call.printer.on_stderr())
-    call.argv = _words(
-        call, typed, chosen
-    )  # so that every hint from here on names both
-    return resolve.resolve_pair(chosen.old, chosen.candidate.path)
+    call.line = _with_both(call, chosen)  # every hint from here on names both
+    return paths.resolve_pair(chosen.old, chosen.candidate.path)
+
+
+def _with_both(call: Call, match: Match) -> CommandLine:
+    typed = call.line or CommandLine()
+    return replace(typed, arguments=(match.old, match.candidate.path))
 
 
 def _ask(matches: list[Match], is_new: bool, printer: Printer) -> Match:
@@ -135,11 +146,6 @@ def answered(ask: Callable[..., Any], question: str, **how: object) -> Any:
         return None
 
 
-def _words(call: Call, typed: str, match: Match) -> list[str]:
-    at = len(call.argv) - 1 - call.argv[::-1].index(typed)
-    return [*call.argv[:at], match.old, match.candidate.path, *call.argv[at + 1 :]]
-
-
 def _of_new(survey: Survey, new: str) -> list[Match]:
     """The projects that may have been at `new` before
     and are at no better place now.
@@ -180,11 +186,11 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
 def _of_old(survey: Survey, typed: str) -> list[Match]:
     """Where the project that was at a path may be now."""
     finder = Finder(survey)
-    known = resolve.find_subject(typed, [*finder.lost, *survey.former], survey.by_path)
+    known = paths.find_subject(typed, [*finder.lost, *survey.former], survey.by_path)
     spelled = (os.path.realpath(typed), os.path.abspath(typed))
-    olds = [path for path in spelled if resolve.at_or_below([path], known)][
-        :1
-    ] or sorted(known)
+    olds = [path for path in spelled if paths.at_or_below([path], known)][:1] or sorted(
+        known
+    )
     found = []
     for old in olds:
         if not finder.at_or_below(old):

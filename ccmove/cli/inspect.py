@@ -14,9 +14,10 @@ from ccmove.claude.naming import possible_names
 from ccmove.cli import options
 from ccmove.cli.boundary import Call
 from ccmove.cli.find import answered
-from ccmove.cli.move import move
 from ccmove.cli.options import flag
-from ccmove.cli.resolve import Pair, at_or_below, find_subject
+from ccmove.commands.move import move
+from ccmove.commands.options import MoveOptions
+from ccmove.commands.paths import Pair, at_or_below, find_subject
 from ccmove.errors import RefusedError, UsageError, run
 from ccmove.inspect.checks import Examination, Finding, examine
 from ccmove.inspect.survey import Project, Survey
@@ -124,11 +125,13 @@ def repair(call: Call, found: Examination, chosen: Chosen) -> Repair:
     for finding, new in chosen:
         pair = Pair(finding.subject, new, finding.subject)
         try:
-            move(layout, [pair], dry_run=True)
+            move(layout, [pair], MoveOptions(dry_run=True))
             pairs.append(pair)
         except RefusedError as error:
             notes.append(f"{error.message}: {call.printer.typed(finding.subject, new)}")
-    result = move(layout, pairs, call.progress()) if pairs else None
+    result = None
+    if pairs:
+        result = move(layout, pairs, MoveOptions(), call.progress())
     olds = [pair.old for pair in pairs]  # with each, all that is below it
     left = tuple(f for f in found.findings if not at_or_below(olds, [f.subject]))
     return Repair(layout.config_dir, left, result, notes=tuple(notes))

@@ -6,7 +6,6 @@ import difflib
 import os
 import re
 import sys
-from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
@@ -15,15 +14,15 @@ from ccmove.claude.layout import find_layout
 from ccmove.claude.naming import may_be_name_of
 from ccmove.claude.state import State
 from ccmove.cli import backups, demo, inspect, move, options
-from ccmove.cli.boundary import Call, TextWanted, end_to_end
+from ccmove.cli.boundary import Call, TextWanted, end_to_end, options_of
 from ccmove.cli.help import ALONE, EXIT_CODES, MORE, MOVES, SUMMARY, USUAL_ONES
 from ccmove.cli.options import ASKING, SHELLS, known_projects
-from ccmove.cli.resolve import USUAL, WHAT_IS_KNOWN
-from ccmove.errors import Hint, UsageError, options_of, run
+from ccmove.commands.paths import USUAL, WHAT_IS_KNOWN
+from ccmove.errors import UsageError, run
 
-ALIASES = {"undo": "restore"}
+ALIASES = {"restore": "undo"}
 # What people type who come from other tools.
-OTHER_WORDS = {"mv": "move", "rename": "move", "ls": "list", "revert": "restore"}
+OTHER_WORDS = {"mv": "move", "rename": "move", "ls": "list", "revert": "undo"}
 ENCODED = re.compile(
     "-[A-Za-z0-9]+(-[A-Za-z0-9]*)+"
 )  # no options: those are letters only
@@ -42,8 +41,8 @@ class Commands(click.Group):
             raise TextWanted(SHELLS[shell](self, {}, "ccmove", ASKING).complete())
         if not args:
             raise TextWanted(_one_screen(ctx.make_formatter()))
-        known = [*self.commands, *ALIASES]
-        if args[0] == "help" and not set(args[1:2]) <= set(known):
+        known = list(self.commands)
+        if args[0] == "help" and not set(args[1:2]) <= {*known, *ALIASES}:
             raise UsageError(
                 f"no such command: {args[1]}", f"commands: {', '.join(known)}"
             )
@@ -90,9 +89,7 @@ class Commands(click.Group):
         self, ctx: click.Context, incomplete: str
     ) -> list[CompletionItem[str]]:
         """The first word may be a command, or OLD or an option of a move."""
-        words = [
-            CompletionItem(w) for w in (*ALIASES, "help") if w.startswith(incomplete)
-        ]
+        words = [CompletionItem(w) for w in ("help",) if w.startswith(incomplete)]
         words += super().shell_complete(ctx, incomplete)
         words += self.commands["move"].shell_complete(ctx, incomplete)
         if not incomplete.startswith("-"):
@@ -129,52 +126,25 @@ def _one_screen(formatter: click.HelpFormatter) -> str:
 
 
 def _refuse_other_words(words: list[str], commands: list[str]) -> None:
-    """UsageError with the right command for words of a
-    move that are not one or two paths.
+    """UsageError for words of a move that are not one or two paths; a word that is
+    almost a command is answered with that.
     """
     first, *rest = words or [""]
     near = difflib.get_close_matches(first, [*commands, *OTHER_WORDS], n=1, cutoff=0.7)
-    is_old_gone = len(rest) == 1 and os.path.isdir(
-        rest[0]
-    )  # and may be called like a command
-    if near and not (os.path.sep in first or os.path.lexists(first) or is_old_gone):
+    is_path = os.path.sep in first or os.path.lexists(first)
+    # OLD is gone, and may be called almost like a command.
+    is_old = len(rest) == 1 and os.path.isdir(rest[0])
+    if near and not (is_path or is_old):
         name = OTHER_WORDS.get(near[0], near[0])
         right = run("ccmove", name, *rest, text="did you mean")
         if name == "move":
-            right = _move(*rest) if len(rest) == 2 else USUAL
+            right = run("ccmove", *(rest or ["OLD", "NEW"]), text="did you mean")
         raise UsageError(
             f"no such command: {first} (for a folder of that name, type ./{first})",
             right,
         )
-    if len(rest) > 1:
-        *sources, target = words
-        into = [
-            (old, os.path.join(target, Path(old).absolute().name)) for old in sources
-        ]
-        moves = [_move(*pair) for pair in into if any(map(os.path.isdir, pair))]
-        *above, beside = (os.path.dirname(os.path.abspath(path)) for path in words)
-        if not os.path.isdir(target):  # ~/code/* ~/src, before there is a ~/src
-            is_all = {*above} == {above[0]} != {beside} and len(moves) == len(sources)
-            moves = [_move(above[0], target)] if is_all else []
-        raise UsageError(
-            f"expected OLD and NEW, got {len(words)} paths", *(moves or [USUAL])
-        )
-    parent, name = os.path.split(first)
-    if (
-        rest and name == "*" and not os.path.lexists(first)
-    ):  # no match, so the shell left it
-        skip = ["--skip-path-check"] if os.path.lexists(parent) else []
-        every = run(
-            "ccmove", *skip, parent, *rest, text="for every project that was in it"
-        )
-        raise UsageError(f"{first} matches no folder", every)
-
-
-def _move(old: str, new: str) -> Hint:
-    is_to_rename = os.path.isdir(old) and not os.path.lexists(new)
-    return run(
-        "ccmove", *(["-m"] if is_to_rename else []), old, new, text="did you mean"
-    )
+    if len(words) > 2:
+        raise UsageError(f"expected OLD and NEW, got {len(words)} paths", USUAL)
 
 
 def _refuse_encoded_names(args: list[str], move: click.Command) -> None:
@@ -219,12 +189,13 @@ app = Commands(
     "ccmove",
     commands=[
         move.move_command,  # and then in the order of use
-        backups.restore_command,
+        backups.undo_command,
         inspect.doctor_command,
         inspect.list_command,
         backups.show_command,
         inspect.verify_command,
         backups.backups_command,
+        backups.prune_command,
         backups.recover_command,
         demo.demo_command,
         completion_command,

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
@@ -24,7 +25,7 @@ from ccmove.claude.ownership import folder_exists
 from ccmove.claude.state import State
 from ccmove.cli.boundary import TextWanted
 from ccmove.cli.help import EXAMPLES, MOVES
-from ccmove.errors import UsageError
+from ccmove.errors import CommandLine, UsageError
 from ccmove.run.backups import all_backups
 from ccmove.text import printable
 
@@ -91,7 +92,7 @@ def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Item
             all_backups(_layout(context)), key=lambda b: (b.stands, b.id), reverse=True
         )
         for backup in found:
-            if backup.manifest is not None and backup.id.startswith(incomplete):
+            if backup.manifest is not None and incomplete in backup.id:
                 (old, new), *rest = backup.manifest.moves
                 what = (
                     f"{backup.manifest.kind} {old} -> "
@@ -156,14 +157,10 @@ flag = partial(click.option, is_flag=True)
 dry_run = flag(
     "-n", "--dry-run", help="Preview: show what would change, change nothing."
 )
-full = click.option(
-    "--verify",
-    type=click.Choice(["quick", "full"]),
-    default="quick",
-    help="How this run checks the files it moved: quick compares inode, size and "
-    "date, full hashes "
-    "each before and after. The command verify checks all of Claude Code's data, at "
-    "any time.",
+hash_files = flag(
+    "--hash",
+    help="Hash every moved file before and after (otherwise inode, size and date are "
+    "compared).",
 )
 allow_live = flag(
     "--allow-live",
@@ -173,12 +170,31 @@ allow_live = flag(
 )
 
 
+def _is_typed(ctx: click.Context, param: click.Parameter) -> bool:
+    source = ctx.get_parameter_source(str(param.name))
+    return source is ParameterSource.COMMANDLINE and str(param.name) in ctx.params
+
+
+def _values(ctx: click.Context, param: click.Parameter) -> list[str]:
+    value = ctx.params[str(param.name)]
+    several = value if isinstance(value, tuple) else (value,)
+    return [str(one) for one in several if one is not None]
+
+
+def _option_words(option: click.Parameter, values: list[str]) -> list[tuple[str, ...]]:
+    name = max(option.opts, key=len)
+    if getattr(option, "is_flag", False):
+        return [(name,)]
+    return [(name, value) for value in values]
+
+
 class Command(click.Command):
     """A command whose common options are the printer's,
     and whose help ends with examples.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
+        ctx.obj.line = self.as_typed(ctx)
         wanted = {
             str(option.name): ctx.params.pop(option.name, None)
             for option in OF_THE_PRINTER
@@ -188,6 +204,25 @@ class Command(click.Command):
         given = {name: value for name, value in wanted.items() if value}
         ctx.obj.printer = replace(ctx.obj.printer, **given)
         return super().invoke(ctx)
+
+    def as_typed(self, ctx: click.Context) -> CommandLine:
+        """What was typed, as words; `--config-dir` comes to every command anyway."""
+        options: list[tuple[str, ...]] = []
+        arguments: list[str] = []
+        for param in self.params:
+            if param is CONFIG_DIR:
+                continue
+            if not _is_typed(ctx, param):
+                continue
+            values = _values(ctx, param)
+            if isinstance(param, click.Argument):
+                arguments += values
+            else:
+                options += _option_words(param, values)
+        name = [str(self.name)]
+        if self.name == "move":
+            name = []
+        return CommandLine(tuple(name), tuple(options), tuple(arguments))
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         own = [row for row in EXAMPLES if row[0].split()[1] == self.name]

@@ -262,7 +262,7 @@ class Search:
         for old, new, folder in self.folders:
             ours = [] if self.request.project_files else project_files(layout, folder)
             there = ["--skip-path-check"] if os.path.lexists(old) else []
-            command = ("ccmove", "--project-files", *there, old, new)
+            command = ("ccmove", "--settings", *there, old, new)
             for path in _claude_files(layout, folder):
                 follows = path in ours and self._would_follow(path)
                 yield path, "in the repo: ", command if follows else ()
@@ -270,7 +270,7 @@ class Search:
             yield path, "a session of the desktop app: ", ("ccmove", "--desktop", *pair)
 
     def _would_follow(self, path: Path) -> bool:
-        """Whether `--project-files` changes anything in the file:
+        """Whether `--settings` changes anything in the file:
         a shell's line stays.
         """
         text = self._text(path) or "null"

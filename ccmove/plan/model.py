@@ -38,6 +38,7 @@ Movable = Annotated[str, lambda path: not is_root(path) and "\0" not in path]
 Name = Annotated[str, is_name]
 Mode = Annotated[int, range(0o10000).__contains__]
 Inside = Annotated[str, is_inside]
+Option = Annotated[str, re.compile("(--)?[a-z]+(-[a-z]+)*").fullmatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,8 @@ class Undertaking:
     # Project folders in which settings may be rewritten:
     places: tuple[Path, ...] = ()
     undoes: str | None = None  # the run that an undo undoes
+    # Of the command that makes the same move again:
+    options: tuple[Option, ...] = ()
     # What is told again later. Each NEW with sessions of its own, and how many:
     merged: tuple[tuple[str, int], ...] = ()
     left_alone: tuple[LeftAlone, ...] = ()

@@ -202,7 +202,7 @@ def show_backups(backups: Backups, printer: Printer) -> None:
     total = (
         f"{plural(len(counted), 'backup')}, {size(sum(row.bytes for row in counted))}"
     )
-    last: Line = [("", f"{total}. To undo one: "), printer.command("restore", "ID")]
+    last: Line = [("", f"{total}. To undo one: "), printer.command("undo", "ID")]
     if why is not None:
         last = [("good", f"{verb} {total};"), ("", f" {len(rows) - len(gone)} kept.")]
     lines += [[], last] if rows else [[("", "No backups: there is nothing to undo.")]]

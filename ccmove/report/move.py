@@ -1,12 +1,13 @@
-"""What is said about a move, a restore and a recovery. The last line counts most."""
+"""What is said about a move, an undo and a recovery. The last line counts most."""
 
 import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from ccmove.errors import Hint, in_words
 from ccmove.plan.model import Plan, Write
-from ccmove.report.console import Line, Printer
+from ccmove.report.console import Line, Piece, Printer
 from ccmove.report.result import Result
 from ccmove.rewrite.compare import compare
 from ccmove.text import plural
@@ -75,15 +76,30 @@ def result_lines(result: Result, printer: Printer) -> Iterator[Line]:
         yield nothing_changed(result.apply)
     elif result.backup is None:
         yield [("good", "Nothing had to be changed.")]
-    elif result.undone:
-        yield [
-            ("title", "Undone since."),
-            ("", " Past moves: "),
-            printer.command("backups"),
-        ]
     else:
-        undo = printer.command("restore", result.backup)
-        yield [("good", "Done and verified."), ("", " To undo: "), undo]
+        yield _how_it_ended(result, plan, printer)
+
+
+# With the way back: an undo is not undone, the move is made again.
+def _how_it_ended(result: Result, plan: Plan, printer: Printer) -> Line:
+    if result.undone:
+        return [("title", "Undone since."), *_move_again(result, printer)]
+    done = ("good", "Done and verified.")
+    if plan.kind == "undo":
+        return [done, *_move_again(result, printer)]
+    return [done, ("", " To undo: "), _undo(result, printer)]
+
+
+def _undo(result: Result, printer: Printer) -> Piece:
+    if result.is_newest:
+        return printer.command("undo")
+    return printer.command("undo", str(result.backup))
+
+
+def _move_again(result: Result, printer: Printer) -> Line:
+    again = result.move_again or Hint()
+    text, command = in_words(again, config_dir=printer.config_dir)
+    return [("", f" {text[:1].upper()}{text[1:]}: "), ("command", command)]
 
 
 def nothing_changed(apply: str | None) -> Line:

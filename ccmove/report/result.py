@@ -17,7 +17,7 @@ DONE = {"move": "moved", "undo": "undone"}  # the status of a run of this kind
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of a move, a restore or a recovery."""
+    """The outcome of a move, an undo or a recovery."""
 
     status: str
     layout: Layout | None = None
@@ -33,6 +33,8 @@ class Result:
     apply: str | None = None  # the command that does what was planned
     past: bool = False  # a run of some time ago
     undone: bool = False  # since then
+    is_newest: bool = True  # no run came later
+    move_again: Hint | None = None  # where this was undone, or is an undo
 
     def to_do(self, config_dir: str | None = None) -> dict[str, list[tuple[str, ...]]]:
         """What needs a hand, by the command that deals with it:

@@ -5,7 +5,7 @@ sessions are whose.
 documents before and after and the notes that a merge moved, `aside/` what became one
 with something live. `unfinished/<ID>` is a run
 that could not be rolled back and was set aside: never pruned. `ledger.json` keeps of
-pruned backups what they told of whose sessions are.
+pruned backups what they told of whose sessions are, and the newest ID.
 """
 
 import json
@@ -22,6 +22,7 @@ from ccmove.errors import (
     CcmoveError,
     NothingKnownError,
     RefusedError,
+    UsageError,
     describe,
     look_at,
     run,
@@ -41,13 +42,16 @@ from ccmove.run.manifest import (
     unsealed,
 )
 
+PAST = run("ccmove", "backups", text="past moves")
+
 
 def new_id(layout: Layout) -> str:
-    """An ID that sorts after every other one, even when the clock was set back."""
+    """An ID that sorts after every other one, pruned ones too, whatever the clock says.
+
+    What runs tell of whose sessions are is read in the order of their IDs.
+    """
     identifier = f"{stamp(time.time())}-{os.urandom(2).hex()}"
-    newest = max(
-        (*backup_ids(layout.backups), *backup_ids(layout.unfinished)), default=""
-    )
+    newest = newest_id(layout)
     if identifier > newest:
         return identifier
     suffix = int(newest[-4:], 16) + 1
@@ -57,6 +61,35 @@ def new_id(layout: Layout) -> str:
             f"no later backup than {layout.backups / newest} can be made", past
         )
     return f"{newest[:17]}{suffix:04x}"
+
+
+def newest_id(layout: Layout) -> str:
+    """The ID of the last run that is known, "" when there is none."""
+    pruned, _ = _pruned(layout)
+    kept = backup_ids(layout.backups)
+    aside = backup_ids(layout.unfinished)
+    return max((*kept, *aside, *pruned), default="")
+
+
+def find_id(layout: Layout, part: str) -> str:
+    """The ID that has this part; UsageError with the list when several have it."""
+    if not part:
+        raise UsageError("ID is empty (an unset variable?)", PAST)
+    known = [*backup_ids(layout.backups), *backup_ids(layout.unfinished)]
+    fitting = sorted(identifier for identifier in known if part in identifier)
+    if part in fitting or len(fitting) == 1:
+        return part if part in fitting else fitting[0]
+    if fitting:
+        raise UsageError(
+            f"{part} is part of {len(fitting)} IDs; type more of one",
+            PAST,
+            details=fitting,
+        )
+    pruned, _ = _pruned(layout)
+    what = f"there is no backup {part}"
+    if part in pruned:
+        what = f"the backup of {part} was pruned"
+    raise NothingKnownError(what, PAST)
 
 
 def stamp(seconds: float) -> str:
@@ -103,16 +136,6 @@ def read_manifest(path: Path, layout: Layout) -> Manifest:
         raise RefusedError(f"{path} can't be used: {error}", files) from None
 
 
-def no_backup(identifier: str, layout: Layout) -> CcmoveError:
-    if identifier in backup_ids(layout.unfinished):
-        kept = layout.unfinished / identifier
-        return RefusedError(
-            f"run {identifier} was set aside; it is kept in {kept}", look_at(kept)
-        )
-    past = run("ccmove", "backups", text="past moves")
-    return NothingKnownError(f"there is no backup {identifier}", past)
-
-
 def backup_ids(directory: Path) -> list[str]:
     """IDs of the backups in `backups`,
     or of what was set aside in `unfinished`, oldest first.
@@ -141,18 +164,30 @@ def all_backups(layout: Layout) -> list[Backup]:
             found.append(Backup(identifier, manifest))
         except (RefusedError, NothingKnownError) as error:
             found.append(Backup(identifier, None, error))
-    undone: set[str] = set()
-    for number, backup in reversed([*enumerate(found)]):
-        if backup.manifest is not None and backup.id not in undone:
-            found[number] = replace(backup, stands=True)
-            undone.add(
-                backup.manifest.undoes or ""
-            )  # by one that stands: else it stands again
-    return found
+    manifests = [backup.manifest for backup in found if backup.manifest is not None]
+    undone = {manifest.undoes for manifest in manifests}
+    return [
+        replace(backup, stands=backup.manifest is not None and backup.id not in undone)
+        for backup in found
+    ]
+
+
+def read_backup(layout: Layout, backups: Iterable[Backup], identifier: str) -> Manifest:
+    """What a run did; RefusedError when that can't be read."""
+    if identifier in backup_ids(layout.unfinished):
+        kept = layout.unfinished / identifier
+        raise RefusedError(
+            f"run {identifier} was set aside; it is kept in {kept}", look_at(kept)
+        )
+    backup = next(backup for backup in backups if backup.id == identifier)
+    if backup.manifest is None:
+        raise backup.problem or NothingKnownError(f"{identifier} is gone", PAST)
+    return backup.manifest
 
 
 # What each run brought where. Names and paths in it are compared, and never opened.
 Moved = dict[str, tuple[ProjectMove, ...]]
+LedgerRuns = tuple[tuple[Id, tuple[ProjectMove, ...]], ...]
 
 
 def ledger_of(layout: Layout, backups: Iterable[Backup]) -> Ledger:
@@ -176,72 +211,102 @@ def _known(layout: Layout, backups: Iterable[Backup]) -> tuple[Moved, str]:
     """What pruned runs and these moved; why the ledger can't be used,
     never worth a refusal.
     """
-    kept: Moved = {}
-    problem = ""
+    pruned, problem = _pruned(layout)
+    known = {
+        identifier: moves
+        for identifier, moves in pruned.items()
+        if not is_there(layout.backups / identifier)
+    }
+    for backup in backups:
+        if backup.manifest is not None:
+            known[backup.id] = backup.manifest.projects
+    return known, problem
+
+
+def _pruned(layout: Layout) -> tuple[Moved, str]:
+    """What the ledger keeps of pruned runs, and why it can't be used."""
     try:
         document = read_document(layout.ledger, LARGEST_MANIFEST)
-        body = (
-            unsealed(json.loads(document.data))
-            if document is not None
-            else {"runs": []}
-        )
-        kind = tuple[tuple[Id, tuple[ProjectMove, ...]], ...]
-        runs = decode(kind, body.get("runs"), Path)
-        kept = {run: moves for run, moves in runs if not is_there(layout.backups / run)}
+        if document is None:
+            return {}, ""
+        body = unsealed(json.loads(document.data))
+        runs = decode(LedgerRuns, body.get("runs"), Path)
+        return dict(runs), ""
     except (CcmoveError, OSError, ValueError, RecursionError) as error:
-        problem = f"{layout.ledger} can't be used, and is ignored: {describe(error)}"
-    told = {b.id: b.manifest.projects for b in backups if b.manifest is not None}
-    return kept | told, problem
+        why = f"{layout.ledger} can't be used, and is ignored: {describe(error)}"
+        return {}, why
 
 
-def prune(
-    layout: Layout,
-    keep: int | None,
-    older_than: float | None,
-    named: Collection[str],
-    *,
-    dry_run: bool = False,
-) -> dict[str, str]:
-    """Remove backups beyond the newest `keep`, or older than that many seconds, and
-    those named.
-
-    Of every backup why it stays, and nothing for those that go. None of them holds the
-    only copy of anything.
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """Which backups are to go: all beyond the newest `keep` that are older than that
+    many seconds, and those that are named.
     """
-    backups, why = all_backups(layout), {}
-    limit = stamp(time.time() - older_than) if older_than is not None else "~"
+
+    keep: int | None = None
+    older_than: float | None = None
+    named: Collection[str] = ()
+
+
+def prune(layout: Layout, wanted: Pruning, *, dry_run: bool = False) -> dict[str, str]:
+    """Remove backups; of each why it stays, and nothing for those that go."""
+    backups = all_backups(layout)
+    limit = "~"  # after every date
+    if wanted.older_than is not None:
+        limit = stamp(time.time() - wanted.older_than)
+    why = {}
     for age, backup in enumerate(reversed(backups)):
-        if backup.id in named:
-            why[backup.id] = ""
-        elif keep is None and older_than is None:
-            why[backup.id] = "not named"
-        elif age < (keep or 0):
-            why[backup.id] = "the newest" if keep == 1 else f"one of the newest {keep}"
-        elif backup.id[:16] >= limit:
-            why[backup.id] = "not old enough"
-        else:
-            why[backup.id] = ""
-    pairs = [
-        (b.id, b.manifest.undoes)
-        for b in backups
-        if b.manifest and b.manifest.undoes in why
-    ]
-    for one, other in (*pairs, *((undone, undo) for undo, undone in reversed(pairs))):
-        if why[other or ""]:  # else what was undone would stand again, or be forgotten
-            why[one or ""] = why[one or ""] or f"it goes only together with {other}"
+        why[backup.id] = _why_it_stays(backup, age, wanted, limit)
+    _keep_pairs_together(backups, wanted.named, why)
     going = [backup for backup in backups if not why[backup.id]]
     for backup in going:
         refuse_link(layout.backups / backup.id)
     if going and not dry_run:
-        _remove(layout, going)
+        _write_ledger(layout, going)
+        for backup in going:
+            disk.remove_backup(layout.backups / backup.id)
     return why
 
 
-def _remove(layout: Layout, going: list[Backup]) -> None:
-    """Remove these backups; what they tell of whose sessions are is kept."""
+def _why_it_stays(backup: Backup, age: int, wanted: Pruning, limit: str) -> str:
+    """Nothing for one that is to go; `age` counts from the newest, which has 0."""
+    if backup.id in wanted.named:
+        return ""
+    if wanted.keep is None and wanted.older_than is None:
+        return "not named"
+    if age < (wanted.keep or 0):
+        return "the newest" if wanted.keep == 1 else f"one of the newest {wanted.keep}"
+    if backup.id[:16] >= limit:
+        return "not old enough"
+    return ""
+
+
+def _keep_pairs_together(
+    backups: list[Backup], named: Collection[str], why: dict[str, str]
+) -> None:
+    """A move that was undone goes together with its undo: of one without the other
+    nobody could tell whether it was undone. Who names one of them means both.
+    """
+    partners = {}
+    for manifest in (backup.manifest for backup in backups):
+        if manifest is not None and manifest.undoes in why:
+            partners[manifest.id] = manifest.undoes
+            partners[manifest.undoes] = manifest.id
+    for identifier in named:
+        if identifier in partners:
+            why[partners[identifier]] = ""
+    for identifier, partner in partners.items():
+        if why[partner] and not why[identifier]:
+            why[identifier] = f"it goes only together with {partner}"
+
+
+def _write_ledger(layout: Layout, going: list[Backup]) -> None:
+    """What is still known of these when they are gone; the newest by its ID alone, so
+    that no later run gets an earlier one.
+    """
     known, _ = _known(layout, going)
-    runs = encode(tuple(known.items()), str)
-    fresh = _write_beside(layout.ledger, sealed({"runs": runs}))
-    disk.replace(fresh, layout.ledger)
-    for backup in going:
-        disk.remove_backup(layout.backups / backup.id)
+    newest = max((*known, *(backup.id for backup in going)))
+    runs = {identifier: moves for identifier, moves in known.items() if moves}
+    runs.setdefault(newest, ())
+    record = sealed({"runs": encode(tuple(runs.items()), str)})
+    disk.replace(_write_beside(layout.ledger, record), layout.ledger)

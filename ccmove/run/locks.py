@@ -9,6 +9,7 @@ nobody holds a lock, and one that is left is stale.
 """
 
 import contextlib
+import errno
 import os
 import threading
 import time
@@ -25,6 +26,8 @@ from ccmove.run.manifest import Manifest, Wrote
 STALE_AFTER = 10.0
 REFRESH_EVERY = 3.0
 WAIT = 15.0
+# What a file system answers that has no locks.
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 Waiting = Callable[[str, int, int], None]  # told once what is waited for
 
 
@@ -34,7 +37,7 @@ def own_lock(layout: Layout) -> Iterator[None]:
     disk.ensure_directory(layout.own)
     fd = disk.open_lock(layout.lock)
     try:
-        if not lock_descriptor(fd, blocking=False):
+        if not _is_locked(fd, layout):
             raise RefusedError(
                 f"another ccmove is running ({layout.lock} is locked)",
                 again("wait until it is done, then try again"),
@@ -43,6 +46,19 @@ def own_lock(layout: Layout) -> Iterator[None]:
     finally:
         with contextlib.suppress(OSError):  # the run is over, well or not, by now
             os.close(fd)  # which also releases it
+
+
+def _is_locked(fd: int, layout: Layout) -> bool:
+    try:
+        return lock_descriptor(fd, blocking=False)
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+        raise RefusedError(
+            f"{layout.lock}: its file system has no locks ({error.strerror}), and "
+            "without one two runs could meet",
+            "run ccmove on the machine that has the disk, or mount it with locks",
+        ) from None
 
 
 def client_locks(layout: Layout, manifest: Manifest) -> list[Path]:

@@ -136,6 +136,6 @@ SCENARIOS = {
             ("--from-file", "-", *_FREE),
             (("one", "two"), ("two", "one")),
         ),
-        Scenario("folder", _folder, ("--move-folder", "--project-files", "app", "neu")),
+        Scenario("folder", _folder, ("--move-folder", "--settings", "app", "neu")),
     )
 }

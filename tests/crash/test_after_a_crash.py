@@ -273,7 +273,7 @@ def test_a_move_that_was_undone_is_no_evidence_also_where_pruning_was_killed(
     state.project("my_app", sessions=1, make_folder=True)
     assert Job(state, ["-m", "my_app", "my-app"]).run().exit == 0
     if number:
-        prune = ["backups", "--prune", "--keep", "0"]
+        prune = ["prune", "--keep", "0"]
         Job(state, prune, sabotage=[f"die_at={number}"]).run()
     if Job(state, ["restore"]).run().exit == 0:  # else its backup is gone
         (state.code / "my-app").mkdir()

@@ -93,7 +93,7 @@ def test_no_line_is_lost_or_doubled_and_no_count_of_the_config_file_is_lost(
             pair = (old, new) if number % 2 == 0 else (new, old)
             must(Job(state, ["--skip-path-check", *pair]))
             if number % 20 == 0:  # every run reads what earlier ones left
-                must(Job(state, ["backups", "--prune", "--keep", "3"]))
+                must(Job(state, ["prune", "--keep", "3"]))
     assert writing.written["prompts"] > MOVES / 2  # it did get its turns
     assert writing.written["starts"] > MOVES / 10
     assert odd_counts(state, writing) == []

@@ -24,22 +24,28 @@ def identifiers(state: StateBuilder, *words: str) -> list[str]:
     return [row["id"] for row in rows]
 
 
+def pruned(state: StateBuilder, *words: str) -> list[str]:
+    """The IDs that are left."""
+    rows = run_ccmove("prune", "--json", *words, state=state).json()["backups"]
+    return [row["id"] for row in rows]
+
+
 def test_a_backup_that_is_named_goes_and_no_other(three: StateBuilder) -> None:
     newest, middle, oldest = identifiers(three)
     assert identifiers(three, middle) == [middle]
-    assert identifiers(three, "--prune", middle) == [newest, oldest]
+    assert pruned(three, middle) == [newest, oldest]
 
 
 def test_what_is_named_goes_beside_what_is_beyond_the_newest(
     three: StateBuilder,
 ) -> None:
     newest, middle, _ = identifiers(three)
-    assert identifiers(three, "--prune", "--keep", "2", newest) == [middle]
+    assert pruned(three, "--keep", "2", newest) == [middle]
 
 
 def test_a_name_that_nobody_knows_removes_nothing(three: StateBuilder) -> None:
     before = identifiers(three)
-    words = ("backups", "--prune", "--keep", "0", before[0], "20200101T000000Z-0000")
+    words = ("prune", "--keep", "0", before[0], "20200101T000000Z-0000")
     done = run_ccmove(*words, state=three)
     assert done.exit == 3
     assert "20200101T000000Z-0000" in done.err
@@ -60,7 +66,7 @@ def test_the_command_to_undo_acts_on_the_same_state(state: StateBuilder) -> None
     chosen = ("--config-dir", str(state.config_dir))
     done = run_ccmove(*chosen, state.code / "one", state.code / "two", state=state)
     undo = done.out.splitlines()[-1].partition("To undo: ")[2].split()
-    assert undo[:4] == ["ccmove", *chosen, "restore"]
+    assert undo[:4] == ["ccmove", *chosen, "undo"]
     assert run_ccmove(*undo[1:], state=state).exit == 0
 
 
@@ -78,7 +84,7 @@ def test_the_command_to_undo_acts_on_the_same_state(state: StateBuilder) -> None
 def test_an_id_that_nobody_knows_is_exit_3_everywhere(
     three: StateBuilder, identifier: str
 ) -> None:
-    for command in (["restore"], ["show"], ["backups"], ["backups", "--prune"]):
+    for command in (["restore"], ["show"], ["backups"], ["prune"]):
         done = run_ccmove(*command, "--", identifier, state=three)
         assert (done.exit, done.err) == (
             3, f"ccmove: there is no backup {identifier}\n  -> past moves: ccmove backups\n"
@@ -87,7 +93,7 @@ def test_an_id_that_nobody_knows_is_exit_3_everywhere(
 
 def test_pruning_keeps_the_newest(three: StateBuilder) -> None:
 
-    assert len(identifiers(three, "--prune", "--older-than", "1d")) == 3
+    assert len(pruned(three, "--older-than", "1d")) == 3
     newest = identifiers(three)[0]
-    assert identifiers(three, "--prune", "--keep", "1") == [newest]
+    assert pruned(three, "--keep", "1") == [newest]
     assert run_ccmove("restore", state=three).exit == 0

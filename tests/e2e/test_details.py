@@ -228,15 +228,21 @@ def test_ctrl_c_while_modules_are_loaded_shows_no_traceback(
         assert tree.diff(before, tree.snapshot(ready.home)) == []
 
 
-def test_what_stands_after_undoing_the_undoing_and_so_on(ready: StateBuilder) -> None:
+def test_a_move_that_was_undone_and_made_again_stands(ready: StateBuilder) -> None:
     ready.project("my-app")
-    identifiers = [moved(ready)["backup"]]
-    for standing in ([False, True], [True, False, True], [False, True, False, True]):
-        done = run_ccmove("--json", "restore", identifiers[-1], state=ready)
-        identifiers.append(done.json()["backup"])
-        rows = run_ccmove("backups", "--json", state=ready).json()["backups"]
-        assert [row["state"] == "done" for row in rows[::-1]] == standing
-        assert [row["id"] for row in rows[::-1]] == identifiers
+    identifiers = []
+    states: list[str] = []
+    for command in (None, "undo", None, "undo"):
+        if command is None:
+            identifiers.append(moved(ready)["backup"])
+        else:
+            done = run_ccmove("--json", command, state=ready)
+            identifiers.append(done.json()["backup"])
+            states[-1] = "undone"
+        states.append("done")
+        rows = run_ccmove("backups", "--json", state=ready).json()["backups"][::-1]
+        assert [row["id"] for row in rows] == identifiers
+        assert [row["state"] for row in rows] == states
     shutil.rmtree(ready.config_dir / "ccmove" / "backups" / identifiers[2])
     rows = run_ccmove("backups", "--json", state=ready).json()["backups"]
     assert rows[0]["state"] == "done"  # what undoes a run that is not there any more

@@ -29,7 +29,7 @@ def config_dir(state: StateBuilder) -> str:
         ["-m", "OLD", "NEW"],
         ["OLD"],
         ["undo"],
-        ["backups", "--prune", "--keep=0"],
+        ["prune", "--keep=0"],
     ],
 )
 def test_a_preview_beside_an_interrupted_run_is_exit_5_with_the_way_on(
@@ -46,7 +46,7 @@ def test_a_preview_beside_an_interrupted_run_is_exit_5_with_the_way_on(
 
 @pytest.mark.parametrize(
     ("command", "code"),
-    [(["undo"], 0), (["backups", "--prune", "--keep=0"], 0), (["/neither", "/nor"], 4)],
+    [(["undo"], 0), (["prune", "--keep=0"], 0), (["/neither", "/nor"], 4)],
 )
 def test_whatever_rolls_back_an_interrupted_run_says_so(
     state: StateBuilder, config_dir: str, command: list[str], code: int
@@ -83,7 +83,8 @@ def test_one_option_is_left_out_and_the_others_stay(
     )
     assert done.exit == 4
     assert (
-        f"out: ccmove --only -n {state.code / 'old'} {state.code / 'new'}\n" in done.err
+        f"out: ccmove --dry-run --only {state.code / 'old'} {state.code / 'new'}\n"
+        in done.err
     )
 
 

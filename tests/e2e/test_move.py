@@ -186,18 +186,21 @@ def test_undo_keeps_what_was_added_since(busy: StateBuilder) -> None:
     assert str(new) not in after["projects"]
 
 
-def test_an_undo_can_be_undone(busy: StateBuilder) -> None:
+def test_an_undo_is_not_undone_the_move_is_made_again(busy: StateBuilder) -> None:
     assert move(busy).exit == 0
     moved = tree.snapshot(busy.home)
     undo = run_ccmove("restore", "--json", state=busy).json()
-    assert undo["status"] == "restored"
-    assert run_ccmove("restore", undo["backup"], state=busy).exit == 0
+    assert undo["status"] == "undone"
+    done = run_ccmove("undo", undo["backup"], state=busy)
+    assert done.exit == 3
+    command = done.err.partition("to move again: ccmove ")[2].splitlines()[0]
+    assert run_ccmove(*command.split(), state=busy).exit == 0
     assert differences(moved, busy) == []
 
 
-@pytest.mark.parametrize("verify", ["quick", "full"])
-def test_both_ways_to_verify_pass(busy: StateBuilder, verify: str) -> None:
-    assert move(busy, "--verify", verify).exit == 0
+@pytest.mark.parametrize("how", [[], ["--hash"]])
+def test_both_ways_to_verify_pass(busy: StateBuilder, how: list[str]) -> None:
+    assert move(busy, *how).exit == 0
 
 
 def test_a_link_left_at_the_old_place_is_no_obstacle(busy: StateBuilder) -> None:

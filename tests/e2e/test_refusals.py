@@ -68,7 +68,7 @@ def test_a_link_is_not_renamed_with_the_folder_behind_it(known: StateBuilder) ->
     done = run_ccmove("-m", "--only", f"{link}/", new, state=known)
     assert done.exit == 4
     assert f"mv {link} {new}" in done.err
-    assert f"ccmove -m --only {real} {new}" in done.err
+    assert f"ccmove --move-folder --only {real} {new}" in done.err
     assert run_ccmove("-m", real, new, state=known).exit == 0
     assert new.is_dir()
 

@@ -47,8 +47,9 @@ def test_a_later_run_has_a_later_id_and_is_the_one_that_restore_undoes(
     move_on(target, second, third, 0)
     assert backups(target) == sorted(backups(target), reverse=True)
     assert backups(target)[1:] == [second_id, first_id]
-    for folder in (second, target.new, target.old):
-        assert at(target, -clock, "restore").exit == 0
+    ways_back = ([], [second_id], [first_id])
+    for folder, words in zip((second, target.new, target.old), ways_back, strict=True):
+        assert at(target, -clock, "undo", *words).exit == 0
         assert str(folder) in target.state.config()["projects"]
     assert (
         tree.diff(before, tree.snapshot(target.state.home), ignore=[".claude/ccmove"])
@@ -74,7 +75,7 @@ def test_what_is_not_older_by_the_clock_is_not_removed(
     target: Target, made: int, pruned: int, age: str, left: int
 ) -> None:
     assert at(target, made, target.old, target.new).exit == 0
-    assert at(target, pruned, "backups", "--prune", "--older-than", age).exit == 0
+    assert at(target, pruned, "prune", "--older-than", age).exit == 0
     assert len(backups(target)) == left
 
 
@@ -83,7 +84,7 @@ def test_what_is_not_older_by_the_clock_is_not_removed(
 )
 def test_what_is_not_a_duration_is_wrong_usage(target: Target, age: str) -> None:
     assert target.move().exit == 0
-    assert target.run("backups", "--prune", f"--older-than={age}").exit == 2
+    assert target.run("prune", f"--older-than={age}").exit == 2
     assert len(backups(target)) == 1
 
 

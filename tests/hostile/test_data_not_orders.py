@@ -570,7 +570,7 @@ NOT_STAGED: dict[str, object] = {
 def test_nothing_is_swept_up_that_is_staged(moved: Target, what: str) -> None:
     begun(moved, NOT_STAGED[what])
     not_rolled_back(moved, ["restore"], [str(moved.old), str(moved.new)])
-    assert moved.run("backups", "--prune", "--keep", "0").exit == 5
+    assert moved.run("prune", "--keep", "0").exit == 5
     moved.nothing_changed(ignore=())
 
 

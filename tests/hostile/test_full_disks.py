@@ -170,7 +170,7 @@ def test_without_room_or_right_only_looking_works(
         bench.job(), REFUSED, "read-only file system" if trouble == "ro" else "df -h"
     )
     if (trouble, command) == ("ro", "restore"):
-        prune = Job(bench.state, ["backups", "--prune", "--keep", "0"])
+        prune = Job(bench.state, ["prune", "--keep", "0"])
         refused(prune, FAILED, "read-only file system")
         assert bench.recovery.run().exit == 0  # there is nothing to roll back
     assert since(before, bench) == []

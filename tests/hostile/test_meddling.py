@@ -126,7 +126,7 @@ def test_what_the_disk_holds_otherwise_than_planned_never_goes_live(
 # -- what is in place is not what was put there -------------------------------------------------
 
 
-@pytest.mark.parametrize("verify", [(), ("--verify", "full")])
+@pytest.mark.parametrize("verify", [(), ("--hash",)])
 def test_an_index_with_a_value_too_many_is_noticed_and_keeps_it(
     ready: StateBuilder, verify: tuple[str, ...]
 ) -> None:
@@ -150,7 +150,7 @@ def test_a_transcript_of_another_date_is_noticed(ready: StateBuilder) -> None:
     assert as_before(ready, before) == []
 
 
-@pytest.mark.parametrize(("verify", "code"), [((), 0), (("--verify", "full"), 1)])
+@pytest.mark.parametrize(("verify", "code"), [((), 0), (("--hash",), 1)])
 def test_only_the_full_check_sees_bytes_behind_the_same_size_and_date(
     ready: StateBuilder, verify: tuple[str, ...], code: int
 ) -> None:

@@ -100,7 +100,7 @@ def test_the_folder_moves_too_that_is_named_with(
     old, new = target.old, target.new
     new.rename(old)
     (old / ".mcp.json").write_bytes(json.dumps({"x": client(old)}).encode())
-    done = target.run("--move-folder", "--project-files", "--", old, new)
+    done = target.run("--move-folder", "--settings", "--", old, new)
     assert done.exit == 0, done
     assert (new.is_dir(), old.exists()) == (True, False)
     assert json.loads((new / ".mcp.json").read_bytes()) == {"x": client(new)}

@@ -124,7 +124,7 @@ def give_away(path: Path) -> None:
 @needs_root
 @pytest.mark.parametrize(
     "command",
-    [["move"], ["restore"], ["recover"], ["backups", "--prune", "--keep", "0"]],
+    [["move"], ["restore"], ["recover"], ["prune", "--keep", "0"]],
 )
 def test_root_does_not_touch_the_state_of_another_user(
     target: Target, command: list[str]

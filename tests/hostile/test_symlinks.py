@@ -127,7 +127,7 @@ def test_a_restore_refuses_a_link_at(target: Target, where: str) -> None:
         target.nothing_changed(ignore=())
 
 
-PRUNE = ["backups", "--prune", "--keep", "0"]
+PRUNE = ["prune", "--keep", "0"]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_links_among_a_projects_files_move_as_links(target: Target) -> None:
     target.handle.transcripts[0].symlink_to(victim)
     lead_out(target, target.handle.memory)
     target.remember()
-    assert target.move("--verify", "full").exit == 0
+    assert target.move("--hash").exit == 0
     assert (target.target / target.handle.transcripts[0].name).is_symlink()
     assert (target.target / "memory").is_symlink()
     target.outside_is_untouched()
@@ -190,7 +190,7 @@ def test_project_files_behind_a_link_are_left_alone(target: Target) -> None:
     (target.new / ".claude").symlink_to(target.outside)
     (target.new / ".mcp.json").symlink_to(settings)
     target.remember()
-    done = target.move("--project-files", "--json")
+    done = target.move("--settings", "--json")
     assert done.exit == 0
     left = {item["file"] for item in done.json()["left_alone"]}
     assert {

@@ -39,7 +39,7 @@ KNOWN = [
 ]  # missing first
 ANSWERS = {
     **{f"ccmove{words} CODE/": KNOWN for words in ("", " move", " -n", " --json move")},
-    "ccmove rest": ["plain,restore"],
+    "ccmove und": ["plain,undo"],
     "ccmove app-g": ["plain,CODE/app-gone"],
     "ccmove --dry": ["plain,--dry-run"],
     "ccmove --he": ["plain,--help"],
@@ -60,7 +60,7 @@ def test_typed_words_complete_to_commands_projects_folders(
 
 
 def test_the_first_word_may_be_a_command_or_a_project(known: StateBuilder) -> None:
-    assert {"plain,restore", f"plain,{known.code}/app-gone"} <= {
+    assert {"plain,undo", f"plain,{known.code}/app-gone"} <= {
         *complete(known, "ccmove ")
     }
 

@@ -171,10 +171,10 @@ def test_of_several_every_one_has_its_command_with_the_options_typed(
     state: StateBuilder,
 ) -> None:
     new = two_lost(state)
-    done = here(new, state, "--project-files")
+    done = here(new, state, "--settings")
     assert done.exit == 4
     for name in ("first", "second"):
-        assert f": ccmove --project-files {state.code / name} {new}\n" in done.err
+        assert f": ccmove --settings {state.code / name} {new}\n" in done.err
 
 
 def test_yes_takes_the_one_by_git_or_by_an_earlier_move(

@@ -87,9 +87,9 @@ def test_set_aside_it_blocks_nobody_and_is_shown_and_never_pruned(
         told = run(blocked, command, kept)
         assert told.exit == 4, told
         assert f"run {kept} was set aside; it is kept in " in told.err
-    assert "was set aside" in run(blocked, "backups", "--prune", kept).out
+    assert "was set aside" in run(blocked, "prune", kept).out
     assert run(blocked, "recover").exit == 0
-    assert run(blocked, "backups", "--prune", "--keep", "0").exit == 0
+    assert run(blocked, "prune", "--keep", "0").exit == 0
     assert seams.unfinished(blocked.state) == [kept]
     assert lost(blocked, there) == []
     assert sessions(blocked) == found

@@ -32,12 +32,12 @@ def _new_home(state: StateBuilder) -> None:
     )
 
 
-NEW_HOME = Scenario("new home", _new_home, ("--project-files", "/Users/me", ".."))
+NEW_HOME = Scenario("new home", _new_home, ("--settings", "/Users/me", ".."))
 
 
 def test_a_home_that_moved_with_project_files_can_be_undone(bench: Bench) -> None:
     _new_home(bench.state)
-    with bench.moved("--project-files", "/Users/me", bench.state.home):
+    with bench.moved("--settings", "/Users/me", bench.state.home):
         server = json.loads((bench.state.home / "code/app/.mcp.json").read_text())
         assert server == {"args": [str(bench.state.home / "code" / "app")]}
 
@@ -52,7 +52,7 @@ def test_a_home_that_is_old_can_be_moved_and_undone(
         json.dumps({"a": str(state.home / "x")})
     )
     with bench.moved(
-        "--skip-path-check", "--project-files", state.home, state.root / "elsewhere"
+        "--skip-path-check", "--settings", state.home, state.root / "elsewhere"
     ):
         assert directory_of(state, state.root / "elsewhere/app").is_dir()
 
@@ -71,7 +71,7 @@ def test_pruning_after_a_merge_loses_nothing(bench: Bench, shape: str) -> None:
     pair = merging(bench, shape)
     before = live_contents(bench.state)
     bench.ok(*pair)
-    bench.ok("backups", "--prune", "--keep", "0")
+    bench.ok("prune", "--keep", "0")
     assert seams.backup_ids(bench.state) == []
     assert lost(before, live_contents(bench.state)) == []
 
@@ -95,7 +95,7 @@ def test_pruning_after_merges_in_one_run_and_of_a_shared_directory_loses_nothing
     code = bench.state.code
     lines = "".join(f"{code / old}\t{code / new}\n" for old, new in moves)
     bench.ok("--from-file", "-", input=lines)
-    bench.ok("backups", "--prune", "--keep", "0")
+    bench.ok("prune", "--keep", "0")
     assert lost(before, live_contents(bench.state)) == []
 
 
@@ -123,7 +123,7 @@ def test_a_backup_of_former_versions_only_is_pruned(
     state.project("old", index=True, memory={"MEMORY.md": "x\n"})
     (state.code / "new").mkdir()
     bench.ok(state.code / "old", state.code / "new")
-    bench.ok("backups", "--prune", "--keep", "0")
+    bench.ok("prune", "--keep", "0")
     assert seams.backup_ids(state) == []
 
 

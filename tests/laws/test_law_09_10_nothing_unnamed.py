@@ -60,7 +60,7 @@ def test_sessions_begun_under_a_former_name_are_moved_or_named(
     else:
         (state.code / "my-app").mkdir()
         bench.ok(first.path, state.code / "my-app")
-        bench.ok("backups", "--prune", "--keep", "0")
+        bench.ok("prune", "--keep", "0")
         (state.code / "my-app").rmdir()
     (state.code / "webshop").mkdir()
     args = (state.code / "my-app", state.code / "webshop")

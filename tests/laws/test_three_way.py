@@ -7,7 +7,6 @@ history that only grew or was swept, keys and files that vanished.
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -214,24 +213,3 @@ def test_two_olds_in_one_new_go_back_each_to_its_own(
     now = state.config()["projects"]
     assert {name: now[name] for name in (one, two)} == before
     assert now[new]["exampleFiles"] == [f"{new}/x.py"]
-
-
-# -- undoing what was undone ----------------------------------------------------------------------
-
-
-def test_an_undo_is_undone_although_the_older_backup_was_pruned(
-    bench: Bench, old: str, new: str, state: StateBuilder
-) -> None:
-    bench.ok(old, new)
-    after = state.config()
-    undone = bench.ok("restore")["backup"]
-    bench.ok("backups", "--prune", "--keep", "1")
-    change(state, lambda config: config["projects"].update({"/third": {"lastCost": 1}}))
-    state.add_prompt(old, "since")
-    undo(bench, undone)
-    assert state.config() == {
-        **after,
-        "projects": {**after["projects"], "/third": {"lastCost": 1}},
-    }
-    assert set(prompts(state).values()) == {new}
-    assert not Path(directory_of(state, old)).exists()

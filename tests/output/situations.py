@@ -187,7 +187,7 @@ def fails_with(error: BaseException | int) -> Step:
                 raise OSError(error, os.strerror(error), str(stage.new))
             raise error
 
-        stage.monkeypatch.setattr("ccmove.cli.move.plan_move", fail)
+        stage.monkeypatch.setattr("ccmove.commands.move.plan_move", fail)
 
     return plant
 
@@ -196,33 +196,31 @@ known, moved = Stage.known, Stage.moved
 JOURNAL = "ROOT/home/.claude/ccmove/journal.json"
 SAVED = "ROOT/home/.claude/ccmove/backups/ID/files/0.before"
 HISTORY, PROJECTS = "ROOT/home/.claude/history.jsonl", "ROOT/home/.claude/projects"
-FULL = SimpleNamespace(f_bavail=1, f_files=0, f_frsize=4096)
+FULL = SimpleNamespace(f_blocks=1, f_bavail=1, f_files=0, f_frsize=4096)
 UNFORESEEN = KeyError("what nobody foresaw")
 
 SITUATIONS: dict[str, Situation] = {
     # the command line
     "usage_unknown_option": typed("--dryrun OLD NEW"),
     "nothing_about_one_path": typed("OLD"),
-    "usage_misspelled_command": typed("restor"),
+    "usage_misspelled_command": typed("undoo"),
     "usage_three_paths": typed("OLD NEW third"),
     "usage_empty_path": typed(" NEW"),
-    "usage_unknown_choice": typed("--verify twice OLD NEW"),
-    "usage_option_without_value": typed("restore --config-dir"),
+    "usage_unknown_choice": typed("list --sort colour"),
+    "usage_option_without_value": typed("undo --config-dir"),
     "usage_list_and_paths": typed("--from-file moves.txt OLD NEW"),
     "usage_list_is_missing": typed("--from-file ROOT/moves.txt"),
     "usage_list_without_tab": listed("# moves\nOLD NEW\n"),
     "usage_list_is_empty": listed("# nothing here\n"),
     "usage_list_moves_twice": listed("OLD\tNEW\nOLD\tNEW2\n"),
-    "usage_prune_what": typed("backups --prune"),
-    "usage_keep_without_prune": typed("backups --keep 3"),
-    "usage_negative_keep": typed("backups --prune --keep -1"),
-    "usage_not_an_age": typed("backups --prune --older-than long"),
+    "usage_negative_keep": typed("prune --keep -1"),
+    "usage_not_an_age": typed("prune --older-than long"),
     # the paths
     "paths_neither_there": typed("OLD NEW"),
     "paths_in_a_list": listed("# moves\nOLD\tNEW\n"),
     "paths_the_same": typed("OLD OLD/"),
     "paths_root": typed("/ NEW"),
-    "paths_old_still_there": typed("--verify full OLD NEW", folder("OLD")),
+    "paths_old_still_there": typed("--hash OLD NEW", folder("OLD")),
     "paths_both_there": typed("OLD NEW", folder("OLD", "NEW")),
     "paths_new_is_a_file": typed("OLD NEW", file("NEW")),
     "paths_folder_into_itself": typed("--move-folder OLD OLD/inner", folder("OLD")),

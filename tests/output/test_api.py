@@ -1,9 +1,15 @@
-"""The Python API does what its documentation shows."""
+"""The Python API does what its documentation shows, and is the code of the commands."""
+
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ccmove.api import apply, plan_move, restore
-from ccmove.errors import CcmoveError, RefusedError
+from ccmove import api
+from ccmove.api import apply, plan_move, undo
+from ccmove.commands.options import MoveOptions
+from ccmove.errors import CcmoveError, RefusedError, UsageError
+from tests.inspect.conftest import interrupted_move
 from tests.support.state import StateBuilder
 from tests.support.tree import snapshot
 
@@ -17,7 +23,7 @@ def known(state: StateBuilder, monkeypatch: pytest.MonkeyPatch) -> StateBuilder:
     return state
 
 
-def test_plan_apply_and_restore(known: StateBuilder) -> None:
+def test_plan_apply_and_undo(known: StateBuilder) -> None:
     before = contents(known)
     move = plan_move(str(known.code / "old"), str(known.code / "new"))
     planned = move.preview.to_json()
@@ -27,7 +33,7 @@ def test_plan_apply_and_restore(known: StateBuilder) -> None:
     assert done.status == "moved"
     assert done.to_json()["changes"] == planned["changes"]
     assert contents(known) != before
-    assert restore(done.backup).status == "restored"
+    assert undo(done.backup).status == "undone"
     assert contents(known) == before
 
 
@@ -49,3 +55,91 @@ def test_options_are_those_of_the_command_line(known: StateBuilder) -> None:
     with pytest.raises(CcmoveError) as nothing:
         plan_move(old, new, config_dir=str(known.root / "other"))
     assert nothing.value.exit_code == 3
+
+
+def test_a_path_may_be_an_object(known: StateBuilder) -> None:
+    move = plan_move(
+        known.code / "old", known.code / "new", config_dir=known.config_dir
+    )
+    assert apply(move).status == "moved"
+    assert undo(config_dir=known.config_dir).status == "undone"
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "an unknown name": ({"onlyy": True}, "onlyy"),
+    "of another command": ({"prune": True}, "prune"),
+    "a value that is no choice": ({"on_conflict": "keep_new"}, "on_conflict"),
+    "a text for a flag": ({"only": "yes"}, "only"),
+    "a number for a flag": ({"merge": 1}, "merge"),
+    "a state that is no path": ({"config_dir": 5}, "config_dir"),
+    "an empty state": ({"config_dir": ""}, "config_dir"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_not_an_option_or_not_its_value_is_named(
+    known: StateBuilder, what: str
+) -> None:
+    options, name = WRONG[what]
+    before = snapshot(known.home)
+    with pytest.raises(UsageError, match=name):
+        plan_move(known.code / "old", known.code / "new", **options)
+    with pytest.raises(UsageError, match=name):
+        undo(**{"allow_live": True, **options})
+    assert snapshot(known.home) == before
+
+
+@pytest.mark.parametrize("path", [5, None, b"/bytes", "", "\0"])
+def test_what_is_not_a_path_is_an_error_of_ours(known: StateBuilder, path: Any) -> None:
+    with pytest.raises(UsageError, match="OLD"):
+        plan_move(path, known.code / "new")
+
+
+def test_an_id_that_is_not_a_text_is_an_error_of_ours(known: StateBuilder) -> None:
+    with pytest.raises(UsageError, match="5"):
+        undo(5)  # type: ignore[arg-type]
+
+
+def test_what_the_system_says_is_an_error_of_ours(
+    known: StateBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "/some/file")
+
+    monkeypatch.setattr("ccmove.commands.move.plan_move", fail)
+    with pytest.raises(CcmoveError, match="/some/file: Permission denied"):
+        plan_move(known.code / "old", known.code / "new")
+
+
+def test_after_a_crash_undo_rolls_back_and_undoes_nothing_else(
+    known: StateBuilder,
+) -> None:
+    """An older and unrelated move used to be undone as well."""
+    known.project("other")
+    (known.code / "elsewhere").mkdir()
+    apply(plan_move(known.code / "other", known.code / "elsewhere"))
+    before = contents(known)
+    identifier = interrupted_move(known, "old", "new")
+    done = undo()
+    assert done.status == "recovered"
+    assert identifier in str(done.rolled_back)
+    assert contents(known) == before
+    assert undo().status == "undone"
+
+
+def test_a_move_prints_itself_as_the_command_that_does_it(known: StateBuilder) -> None:
+    old, new = str(known.code / "old"), str(known.code / "new")
+    move = plan_move(old, new, only=True, skip_path_check=True)
+    assert move.to_argv() == ["ccmove", "--only", "--skip-path-check", "--", old, new]
+    assert MoveOptions().to_argv() == []
+
+
+def test_projects_and_findings_can_be_asked_for(known: StateBuilder) -> None:
+    assert [project.path for project in api.list_projects()] == [
+        str(known.code / "old")
+    ]
+    assert {finding.subject for finding in api.doctor().findings} == {
+        str(known.code / "old")
+    }
+    assert api.recover().rolled_back is None
+    assert Path(str(known.code / "new")).is_dir()

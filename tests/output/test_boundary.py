@@ -97,7 +97,7 @@ def test_a_terminal_without_unicode_gets_escapes(state: StateBuilder) -> None:
 
 def test_a_bug_shows_its_traceback_only_to_those_who_ask(known: StateBuilder) -> None:
     script = (
-        "import sys, ccmove.cli.move as m\n"
+        "import sys, ccmove.commands.move as m\n"
         "def fail(*a, **k): raise KeyError('planted')\n"
         "m.plan_move = fail\n"
         "from ccmove.cli.main import main; main(sys.argv[1:])"

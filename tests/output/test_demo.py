@@ -59,7 +59,7 @@ def test_as_json_it_is_the_result_of_its_last_command_in_its_own_state(
     done = run_ccmove("--config-dir", state.config_dir, "demo", "--json", state=state)
     record = done.json()
     assert (done.exit, done.err) == (0, "")
-    assert (record["status"], record["error"]) == ("restored", None)
+    assert (record["status"], record["error"]) == ("undone", None)
     assert record["old"].endswith(os.path.join("code", "bistro-menu"))
     assert str(state.config_dir) not in done.out
     assert snapshot(state.home) == before

@@ -4,46 +4,73 @@ import errno
 
 import pytest
 
-from ccmove.errors import Hint, LinkError, again, in_words, look_at, run, system_error
+from ccmove.errors import (
+    CommandLine,
+    Hint,
+    LinkError,
+    again,
+    in_words,
+    look_at,
+    run,
+    system_error,
+)
 from tests.support.hints import hint_of
 
-WITHOUT_M = again(instead={"-m": "", "--move-folder": ""})
+TYPED = CommandLine(options=(("--dry-run",),), arguments=("/old", "/new"))
+LISTED = CommandLine(("list",), (("--sort", "size"),), ("old",))
 # A hint, what was typed, and the command; `elsewhere` another config directory was
 # given.
 HINTS = {
-    "a sentence": (Hint("just so"), "-n /old", ""),
-    "a command": (run("ccmove", "list"), "-n /old", "ccmove list"),
-    "quoted": (run("mv", "a b", "c", text="rename it"), "-n /old", "mv 'a b' c"),
-    "a look": (look_at("/x"), "-n /old", "ls -ld /x"),
-    "again": (again(), "-n /old /new", "ccmove -n /old /new"),
-    "with more": (again("to merge", ["--only"]), "-n /old", "ccmove --only -n /old"),
+    "a sentence": (Hint("just so"), TYPED, ""),
+    "a command": (run("ccmove", "list"), TYPED, "ccmove list"),
+    "quoted": (run("mv", "a b", "c", text="rename it"), TYPED, "mv 'a b' c"),
+    "a look": (look_at("/x"), TYPED, "ls -ld /x"),
+    "again": (again(), TYPED, "ccmove --dry-run /old /new"),
+    "with more": (
+        again("to merge", ["--only"]),
+        TYPED,
+        "ccmove --only --dry-run /old /new",
+    ),
+    "with what is there already": (
+        again(option=["--dry-run"]),
+        TYPED,
+        "ccmove --dry-run /old /new",
+    ),
     "with another": (
         again(instead={"/old": "/older"}),
-        "-n /old /new",
-        "ccmove -n /older /new",
+        TYPED,
+        "ccmove --dry-run /older /new",
     ),
-    "with less": (again(instead={"-n": "", "--dry-run": ""}), "-n /old", "ccmove /old"),
-    "relative": (again(instead={"/old": "/older"}), "old new", "ccmove /older new"),
-    "letter behind": (WITHOUT_M, "-nm a", "ccmove -n a"),
-    "letter before": (WITHOUT_M, "-mq a", "ccmove -q a"),
-    "letter alone": (WITHOUT_M, "-m a", "ccmove a"),
-    "long option": (WITHOUT_M, "--move-folder a", "ccmove a"),
-    "no letter": (WITHOUT_M, "- a", "ccmove - a"),
-    "a folder, no option": (WITHOUT_M, "-m -- a -my", "ccmove -- a -my"),
-    "nothing typed": (again("then"), "", "ccmove OLD NEW"),
-    "elsewhere: a sentence": (Hint("just so"), "", ""),
-    "elsewhere: ours": (run("ccmove", "list"), "", "ccmove --config-dir '/my c' list"),
+    "with less": (again(without=["--dry-run"]), TYPED, "ccmove /old /new"),
+    "relative": (
+        again(instead={"/old": "/older"}),
+        LISTED,
+        "ccmove list --sort size /older",
+    ),
+    "a folder, no option": (
+        again(),
+        CommandLine(arguments=("a", "-my")),
+        "ccmove -- a -my",
+    ),
+    "standard input": (again(), CommandLine(arguments=("-",)), "ccmove -"),
+    "nothing typed": (again("then"), None, "ccmove OLD NEW"),
+    "elsewhere: a sentence": (Hint("just so"), None, ""),
+    "elsewhere: ours": (
+        run("ccmove", "list"),
+        None,
+        "ccmove --config-dir '/my c' list",
+    ),
     "elsewhere: named": (
         run("ccmove", "--config-dir", "D"),
-        "",
+        None,
         "ccmove --config-dir D",
     ),
     "elsewhere: typed": (
         again(),
-        "--config-dir=/my /old",
-        "ccmove --config-dir=/my /old",
+        LISTED,
+        "ccmove --config-dir '/my c' list --sort size old",
     ),
-    "elsewhere: not ours": (run("ls", "-ld", "/x"), "", "ls -ld /x"),
+    "elsewhere: not ours": (run("ls", "-ld", "/x"), None, "ls -ld /x"),
 }
 
 
@@ -52,7 +79,7 @@ def test_a_hint_in_words(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir("/")
     hint, typed, command = HINTS[what]
     config_dir = "/my c" if what.startswith("elsewhere") else None
-    assert in_words(hint, typed.split(), config_dir) == (hint.text, command)
+    assert in_words(hint, typed, config_dir) == (hint.text, command)
 
 
 def test_all_hints_of_an_error_are_said() -> None:

@@ -60,7 +60,7 @@ def at_once(state: StateBuilder, *options: str) -> list[str]:
 def test_each_long_part_is_shown_with_how_much_is_done(
     large: StateBuilder, columns: int
 ) -> None:
-    words = at_once(large, "--verify", "full")
+    words = at_once(large, "--hash")
     screen = run_on_terminal(words, state=large, program=True, columns=columns)
     assert screen.exit == 0
     for part in ("reading the history", "writing the history", "hashing"):
@@ -73,7 +73,7 @@ def test_each_long_part_is_shown_with_how_much_is_done(
         "a narrow terminal has room for the bar"
     )
     assert screen.raw.count(HIDE_CURSOR) == screen.raw.count(SHOW_CURSOR) >= 1
-    assert "To undo: ccmove restore " in " ".join(
+    assert "To undo: ccmove undo" in " ".join(
         line.strip() for line in screen.lines[-2:]
     )
 

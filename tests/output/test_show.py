@@ -40,13 +40,13 @@ def test_what_needs_a_hand_is_said_without_v_and_each_command_works_as_it_stands
     done = run_ccmove(old, new, state=state)
     lines = [line.strip() for line in done.out.splitlines()]
     at = lines.index("Still to do")
-    assert f"ccmove --project-files {old} {new}" in lines[at:]
+    assert f"ccmove --settings {old} {new}" in lines[at:]
     assert "in the repo: 1 line still points to the old path" in lines[at:]
     assert f"grep -rnF {old} {state.config_dir / 'agents'}" in lines[at:]
     (repair,) = [line for line in lines[at:] if line.startswith("git -C ")]
     git(new, *repair.split()[3:])
     assert git(new / ".claude/worktrees/feat", "status", "--short") == ""
-    assert run_ccmove("--project-files", old, new, state=state).exit == 0
+    assert run_ccmove("--settings", old, new, state=state).exit == 0
     assert str(old) not in (new / ".mcp.json").read_text()
 
 
@@ -68,7 +68,7 @@ def test_commands_name_the_config_directory_given(
 ) -> None:
     given = ("--config-dir", state.config_dir)
     done = run_ccmove(*given, *renamed, state=state)
-    assert f"ccmove --config-dir {state.config_dir} --project-files " in done.out
+    assert f"ccmove --config-dir {state.config_dir} --settings " in done.out
     last = done.out.splitlines()[-1]
     assert last.startswith("Done and verified. To undo: ccmove --config-dir ")
 
@@ -123,9 +123,7 @@ def test_show_tells_a_past_run_whole(state: StateBuilder, renamed: Renamed) -> N
         f"Why each directory is moved or left alone\n  {encoded_name(str(old))}\n"
         in told
     )
-    assert told.splitlines()[-1] == (
-        f"Done and verified. To undo: ccmove restore {done['backup']}"
-    )
+    assert told.splitlines()[-1] == "Done and verified. To undo: ccmove undo"
 
 
 def test_show_says_that_a_run_was_undone_and_tells_the_newest_without_an_id(

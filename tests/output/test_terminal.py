@@ -46,12 +46,12 @@ def test_the_most_important_line_is_the_last_and_home_is_a_tilde(
     assert str(known.home) not in "\n".join(above)
     assert preview(known, 140).lines[0].startswith("Would move  ~/code/")
     done = run_on_terminal(paths(known), state=known, columns=140)
-    assert "To undo: ccmove restore 2" in done.lines[-1]
+    assert "To undo: ccmove undo" in done.lines[-1]
 
 
 def test_the_command_to_undo_is_whole_on_a_narrow_terminal(known: StateBuilder) -> None:
-    done = run_on_terminal(paths(known), state=known, columns=45)
-    assert done.lines[-1].strip().startswith("ccmove restore 2")
+    done = run_on_terminal(paths(known), state=known, columns=35)
+    assert done.lines[-1].strip() == "ccmove undo"
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])

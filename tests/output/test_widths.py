@@ -82,7 +82,7 @@ def too_wide(say: Show) -> Iterator[str]:
 
 
 AFTERWARDS = ["list", "list -v", "doctor", "verify -v", "backups", "show", "restore -n", "restore",
-              "backups --prune --keep 0"]  # fmt: skip
+              "prune --keep 0"]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", AFTERWARDS)

@@ -232,7 +232,7 @@ def test_the_path_of_a_rule_follows_and_what_may_not_be_it_stays(
     file.parent.mkdir(parents=True)
     before = before.replace("//OLD", in_rule(old)).replace("/OLD", in_json(old))
     file.write_text(before)
-    bench.ok("--project-files", old, new)
+    bench.ok("--settings", old, new)
     after = json.loads(file.read_text())
     places = [new if moves else old for moves in cases.values()]
     expected = [

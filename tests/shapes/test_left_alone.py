@@ -173,7 +173,7 @@ def test_files_of_the_project_itself(bench: Bench) -> None:
     written(new / ".claude" / "worktrees" / "fix" / "CLAUDE.md", old.path)
     written(new / "src" / "notes.md", old.path)
     rows = left(bench, old.path, new)
-    command = f"ccmove --project-files {old.path} {new}"
+    command = f"ccmove --settings {old.path} {new}"
     assert {rows[str(new / name)]["hint"] for name in by_us} == {command}
     for name in by_hand:
         assert rows[str(new / name)]["hint"].startswith(("grep ", "findstr "))
@@ -185,7 +185,7 @@ def test_what_project_files_can_not_rewrite_is_still_named(bench: Bench) -> None
     says = f"see {old.path}"
     text = stringify({"a": f"{old.path}/x", "b": says, "c": says}).decode()
     file = written(new / ".claude" / "settings.json", text)
-    rows = left(bench, "--project-files", old.path, new)
+    rows = left(bench, "--settings", old.path, new)
     assert rows[str(file)]["what"].startswith("in the repo: 1 line still points")
     assert rows[str(file)]["hint"].startswith(("grep ", "findstr "))
 
@@ -215,7 +215,7 @@ def test_the_state_in_a_home_that_moved_is_not_a_projects_own(bench: Bench) -> N
     files = [state.config_dir / "CLAUDE.md", state.config_dir / "settings.json"]
     files += [state.home / "CLAUDE.md", state.home / ".mcp.json", state.projects]
     assert {Path(file) for file in rows} - {state.config_dir} == set(files)
-    done = bench.run("--project-files", "/Users/me", state.home)
+    done = bench.run("--settings", "/Users/me", state.home)
     assert done.exit == 0, done
     assert (state.config_dir / "settings.json").read_text() == '{"a": "/Users/me/x"}'
     assert (state.home / ".mcp.json").read_text() == f'{{"a": "{state.home}/x"}}'
@@ -249,7 +249,7 @@ def test_every_hint_is_a_command_that_works_as_it_stands(bench: Bench) -> None:
     rows += bench.ok(state.code / "o-ld", state.code / "n-ew")["left_alone"]
     commands = [row["hint"].split() for row in rows if row["hint"]]
     assert {tuple(command[:2]) for command in commands} >= {
-        ("ccmove", "--project-files"),
+        ("ccmove", "--settings"),
         ("ccmove", "--desktop"),
         ("ccmove", str(state.code / "o_ld")),
         ("ls", "-l"),
@@ -257,7 +257,7 @@ def test_every_hint_is_a_command_that_works_as_it_stands(bench: Bench) -> None:
     for program, *args in commands:
         if program == "ccmove":
             assert bench.run(*args).exit == 0, args
-            rewritten = "--project-files" in args and args[-1] == str(new)
+            rewritten = "--settings" in args and args[-1] == str(new)
             assert (
                 not rewritten or str(new) in (new / ".claude/settings.json").read_text()
             )

@@ -46,7 +46,7 @@ def test_its_settings_are_rewritten_on_the_way(
     settings.write_bytes(stringify({"env": {"ROOT": old.path}}, 2))
     expected = with_folder(bench, old, new)
     expected.replace(new / ".claude" / "settings.json", (old.path, str(new)))
-    bench.cycle(expected, "-m", "--project-files", old.path, new)
+    bench.cycle(expected, "-m", "--settings", old.path, new)
 
 
 def test_a_folder_on_another_file_system_is_refused(

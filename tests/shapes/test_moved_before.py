@@ -21,19 +21,20 @@ def test_a_chain_of_moves_one_after_the_other_and_all_the_way_back(
     state = bench.state
     first = state.project("a", index=True, memory={"MEMORY.md": "x\n"})
     trees = [bench.tree()]
+    runs = []
     for old, new in (("a", "b"), ("b", "c"), ("c", "a2"), ("a2", "a")):
         (state.code / new).mkdir(exist_ok=True)
         if (state.code / old).exists():
             (state.code / old).rmdir()
         expected = Expected(bench)
         expected.move(state, state.code / old, state.code / new)
-        bench.ok(state.code / old, state.code / new)
+        runs.append(bench.ok(state.code / old, state.code / new)["backup"])
         bench.expect(expected)
         trees.append(bench.tree())
     assert os.listdir(state.projects) == [first.name]
     (state.code / "a").rmdir()
-    for tree in reversed(trees[:-1]):
-        bench.restore()
+    for tree, run in zip(reversed(trees[:-1]), reversed(runs), strict=True):
+        bench.restore(run)
         then, now = (
             {
                 name: entry.sha256
@@ -99,7 +100,7 @@ def test_after_a_move_within_a_shared_directory_our_own_records_tell_them_apart(
     (state.code / "my-app").mkdir()
     bench.ok(one.path, state.code / "my-app")
     if pruned:
-        bench.ok("backups", "--prune", "--keep", "0")
+        bench.ok("prune", "--keep", "0")
         assert seams.backup_ids(state) == []
     (state.code / "my-app").rmdir()
     new = bench.folder("new")
@@ -124,8 +125,8 @@ def test_sessions_that_came_into_a_shared_directory_leave_it_again(
     (state.code / "my-app").mkdir()
     bench.ok(far.path, state.code / "my-app")
     if pruned:
-        bench.ok("backups", "--prune", "--keep", "0")
-        bench.ok("backups", "--prune", "--keep", "0")  # which forgets nothing
+        bench.ok("prune", "--keep", "0")
+        bench.ok("prune", "--keep", "0")  # which forgets nothing
     (
         state.code / "my.app"
     ).mkdir()  # while it was there the move would have been refused
@@ -145,7 +146,7 @@ def shared_and_pruned(bench: Bench) -> tuple[ProjectHandle, Path]:
     state.project("my.app", sessions=1, make_folder=True)
     (state.code / "my-app").mkdir()
     bench.ok(one.path, state.code / "my-app")
-    bench.ok("backups", "--prune", "--keep", "0")
+    bench.ok("prune", "--keep", "0")
     (state.code / "my-app").rmdir()
     (state.code / "new").mkdir()
     return one, seams.ledger(state)
@@ -193,7 +194,7 @@ def test_a_ledger_that_is_damaged_is_ignored_and_said_so(
     moved = bench.ok(bench.state.code / "my-app", bench.state.code / "new")
     assert any(str(ledger) in warning for warning in moved["warnings"])
     assert one.transcripts[0].exists()
-    bench.ok("backups", "--prune", "--keep", "0")  # writes it again
+    bench.ok("prune", "--keep", "0")  # writes it again
     assert json.loads(ledger.read_bytes())["schema"] == 2
 
 
@@ -205,7 +206,7 @@ def test_a_link_in_the_place_of_the_ledger_leads_nowhere(bench: Bench) -> None:
     ledger.symlink_to(outside)
     moved = bench.ok(bench.state.code / "my-app", bench.state.code / "new")
     assert any(str(ledger) in warning for warning in moved["warnings"])
-    bench.ok("backups", "--prune", "--keep", "0")
+    bench.ok("prune", "--keep", "0")
     assert outside.read_bytes() == before
     assert not ledger.is_symlink()
 

@@ -265,7 +265,7 @@ def test_project_files_follow_when_asked_to(bench: Bench) -> None:
     text = named(named(text, "OLD", new), "KEPT", old.path)
     for file in files:
         expected.write(file, text.encode())
-    bench.cycle(expected, "--project-files", old.path, new)
+    bench.cycle(expected, "--settings", old.path, new)
 
 
 TILDE = """{
@@ -303,7 +303,7 @@ def test_paths_with_a_tilde_or_home_follow_in_the_same_spelling(
             text = text.replace(f"{home}/OLD", new.as_posix())
     for file in files:
         expected.write(file, text.encode())
-    bench.cycle(expected, "--project-files", old.path, new)
+    bench.cycle(expected, "--settings", old.path, new)
 
 
 def test_project_files_of_nested_projects_follow_too(
@@ -316,12 +316,10 @@ def test_project_files_of_nested_projects_follow_too(
     expected.move(state, state.code / "code" / "app", folder)
     for path in (file, file.with_name("settings.local.json"), folder / ".mcp.json"):
         expected.replace(path, (f"{state.code / 'code' / 'app'}/x", f"{folder}/x"))
-    bench.cycle(expected, "--project-files", state.code / "code", state.code / "src")
+    bench.cycle(expected, "--settings", state.code / "code", state.code / "src")
 
 
-@pytest.mark.parametrize(
-    "options", [["--project-files"], ["--project-files", "--move-folder"]]
-)
+@pytest.mark.parametrize("options", [["--settings"], ["--settings", "--move-folder"]])
 def test_project_files_of_a_project_inside_the_state_follow_and_come_back(
     bench: Bench, options: list[str], state: StateBuilder
 ) -> None:
@@ -338,7 +336,7 @@ def test_a_settings_file_that_is_not_json_is_left_and_named(bench: Bench) -> Non
     file = written(
         new / ".claude" / "settings.json", f'{{ // {old.path}\n"a": 1}}'.encode()
     )
-    moved = bench.cycle(plain(bench, old, new), "--project-files", old.path, new)
+    moved = bench.cycle(plain(bench, old, new), "--settings", old.path, new)
     assert str(file) in {row["file"] for row in moved["left_alone"]}
 
 

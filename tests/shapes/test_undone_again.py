@@ -24,17 +24,91 @@ def merging(bench: Bench) -> tuple[str, str]:
     return str(bench.state.code / "old"), str(bench.state.code / "new")
 
 
-@pytest.mark.parametrize("by_its_id", [False, True])
-def test_what_was_done_again_is_undone_with_all_that_was_set_aside(
-    bench: Bench, merging: tuple[str, str], by_its_id: bool
+def test_what_was_moved_again_is_undone_to_the_same_tree(
+    bench: Bench, merging: tuple[str, str]
 ) -> None:
     before = bench.tree()
-    moved = bench.ok(*merging)
-    bench.restore(bench.restore()["backup"])
-    bench.restore(*([moved["backup"]] if by_its_id else []))
+    for _ in range(2):
+        bench.ok(*merging)
+        bench.restore()
+        bench.expect(before)
+    bench.ok("prune", "--keep", "1")
     bench.expect(before)
-    bench.ok("backups", "--prune", "--keep", "1")
-    bench.expect(before)
+
+
+@pytest.fixture
+def two_moves(bench: Bench) -> tuple[str, str]:
+    """The IDs of two moves that have nothing to do with each other."""
+    for old, new in (("a", "b"), ("c", "d")):
+        bench.state.project(old, sessions=1)
+        bench.folder(new)
+        bench.ok("--only", bench.state.code / old, bench.state.code / new)
+    first, second = seams.backup_ids(bench.state)
+    return first, second
+
+
+def test_a_repeated_undo_does_not_walk_back_through_other_projects(
+    bench: Bench, two_moves: tuple[str, str]
+) -> None:
+    first, second = two_moves
+    undo = bench.restore()["backup"]
+    code = bench.state.code
+    for words in ([], [undo], [undo[-4:]], [second]):
+        report = bench.refused("undo", *words, code=3)
+        again = f"to move again: ccmove --only {code / 'c'} {code / 'd'}"
+        assert again in report["hint"].splitlines()
+        assert (f"ccmove undo {first}" in report["hint"]) == (words == [])
+    bench.ok("--only", code / "c", code / "d")
+    bench.restore()
+    bench.restore(first)
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_where_the_newest_run_was_pruned_an_older_one_needs_its_id(
+    bench: Bench, two_moves: tuple[str, str], undone: bool
+) -> None:
+    first, second = two_moves
+    if undone:
+        bench.restore()
+    bench.ok("prune", second)
+    assert seams.backup_ids(bench.state) == [first]
+    report = bench.refused("undo", code=3)
+    assert f"ccmove undo {first}" in report["hint"]
+    bench.restore(first)
+
+
+def test_a_new_id_sorts_after_every_pruned_one(
+    bench: Bench, two_moves: tuple[str, str]
+) -> None:
+    """A clock that was ahead for one run: the ledger goes by the order of IDs."""
+    _, second = two_moves
+    ahead = f"2999{second[4:]}"
+    record = seams.manifest(bench.state, second)
+    record.parent.rename(record.parent.with_name(ahead))
+    bench.ok("prune", ahead)
+    kept = json.loads(seams.ledger(bench.state).read_bytes())
+    assert ahead in json.dumps(kept)
+    bench.folder("e")
+    code = bench.state.code
+    later = bench.ok("--skip-path-check", code / "d", code / "e")["backup"]
+    assert later > ahead
+
+
+def test_an_id_may_be_shortened_to_any_unique_part(
+    bench: Bench, two_moves: tuple[str, str]
+) -> None:
+    first, second = two_moves
+    shared = "Z-"  # every ID has that
+    for command in ("undo", "show", "backups", "prune"):
+        report = bench.refused(command, shared, code=2)
+        assert report["details"] == [first, second]
+        assert bench.refused(command, "", code=2)["error"].startswith("ID is empty")
+    assert bench.ok("show", second[-4:])["backup"] == second
+    assert [row["id"] for row in bench.ok("backups", first[-4:])["backups"]] == [first]
+    shown = bench.run("show", first[-4:]).out.splitlines()[-1]
+    assert shown == f"Done and verified. To undo: ccmove undo {first}"
+    bench.restore(second[-4:])
+    assert bench.ok("prune", "-n", first[-4:])["removed"] == [first]
 
 
 @pytest.mark.parametrize("keep", ["0", "1"])
@@ -51,24 +125,24 @@ def test_a_move_that_was_undone_is_no_evidence_when_it_is_pruned_either(
         f"the sessions of {other.path}, " in warning for warning in moved["warnings"]
     )
     bench.restore()
-    bench.ok("backups", "--prune", "--keep", keep)
+    bench.ok("prune", "--keep", keep)
     Path(mine.path).mkdir()
     bench.ok(other.path, state.code / "api")
     there = directory_of(state, state.code / "api")
     assert [file.stem for file in there.glob("*.jsonl")] == other.sessions
 
 
-def test_an_undo_stays_as_long_as_what_it_has_undone(
-    bench: Bench, merging: tuple[str, str]
+@pytest.mark.parametrize("named", ["the move", "its undo"])
+def test_a_move_that_was_undone_is_pruned_with_its_undo(
+    bench: Bench, merging: tuple[str, str], named: str
 ) -> None:
     moved = bench.ok(*merging)["backup"]
     undo = bench.restore()["backup"]
-    assert f"only together with {moved}" in json.dumps(
-        bench.ok("backups", "--prune", undo)
-    )
-    assert bench.run("restore").exit == 3
-    bench.ok("backups", "--prune", undo, moved)
+    kept = bench.ok("prune", "-n", "--keep", "1")
+    assert kept["why"][moved] == f"it goes only together with {undo}"
+    bench.ok("prune", moved if named == "the move" else undo)
     assert seams.backup_ids(bench.state) == []
+    assert bench.run("undo").exit == 3
 
 
 @pytest.fixture
@@ -114,44 +188,6 @@ def test_an_index_made_at_the_new_path_since_is_true_after_an_undo(
     os.utime(index, (time.time() + 60,) * 2)
     bench.restore()
     assert bench.run("verify").exit == 0
-
-
-def test_a_redo_adds_the_lines_that_the_other_note_lacks_by_now(bench: Bench) -> None:
-    memory = {"MEMORY.md": "- shared\n- of one\n"}
-    old, new = (
-        bench.state.project(n, sessions=1, memory=memory) for n in ("old", "new")
-    )
-    Path(new.path).mkdir()
-    bench.ok(old.path, new.path)
-    undone = bench.restore()["backup"]
-    (new.memory / "MEMORY.md").write_text("- of new\n")
-    bench.ok("restore", undone)
-    assert (new.memory / "MEMORY.md").read_text() == "- of new\n- shared\n- of one\n"
-
-
-def test_a_move_whose_undo_can_not_be_read_is_undone_by_what_did_it_again(
-    bench: Bench, merging: tuple[str, str]
-) -> None:
-    moved = bench.ok(*merging)["backup"]
-    undone = bench.restore()["backup"]
-    again = bench.restore(undone)["backup"]
-    seams.manifest(bench.state, undone).write_text("{")
-    assert again in bench.refused("restore", moved)["hint"]
-    bench.ok("restore", again)
-
-
-def test_after_pruning_what_was_done_again_is_still_the_newest(
-    bench: Bench, merging: tuple[str, str]
-) -> None:
-    bench.state.project("a", sessions=1)
-    (bench.state.code / "b").mkdir()
-    bench.ok(bench.state.code / "a", bench.state.code / "b")
-    before = bench.tree()
-    moved = bench.ok(*merging)["backup"]
-    bench.restore(bench.restore()["backup"])
-    bench.ok("backups", "--prune", moved)
-    bench.restore()
-    bench.expect(before)
 
 
 def test_a_config_file_that_became_a_link_since_is_restored(

@@ -1,16 +1,15 @@
 """What an error says is to be done next, as it would be printed."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
-from ccmove.errors import CcmoveError, in_words
+from ccmove.errors import CcmoveError, CommandLine, in_words
 
 
-def hint_of(error: CcmoveError, argv: Sequence[str] = ()) -> str:
+def hint_of(error: CcmoveError, typed: CommandLine | None = None) -> str:
     """All hints of an error, one a line."""
     return "\n".join(
-        ": ".join(filter(None, in_words(hint, argv))) for hint in error.hints
+        ": ".join(filter(None, in_words(hint, typed))) for hint in error.hints
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ccmove import system
-from ccmove.api import apply, plan_move, restore
+from ccmove.api import apply, plan_move, undo
 from ccmove.run import disk
 from tests.support import tree
 from tests.support.state import StateBuilder
@@ -91,7 +91,7 @@ def test_a_whole_move_and_its_undoing_make_these_calls_or_do_without(
     for what in ("file", "directory"):
         fallen_back = mac.calls.count(f"full {what}") if code else 0
         assert mac.calls.count(f"fsync {what}") == fallen_back
-    restore(config_dir=str(state.config_dir))
+    undo(config_dir=str(state.config_dir))
     assert tree.diff(before, tree.snapshot(state.home), ignore=[".claude/ccmove"]) == []
 
 

@@ -8,10 +8,12 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ccmove.claude.git import superproject
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import LiveSession, live_sessions
 from ccmove.claude.ownership import folder_exists
 from ccmove.claude.state import State
+from ccmove.commands.options import Options
 from ccmove.errors import (
     Hint,
     NothingKnownError,
@@ -110,6 +112,7 @@ def _in_list(pair: Pair, error: NoMove) -> NoMove:
 
 
 def _check_shape(pair: Pair, move_folder: bool) -> None:
+    """RefusedError for paths that can't be meant, whatever is on disk."""
     if pair.real[0] == pair.real[1]:
         raise RefusedError(
             f"OLD and NEW are the same path for Claude Code: {pair.new}", USUAL
@@ -126,12 +129,13 @@ def _check_shape(pair: Pair, move_folder: bool) -> None:
 
 
 def _check_folder(pair: Pair, olds: set[str]) -> None:
+    """RefusedError unless the folder can be renamed from OLD to NEW."""
     if os.path.islink(pair.old) or not os.path.isdir(
         pair.old
     ):  # other links were seen through
         raise RefusedError(
             f"there is no folder {pair.old} to rename",
-            again("leave --move-folder out", instead={"-m": "", "--move-folder": ""}),
+            again("leave --move-folder out", without=["--move-folder"]),
         )
     if os.path.lexists(pair.new) and pair.new not in olds and not _same_folder(pair):
         inside = _inside_new(pair)
@@ -143,6 +147,12 @@ def _check_folder(pair: Pair, olds: set[str]) -> None:
             else None,
             "choose another name, or move what is there out of the way",
         )
+    if repository := superproject(pair.old):
+        raise RefusedError(
+            f"{pair.old} is a git submodule of {repository}",
+            run("git", "-C", repository, "mv", pair.old, pair.new, text="rename it"),
+            again("then", without=["--move-folder"]),
+        )
     if os.path.islink(pair.typed_old):
         raise RefusedError(
             f"{pair.typed_old} is a symbolic link to {pair.old}",
@@ -152,6 +162,7 @@ def _check_folder(pair: Pair, olds: set[str]) -> None:
 
 
 def _check_existence(pair: Pair, targets: set[str]) -> None:
+    """RefusedError unless OLD is gone and NEW is there."""
     if os.path.lexists(pair.new) and not os.path.isdir(pair.new):
         raise RefusedError(f"{pair.new} is not a folder", look_at(pair.new))
     if os.path.realpath(pair.new) == pair.old:  # on Windows, in another case
@@ -208,23 +219,20 @@ def _same_folder(pair: Pair) -> bool:
         return False
 
 
-def refuse_live(
-    layout: Layout, folders: list[str], *, allow: bool = False, dry_run: bool = False
-) -> list[Hint]:
+def refuse_live(layout: Layout, folders: list[str], options: Options) -> list[Hint]:
     """Refuse while a client runs in one of these folders;
     where that is allowed, say it.
     """
     sessions = live_sessions(layout, folders)
     lines = [_who_runs(session) for session in sessions]
-    if allow or not sessions:
+    if options.allow_live or not sessions:
         return [Hint(line) for line in lines]
     hints = [again("exit it (/exit), then")]
     if all(session.is_elsewhere for session in sessions):
         hints.append(again("only if it is not running any more", ["--allow-live"]))
-    details = lines[1:] + (
-        ["the move will be refused until it is gone"] if dry_run else []
-    )
-    raise RefusedError(lines[0], *hints, details=details)
+    if options.dry_run:
+        lines.append("the move will be refused until it is gone")
+    raise RefusedError(lines[0], *hints, details=lines[1:])
 
 
 def _who_runs(session: LiveSession) -> str:

@@ -1,0 +1,1 @@
+"""What each command does, whoever asks: the command line and the Python API."""

@@ -1,0 +1,43 @@
+"""Any error as one of ours, which says what, where and what to type."""
+
+import os
+
+from ccmove.claude.layout import Layout
+from ccmove.errors import (
+    CcmoveError,
+    InterruptedRunError,
+    UnfinishedRunError,
+    again,
+    system_error,
+)
+from ccmove.run.journal import was_interrupted
+
+DEBUG = "CCMOVE_DEBUG"  # set to anything: the traceback of a bug is shown
+
+
+def as_our_own(error: BaseException, layout: Layout | None) -> CcmoveError:
+    """What to tell of an error that ended a run on this state."""
+    if isinstance(error, CcmoveError):
+        return error
+    if os.environ.get(DEBUG) and isinstance(error, Exception):
+        raise error
+    is_ended = isinstance(error, KeyboardInterrupt)
+    what = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+    if _is_unfinished(layout):
+        what = "interrupted" if is_ended else what
+        return UnfinishedRunError(f"{what}; the run was not rolled back")
+    if is_ended:
+        return InterruptedRunError("interrupted; everything is as it was")
+    if isinstance(error, OSError):
+        return system_error(error)
+    return CcmoveError(
+        f"this is a bug in ccmove: {what}; everything is as it was",
+        again(f"please report it, with what this prints when {DEBUG}=1 is set"),
+    )
+
+
+def _is_unfinished(layout: Layout | None) -> bool:
+    try:
+        return layout is not None and was_interrupted(layout)
+    except OSError as error:  # where we may not even look, no run of ours has begun
+        return not isinstance(error, PermissionError)

@@ -1,0 +1,93 @@
+"""Past runs: told again, listed, pruned, and one that was interrupted rolled back."""
+
+import contextlib
+import re
+
+from ccmove.claude.layout import Layout
+from ccmove.commands.undo import move_again
+from ccmove.errors import NothingKnownError, UsageError, run
+from ccmove.inspect.backups import SET_ASIDE, list_backups, past_plan
+from ccmove.report.inspect import Backups
+from ccmove.report.result import DONE, Result
+from ccmove.run.backups import (
+    PAST,
+    Pruning,
+    all_backups,
+    find_id,
+    newest_id,
+    prune,
+    read_backup,
+)
+from ccmove.run.locks import own_lock
+from ccmove.run.rollback import recover
+from ccmove.run.transaction import Progress
+
+UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}  # seconds
+USUAL_AGE = "30d"  # what is older is pruned when nothing else is said
+PREVIEW = run("ccmove", "prune", "--older-than", USUAL_AGE, "-n", text="for example")
+
+
+def show_run(layout: Layout, part: str | None) -> Result:
+    """What the last run did, or the one whose ID has this part."""
+    backups = all_backups(layout)
+    if not backups and part is None:
+        raise NothingKnownError("there is no run to show", PAST)
+    identifier = backups[-1].id if part is None else find_id(layout, part)
+    manifest = read_backup(layout, backups, identifier)
+    plan = past_plan(layout, manifest)
+    return Result(
+        DONE[plan.kind],
+        layout,
+        plan.moves,
+        plan,
+        identifier,
+        past=True,
+        undone=any(b.id == identifier and not b.stands for b in backups),
+        is_newest=identifier == newest_id(layout),
+        move_again=move_again(manifest),
+    )
+
+
+def recover_run(
+    layout: Layout, progress: Progress | None = None, *, set_aside: bool = False
+) -> Result:
+    """Roll back a run that was interrupted, if there is one."""
+    rolled_back = recover(layout, progress, set_aside=set_aside)
+    return Result("recovered", layout, rolled_back=rolled_back)
+
+
+def backups_listed(layout: Layout, parts: tuple[str, ...] = ()) -> Backups:
+    """All backups, or those whose IDs have these parts."""
+    wanted = {find_id(layout, part) for part in parts}
+    rows = list_backups(layout)
+    return Backups(tuple(row for row in rows if not wanted or row.id in wanted))
+
+
+def prune_backups(
+    layout: Layout,
+    parts: tuple[str, ...],
+    keep: int | None,
+    older_than: str | None,
+    *,
+    dry_run: bool = False,
+) -> Backups:
+    """Remove backups, or show which; those of a month ago when nothing is said."""
+    if not parts and keep is None and older_than is None:
+        older_than = USUAL_AGE
+    age = None
+    if older_than is not None:
+        age = seconds(older_than)
+    named = {find_id(layout, part) for part in parts}
+    wanted = Pruning(keep, age, named)
+    rows = tuple(list_backups(layout))
+    with own_lock(layout) if rows and not dry_run else contextlib.nullcontext():
+        why = prune(layout, wanted, dry_run=dry_run)
+    reasons = {row.id: why.get(row.id, SET_ASIDE) for row in rows}
+    return Backups(rows, reasons, dry_run)
+
+
+def seconds(text: str) -> float:
+    """`30d`, `12h`, `45m` -> seconds."""
+    if re.fullmatch("[0-9]{1,9}[mhdw]", text):
+        return int(text[:-1]) * UNITS[text[-1]]
+    raise UsageError(f"{text!r} is not a duration: a number and m, h, d or w", PREVIEW)

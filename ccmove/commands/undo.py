@@ -1,0 +1,148 @@
+"""Undoing a move: which run is meant, and what is left to do by hand."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ccmove.claude.layout import Layout
+from ccmove.commands.move import carry_out
+from ccmove.commands.options import UndoOptions
+from ccmove.commands.paths import refuse_live
+from ccmove.errors import CcmoveError, Hint, NothingKnownError, run
+from ccmove.plan.model import Plan
+from ccmove.report.result import Result
+from ccmove.run.backups import (
+    PAST,
+    Backup,
+    all_backups,
+    find_id,
+    newest_id,
+    read_backup,
+)
+from ccmove.run.journal import read_run
+from ccmove.run.manifest import Manifest
+from ccmove.run.preflight import refuse_foreign_state
+from ccmove.run.rollback import recover
+from ccmove.run.transaction import Progress
+from ccmove.run.undo import plan_undo, refuse_built_on
+
+
+def undo(
+    layout: Layout,
+    part: str | None,
+    options: UndoOptions,
+    progress: Progress | None = None,
+) -> Result:
+    """Undo the newest run, or the one whose ID has this part.
+
+    A run that was interrupted was the newest of all: it is rolled back, and no other
+    one is undone in its place.
+    """
+    refuse_foreign_state(layout)
+    interrupted = read_run(layout)
+    rolled_back = recover(layout, progress, dry_run=options.dry_run)
+    is_that_one = interrupted is not None and (part is None or part in interrupted.id)
+    if rolled_back and is_that_one:
+        return Result("recovered", layout, rolled_back=rolled_back)
+    try:
+        result = _undo(layout, part, options, progress)
+    except CcmoveError as error:
+        error.rolled_back = rolled_back
+        raise
+    return replace(result, rolled_back=rolled_back or result.rolled_back)
+
+
+def _undo(
+    layout: Layout, part: str | None, options: UndoOptions, progress: Progress | None
+) -> Result:
+    manifest = to_undo(layout, part)
+    named: list[str] = []
+    for move in manifest.moves:
+        named += move
+    warnings = refuse_live(layout, named, options)
+
+    def make_plan() -> Plan:
+        again = to_undo(layout, manifest.id)
+        return plan_undo(layout, again, merge=options.merge)
+
+    result = carry_out(layout, make_plan, progress, options)
+    warnings += result.warnings
+    again = move_again(manifest)
+    return replace(result, warnings=tuple(warnings), move_again=again)
+
+
+def to_undo(layout: Layout, part: str | None) -> Manifest:
+    """What the run did that is to be undone; without an ID the newest one.
+
+    NothingKnownError for what can't be undone, with the way to move again.
+    """
+    backups = all_backups(layout)
+    if part is None:
+        identifier = _newest(layout, backups)
+        hints = [*_older(backups, identifier), PAST]
+    else:
+        identifier = find_id(layout, part)
+        hints = [PAST]
+    manifest = read_backup(layout, backups, identifier)
+    undone = [backup.id for backup in backups if not backup.stands]
+    if manifest.undoes is not None:
+        what = f"{identifier} is itself an undo, which is not undone"
+        again = move_again(_undone_by(backups, manifest))
+        raise NothingKnownError(what, again, *hints)
+    if identifier in undone:
+        what = f"{identifier} was already undone"
+        again = move_again(manifest)
+        raise NothingKnownError(what, again, *hints)
+    refuse_built_on(manifest, backups)
+    return manifest
+
+
+def _newest(layout: Layout, backups: list[Backup]) -> str:
+    """The ID of the newest run; NothingKnownError when its backup was pruned."""
+    newest = newest_id(layout)
+    if not newest:
+        raise NothingKnownError("nothing to undo", PAST)
+    if backups and backups[-1].id >= newest:
+        return newest
+    if not backups:
+        raise NothingKnownError("nothing to undo: all backups were pruned", PAST)
+    raise NothingKnownError(
+        f"the newest run, {newest}, can't be undone: there is no backup of it",
+        *_older(backups, newest),
+        PAST,
+    )
+
+
+def _older(backups: list[Backup], identifier: str) -> Iterator[Hint]:
+    """How to undo the newest one before this that can be undone."""
+    for backup in reversed(backups):
+        manifest = backup.manifest
+        if manifest is None or not backup.stands or manifest.undoes is not None:
+            continue
+        if backup.id < identifier:
+            old, new = manifest.moves[0]
+            text = f"to undo an older one, {old} -> {new}"
+            yield run("ccmove", "undo", backup.id, text=text)
+            return
+
+
+def _undone_by(backups: list[Backup], undo: Manifest) -> Manifest:
+    """The move that it undid; the undo itself where that can't be read any more."""
+    for backup in backups:
+        if backup.id == undo.undoes and backup.manifest is not None:
+            return backup.manifest
+    return undo
+
+
+def move_again(manifest: Manifest) -> Hint:
+    """The command that makes a move again; an undo tells only of its paths."""
+    paths = manifest.paths
+    if manifest.undoes is not None:
+        paths = paths.reversed()
+    words = ["ccmove", *manifest.options]
+    if len(paths.moves) == 1:
+        words += paths.moves[0]
+        return run(*words, text="to move again")
+    lines = [f"{old} -> {new}" for old, new in paths.moves]
+    listed = "; ".join(lines)
+    text = f"to move again, with these as lines OLD<TAB>NEW in FILE ({listed})"
+    return run(*words, "--from-file", "FILE", text=text)
