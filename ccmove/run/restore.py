@@ -44,7 +44,7 @@ from ccmove.rewrite.pathmap import Move, NameMap, PathMap, are_nested, tail_belo
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.backups import Backup, read_saved, read_scan, stamp
 from ccmove.run.manifest import Manifest, Wrote, sha256
-from ccmove.run.verifier import has_grown, is_noted
+from ccmove.run.recognise import Noted, has_grown, is_noted
 
 
 def plan_restore(layout: Layout, manifest: Manifest, tick: history.Tick = None) -> Plan:
@@ -118,8 +118,9 @@ def refuse_strangers(layout: Layout, manifest: Manifest) -> None:
     """
     brought = [op for op in manifest.operations if isinstance(op, Rename)]
     for path, noted in ((op.target, op.holds) for op in brought):
-        is_known = path.parent == layout.projects and noted.entries and is_there(path)
-        if is_known and isinstance(noted, Holds) and not is_noted(path, noted):
+        is_known = path.parent == layout.projects and is_there(path)
+        is_noted_there = not isinstance(noted, Holds) or is_noted(path, noted)
+        if is_known and noted != Holds(()) and not is_noted_there:
             raise RefusedError(
                 f"nothing that {manifest.id} moved is in {path} any more",
                 run("ccmove", "list", text="what is where now"),
@@ -366,18 +367,19 @@ class Undoing:
                 return
             if place is not None and has_gone and place.name != INDEX:
                 target = place
-            elif rename.holds.entries and (
+            elif rename.holds != Holds(()) and (
                 has_gone or not self.placer.is_joined(source)
             ):
                 self.only_copies.append(target)
         self._make_parents(target)
         self.placer.bring(source, target)
 
-    def _came_since(self, path: Path, noted: Holds | FolderHolds) -> bool:
+    def _came_since(self, path: Path, noted: Noted) -> bool:
         """Whether what is to be hidden in a backup again
         was used since it came out of one.
         """
-        now, known = self.tree.now(path), {entry[0] for entry in noted.entries}
+        now = self.tree.now(path)
+        known = set(noted.names) if isinstance(noted, Holds) else set()
         if now is not None and not self.tree.is_directory(path):
             return has_grown(now, noted)
         is_whole = not any(
