@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ccmove.claude.layout import Layout
-from ccmove.commands.move import carry_out
+from ccmove.commands.move import carry_out, reading
 from ccmove.commands.options import UndoOptions
 from ccmove.commands.paths import refuse_live
 from ccmove.errors import CcmoveError, Hint, NothingKnownError, run
@@ -62,7 +62,8 @@ def _undo(
 
     def make_plan() -> Plan:
         again = to_undo(layout, manifest.id)
-        return plan_undo(layout, again, merge=options.merge)
+        tick = reading(layout, progress)
+        return plan_undo(layout, again, merge=options.merge, tick=tick)
 
     result = carry_out(layout, make_plan, progress, options)
     warnings += result.warnings

@@ -127,14 +127,19 @@ class WriteHistory:
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """What a file or directory of the state is recognised by:
-    names, sizes, dates, no inodes.
+    """What a directory of the state is recognised by: the names of the transcripts in
+    it or, where it has none, of the files at any depth.
     """
 
-    is_directory: bool
-    # The transcripts in it or, where it has none, the files at any depth; of a file an
-    # empty name.
-    entries: tuple[tuple[Inside, int, int], ...]  # name, size, mtime
+    names: tuple[Inside, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileHolds:
+    """What a single file is recognised by, as long as nobody changes it."""
+
+    size: int
+    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +159,7 @@ class Rename:
 
     path: Path
     target: Path
-    holds: Holds | FolderHolds
+    holds: Holds | FileHolds | FolderHolds
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +227,16 @@ class Plan(Undertaking):
     # Files that something was decided from, as they were looked at.
     seen: tuple[tuple[Path, Fingerprint], ...] = ()
     notes_moved: tuple[MovedNote, ...] = ()
+
+    @property
+    def documents(self) -> tuple[Write | WriteHistory, ...]:
+        """What is replaced: the first operations of a plan, and no later ones."""
+        return tuple(
+            op
+            for op in self.operations
+            if isinstance(op, WriteHistory)
+            or (isinstance(op, Write) and op.before is not None)
+        )
 
     @property
     def writes(self) -> tuple[Write, ...]:

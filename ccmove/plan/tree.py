@@ -16,7 +16,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 from ccmove.claude.reading import is_there
-from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
+from ccmove.plan.model import FileHolds, FolderHolds, Holds, Mkdir, Rename
 
 
 @dataclass(slots=True)
@@ -94,15 +94,19 @@ class Tree:
         self._put(path, Node(None))
         self._put(target, node)
 
-    def _holds(self, path: Path) -> Holds:
+    def _holds(self, path: Path) -> Holds | FileHolds:
         """What will be at `path` by then, as far as it is needed to recognise it."""
         if not self.is_directory(path):
-            return Holds(False, (("", *self._size_and_date(path)),))
+            return self._file_holds(path)
         transcripts = [name for name in self.names(path) if name.endswith(".jsonl")]
-        noted = transcripts or self.files_below(path)
-        return Holds(
-            True, tuple((name, *self._size_and_date(path / name)) for name in noted)
-        )
+        return Holds(tuple(transcripts or self.files_below(path)))
+
+    def _file_holds(self, path: Path) -> FileHolds:
+        now = self.now(path)
+        if now is None:  # the run makes it
+            return FileHolds(0, 0)
+        found = os.lstat(now)
+        return FileHolds(found.st_size, found.st_mtime_ns)
 
     def files_below(self, path: Path, prefix: str = "") -> Iterator[str]:
         for name in self.names(path):
@@ -110,11 +114,6 @@ class Tree:
                 yield from self.files_below(path / name, f"{prefix}{name}/")
             else:
                 yield prefix + name
-
-    def _size_and_date(self, path: Path) -> tuple[int, int]:
-        now = self.now(path)
-        found = os.lstat(now) if now is not None else None
-        return (found.st_size, found.st_mtime_ns) if found is not None else (0, 0)
 
     def make_directory(self, path: Path, mode: int) -> None:
         self._put(path, Node(None, "directory"))

@@ -373,7 +373,9 @@ class WayBack:
     elsewhere: frozenset[str] = frozenset()  # sessions that stay with their prompts
 
 
-def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
+def lines_back(
+    kept: Scan, read: Read, size: int, way: WayBack, tick: Tick = None
+) -> Scan:
     """The way back, line by line.
 
     A line that the run wrote gets its old value; one that came since goes by the rule;
@@ -386,7 +388,7 @@ def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
         written.setdefault((swap.new, line), []).append(swap.old)
     changes = Scan()
     needles = _needles_back(kept, way.rule)
-    for prompt in prompts_with(read, size, needles, changes):
+    for prompt in prompts_with(read, size, needles, changes, tick):
         if prompt.session in way.elsewhere:
             continue
         if olds := written.get((prompt.project, prompt.digest)):

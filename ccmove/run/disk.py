@@ -9,6 +9,8 @@ Its contract, which a system-call trace can check:
   anything else. Our own directories, and those in which files are staged, are flushed
   before the journal changes, which is what builds on them. The client's locks need not
   survive a power cut.
+- Only the record of progress is appended to, through one descriptor, and flushed after
+  every line.
 - Nothing is renamed over something else, except a staged file over the one it replaces.
 - Parents are opened without following links, and every call works relative to that
   descriptor: a link put there by someone else leads to an error, not astray.
@@ -121,6 +123,20 @@ def _write(
             os.close(fd)
         if WINDOWS and attributes.mtime_ns is not None:  # which closing it sets, too
             os.utime(path, ns=(attributes.mtime_ns, attributes.mtime_ns))
+
+
+def open_record(path: Path) -> int:
+    """A descriptor of our record of progress, which is there, to add lines to."""
+    with directory(path.parent) as parent:
+        return _open(parent, path.name, os.O_WRONLY | os.O_APPEND | AT_ONCE)
+
+
+def add_line(fd: int, line: bytes) -> None:
+    """Add a line to the record of progress; it is on disk when this returns."""
+    view = memoryview(line)
+    while view:
+        view = view[os.write(fd, view) :]
+    fsync(fd)
 
 
 def save(source: Path, saved: Path) -> None:

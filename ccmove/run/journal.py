@@ -1,23 +1,22 @@
 """The run under way: its directory, what is known of it, how it is swept up or set
 aside.
 
-`ccmove/run/` has the manifest of the run, the saved files, and what is parked or set
-aside. The manifest first names only what will be staged and, from the commit point on,
-everything that the run does. When the run is done this directory becomes
-`ccmove/backups/<ID>`, and that rename is the mark of completion: a run is unfinished as
-long as it is there. `ccmove/journal.json` is there as long, for whoever looks: it tells
-the ID, and no run is rolled back from it.
+`ccmove/run/` has the manifest of the run, the record of its progress, the saved files,
+and what is parked or set aside. The manifest first names only what will be staged and,
+from the commit point on, everything that the run does. When the run is done this
+directory becomes `ccmove/backups/<ID>`, and that rename is the mark of completion: a
+run is unfinished as long as it is there. `ccmove/journal.json` is there as long, for
+whoever looks: it tells the ID, and no run is rolled back from it.
 """
 
 import contextlib
 import json
 import re
-from dataclasses import replace
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import RefusedError, UnfinishedRunError, look_at, run
-from ccmove.run import disk
+from ccmove.run import disk, progress
 from ccmove.run.backups import new_id, read_manifest, write_manifest
 from ccmove.run.manifest import SCHEMA, Manifest
 
@@ -26,7 +25,10 @@ SET_ASIDE = run(
     "ccmove", "recover", "--set-aside", text="to keep it all and go on without it"
 )
 PARTS = ("files", "staged", "aside", "parked")  # directories of a run
-RECORDS = ("manifest.json.new", "journal.json", "manifest.json")  # files beside them
+# Files beside them, in the order in which they are removed: without its record a
+# manifest would say that something is missing.
+RECORDS = ("manifest.json.new", "journal.json", "manifest.json", progress.NAME)
+EMPTY = {"manifest.json.new", progress.NAME}  # what alone says nothing of a run
 
 
 def missing(what: str) -> UnfinishedRunError:
@@ -39,6 +41,7 @@ def begin(layout: Layout, manifest: Manifest) -> None:
     """Make the directory of a run, with what names all that it will stage."""
     disk.ensure_directory(layout.backups)
     disk.make_directory(layout.run)
+    progress.make(layout.run)
     write_manifest(manifest, layout)
     disk.write_new(
         layout.journal, [json.dumps({"schema": SCHEMA, "id": manifest.id}).encode()]
@@ -56,7 +59,7 @@ def read_run(layout: Layout) -> Manifest | None:
     """The unfinished run, None when there is none;
     UnfinishedRunError when it can't be read.
     """
-    if not is_there(layout.journal) and set(names_in(layout.run)) <= set(RECORDS[:1]):
+    if not is_there(layout.journal) and set(names_in(layout.run)) <= EMPTY:
         return None  # there is only the beginning of a directory, or the end of one
     try:
         return read_manifest(layout.run / "manifest.json", layout)
@@ -70,8 +73,8 @@ def sweep_up(layout: Layout, manifest: Manifest | None, at_once: bool) -> str | 
     """Remove what the run left of its own; should there be anything else, its directory
     is set aside, under this ID.
 
-    First it says that nothing is left to undo: a staged file that is gone means nothing
-    then.
+    By now the record of progress says that nothing is left to undo: a staged file that
+    is gone means nothing.
     """
     if manifest is not None:
         for parent in {path.parent for path in manifest.staged} - {
@@ -81,15 +84,13 @@ def sweep_up(layout: Layout, manifest: Manifest | None, at_once: bool) -> str | 
             # for good.
             if not is_there(parent) and (at_once or parent.parent != layout.jobs):
                 raise missing(f"{parent} is gone")
-        if manifest.operations:
-            write_manifest(replace(manifest, operations=()), layout)
         _remove_files(layout, manifest)
         disk.remove_file(layout.journal)
     if not set(names_in(layout.run)) <= set(RECORDS):
         return set_aside(layout)
     if is_there(layout.run):
         for name in RECORDS:
-            disk.remove_file(layout.run / name, flushed=False)
+            disk.remove_file(layout.run / name, flushed=name == "manifest.json")
         disk.remove_directory(layout.run)
     return None
 

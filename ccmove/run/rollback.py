@@ -1,25 +1,25 @@
 """Roll back a run that failed just now, or that died long ago, from what is on disk.
 
-Goes backward through the operations and undoes those that are done. What is done is
-seen in what is there, not in inode numbers, which change with a copied home and are
-soon used again:
+Goes backward through the operations that are done. The record of progress says which
+those are, and it is written on the way back as well; at most one operation is in doubt,
+and what is there decides that one:
 
 - A write is done if and only if its staged file is gone: the replacing rename consumes
   it.
-- A rename is done if the target holds what the journal noted, and the old place does
-  not.
-- What came later wins: of a changed document only our own change is taken out, a file
-  that we made stays if it was changed, and a state directory that was made again is
-  merged file by file.
+- A rename is done if the old place is empty, or if the target holds what was noted and
+  the old place does not.
+- A directory that may be ours is removed if it is empty.
 
-Nothing is deleted but what we made. What can't be rolled back is kept, and blocks: exit
-5.
+What came later wins: of a changed document only our own change is taken out, a file
+that we made stays if it was changed, and a state directory that was made again is
+merged file by file. Nothing is deleted but what we made. What can't be rolled back is
+kept, and blocks: exit 5.
 """
 
 import os
 import stat
-from collections.abc import Iterable, Set
-from itertools import takewhile
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -34,7 +34,7 @@ from ccmove.claude.state import SESSION_ID
 from ccmove.errors import RefusedError, StaleLookError, UnfinishedRunError, describe
 from ccmove.plan.model import FolderHolds, Holds, Mkdir, Rename
 from ccmove.rewrite import history
-from ccmove.run import disk, journal
+from ccmove.run import disk, journal, progress
 from ccmove.run.disk import Attributes
 from ccmove.run.journal import (
     RECOVER,
@@ -47,18 +47,19 @@ from ccmove.run.journal import (
 from ccmove.run.locks import Waiting, client_locks, held, own_lock, remove_stale
 from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
 from ccmove.run.preflight import refuse_foreign_state
-from ccmove.run.saved import document_back, plan_history_back, read_saved
-from ccmove.run.signals import termination_as_interrupt
-from ccmove.run.since import Since
-from ccmove.run.stage import StagedHistory
-from ccmove.run.verifier import (
-    has,
+from ccmove.run.progress import Record
+from ccmove.run.recognise import (
+    Noted,
     has_grown,
     is_directory,
     is_noted,
     is_respelled,
-    likeness,
+    is_swept,
 )
+from ccmove.run.saved import document_back, plan_history_back, read_saved
+from ccmove.run.signals import termination_as_interrupt
+from ccmove.run.since import Since
+from ccmove.run.stage import StagedHistory
 
 
 def recover(
@@ -103,7 +104,7 @@ def roll_back(
     try:
         manifest = read_run(layout)
         if manifest is not None and manifest.operations:
-            stayed = Rollback(layout, manifest).run(waiting)
+            stayed = Rollback(layout, manifest, at_once=at_once).run(waiting)
         if aside := sweep_up(layout, manifest, at_once):
             kept = layout.unfinished / aside
             stayed = [line.replace(str(layout.run), str(kept)) for line in stayed]
@@ -121,165 +122,197 @@ def roll_back(
     return f"Rolled back the interrupted run {manifest.id}. {rest}."
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One thing that was renamed, what was noted of it, and its places in order."""
+
+    noted: Noted
+    places: list[Path]
+
+    def found(self) -> list[Path]:
+        """Those of its places at which it is; one that is spelled in two ways once."""
+        found: list[Path] = []
+        for place in self.places:
+            is_listed = place in found or any(is_respelled(place, p) for p in found)
+            if not is_listed and is_noted(place, self.noted):
+                found.append(place)
+        return found
+
+
+def _is_document(operation: Recorded) -> bool:
+    """Whether it replaces what the client may write, too."""
+    if isinstance(operation, Wrote):
+        return operation.before is not None
+    return isinstance(operation, WroteHistory)
+
+
 class Rollback:
     """Undoes the operations of a run in the opposite order;
     each may have been done or not.
     """
 
-    def __init__(self, layout: Layout, manifest: Manifest) -> None:
+    def __init__(
+        self, layout: Layout, manifest: Manifest, *, at_once: bool = False
+    ) -> None:
         self.layout = layout
         self.manifest = manifest
         self.since = Since(manifest)
+        self.at_once = at_once  # by the run itself, which failed just now
         self.stayed: list[str] = []  # what came later and was left as it is, in words
+        self.gone: list[Path] = []  # where a document was that has our change in it
+        self._doubtful: Recorded | None = None  # may be undone already
         self._history: StagedHistory | None = None  # without the run's change
 
     def run(self, waiting: Waiting | None) -> list[str]:
-        self._refuse_missing()
-        # None after the first that certainly was not done was done, either.
-        # A staged file that is there: neither its write nor anything after it was done.
-        operations = list(takewhile(self._is_gone, self.manifest.operations))
-        last = max(
-            (n for n, op in enumerate(operations) if self._is_past(op)), default=-1
-        )
-        begun = [op for op in operations[: last + 1] if not self._is_to_come(op)]
-        begun += takewhile(lambda op: not self._is_to_come(op), operations[last + 1 :])
+        """Undo what is done, the last first; what stayed as it is, in words.
+
+        The client's locks are held only while documents are put back, which were
+        replaced first.
+        """
+        operations = self._done()
+        self._refuse_missing(operations)
         locks = client_locks(self.layout, self.manifest)
-        if not begun:
-            remove_stale(locks)  # and nothing of the client's is touched
-            return []
-        wrote = self.manifest.history
-        if wrote is not None and wrote in begun:
-            self._stage_history(wrote)
-        with held(locks, waiting):
+        with Record(self.layout.run) as record:
+            record.left(len(operations))
+            if not operations:
+                remove_stale(locks)  # and nothing of the client's is touched
+                return []
+            self._stage_history(operations)
             for name in ("aside", "parked"):  # what was there goes back the way it came
                 disk.ensure_directory(self.layout.run / name)
-            for operation in reversed(begun):
-                self._undo(operation)
+            documents = [op for op in operations if _is_document(op)]
+            for number in reversed(range(len(documents), len(operations))):
+                self._undo(operations[number])
+                record.left(number)
+            with held(locks, waiting):
+                for number in reversed(range(len(documents))):
+                    self._undo(operations[number])
+                    if not self.gone:  # else it is all put back again when that is back
+                        record.left(number)
+        if self.gone:
+            raise missing(f"{self.gone[0]} is gone")
         return self.stayed
 
-    def _is_to_come(self, op: Recorded) -> bool:
-        """Whether it certainly was not done: its staged file is there, or what it
-        renames is still in its old place and in no later one.
+    def _done(self) -> tuple[Recorded, ...]:
+        """The operations that are done, by the record of progress; of the one that is
+        in doubt by what is there.
         """
-        if not isinstance(op, Rename):
-            return not self._is_gone(op)
-        if is_there(op.target):
+        operations = self.manifest.operations
+        state = progress.read(self.layout.run, len(operations))
+        done = operations[: state.done]
+        if not state.has_begun:
+            return ()
+        if state.goes_back:
+            self._doubtful = done[-1] if done else None
+            return done
+        for in_doubt in operations[state.done : state.done + 1]:
+            if self._is_done(in_doubt):
+                return (*done, in_doubt)
+        return done
+
+    def _is_done(self, operation: Recorded) -> bool:
+        """Whether the one operation is done that is in doubt.
+
+        The replacing rename consumes a staged file. What is renamed is not where it
+        was; should something be there, then the client has made it again meanwhile.
+        """
+        match operation:
+            case Wrote() | WroteHistory():
+                return not is_there(operation.staged)
+            case Mkdir(path):
+                return is_directory(path)
+            case Rename(path, target, noted):
+                if not is_there(path) or is_respelled(path, target):
+                    return True
+                if target.is_relative_to(self.layout.own):
+                    return is_there(target)  # nobody else makes anything there
+                if path.is_relative_to(self.layout.own) or noted == Holds(()):
+                    return False
+                return is_noted(target, noted) and not is_noted(path, noted)
+
+    def _is_back(self, rename: Rename) -> bool:
+        """Whether something that was renamed, and the place where it came to, has
+        nothing to do with us any more: it is in its old place.
+
+        Someone has brought it there, or a recovery that was killed then.
+        """
+        path = rename.path
+        target = rename.target
+        in_doubt = rename is self._doubtful
+        if not is_there(path):
             return False
-        later = self.manifest.operations[self.manifest.operations.index(op) :]
-        ends = [
-            o.target for o in later if isinstance(o, Rename) and o.path == op.target
-        ]
-        if ends and isinstance(
-            op.holds, Holds
-        ):  # it was parked: before that, or after it?
-            return likeness(op.path, op.holds) > likeness(ends[0], op.holds)
-        return not ends and is_noted(op.path, op.holds)
+        if target.is_relative_to(self.layout.own):
+            return False
+        if path.is_relative_to(self.layout.own):
+            return True
+        if in_doubt and is_directory(target) and not names_in(target):
+            return False  # all that is left to do is to remove it
+        if rename.holds == Holds(()):
+            return in_doubt
+        return is_noted(path, rename.holds) and not is_noted(target, rename.holds)
 
-    def _is_gone(self, op: Recorded) -> bool:
-        """Whether it has no staged file any more, or never had one."""
-        return not isinstance(op, (Wrote, WroteHistory)) or not is_there(op.staged)
-
-    def _is_past(self, op: Recorded) -> bool:
-        """Whether it certainly was done, and so was all before it, whatever its owner
-        did since. Single files do not tell: another one may have the same size.
-        """
-        if not isinstance(op, Rename):
-            return not isinstance(op, Mkdir)
-        is_whole = op.path.parent == self.layout.projects or isinstance(
-            op.holds, FolderHolds
-        )
-        is_gone = is_whole and bool(op.holds.entries) and not is_there(op.path)
-        return is_gone and is_noted(op.target, op.holds)
-
-    def _refuse_missing(self) -> None:
+    def _refuse_missing(self, operations: Iterable[Recorded]) -> None:
         """Before anything is touched: saved texts,
         and all that was renamed, are there.
         """
-        ways: list[
-            tuple[Holds | FolderHolds, list[Path]]
-        ] = []  # each thing's places, in order
-        for op in self.manifest.operations:
+        ways: dict[Path, Way] = {}  # by where each thing that was renamed is
+        for op in operations:
             if isinstance(op, Rename):
-                goes_on = [
-                    way
-                    for noted, way in ways
-                    if (noted, way[-1]) == (op.holds, op.path)
-                ]
-                way = goes_on[0] if goes_on else [op.path]
-                ways += [] if goes_on else [(op.holds, way)]
-                way.append(op.target)
-            elif (
-                isinstance(op, Wrote)
-                and op.before is not None
-                and not self._is_to_come(op)
-            ):
+                way = ways.pop(op.path, Way(op.holds, [op.path]))
+                way.places.append(op.target)
+                ways[op.target] = way
+            elif isinstance(op, Wrote) and op.before is not None:
                 try:
                     read_saved(self.layout.run, op, "before")
                 except RefusedError as error:
                     raise missing(error.message) from error
-        for noted, way in ways:
-            is_known = isinstance(noted, Holds) and noted.is_directory and noted.entries
-            if (
-                is_known
-                and not any(is_noted(p, noted) for p in way)
-                and not self._was_swept(way)
-            ):
-                raise missing(f"{way[0]} is gone, and is not at {way[-1]} either")
+        for way in ways.values():
+            if isinstance(way.noted, Holds) and not self._is_somewhere(way):
+                first, last = way.places[0], way.places[-1]
+                raise missing(f"{first} is gone, and is not at {last} either")
         self._refuse_other_folders(
-            {k: v for k, v in ways if isinstance(k, FolderHolds)}
+            [way for way in ways.values() if isinstance(way.noted, FolderHolds)]
         )
 
-    def _was_swept(self, way: list[Path]) -> bool:
-        """Whether only sessions are gone, which the client deletes when they are old;
-        what else is there must be older than the run, or it is another directory.
+    def _is_somewhere(self, way: Way) -> bool:
+        """Whether a directory is in one of its places, or was one that only the client
+        empties: it deletes sessions that are old.
         """
-        if way[0].parent != self.layout.projects:
-            return bool(SESSION_ID.match(way[0].name)) and any(
-                is_there(p.parent) for p in way
-            )
-        files = [file for place in way for file in place.rglob("*") if file.is_file()]
-        begun = os.lstat(self.layout.run / "manifest.json").st_mtime_ns
-        is_ours = not files or any(
-            os.lstat(file).st_mtime_ns <= begun for file in files
-        )
-        return is_ours and self._are_alone(way) and any(map(is_directory, way))
+        if way.noted == Holds(()):
+            return True
+        for place in way.places:
+            if is_noted(place, way.noted):
+                return True
+        *_, old, last = way.places
+        if SESSION_ID.match(last.name):
+            return is_there(old.parent) or is_there(last.parent)
+        doubtful = self._doubtful
+        may_be_back = isinstance(doubtful, Rename) and doubtful.target == last
+        if may_be_back and is_swept(old):
+            return True
+        return is_swept(last)
 
-    def _are_alone(self, way: list[Path]) -> bool:
-        """Whether no other rename has to do with these places:
-        what is there is what it renamed.
-        """
-        renames = [op for op in self.manifest.operations if isinstance(op, Rename)]
-        return sum(
-            place in (op.path, op.target) for op in renames for place in way
-        ) == len(way)
-
-    def _refuse_other_folders(self, ways: dict[FolderHolds, list[Path]]) -> None:
+    def _refuse_other_folders(self, ways: Sequence[Way]) -> None:
         """A folder of the user's is renamed back only if it is the one that was
         renamed, to a place that is free or holds only what goes away from it before.
         """
-        places: list[Path] = []
-        for place in (place for way in ways.values() for place in way):
-            if place not in places and not any(
-                is_respelled(place, other) for other in places
-            ):
-                places.append(place)
-        found = [
-            [place for place in places if is_noted(place, noted)] for noted in ways
-        ]
-        for where, way in zip(found, ways.values(), strict=True):
+        folders = [way.found() for way in ways]
+        for way, where in zip(ways, folders, strict=True):
+            first = way.places[0]
             if len(where) != 1:
                 both = "both look like" if where else "neither is"
-                raise missing(
-                    f"{way[0]} and {way[-1]}: {both} the folder that was renamed"
-                )
-            if where[0] != way[0] and is_there(way[0]) and [way[0]] not in found:
-                taken = f"{way[0]} is used for something else"
+                pair = f"{first} and {way.places[-1]}"
+                raise missing(f"{pair}: {both} the folder that was renamed")
+            is_taken = where != [first] and is_there(first) and [first] not in folders
+            if is_taken:
+                taken = f"{first} is used for something else"
                 raise missing(f"{taken}, so {where[0]} can't be renamed back")
 
     def _undo(self, operation: Recorded) -> None:
+        """The opposite of one operation that is done."""
         match operation:
-            case Rename(path, target, noted) if is_there(target):
-                self._rename_back(path, target, noted)
+            case Rename() if is_there(operation.target):
+                self._rename_back(operation)
             case Mkdir(path):
                 self._remove_if_empty(path)
             case WroteHistory():
@@ -289,24 +322,21 @@ class Rollback:
             case Wrote():
                 self._put_back(operation)
 
-    def _rename_back(
-        self, path: Path, target: Path, noted: Holds | FolderHolds
-    ) -> None:
+    def _rename_back(self, rename: Rename) -> None:
+        """Of what is there: nothing is replaced, and nothing is hidden in a backup that
+        came since.
+        """
+        path, target, noted = rename.path, rename.target, rename.holds
         if is_respelled(path, target):
             disk.rename_new(target, path)
             return
-        if not self._is_done(path, target, noted):
+        if self._is_back(rename):
             return
+        self._make_own_parents(path)
         is_hidden = path.is_relative_to(self.layout.backups)
-        for parent in reversed(path.parents):
-            if parent.is_relative_to(
-                self.layout.own
-            ):  # of a backup that is gone by now
-                disk.ensure_directory(parent)
         if is_there(path):
-            self._merge_back(
-                target, path, {entry[0].partition("/")[0] for entry in noted.entries}
-            )
+            names = noted.names if isinstance(noted, Holds) else ()
+            self._merge_back(target, path, {name.partition("/")[0] for name in names})
         elif is_hidden and has_grown(target, noted):
             self.stayed.append(f"{target} has something new in it and stays")
             if is_directory(target):
@@ -314,29 +344,11 @@ class Rollback:
         else:
             disk.rename_new(target, path)
 
-    def _is_done(self, path: Path, target: Path, noted: Holds | FolderHolds) -> bool:
-        """Of a rename whose target is there.
-        In our own directories nobody else makes anything.
-        """
-        if isinstance(noted, FolderHolds):
-            return is_noted(target, noted) and not is_there(path)
-        if target.is_relative_to(self.layout.own):
-            return True
-        if is_there(path) and path.is_relative_to(self.layout.own):
-            return False
-        if not noted.is_directory:  # another file may be where ours never came to
-            return not is_there(path) or likeness(target, noted) >= likeness(
-                path, noted
-            )
-        if not noted.entries or (
-            not is_there(path) and self._are_alone([path, target])
-        ):
-            return not is_there(path)
-        # Some may be back already, or all of them: that was killed, too.
-        left = (has(target, entry) and not has(path, entry) for entry in noted.entries)
-        return any(left) or (
-            is_noted(path, noted) and is_directory(target) and not names_in(target)
-        )
+    def _make_own_parents(self, path: Path) -> None:
+        """Of what came out of a backup that is gone by now."""
+        for parent in reversed(path.parents):
+            if parent.is_relative_to(self.layout.own):
+                disk.ensure_directory(parent)
 
     def _merge_back(
         self, target: Path, path: Path, last: Set[str] = frozenset()
@@ -392,6 +404,7 @@ class Rollback:
             self.stayed.append(f"{wrote.path} has changed since, so it stays")
 
     def _put_back(self, wrote: Wrote) -> None:
+        """A document without the run's change; what came later stays in it."""
         assert wrote.before is not None
         document = read_document(wrote.path)
         if document is not None:
@@ -406,7 +419,11 @@ class Rollback:
                 self._write(
                     wrote, [content], Attributes.of(os.lstat(wrote.path), mtime)
                 )
-        elif is_there(wrote.path.parent):  # taken away since, with our change in it
+        elif not is_there(wrote.path.parent):
+            # It may come back, with our change in it; later, a job is gone for good.
+            if self.at_once or wrote.path.parent.parent != self.layout.jobs:
+                self.gone.append(wrote.path.parent)
+        else:  # taken away since, with our change in it
             before = read_saved(self.layout.run, wrote, "before")
             attributes = Attributes(wrote.before.mode, mtime_ns=wrote.before.mtime_ns)
             self._write(wrote, [before], attributes)
@@ -428,14 +445,18 @@ class Rollback:
             self._history.look_again()
             disk.replace(self._history.path, wrote.path)
 
-    def _stage_history(self, wrote: WroteHistory) -> None:
+    def _stage_history(self, operations: Iterable[Recorded]) -> None:
         """Before the locks, since a large history takes time;
         only its tail is left for later.
         """
-        write = plan_history_back(self.layout, self.layout.run, self.since)
-        if write is not None:
-            self._history = StagedHistory(wrote.number, write, self._fresh(wrote))
-            self._history.stage()
+        for wrote in operations:
+            if isinstance(wrote, WroteHistory):
+                write = plan_history_back(self.layout, self.layout.run, self.since)
+                if write is None:
+                    return
+                staged = self._fresh(wrote)
+                self._history = StagedHistory(wrote.number, write, staged)
+                self._history.stage()
 
     def _write(
         self,

@@ -18,7 +18,7 @@ from ccmove.claude.reading import (
 from ccmove.errors import RefusedError, look_at
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
-from ccmove.rewrite.history import Scan, WayBack, from_record
+from ccmove.rewrite.history import Scan, Tick, WayBack, from_record
 from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.manifest import SavedNote, Wrote, WroteHistory, sha256
@@ -99,7 +99,7 @@ def as_text(data: bytes) -> str:
 
 
 def plan_history_back(
-    layout: Layout, directory: Path, since: Since
+    layout: Layout, directory: Path, since: Since, tick: Tick = None
 ) -> WriteHistory | None:
     """The history without the run's change; None when there is nothing to take out.
 
@@ -118,11 +118,11 @@ def plan_history_back(
     with hashed_history(path, before := hashlib.sha256()) as (read, seen):
         if is_as_left and not since.elsewhere:
             scan = history.spans_back(kept, end)
-            scan.extend(history.scan(read, seen.size, since, start=end))
+            scan.extend(history.scan(read, seen.size, since, end, tick))
         else:
             met = frozenset(map(bytes.fromhex, since.manifest.prompts_at_new))
             way = WayBack(since, met, since.elsewhere)
-            scan = history.lines_back(kept, read, seen.size, way)
+            scan = history.lines_back(kept, read, seen.size, way, tick)
     if not scan.lines:
         return None
     is_untouched = is_as_left and seen.size == end

@@ -25,12 +25,22 @@ from ccmove.errors import (
     describe,
     run,
 )
-from ccmove.plan.model import Mkdir, Plan, Rename, Undertaking, Write, WriteHistory
+from ccmove.plan.model import (
+    Mkdir,
+    Operation,
+    Plan,
+    Rename,
+    Undertaking,
+    Write,
+    WriteHistory,
+)
 from ccmove.run import backups, disk, verifier
 from ccmove.run.journal import begin, flush_parts, was_interrupted
 from ccmove.run.locks import client_locks, held, own_lock
 from ccmove.run.manifest import Manifest, SavedNote, config_name, folder_id
 from ccmove.run.preflight import preflight, refuse_foreign_state
+from ccmove.run.progress import Record
+from ccmove.run.recognise import has_grown
 from ccmove.run.rollback import roll_back
 from ccmove.run.signals import interrupts_ignored, termination_as_interrupt
 from ccmove.run.stage import (
@@ -107,9 +117,12 @@ def attempt(work: Work, ending: contextlib.ExitStack) -> None:
         work.stage()
         traces = work.snapshot()
         work.commit()
-        with held(client_locks(work.layout, work.manifest), work.progress):
-            work.look_again()
-            work.change()
+        with Record(work.layout.run) as record:
+            record.done(0)
+            with held(client_locks(work.layout, work.manifest), work.progress):
+                work.look_again()
+                work.replace_documents(record)
+            work.rename(record)
         work.verify(traces)
         ending.enter_context(interrupts_ignored())
         work.finish()
@@ -240,30 +253,50 @@ class Work:
         if any(grown):
             self.commit()  # the manifest tells the size and the hash of the history
 
-    def change(self) -> None:
-        """The only part that changes what is the user's;
-        what is there then is what was staged.
+    def replace_documents(self, record: Record) -> None:
+        """Under the locks: each document gets what was staged for it.
+
+        They come first in a plan. Whether the config file is right is seen here, since
+        the client may write it as soon as the locks are released.
         """
-        for place, operation in enumerate(self.plan.operations):
-            match operation:
-                case Write(before=None):
-                    disk.rename_new(self.staged[place].path, operation.path)
-                case Write():
-                    self.staged[place].look_again()
-                    disk.replace(self.staged[place].path, operation.path)
-                case WriteHistory():
-                    disk.replace(self.staged[place].path, operation.path)
-                case Rename(path, target, holds):
-                    disk.rename_new(path, target)
-                    is_hidden = target.parent == self.layout.run / "aside"
-                    if is_hidden and verifier.has_grown(
-                        target, holds
-                    ):  # since it was looked at
-                        raise keeps_changing(path)
-                case Mkdir():
-                    disk.make_directory(operation.path, operation.mode)
+        documents = self.plan.documents
+        for number, operation in enumerate(documents):
+            staged = self.staged[number]
+            if isinstance(operation, Write):
+                staged.look_again()
+            disk.replace(staged.path, operation.path)
+            record.done(number + 1)
         for write in self.plan.writes:
-            _refuse(verifier.check_write(write, write.ends))
+            if write.place == "config":
+                _refuse(verifier.check_write(write, write.path))
+
+    def rename(self, record: Record) -> None:
+        """Without the locks: all that is renamed and made, after the documents."""
+        operations = self.plan.operations
+        number = len(self.plan.documents)
+        while number < len(operations):
+            self._make(number, operations[number])
+            number += 1
+            record.done(number)
+        for write in self.plan.writes:
+            if write.place != "config":
+                _refuse(verifier.check_write(write, write.ends))
+
+    def _make(self, number: int, operation: Operation) -> None:
+        match operation:
+            case Write():
+                disk.rename_new(self.staged[number].path, operation.path)
+            case Rename():
+                self._rename(operation)
+            case Mkdir():
+                disk.make_directory(operation.path, operation.mode)
+
+    def _rename(self, rename: Rename) -> None:
+        """Nothing goes into the backup that came after it was looked at."""
+        disk.rename_new(rename.path, rename.target)
+        is_hidden = rename.target.parent == self.layout.run / "aside"
+        if is_hidden and has_grown(rename.target, rename.holds):
+            raise keeps_changing(rename.path)
 
     def verify(self, traces: verifier.Traces) -> None:
         """Every rename has happened, and every file that moved is the one it was."""

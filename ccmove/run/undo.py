@@ -32,11 +32,13 @@ from ccmove.plan.model import FolderHolds, LeftAlone, Mkdir, Plan, ProjectMove, 
 from ccmove.plan.place import Placer, in_order, mode_of, refuse_conflicts
 from ccmove.plan.tree import ends_of
 from ccmove.rewrite import config, index
+from ccmove.rewrite.history import Tick
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.other import appended
 from ccmove.rewrite.pathmap import NameMap, PathMap, are_nested, tail_below
 from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, Wrote, folder_id, sha256
+from ccmove.run.recognise import is_noted
 from ccmove.run.saved import (
     as_text,
     document_back,
@@ -45,11 +47,12 @@ from ccmove.run.saved import (
     read_saved,
 )
 from ccmove.run.since import Since
-from ccmove.run.verifier import is_noted
 from ccmove.text import plural
 
 
-def plan_undo(layout: Layout, manifest: Manifest, *, merge: bool = False) -> Plan:
+def plan_undo(
+    layout: Layout, manifest: Manifest, *, merge: bool = False, tick: Tick = None
+) -> Plan:
     """The plan that undoes the run; RefusedError when somebody else is at OLD."""
     state = State(layout)
     _ = state.config_values  # refuses a config file that can't be read
@@ -59,7 +62,7 @@ def plan_undo(layout: Layout, manifest: Manifest, *, merge: bool = False) -> Pla
     merged = refuse_users(state, since, portions, merge=merge)
     undoing = Undoing(layout, since, portions)
     undoing.plan()
-    prompts = plan_history_back(layout, undoing.directory, since)
+    prompts = plan_history_back(layout, undoing.directory, since, tick)
     if manifest.history is not None and not is_there(layout.history):
         undoing.warn(f"{layout.history} is gone; its old content is in the backup")
     operations = undoing.placer.operations(prompts)

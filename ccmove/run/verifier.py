@@ -1,11 +1,8 @@
-"""Is what is on disk exactly what was planned, and is it what an earlier run noted?
-
-Everything unexpected is named.
+"""Is what is on disk exactly what was planned? Everything unexpected is named.
 
 Compared are: every staged file byte by byte with the plan; every moved file by inode,
 size and mtime before and after, or with `full` by hash. What is not as planned, and
 with `full` every change of a JSON document, is looked at with deepdiff, value by value.
-What was noted is recognised by names, sizes and dates, not by inode numbers.
 """
 
 import os
@@ -14,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ccmove.claude.reading import names_in, read_document, sha256_of
-from ccmove.plan.model import FolderHolds, Holds, Plan, Write
-from ccmove.plan.tree import folder_holds
+from ccmove.claude.reading import read_document, sha256_of
+from ccmove.plan.model import Plan, Write
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 
@@ -111,91 +107,3 @@ def _value(data: bytes) -> Any:
         return parse(text).value
     except NotJsonError:
         return text.splitlines()
-
-
-def is_noted(path: Path, noted: Holds | FolderHolds) -> bool:
-    """Whether something of what was noted is there; names of transcripts are unique,
-    and one may have grown since. Any directory may be the one that was empty.
-    """
-    if isinstance(noted, FolderHolds):
-        return is_directory(path) and _is_folder(path, noted)
-    if not noted.entries:
-        return is_directory(path)
-    return any(has(path, entry) for entry in noted.entries)
-
-
-def has(path: Path, entry: tuple[str, int, int]) -> bool:
-    """Whether one of the noted files is there, or has grown there."""
-    name, size, _ = entry
-    found = _facts(path / name)
-    return found is not None and stat.S_ISREG(found.st_mode) and found.st_size >= size
-
-
-def has_grown(path: Path, noted: Holds | FolderHolds) -> bool:
-    """Whether something came to what a run took out of a backup:
-    that is not to be hidden there.
-    """
-    if isinstance(noted, FolderHolds) or any(
-        e[0].endswith(".jsonl") for e in noted.entries
-    ):
-        return False  # of which not every file was noted
-    return any(_noted(path, file) not in noted.entries for file in _files_in(path))
-
-
-def _files_in(path: Path) -> Iterator[Path]:
-    """The file or link that this is, or every one in this directory."""
-    if not is_directory(path):
-        yield path
-        return
-    for inner in path.rglob("*"):
-        if not is_directory(inner):
-            yield inner
-
-
-def _noted(path: Path, file: Path) -> tuple[str, int, int]:
-    found = os.lstat(file)
-    name = file.relative_to(path).as_posix() if file != path else ""
-    return name, found.st_size, found.st_mtime_ns
-
-
-def likeness(path: Path, noted: Holds) -> tuple[int, int]:
-    """How much of what was noted is at `path`, to compare two places by."""
-    if not noted.entries:
-        return int(is_directory(path) and not names_in(path)), 0
-    files = [
-        path / name for name, _, _ in noted.entries if _facts(path / name) is not None
-    ]
-    exact = sum(_noted(path, file) in noted.entries for file in files)
-    return exact, sum(has(path, entry) for entry in noted.entries)
-
-
-def _is_folder(path: Path, noted: FolderHolds) -> bool:
-    """Whether this is the project folder that was noted.
-
-    The very one, with something left of what was in it; or, in a copied home, one with
-    most of the noted entries, each of the same kind, size and date.
-    """
-    found = folder_holds(path)
-    names = {entry[0] for entry in found.entries}
-    if (found.device, found.inode) == (noted.device, noted.inode):
-        return not noted.entries or any(entry[0] in names for entry in noted.entries)
-    return 2 * len(set(found.entries) & set(noted.entries)) > len(noted.entries)
-
-
-def is_respelled(path: Path, other: Path) -> bool:
-    """Whether both are one directory: where names in another case, or with another form
-    of an accent, mean the same.
-    """
-    return is_directory(path) and is_directory(other) and os.path.samefile(path, other)
-
-
-def is_directory(path: Path) -> bool:
-    found = _facts(path)
-    return found is not None and stat.S_ISDIR(found.st_mode)
-
-
-def _facts(path: Path) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None

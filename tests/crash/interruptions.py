@@ -8,6 +8,7 @@ KINDS = (
     "begun",
     "prepared",
     "committed",
+    "documents replaced",  # and the client's locks still held
     "half changed",
     "all changed",
     "finished but for the journal",
@@ -21,15 +22,18 @@ def interruptions(points: Sequence[Point]) -> dict[str, Point]:
     released = next(
         i for i, p in enumerate(points) if i > committed and _gives_back_a_lock(p)
     )
+    changed = _positions(points, "fsync", "run/progress")[-1]
     finished = _positions(points, "unlinkat", "ccmove/journal.json")[-1]
-    assert began < committed < released < finished < len(points)
-    changes = points[committed + 2 : released]  # the commit, and its flush, come first
+    assert began < committed < released < changed < finished < len(points)
+    # The commit, and its flush, come first; after each change it is recorded.
+    changes = points[committed + 2 : changed + 1]
     chosen = (
         points[began + 1],
         points[committed],
         changes[0],
-        changes[len(changes) // 2],
         points[released],
+        changes[len(changes) // 2],
+        points[changed + 1],
         points[finished],
     )
     return dict(zip(KINDS, chosen, strict=True))

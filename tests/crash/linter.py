@@ -6,8 +6,9 @@ process dies. Only the order of the calls tells what a power failure would leave
 Directories of the user's are flushed after every change, before the next step. Our own
 ones build on nothing but the manifest of the run, which is written when it begins and
 again at its commit point: they are flushed before it changes, and before the journal
-goes. The names of staged files and of the client's locks need not be flushed: what is
-lost of them is not missed.
+goes. From the commit point on every change of what is the user's has its line in the
+record of progress, which is flushed before the next change. The names of staged files
+and of the client's locks need not be flushed: what is lost of them is not missed.
 """
 
 import os
@@ -77,8 +78,11 @@ class Linter:
     _manifests: int = 0  # how often one was written
     _has_begun: bool = False  # the first is on disk
     _now: str = ""
+    _is_recovery: bool = False
+    _is_unrecorded: bool = False  # a change of what is the user's, since the last line
 
     def check(self, calls: Iterable[Call]) -> list[Violation]:
+        self._is_recovery = self.committed
         for call in calls:
             if call.failed or call.result == "?":
                 continue
@@ -137,6 +141,8 @@ class Linter:
         if not self._is_ours(path) or path in self._links:
             self._broken("a user's file is never written to")
         self._unflushed_data.add(path)
+        if path == self._own("run/progress"):
+            self._is_unrecorded = False
 
     def _dress(self, call: Call) -> None:
         path = call.paths[-1]
@@ -255,6 +261,16 @@ class Linter:
             self._broken(
                 "the manifest is on disk before the first change of what is the user's"
             )
+        if not all(self._is_ours(path) for path in changed):
+            self._recorded_before_the_next_change()
+
+    def _recorded_before_the_next_change(self) -> None:
+        """What a recovery merges file by file is one step of it, with one line."""
+        if self._own("run/progress") in self._unflushed_data:
+            self._broken("a line of the record is flushed before the next change")
+        if self._is_unrecorded and not self._is_recovery:
+            self._broken("each change is recorded before the next one")
+        self._is_unrecorded = True
 
     def _broken(self, rule: str) -> None:
         self.violations.append(Violation(rule, self._now))

@@ -39,6 +39,11 @@ def without_journal() -> None:
         replace(seams.module(name), "write_manifest", _nothing)
 
 
+def without_record() -> None:
+    """A run never writes down how far it came."""
+    replace(files, "add_line", _nothing)
+
+
 def without_client_locks() -> None:
     replace(seams.module("locks"), "_acquire", lambda *_: 0)
 
@@ -243,7 +248,7 @@ def end() -> None:
 _KINDS: dict[str, Callable[..., None]] = {
     function.__name__: function
     for function in (
-        without_fsync, without_journal, without_client_locks, without_process_table,
+        without_fsync, without_journal, without_record, without_client_locks, without_process_table,
         without_privileges, follow_links, short_writes, file_size_limit, open_files_limit, umask,
         clock, patience, stale, die_at, interrupt_at, fail_at, fail_from,
     )

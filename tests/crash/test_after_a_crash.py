@@ -90,8 +90,8 @@ def test_what_was_done_since_is_no_reason_to_leave_the_rest(
     assert bench.judge(before).outcome == "before", bench.judge(before)
 
 
-def test_an_empty_directory_of_the_client_gives_its_mode_to_nobody() -> None:
-    """It came to NEW before the run had renamed anything to there."""
+def test_an_empty_directory_of_the_client_stays_and_gives_its_mode_to_nobody() -> None:
+    """It came to NEW before the run had renamed anything to there: we did not make it."""
     bench = world_bench("move")
     point = next(point for point in bench.points if point.name == "renameat2")
     before = bench.reset()
@@ -99,6 +99,9 @@ def test_an_empty_directory_of_the_client_gives_its_mode_to_nobody() -> None:
     age_locks(bench.state)
     directory(bench, "neu").mkdir(mode=0o755)
     assert bench.recovery.run().exit == 0
+    assert list(directory(bench, "neu").iterdir()) == []
+    assert directory(bench, "neu").stat().st_mode & 0o777 == 0o755
+    directory(bench, "neu").rmdir()
     assert bench.judge(before).outcome == "before", bench.judge(before)
 
 
@@ -189,7 +192,7 @@ def test_another_config_file_than_the_run_changed_is_not_taken_for_it() -> None:
     directory.
     """
     bench = world_bench(OTHER_CONFIG)
-    before = break_off(bench, "all changed")
+    before = break_off(bench, "documents replaced")
     refused = bench.recovery.run()
     assert refused.exit == 5, refused
     assert ".claude.json" in refused.err

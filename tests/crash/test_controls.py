@@ -1,5 +1,5 @@
-"""Controls: with its journal taken out ccmove fails the very tests that it passes with
-it.
+"""Controls: with its journal, or its record of progress, taken out ccmove fails the
+very tests that it passes with them.
 """
 
 import pytest
@@ -26,4 +26,22 @@ def test_without_the_journal_killing_leaves_trees_that_are_neither_before_nor_af
         tally.add(point.where, end, problems)
     changing = tally.ends["neither"]
     assert changing > tally.tried / 3, tally.ends
+    assert len(tally.bad) >= changing
+
+
+def test_without_the_record_killing_leaves_trees_that_are_neither_before_nor_after() -> (
+    None
+):
+    """What was changed is not known to be, so that it is not rolled back."""
+    bench = bench_of("merge")
+    job = bench.job(["without_record"])
+    bench.reset()
+    tally = Tally()
+    for point in sampled(points_of(job), close=0):
+        before = bench.reset()
+        happen(job, point, KILL)
+        end, problems = after_recovery(bench, before)
+        tally.add(point.where, end, problems)
+    changing = tally.ends["neither"]
+    assert changing > tally.tried / 4, tally.ends
     assert len(tally.bad) >= changing

@@ -20,6 +20,10 @@ RECORD = """\
 7 renameat(4</h/.claude/ccmove/run>, "manifest.json.new", 4</h/.claude/ccmove/run>, "manifest.json") = 0
 7 fsync(4</h/.claude/ccmove/run>) = 0
 """  # noqa: E501 - lines as strace prints them
+LINE = """\
+7 write(6</h/.claude/ccmove/run/progress>, "+1\\n", 3) = 3
+7 fsync(6</h/.claude/ccmove/run/progress>) = 0
+"""
 GOOD = f"""\
 7 mkdirat(4</h/.claude/ccmove>, "backups", 0700) = 0
 7 mkdirat(4</h/.claude/ccmove>, "run", 0700) = 0
@@ -33,7 +37,7 @@ GOOD = f"""\
 {RECORD}7 mkdirat(4</h/.claude>, "history.jsonl.lock", 0700) = 0
 7 renameat(4</h>, ".ccmove-ID-0", 4</h>, ".claude.json") = 0
 7 fsync(4</h>) = 0
-7 renameat2(4</h/.claude/projects>, "-a", 5</h/.claude/projects>, "-b", RENAME_NOREPLACE) = 0
+{LINE}7 renameat2(4</h/.claude/projects>, "-a", 5</h/.claude/projects>, "-b", RENAME_NOREPLACE) = 0
 7 fsync(5</h/.claude/projects>) = 0
 7 rmdir("/h/.claude/history.jsonl.lock") = 0
 7 fchmodat(4</h/.claude/ccmove/run/files>, "0", 0600) = 0
@@ -42,6 +46,7 @@ GOOD = f"""\
 7 +++ exited with 0 +++
 """  # noqa: E501 - lines as strace prints them
 LINES = GOOD.splitlines()
+RECORDED, FLUSHED = 22, 23  # the line of the first change
 
 JOURNAL_FIRST = "the manifest is on disk before the first change of what is the user's"
 NEVER_OPENED = "a user's file is never opened for writing"
@@ -49,6 +54,8 @@ NEVER_COPIED = "a transcript is never copied"
 KEEPS_MODE = "a user's file keeps its mode, owner and time"
 TRANSCRIPT = "11111111-2222-4333-8444-555555555555.jsonl"
 FLUSHED_FIRST = "a directory is flushed before the next step: "
+RECORDED_FIRST = "each change is recorded before the next one"
+LINE_FIRST = "a line of the record is flushed before the next change"
 OWN_FIRST = "a directory of ours is flushed before the manifest changes: "
 NAMED_FIRST = "the manifest names what is staged before it is there"
 
@@ -81,23 +88,25 @@ BAD = {
     ),
     "the manifest is not flushed": (without(16), "data is flushed before its rename"),
     "directory of the replaced file is not flushed": (without(21), FLUSHED_FIRST + "/h"),
-    "directory of the rename is not flushed": (without(23), FLUSHED_FIRST + "/h/.claude/projects"),
-    "the last removal is not flushed": (without(27), OWN_FIRST + "/h/.claude/ccmove"),
+    "directory of the rename is not flushed": (without(25), FLUSHED_FIRST + "/h/.claude/projects"),
+    "the last removal is not flushed": (without(29), OWN_FIRST + "/h/.claude/ccmove"),
     "what is saved is not flushed": (without(13), OWN_FIRST + "/h/.claude/ccmove/run/files"),
     "a backup that is removed may come back": (
-        with_line('unlinkat(4</h/.claude/ccmove/backups>, "1", AT_REMOVEDIR) = 0', 25),
+        with_line('unlinkat(4</h/.claude/ccmove/backups>, "1", AT_REMOVEDIR) = 0', 27),
         OWN_FIRST + "/h/.claude/ccmove/backups",
     ),
     "a staged file that is removed may come back": (
-        with_line('unlinkat(4</h>, ".ccmove-ID-1", 0) = 0', 25),
+        with_line('unlinkat(4</h>, ".ccmove-ID-1", 0) = 0', 27),
         FLUSHED_FIRST + "/h",
     ),
+    "a change is not recorded": (without(RECORDED, FLUSHED), RECORDED_FIRST),
+    "a line of the record is not flushed": (without(FLUSHED), LINE_FIRST),
     "no commit": (without(14, 15, 16, 17, 18), JOURNAL_FIRST),
     "nothing before what is staged": (without(3, 4, 5, 6, 7, 14, 15, 16, 17, 18), NAMED_FIRST),
     "the first manifest's directory is not flushed": (without(7), NAMED_FIRST),
     "the manifest's directory is not flushed": (without(18), JOURNAL_FIRST),
     "a change after the journal is gone": (
-        with_line('renameat2(4</h/p>, "x", 4</h/p>, "y", RENAME_NOREPLACE) = 0', 27),
+        with_line('renameat2(4</h/p>, "x", 4</h/p>, "y", RENAME_NOREPLACE) = 0', 29),
         JOURNAL_FIRST,
     ),
     "a copy takes a transcript's place": (
@@ -220,6 +229,16 @@ def test_control_without_fsync_the_linter_finds_missing_flushes(command: str) ->
     assert "data is flushed before its rename" in rules
     assert JOURNAL_FIRST in rules
     assert f"{FLUSHED_FIRST}{bench.state.projects}" in rules
+    assert LINE_FIRST in rules
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("command", ["move", "restore"])
+def test_control_without_a_record_the_linter_misses_it(command: str) -> None:
+    bench = bench_of("merge", command)
+    bench.reset()
+    found = lint_run(bench, bench.job(["without_record"]))
+    assert {violation.rule for violation in found} == {RECORDED_FIRST}
 
 
 @pytest.mark.crash

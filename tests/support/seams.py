@@ -35,6 +35,16 @@ def journal(state: StateBuilder) -> Path:
     return own(state) / "journal.json"
 
 
+def record(state: StateBuilder) -> Path:
+    """How far the run under way came."""
+    return own(state) / "run" / "progress"
+
+
+def operations_under_way(state: StateBuilder) -> list[Any]:
+    text = (own(state) / "run" / "manifest.json").read_text()
+    return list(json.loads(text)["operations"])
+
+
 def backups(state: StateBuilder) -> Path:
     return own(state) / "backups"
 
@@ -131,7 +141,14 @@ MODULES = {
 }
 # The steps of a run, in their order; each is a method of `transaction.Work`.
 BEFORE_THE_LOCKS = ("begin", "stage", "snapshot")
-STEPS = (*BEFORE_THE_LOCKS, "commit", "look_again", "change", "verify")
+STEPS = (
+    *BEFORE_THE_LOCKS,
+    "commit",
+    "look_again",
+    "replace_documents",
+    "rename",
+    "verify",
+)
 LAST_STEP = "finish"
 
 # How a program begins that changes a run from the inside and then calls

@@ -1,0 +1,101 @@
+"""Is what is there what a run noted of it? By names, sizes and dates.
+
+Inode numbers are soon used again, and change with a copied home. Only for a project
+folder, which is never merged with another, do they count as long as they match.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from ccmove.claude.reading import is_there, names_in
+from ccmove.plan.model import FileHolds, FolderHolds, Holds
+from ccmove.plan.tree import folder_holds
+
+Noted = Holds | FileHolds | FolderHolds
+
+
+def is_noted(path: Path, noted: Noted) -> bool:
+    """Whether something of what was noted is there.
+
+    Names of transcripts are unique, and those have often grown since. Any directory may
+    be the one that was empty.
+    """
+    if isinstance(noted, FileHolds):
+        return _is_file(path, noted)
+    if not is_directory(path):
+        return False
+    if isinstance(noted, FolderHolds):
+        return _is_folder(path, noted)
+    if not noted.names:
+        return True
+    return any(is_there(path / name) for name in noted.names)
+
+
+def is_swept(path: Path) -> bool:
+    """Whether this directory has no session, so that it may be what is left of any.
+
+    The client deletes sessions that are old. A directory with sessions of which none
+    was noted is another one.
+    """
+    sessions = [name for name in names_in(path) if name.endswith(".jsonl")]
+    return is_directory(path) and not sessions
+
+
+def has_grown(path: Path, noted: Noted) -> bool:
+    """Whether something came to what is, or was, set aside in a backup.
+
+    That is not to be hidden there. Where transcripts were noted the other files were
+    not, so that nothing can be said.
+    """
+    if isinstance(noted, FileHolds):
+        return not _is_file(path, noted)
+    if isinstance(noted, FolderHolds):
+        return False
+    for name in noted.names:
+        if name.endswith(".jsonl"):
+            return False
+    for file in path.rglob("*"):
+        inside = file.relative_to(path).as_posix()
+        if inside not in noted.names and not is_directory(file):
+            return True
+    return False
+
+
+def is_respelled(path: Path, other: Path) -> bool:
+    """Whether both are one directory: where names in another case, or with another form
+    of an accent, mean the same.
+    """
+    return is_directory(path) and is_directory(other) and os.path.samefile(path, other)
+
+
+def is_directory(path: Path) -> bool:
+    found = _facts(path)
+    return found is not None and stat.S_ISDIR(found.st_mode)
+
+
+def _is_file(path: Path, noted: FileHolds) -> bool:
+    found = _facts(path)
+    if found is None or stat.S_ISDIR(found.st_mode):
+        return False
+    return (found.st_size, found.st_mtime_ns) == (noted.size, noted.mtime_ns)
+
+
+def _is_folder(path: Path, noted: FolderHolds) -> bool:
+    """Whether this is the project folder that was noted.
+
+    The very one, with something left of what was in it; or, in a copied home, one with
+    most of the noted entries, each of the same kind, size and date.
+    """
+    found = folder_holds(path)
+    names = {entry[0] for entry in found.entries}
+    if (found.device, found.inode) == (noted.device, noted.inode):
+        return not noted.entries or any(entry[0] in names for entry in noted.entries)
+    return 2 * len(set(found.entries) & set(noted.entries)) > len(noted.entries)
+
+
+def _facts(path: Path) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
