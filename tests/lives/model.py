@@ -53,6 +53,7 @@ class Run:
     brought: dict[str, Pair] = field(default_factory=dict)  # by session ID
     before: set[str] = field(default_factory=set)  # the IDs of all sessions
     owners: set[str] = field(default_factory=set)  # paths whose sessions stayed
+    note_owners: set[str] = field(default_factory=set)  # paths whose notes stayed
 
     @property
     def projects(self) -> set[Pair]:
@@ -124,6 +125,8 @@ class Model:
                 run.brought[thing.id] = (thing.path, place)
             elif thing.kind == "session":
                 run.owners.add(thing.path)
+            elif thing.kind == "note":
+                run.note_owners.add(thing.path)
         self.runs.append(run)
 
     # -- an undo ---------------------------------------------------------------
@@ -155,7 +158,7 @@ class Model:
     def is_in_use(self, run: Run, exists: Exists) -> bool:
         """Whether an OLD is used again while its NEW is there, too."""
         news = {new for _, new in run.projects}
-        for old, new in run.projects - {(path, path) for path in news}:
+        for old, new in run.projects:
             begun = any(
                 session.path == old
                 and session.id not in run.before
@@ -186,6 +189,8 @@ class Model:
         follows = self._follows(run, pair, thing.path, exists)
         if follows is None:
             return None
+        if follows and thing.kind == "note" and pair[1] in run.note_owners:
+            return None  # it may be a line of a note that stays
         if follows:
             return pair[0] + thing.path[len(pair[1]) :]
         was_merged = pair[1] in run.owners or self._sources(run, pair) > 1
