@@ -19,7 +19,9 @@ from tests.systems import windows
 home_guard.install()
 if windows.HERE:
     windows.write_lines_as_the_client_does()
-pytest.register_assert_rewrite("tests.shapes.bench", "tests.output.golden")
+pytest.register_assert_rewrite(
+    "tests.shapes.bench", "tests.shapes.undoing", "tests.output.golden"
+)
 
 # Flushing to a disk is most of the time that a run takes; who needs a disk asks for
 # one.

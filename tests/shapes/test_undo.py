@@ -1,0 +1,379 @@
+"""Undo with life after the move, for every shape: contract.md, "Undo".
+
+Everybody who was there went on, and at every NEW something was begun: a session with
+its prompt and index entry, a line of MEMORY.md, a note, an allowed tool. A note that
+the run brought was changed.
+"""
+
+import pytest
+
+from tests.shapes.undoing import Shape, Told, command_in, identities
+from tests.support.state import StateBuilder
+
+RENAME = Shape(moves=(("old", "new"),), had=("old",), since={"new": "old"})
+MERGE = Shape(
+    moves=(("old", "new"),), had=("old", "new"), since={"new": "new"}, renamed=(("old", "new"),)
+)  # fmt: skip
+
+SHAPES = {
+    "a rename": RENAME,
+    "a rename whose folder was renamed back by hand": Shape(
+        moves=(("old", "new"),),
+        had=("old",),
+        back=(("new", "old"),),
+        since={"new": "old"},
+    ),
+    "a rename, and a folder was made at OLD since": Shape(
+        moves=(("old", "new"),),
+        had=("old",),
+        made_since=("old",),
+        since={"new": "new"},
+    ),
+    "a merge": MERGE,
+    "a merge into a project without an index": Shape(
+        moves=(("old", "new"),),
+        had=("old", "new"),
+        without_index=("new",),
+        since={"new": "new"},
+    ),
+    "a merge into a project without notes": Shape(
+        moves=(("old", "new"),),
+        had=("old", "new"),
+        without_notes=("new",),
+        since={"new": "new"},
+    ),
+    "a merge whose folder was renamed back by hand": Shape(
+        moves=(("old", "new"),),
+        had=("old", "new"),
+        back=(("new", "old"),),
+        since={"new": "old"},
+    ),
+    "NEW had an entry of the config file": Shape(
+        moves=(("old", "new"),),
+        had=("old",),
+        trusted=("new",),
+        since={"new": "old"},
+    ),
+    "NEW had one prompt": Shape(
+        moves=(("old", "new"),),
+        had=("old",),
+        prompted=("new",),
+        since={"new": "old"},
+    ),
+    "NEW had an empty memory": Shape(
+        moves=(("old", "new"),),
+        had=("old",),
+        empty_memory=("new",),
+        since={"new": "old"},
+    ),
+    "a swap": Shape(
+        moves=(("aa", "bb"), ("bb", "aa")),
+        had=("aa", "bb"),
+        since={"aa": "bb", "bb": "aa"},
+    ),
+    "a chain": Shape(
+        moves=(("bb", "cc"), ("aa", "bb")),
+        had=("aa", "bb"),
+        since={"cc": "bb", "bb": "aa"},
+    ),
+    "two into one": Shape(
+        moves=(("aa", "nn"), ("bb", "nn")),
+        had=("aa", "bb"),
+        since={"nn": "nn"},
+    ),
+    "two into one that had sessions": Shape(
+        moves=(("aa", "nn"), ("bb", "nn")),
+        had=("aa", "bb", "nn"),
+        since={"nn": "nn"},
+    ),
+    "a split": Shape(
+        moves=(("my_app", "shop"),),
+        had=("my-app", "my_app"),
+        without_notes=("my_app",),
+        since={"shop": "my_app"},
+    ),
+    "the same encoded name": Shape(
+        moves=(("my_app", "my-app"),),
+        had=("my_app",),
+        since={"my-app": "my_app"},
+    ),
+    "a parent, one of whose children was merged": Shape(
+        moves=(("old", "new"),),
+        had=("old/x", "old/y", "new/x"),
+        since={"new": "old", "new/x": "new/x", "new/y": "old/y", "new/z": "old/z"},
+    ),
+    "a move of the folder": Shape(
+        moves=(("old", "new"),),
+        had=("old",),
+        options=("-m",),
+        since={"new": "old", "new/sub": "old/sub"},
+    ),
+    "a move of the folder to a name that had sessions": Shape(
+        moves=(("old", "new"),),
+        had=("old", "new"),
+        options=("-m",),
+        since={"new": "old"},
+    ),
+    "a parent that was no project, with its folder": Shape(
+        moves=(("old", "new"),),
+        had=("old/x",),
+        options=("-m",),
+        since={"new": "old", "new/x": "old/x", "new/z": "old/z"},
+    ),
+    "--only": Shape(
+        moves=(("old", "new"),),
+        had=("old", "old/sub"),
+        options=("--only",),
+        since={"new": "old"},
+    ),
+}  # fmt: skip
+SHARED = ("a split", "the same encoded name")  # two paths, one memory
+# A rename saves no notes, so that a changed one is whole in one place or the other.
+UNSAVED = ("a rename, and a folder was made at OLD since",)
+
+each_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+each_unshared = pytest.mark.parametrize(
+    "shape",
+    [shape for name, shape in SHAPES.items() if name not in SHARED],
+    ids=[name for name in SHAPES if name not in SHARED],
+)
+each_saved = pytest.mark.parametrize(
+    "shape",
+    [shape for name, shape in SHAPES.items() if name not in (*SHARED, *UNSAVED)],
+    ids=[name for name in SHAPES if name not in (*SHARED, *UNSAVED)],
+)
+each_that_leaves = pytest.mark.parametrize(
+    "shape",
+    [shape for shape in SHAPES.values() if shape.stays],
+    ids=[name for name, shape in SHAPES.items() if shape.stays],
+)
+
+
+def told(state: StateBuilder, shape: Shape) -> Told:
+    story = Told(state, shape)
+    if "-m" in shape.options and "new" in shape.had:
+        story.life.folder("new").rmdir()  # it was thrown away, its sessions were not
+    return story
+
+
+@each_shape
+def test_what_the_run_brought_goes_back_to_old_with_all_that_has_its_id(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    story.whole()
+    for name in shape.brought:
+        project = story.projects[name]
+        for session in project.sessions:
+            story.assert_together(session, name)
+            story.assert_listed(session, name)
+        for text in project.prompts:
+            assert story.life.project_of_prompt(text) == name
+
+
+@each_shape
+def test_what_new_had_before_the_run_stays_at_new(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    story.whole()
+    for name in shape.own:
+        project = story.projects[name]
+        for session in project.sessions:
+            story.assert_together(session, name)
+            if name not in shape.without_index:
+                story.assert_listed(session, name)
+        for text in project.prompts:
+            assert story.life.project_of_prompt(text) == name
+    for name in shape.prompted:
+        assert story.life.project_of_prompt(f"/resume in {name}") == name
+    for name in (*shape.trusted, *shape.empty_memory):
+        assert story.life.tools(name) == []
+        assert state.config()["projects"][story.life.path(name)][
+            "hasTrustDialogAccepted"
+        ]
+
+
+@each_shape
+def test_a_session_begun_since_follows_the_folder(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    story.whole()
+    for begun_at, place in shape.since.items():
+        story.assert_together(story.begun[begun_at], place)
+        prompt = story.prompt_since(begun_at)
+        assert story.life.project_of_prompt(prompt) == place
+
+
+@each_shape
+def test_a_tool_allowed_since_follows_the_folder(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    story.whole()
+    allowed: dict[str, set[str]] = {}
+    for name, project in story.projects.items():
+        allowed.setdefault(name, set()).update(project.tools)
+    for begun_at, place in shape.since.items():
+        allowed.setdefault(place, set()).add(story.tool_since(begun_at))
+    for name in (*shape.trusted, *shape.empty_memory):
+        allowed.setdefault(name, set())
+    projects = state.config()["projects"]
+    tools = {
+        story.life.short(path): set(entry["allowedTools"])
+        for path, entry in projects.items()
+    }
+    assert tools == allowed
+
+
+@each_saved
+def test_each_memory_has_its_own_lines_and_those_that_follow_the_folder(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    story.whole()
+    lines: dict[str, set[str]] = {}
+    for name, project in story.projects.items():
+        lines.setdefault(name, set()).update(project.memory)
+    for begun_at, place in shape.since.items():
+        lines.setdefault(place, set()).add(story.line_since(begun_at))
+    for name in {*lines, *shape.since}:
+        memory = story.life.note_lines(name, "MEMORY.md")
+        assert len(memory) == len(set(memory))
+        assert set(memory) == lines.get(name, set()), name
+
+
+@each_unshared
+def test_a_note_written_since_follows_the_folder(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    story.whole()
+    for begun_at, place in shape.since.items():
+        note = story.note_since(begun_at)
+        assert story.life.note_lines(place, note) == [f"since at {begun_at}"]
+        copies = [*state.projects.glob(f"*/memory/{note}")]
+        assert len(copies) == 1
+
+
+@each_saved
+def test_a_brought_note_that_changed_since_is_whole_where_its_change_is(
+    state: StateBuilder, shape: Shape
+) -> None:
+    """And where the change stays at NEW, OLD has the note as it was."""
+    story = told(state, shape)
+    story.whole()
+    for name in shape.brought:
+        original = story.projects[name].topic
+        changed = [*original, story.topic_since(name)] if original else []
+        new = shape.moved(name)
+        stays = new in shape.stays
+        at_old = story.life.note_lines(name, story.topic(name))
+        at_new = story.life.note_lines(new, story.topic(name))
+        assert at_old == (original if stays else changed)
+        assert at_new == (changed if stays else [])
+
+
+@each_unshared
+def test_a_brought_note_that_nobody_changed_is_at_old_alone(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    story.whole()
+    for name in shape.had:
+        if name not in shape.without_notes:
+            note = story.untouched(name)
+            assert story.life.note_lines(name, note) == [f"untouched of {name}"]
+            assert len([*state.projects.glob(f"*/memory/{note}")]) == 1
+
+
+@each_shape
+def test_every_line_of_every_note_is_still_there(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    story.whole()
+    notes = [file.read_text() for file in state.projects.glob("*/memory/*")]
+    texts = [line for project in story.projects.values() for line in project.memory]
+    texts += [story.line_since(place) for place in shape.since]
+    texts += [f"since at {place}" for place in shape.since]
+    texts += [story.topic_since(name) for name in story.changed_topics()]
+    for text in texts:
+        assert any(text in note for note in notes), text
+
+
+@each_shape
+def test_no_transcript_is_written_copied_or_dated_again(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    story.whole()
+    assert identities(state) == story.identities
+
+
+@each_shape
+def test_the_data_is_consistent_afterwards(state: StateBuilder, shape: Shape) -> None:
+    story = told(state, shape)
+    story.whole()
+    story.assert_consistent()
+
+
+@each_shape
+def test_a_preview_of_the_undo_changes_nothing_and_is_not_refused(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    story.move()
+    story.live()
+    prompts, places = story.life.prompts(), sorted(story.life.transcripts())
+    story.undo("--dry-run")
+    assert story.life.prompts() == prompts
+    assert sorted(story.life.transcripts()) == places
+    assert identities(state) == story.identities
+
+
+@each_that_leaves
+def test_what_stays_at_new_is_named_with_the_command_that_brings_it_along(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    undone = story.whole()
+    for new in shape.stays:
+        olds = [name for name in shape.brought if shape.moved(name) == new]
+        commands = [
+            command_in(undone, story.life.path(new), story.life.path(old))
+            for old in olds
+        ]
+        assert any(commands), (undone.out, undone.err)
+
+
+def test_the_command_that_is_named_brings_it_along(state: StateBuilder) -> None:
+    story = told(state, SHAPES["a rename, and a folder was made at OLD since"])
+    undone = story.whole()
+    paths = [story.life.path(name) for name in ("new", "old")]
+    words = command_in(undone, *paths)
+    assert words is not None, (undone.out, undone.err)
+    done = story.run(*words)
+    assert done.exit == 0, (done.out, done.err)
+    story.assert_together(story.begun["new"], "old")
+
+
+@pytest.mark.parametrize("shape", [RENAME, MERGE], ids=["a rename", "a merge"])
+def test_without_life_after_it_everything_is_as_it_was(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = told(state, shape)
+    before = {
+        path.relative_to(state.home): path.read_bytes()
+        for path in state.home.rglob("*")
+        if path.is_file()
+    }
+    story.move()
+    story.undo()
+    after = {
+        path.relative_to(state.home): path.read_bytes()
+        for path in state.home.rglob("*")
+        if path.is_file() and "ccmove" not in path.relative_to(state.home).parts
+    }
+    assert after == before

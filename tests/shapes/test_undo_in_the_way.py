@@ -1,0 +1,241 @@
+"""Undo when OLD is used again, when sessions were swept, and when one left by `/cd`."""
+
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from tests.shapes.undoing import Shape, Told, identities, words_of
+from tests.support.run import Completed
+from tests.support.state import StateBuilder
+from tests.support.tree import diff, snapshot
+
+RENAME = Shape(moves=(("old", "new"),), had=("old",), since={"new": "new"})
+MERGE = replace(RENAME, had=("old", "new"))
+each_kind = pytest.mark.parametrize("shape", [RENAME, MERGE], ids=["rename", "merge"])
+
+
+def lived(state: StateBuilder, shape: Shape = RENAME) -> Told:
+    story = Told(state, shape)
+    story.move()
+    story.live()
+    return story
+
+
+def begin_again(story: Told) -> str:
+    """Somebody works in a folder of OLD's name."""
+    story.life.folder("old").mkdir(exist_ok=True)
+    session = story.life.begin("old", "begun at OLD since")
+    story.life.allow("old", "Bash(at OLD since)")
+    story.life.write_note("old", "later.md", "note at OLD since")
+    story.note_identities()
+    return session
+
+
+def make_repository(story: Told, name: str, repo: str) -> None:
+    """A repository with a root commit and a remote of its own."""
+    folder = story.life.folder(name)
+    folder.mkdir(exist_ok=True)
+    author = ["-c", "user.name=x", "-c", "user.email=x@example.com"]
+    for words in (
+        ["init", "-q"],
+        ["remote", "add", "origin", f"https://github.com/acme/{repo}.git"],
+        [*author, "commit", "-q", "--allow-empty", "-m", repo],
+    ):
+        subprocess.run(["git", "-C", str(folder), *words], check=True)
+
+
+def assert_refused(story: Told, *words: str) -> Completed:
+    """Exit 4, names OLD and the way around, and nothing has changed."""
+    before = snapshot(story.state.root)
+    done = story.run(*words)
+    assert done.exit == 4, (done.out, done.err)
+    after = snapshot(story.state.root)
+    assert diff(before, after, mtimes="all", inodes="all") == []
+    assert story.life.path("old") in words_of(done)
+    assert "--merge" in words_of(done)
+    return done
+
+
+# -- OLD is used again -------------------------------------------------------------------------
+
+
+@each_kind
+@pytest.mark.parametrize("preview", [(), ("-n",)], ids=["undo", "preview"])
+def test_old_in_use_by_another_repository_refuses_the_undo(
+    state: StateBuilder, shape: Shape, preview: tuple[str, ...]
+) -> None:
+    story = Told(state, shape)
+    make_repository(story, "old", "first")
+    if "new" in shape.had:
+        story.life.folder("new").rmdir()
+    story.move()
+    story.live()
+    make_repository(story, "old", "second")
+    begin_again(story)
+    assert_refused(story, "undo", *preview)
+
+
+@each_kind
+@pytest.mark.parametrize("preview", [(), ("-n",)], ids=["undo", "preview"])
+def test_old_in_use_beside_new_refuses_the_undo_without_git_too(
+    state: StateBuilder, shape: Shape, preview: tuple[str, ...]
+) -> None:
+    story = lived(state, shape)
+    begin_again(story)
+    assert_refused(story, "undo", *preview)
+
+
+@each_kind
+def test_with_merge_the_undo_goes_on_into_an_old_in_use(
+    state: StateBuilder, shape: Shape
+) -> None:
+    """Who began at OLD keeps all; what came since at NEW stays, since both are there."""
+    story = lived(state, shape)
+    begun = begin_again(story)
+    story.undo("--merge")
+    for session in (*story.projects["old"].sessions, begun):
+        story.assert_together(session, "old")
+    story.assert_together(story.begun["new"], "new")
+    if "new" in shape.had:
+        for session in story.projects["new"].sessions:
+            story.assert_together(session, "new")
+    tools = story.life.tools("old")
+    assert tools is not None
+    assert set(tools) == {"Bash(old)", "Bash(at OLD since)"}
+    assert story.life.note_lines("old", "later.md") == ["note at OLD since"]
+    assert identities(state) == story.identities
+    story.assert_consistent()
+
+
+@each_kind
+def test_with_merge_what_stays_at_new_is_named(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = lived(state, shape)
+    begin_again(story)
+    undone = story.undo("--merge")
+    named = story.life.path("new")
+    assert any(
+        "ccmove " in line
+        and line.rstrip().endswith(f"{named} {story.life.path('old')}")
+        for line in words_of(undone).splitlines()
+    )
+
+
+@each_kind
+def test_a_folder_that_was_renamed_back_and_used_is_merged_and_the_result_says_so(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = lived(state, shape)
+    story.rename_folders([("new", "old")])
+    begun = begin_again(story)
+    undone = story.undo()
+    for session in (*story.projects["old"].sessions, begun, story.begun["new"]):
+        story.assert_together(session, "old")
+    if "new" in shape.had:
+        for session in story.projects["new"].sessions:
+            story.assert_together(session, "new")
+    assert any("merge" in line.lower() for line in words_of(undone).splitlines())
+    assert identities(state) == story.identities
+    story.assert_consistent()
+
+
+def test_a_folder_at_old_in_which_nobody_began_refuses_nothing(
+    state: StateBuilder,
+) -> None:
+    story = lived(state)
+    story.life.folder("old").mkdir()
+    story.undo()
+    for session in story.projects["old"].sessions:
+        story.assert_together(session, "old")
+    story.assert_together(story.begun["new"], "new")
+
+
+# -- sessions that are not there any more ------------------------------------------------------
+
+
+@each_kind
+def test_swept_sessions_block_nothing_and_are_counted_and_named(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = lived(state, shape)
+    project = story.projects["old"]
+    third = story.life.begin("new", "a session that stays")
+    for session in project.sessions:
+        story.life.sweep("new", session)
+    undone = story.undo()
+    said = words_of(undone)
+    assert "2 sessions" in said
+    for session in project.sessions:
+        assert session[:8] in said
+        assert story.life.directories_of(session) == []
+    for text in project.prompts:
+        assert story.life.project_of_prompt(text) == "old"
+    assert len(story.life.directories_of(third)) == 1
+    story.assert_consistent()
+
+
+@each_kind
+def test_one_swept_session_leaves_the_other_to_go_back(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = lived(state, shape)
+    swept, left = story.projects["old"].sessions
+    story.life.sweep("new", swept)
+    undone = story.undo()
+    story.assert_together(left, "old")
+    assert swept[:8] in words_of(undone)
+    story.assert_consistent()
+
+
+@each_kind
+def test_a_swept_session_of_news_own_is_nobodys_concern(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = lived(state, shape)
+    gone = story.begun["new"]
+    story.life.sweep("new", gone)
+    undone = story.undo()
+    for session in story.projects["old"].sessions:
+        story.assert_together(session, "old")
+    assert gone[:8] not in words_of(undone)
+    story.assert_consistent()
+
+
+# -- a session that left -----------------------------------------------------------------------
+
+
+@each_kind
+def test_a_session_that_left_by_cd_stays_where_it_is_with_its_prompts(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = Told(state, replace(shape, had=(*shape.had, "other")))
+    story.move()
+    story.live()
+    gone, left = story.projects["old"].sessions
+    story.life.change_directory("new", gone, "other")
+    story.life.go_on("other", gone, "after /cd")
+    story.note_identities()
+    undone = story.undo()
+    assert story.life.directories_of(gone) == [story.life.directory("other").name]
+    assert story.life.project_of_prompt("after /cd") == "other"
+    assert gone[:8] in words_of(undone)
+    story.assert_together(left, "old")
+    for session in story.projects["other"].sessions:
+        story.assert_together(session, "other")
+    assert identities(state) == story.identities
+    story.assert_consistent()
+
+
+@each_kind
+def test_a_session_that_left_leaves_nothing_behind_in_an_index(
+    state: StateBuilder, shape: Shape
+) -> None:
+    story = Told(state, replace(shape, had=(*shape.had, "other")))
+    story.move()
+    story.live()
+    gone = story.projects["old"].sessions[0]
+    story.life.change_directory("new", gone, "other")
+    story.undo()
+    story.assert_listed(gone, "other")
