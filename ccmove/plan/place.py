@@ -10,6 +10,7 @@ same one.
 
 import os
 import stat
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -20,6 +21,7 @@ from ccmove.claude.reading import (
     Document,
     Fingerprint,
     ignores_case,
+    is_there,
     names_in,
     read_document,
 )
@@ -319,13 +321,27 @@ class Placer:
         return "elsewhere"
 
     def moved_notes(self) -> Iterator[MovedNote]:
-        """Every note that a merge renames, as it is now;
-        not those that go with their whole project directory.
+        """Every note that a merge renames, as it is now.
+
+        Not those that go with their whole project directory, unless another one is
+        merged into that.
         """
         moved = self.tree.moved()
+        sources: dict[Path, set[Path]] = defaultdict(set)
+        for now, final in moved.items():
+            if final.is_relative_to(self.projects):
+                sources[self._directory_of(final)].add(self._directory_of(now))
         for now, final in moved.items():
             if self._is_memory(now) and self._is_memory(final):
                 yield from self._notes_at(now, final, moved)
+                continue
+            is_shared = final.parent == self.projects and len(sources[final]) > 1
+            if is_shared and is_there(now / MEMORY):
+                yield from self._notes_at(now / MEMORY, final / MEMORY, moved)
+
+    def _directory_of(self, path: Path) -> Path:
+        """The project directory that something is in."""
+        return self.projects / path.relative_to(self.projects).parts[0]
 
     def _notes_at(
         self, now: Path, final: Path, moved: dict[Path, Path]

@@ -120,6 +120,13 @@ def appended(text: str, other: str) -> str:
     return text + gap + "".join(lacking)
 
 
+def lines_lacking(text: str, other: str) -> str:
+    """The lines of the text that `other` does not have."""
+    have = set(other.split("\n"))
+    lines = [line for line in text.split("\n") if line and line not in have]
+    return "".join(f"{line}\n" for line in lines)
+
+
 def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
     """`now` with the run taken out, and what could not be: see `threeway`.
 

@@ -250,6 +250,28 @@ def _hold_objects(lists: tuple[Node, ...]) -> bool:
     return all(item.kind == "{" for node in lists for item in node.items)
 
 
+def _what_came_since(base: Node, now: Node) -> str | None:
+    """What an object has that it did not have then; None when that is nothing."""
+    if now.value == base.value:
+        return None
+    if now.kind != "{" or base.kind != "{":
+        return now.raw
+    had = base.members()
+    texts: dict[str, str | None] = {}
+    for name, item in now.members().items():
+        if name in had:
+            texts[name] = _item_of_since(had[name], item)
+    return make.changed(now, texts)
+
+
+def _item_of_since(base: Node, now: Node) -> str | None:
+    if base.kind != "[" or now.kind != "[" or now.value == base.value:
+        return _what_came_since(base, now)
+    had = set(base.known())
+    texts = {n: None for n, item in enumerate(now.known()) if item in had}
+    return make.changed(now, texts)
+
+
 class _Projects:
     """The projects of the config file without the run's change.
 
@@ -319,10 +341,8 @@ class _Projects:
         at = (config.PROJECTS, new)
         if has_own:  # what NEW had stays, with what came since
             self.texts[new] = self.taking.merged(base, self.had[new], now, at)
-        elif now.value == base.value:
-            self.texts[new] = None
         else:
-            self.taking.lose(*at)
+            self.texts[new] = _what_came_since(base, now)
 
     def _goes_to_one(self, new: str, olds: list[str]) -> bool:
         """Whether what came since goes back as well.

@@ -8,6 +8,7 @@ that could not be rolled back and was set aside: never pruned. `ledger.json` kee
 pruned backups what they told of whose sessions are, and the newest ID.
 """
 
+import calendar
 import json
 import os
 import time
@@ -55,12 +56,20 @@ def new_id(layout: Layout) -> str:
     if identifier > newest:
         return identifier
     suffix = int(newest[-4:], 16) + 1
-    if suffix > 0xFFFF:
-        past = run("ccmove", "backups", text="its date can't be right")
-        raise RefusedError(
-            f"no later backup than {layout.backups / newest} can be made", past
-        )
-    return f"{newest[:17]}{suffix:04x}"
+    if suffix <= 0xFFFF:
+        return f"{newest[:17]}{suffix:04x}"
+    next_second = f"{stamp(_seconds_of(newest) + 1)}-0000"
+    if next_second > newest:
+        return next_second
+    past = run("ccmove", "backups", text="its date can't be right")
+    raise RefusedError(
+        f"no later backup than {layout.backups / newest} can be made", past
+    )
+
+
+def _seconds_of(identifier: str) -> int:
+    moment = time.strptime(identifier[:16], "%Y%m%dT%H%M%SZ")
+    return calendar.timegm(moment)
 
 
 def newest_id(layout: Layout) -> str:

@@ -99,11 +99,7 @@ class Since:
         pairs = dict.fromkeys(self._pairs())
         coming = Counter(new for _, new in pairs)
         news = set(coming)
-        with_sessions: set[str] = set()  # a folder has those of the folders in it, too
-        for own in self.manifest.own:
-            if own.sessions:
-                above = (str(folder) for folder in PurePath(own.path).parents)
-                with_sessions.update((own.path, *above))
+        with_sessions = {own.path for own in self.manifest.own if own.sessions}
         for old, new in pairs:
             if coming[new] > 1:
                 yield (old, new), False

@@ -17,9 +17,16 @@ from ccmove.claude.git import identity
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.ownership import folder_exists, session_of
-from ccmove.claude.reading import Document, is_there, names_in, read_document
+from ccmove.claude.reading import (
+    Document,
+    is_there,
+    names_in,
+    read_document,
+    sha256_of,
+)
 from ccmove.claude.state import (
     INDEX,
+    MEMORY,
     Item,
     ProjectDirectory,
     State,
@@ -29,15 +36,22 @@ from ccmove.claude.state import (
 from ccmove.errors import RefusedError, again, run
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, LeftAlone, Mkdir, Plan, ProjectMove, Rename
-from ccmove.plan.place import Placer, in_order, mode_of, refuse_conflicts
+from ccmove.plan.place import (
+    MEMORY_FILE,
+    Draft,
+    Placer,
+    in_order,
+    mode_of,
+    refuse_conflicts,
+)
 from ccmove.plan.tree import ends_of
 from ccmove.rewrite import config, index
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.jsonspan import NotJsonError
-from ccmove.rewrite.other import appended
+from ccmove.rewrite.other import appended, lines_lacking
 from ccmove.rewrite.pathmap import NameMap, PathMap, are_nested, tail_below
 from ccmove.run.backups import Backup
-from ccmove.run.manifest import Manifest, Wrote, folder_id, sha256
+from ccmove.run.manifest import Manifest, SavedNote, Wrote, folder_id, sha256
 from ccmove.run.recognise import is_noted
 from ccmove.run.saved import (
     as_text,
@@ -60,7 +74,7 @@ def plan_undo(
     since = Since(manifest, sessions.elsewhere)
     portions = list(portions_back(state, since))
     merged = refuse_users(state, since, portions, merge=merge)
-    undoing = Undoing(layout, since, portions)
+    undoing = Undoing(layout, since, portions, sessions)
     undoing.plan()
     prompts = plan_history_back(layout, undoing.directory, since, tick)
     if manifest.history is not None and not is_there(layout.history):
@@ -87,6 +101,8 @@ def plan_undo(
     )
 
 
+MOST_LISTED = 10  # sessions, by their IDs
+
 # -- which sessions of the run are where now
 
 
@@ -96,17 +112,27 @@ class Whereabouts:
 
     elsewhere: frozenset[str]  # in another project's directory
     projects: tuple[str, ...]  # the names of those directories
-    deleted: int
+    deleted: frozenset[str]
 
     def told(self) -> Iterator[str]:
         if self.elsewhere:
-            number = plural(len(self.elsewhere), "session")
             where = ", ".join(self.projects)
-            yield f"{number} left for another project since, and stay there: {where}"
+            verb = "stays" if len(self.elsewhere) == 1 else "stay"
+            number = plural(len(self.elsewhere), "session")
+            what = f"{number} left for another project since and {verb} there"
+            yield f"{what}, in {where}: {_listed(self.elsewhere)}"
         if self.deleted:
-            number = plural(self.deleted, "session")
-            verb = "exists: it was" if self.deleted == 1 else "exist: they were"
-            yield f"{number} of this move no longer {verb} deleted since"
+            number = plural(len(self.deleted), "session")
+            is_one = len(self.deleted) == 1
+            verb = "exists: it was" if is_one else "exist: they were"
+            what = f"{number} of this move no longer {verb} deleted since"
+            yield f"{what}: {_listed(self.deleted)}"
+
+
+def _listed(sessions: Iterable[str]) -> str:
+    listed = sorted(sessions)
+    more = f" and {len(listed) - MOST_LISTED} more" if len(listed) > MOST_LISTED else ""
+    return ", ".join(listed[:MOST_LISTED]) + more
 
 
 def find_sessions(state: State, manifest: Manifest) -> Whereabouts:
@@ -126,7 +152,8 @@ def find_sessions(state: State, manifest: Manifest) -> Whereabouts:
             elsewhere |= found
             projects += [name] if found else []
     gone = frozenset(session_of(name) for name in elsewhere)
-    return Whereabouts(gone, tuple(projects), len(missing - elsewhere))
+    deleted = frozenset(session_of(name) for name in missing - elsewhere)
+    return Whereabouts(gone, tuple(projects), deleted)
 
 
 def _names(state: State, directory: str) -> Iterator[str]:
@@ -383,8 +410,13 @@ class Undoing:
     """Plans the operations that bring everything back."""
 
     def __init__(
-        self, layout: Layout, since: Since, portions: Iterable[Portion]
+        self,
+        layout: Layout,
+        since: Since,
+        portions: list[Portion],
+        sessions: Whereabouts,
     ) -> None:
+        self.gone = sessions.elsewhere | sessions.deleted
         self.layout = layout
         self.since = since
         self.manifest = since.manifest
@@ -397,6 +429,7 @@ class Undoing:
             directory = portion.source
             self.placer.came_from[directory] = last_part(portion.move.new_path)
         self.tree = self.placer.tree
+        self.staying_lines: dict[Path, str] = {}  # of a MEMORY.md that goes back
         self.folders: list[tuple[Path, Path]] = []
         self.warnings: list[str] = []
 
@@ -491,8 +524,8 @@ class Undoing:
         draft.text, draft.mtime_ns = as_text(content), mtime
         for place in named:
             self.warn(f"{wrote.ends}: {place} has changed since, so it stays")
-        if wrote.path.name == "MEMORY.md":
-            self._memory_of_since(wrote, draft.text)
+        if wrote.path.name == MEMORY_FILE:
+            self._part_memory(wrote, draft)
 
     def _take_out_made(self, wrote: Wrote, document: Document) -> None:
         """A copy that the run made goes, unless it was changed, or is the only one."""
@@ -514,19 +547,26 @@ class Undoing:
         parts = [p.source for p in self.portions if not p.is_whole]
         return wrote.ends.parent in parts
 
-    def _memory_of_since(self, wrote: Wrote, staying: str) -> None:
-        """Lines that came since in a MEMORY.md that was merged go with the folder."""
-        portion = self._portion_from(wrote.ends.parent.parent)
-        if portion is None or not portion.follows or wrote.before is None:
+    def _part_memory(self, wrote: Wrote, draft: Draft) -> None:
+        """Of a MEMORY.md that was merged, the lines that came since follow the folder.
+
+        `draft` is without the run's change.
+        """
+        portion = self._portion_from(self._project_directory(wrote.ends))
+        if portion is None or portion.is_whole:
             return
         before = as_text(read_saved(self.directory, wrote, "before"))
-        came = [line for line in staying.split("\n") if line not in before.split("\n")]
-        draft = self.placer.draft(wrote.ends)
-        draft.text = before
-        aside = self._aside_of(portion.target / "memory" / "MEMORY.md")
-        if aside is not None and came:
-            original = self.placer.draft(aside)
-            original.text = appended(original.text, "\n".join(came))
+        since = lines_lacking(draft.text, before)
+        was_brought = wrote.path != wrote.ends
+        if was_brought and not portion.follows:
+            draft.text = before
+            self.staying_lines[wrote.ends] = since
+        elif portion.follows and not was_brought:
+            draft.text = before
+            original = self._aside_of(portion.target / MEMORY / MEMORY_FILE)
+            if original is not None:
+                there = self.placer.draft(original)
+                there.text = appended(there.text, since)
 
     def _portion_from(self, source: Path) -> Portion | None:
         return next((p for p in self.portions if p.source == source), None)
@@ -590,7 +630,8 @@ class Undoing:
         if original is not None:
             self.placer.bring(original, portion.target / INDEX)
             there = self.placer.draft(original)
-            there.text = index.without(there.text, {key for key, _ in leaving})
+            listed = {key for key, _ in leaving}
+            there.text = index.without(there.text, listed | self.gone)
         self.placer.add(made, file, portion.target / INDEX, 0o600)
 
     def _leaves(self, session: str, portion: Portion) -> bool:
@@ -631,6 +672,9 @@ class Undoing:
     def _bring_things_back(self) -> None:
         """What the run renamed and is no session: notes, downloads, parts of folders."""
         whole = {portion.source for portion in self.portions if portion.is_whole}
+        for portion in self.portions:
+            if portion.move.kind == "rename" and not portion.is_whole:
+                self._bring_notes_of_directory(portion)
         for end, start in self.brought.items():
             directory = self._project_directory(end)
             if directory in whole or not self._is_in_place(end):
@@ -640,6 +684,13 @@ class Undoing:
                     self.placer.bring(end, start)
             elif end.name != INDEX and not self._is_of_brought_session(end):
                 self._bring_thing_back(end, start)
+
+    def _bring_notes_of_directory(self, portion: Portion) -> None:
+        """Notes that came with their whole directory, which stays."""
+        for name in portion.move.notes:
+            note = portion.source / name
+            if name != INDEX and self._is_in_place(note):
+                self._bring_note_back(note, portion.target / name)
 
     def _project_directory(self, path: Path) -> Path:
         projects = self.layout.projects
@@ -662,7 +713,8 @@ class Undoing:
             return
         files = [Path(name) for name in self.tree.files_below(end)]
         going = [name for name in files if self._goes_back(start / name)]
-        if going == files:
+        is_whole = going == files and not any(self._parts(end / f) for f in files)
+        if is_whole:
             self._make_parents(start)
             self.placer.bring(end, start)
             return
@@ -680,19 +732,30 @@ class Undoing:
         name = original.relative_to(directory)
         return is_of_session(name.parts[0]) or name.as_posix() in portion.move.notes
 
+    def _parts(self, note: Path) -> SavedNote | None:
+        """The saved note, where OLD gets that and NEW keeps what it became since."""
+        portion = self._portion_from(self._project_directory(note))
+        if portion is None or portion.follows or not is_there(note):
+            return None
+        for saved in self.manifest.notes_saved:
+            if saved.ends == note and sha256_of(note) != saved.content.sha256:
+                return saved
+        return None
+
     def _bring_note_back(self, note: Path, final: Path) -> None:
         """One that has changed since stays where that stays; OLD gets the saved one."""
         self._make_parents(final)
-        saved = next((n for n in self.manifest.notes_saved if n.ends == note), None)
-        portion = self._portion_from(self._project_directory(note))
-        if saved is not None and portion is not None and not portion.follows:
-            content = read_note(self.directory, saved)
-            document = read_document(note)
-            if document is not None and document.data != content:
-                mode = saved.content.mode
-                self.placer.add(as_text(content), note, final, mode)
-                return
-        self.placer.bring(note, final)
+        saved = self._parts(note)
+        if saved is None:
+            self.placer.bring(note, final)
+        else:
+            original = as_text(read_note(self.directory, saved))
+            self.placer.add(original, note, final, saved.content.mode)
+            if note.name == MEMORY_FILE:
+                draft = self.placer.draft(note)
+                draft.text = lines_lacking(draft.text, original)
+        if lines := self.staying_lines.get(note):
+            self.placer.add(lines, note, note, 0o600)
 
     def _bring_notes_of_since(self) -> None:
         """Notes that came since to a directory that NEW had, where they follow."""
@@ -724,6 +787,16 @@ class Undoing:
             if self.tree.is_directory(kept) == directories:
                 self._make_parents(path)
                 self.placer.bring(kept, path)
+                if path.name == INDEX:
+                    self._forget_gone(kept)
+
+    def _forget_gone(self, kept: Path) -> None:
+        """Sessions that left for another project, or were deleted, are in no index."""
+        draft = self.placer.draft(kept)
+        try:
+            draft.text = index.without(draft.text, self.gone)
+        except NotJsonError:
+            return
 
     def _make_parents(self, path: Path) -> None:
         """A directory that the client or its owner has removed since."""

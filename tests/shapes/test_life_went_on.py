@@ -173,9 +173,8 @@ def test_sessions_that_are_gone_stay_gone(bench: Bench) -> None:
     (directory_of(state, new) / name).unlink()
     shutil.rmtree(directory_of(state, new) / "memory")
     report = bench.restore(warned=True)
-    assert report["warnings"] == [
-        "1 session of this move no longer exists: it was deleted since"
-    ]
+    what = "1 session of this move no longer exists: it was deleted since"
+    assert report["warnings"] == [f"{what}: {old.sessions[0]}"]
     expected.remove(old.directory / name, old.memory)
     bench.expect(expected)
 
@@ -455,7 +454,7 @@ def test_a_merge_into_a_parent_of_others_leaves_those(
         f"{there.path}/sub",
         old.path,
         f"{old.path}/sub",
-        str(state.code / "src/fresh"),
+        str(state.code / "code/fresh"),  # begun below NEW, it follows the folder
     ]
 
 
