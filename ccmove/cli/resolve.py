@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import LiveSession, live_sessions
-from ccmove.claude.ownership import folder_exists
+from ccmove.claude.owners import folder_exists
 from ccmove.claude.state import State
 from ccmove.errors import (
     Hint,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import may_be_name_of
-from ccmove.claude.ownership import folder_exists, session_of
+from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.reading import (
     hashed_history,
     is_there,
