@@ -65,14 +65,6 @@ class Identity:
     )  # owner/name in lower case: hosts do not tell case apart
     roots: frozenset[str] = frozenset()  # the first commits of its history
 
-    def is_another(self, other: "Identity") -> bool:
-        """Whether both are known and are not the same;
-        remotes say more than commits.
-        """
-        if self.remotes and other.remotes:
-            return not self.remotes & other.remotes
-        return bool(self.roots and other.roots) and not self.roots & other.roots
-
     def __str__(self) -> str:
         commits = [f"root commit {commit[:9]}" for commit in sorted(self.roots)]
         return ", ".join(sorted(self.remotes) or commits)

@@ -21,7 +21,7 @@ from click.shell_completion import (
 
 from ccmove import TESTED_WITH, __version__
 from ccmove.claude.layout import Layout, find_layout, size_of
-from ccmove.claude.ownership import folder_exists
+from ccmove.claude.owners import folder_exists
 from ccmove.claude.state import State
 from ccmove.cli.boundary import TextWanted
 from ccmove.cli.help import EXAMPLES, MOVES

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ccmove.claude.git import superproject
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import LiveSession, live_sessions
-from ccmove.claude.ownership import folder_exists
+from ccmove.claude.owners import folder_exists
 from ccmove.claude.state import State
 from ccmove.commands.options import Options
 from ccmove.errors import (

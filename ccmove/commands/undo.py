@@ -136,14 +136,14 @@ def _undone_by(backups: list[Backup], undo: Manifest) -> Manifest:
 
 def move_again(manifest: Manifest) -> Hint:
     """The command that makes a move again; an undo tells only of its paths."""
-    paths = manifest.paths
+    moves = list(manifest.moves)
     if manifest.undoes is not None:
-        paths = paths.reversed()
+        moves = [(old, new) for new, old in moves]
     words = ["ccmove", *manifest.options]
-    if len(paths.moves) == 1:
-        words += paths.moves[0]
+    if len(moves) == 1:
+        words += moves[0]
         return run(*words, text="to move again")
-    lines = [f"{old} -> {new}" for old, new in paths.moves]
+    lines = [f"{old} -> {new}" for old, new in moves]
     listed = "; ".join(lines)
     text = f"to move again, with these as lines OLD<TAB>NEW in FILE ({listed})"
     return run(*words, "--from-file", "FILE", text=text)

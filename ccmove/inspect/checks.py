@@ -19,7 +19,7 @@ from operator import eq
 from pathlib import Path, PureWindowsPath
 
 from ccmove.claude.naming import encode, may_be_name_of
-from ccmove.claude.ownership import folder_exists, session_of
+from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.reading import open_regular
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, get
 from ccmove.errors import CcmoveError, UnfinishedRunError
@@ -256,7 +256,7 @@ def difference(one: str, other: str) -> str:
 def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
     """Conversations where nobody looks for them, and an outdated index."""
     projects, amounts = survey.layout.projects, directory.amounts
-    for item in directory.case.directory.items:
+    for item in directory.holding.directory.items:
         if item.is_dir and ENCODED.fullmatch(item.name):
             inner = directory.path / item.name
             what = (
@@ -267,7 +267,7 @@ def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
                 "misplaced-directory", str(inner), what, fix, names=(item.name,)
             )
     if not (
-        directory.case.directory.transcripts
+        directory.holding.directory.transcripts
         or (MEMORY in amounts and amounts[MEMORY].files)
     ):
         return
@@ -289,7 +289,7 @@ def _directory(survey: Survey, directory: Directory) -> Iterator[Finding]:
 
 def _index(directory: Directory) -> Iterator[Finding]:
     """Values that are outdated; the client makes another index when there is none."""
-    document = directory.case.directory.index_file
+    document = directory.holding.directory.index_file
     try:
         wrong = (
             tuple(_wrong(parse(document.text).value, directory))
@@ -308,7 +308,9 @@ def _wrong(index: object, directory: Directory) -> Iterator[str]:
     """Entries without a transcript,
     and paths of another directory or a folder that is gone.
     """
-    sessions = {session_of(item.name) for item in directory.case.directory.transcripts}
+    sessions = {
+        session_of(item.name) for item in directory.holding.directory.transcripts
+    }
     entries = get(index, "entries")
     for record in (index, *(entries if isinstance(entries, list) else ())):
         session, full = get(record, "sessionId"), get(record, "fullPath")

@@ -21,7 +21,9 @@ from functools import cache
 from pathlib import PurePath
 
 from ccmove.claude.git import Identity, identity, reflog
-from ccmove.inspect.survey import Project, Survey, Tick, ancestors, folders_in
+from ccmove.claude.owners import folders_in
+from ccmove.inspect.survey import Project, Survey, Tick, ancestors
+from ccmove.plan.newcomers import is_another, went_on
 from ccmove.rewrite.pathmap import is_root, tail_below
 from ccmove.text import plural, readable_size
 
@@ -148,7 +150,7 @@ class Finder:
         for new, basis, sign in self._signs(path, ours):
             if is_root(new) or tail_below(home, new) is not None:
                 continue  # a folder around the home is nobody's
-            if basis is Basis.NAME and self._identity(new).is_another(ours):
+            if basis is Basis.NAME and self._is_another(path, new, ours):
                 continue  # it only looks alike
             candidate = places.setdefault(new, Candidate(new, basis))
             if (
@@ -163,6 +165,17 @@ class Finder:
             places.values(), key=lambda c: (c.path != self._named, c.rank, c.path)
         )
         return tuple(order[:MOST_CANDIDATES])
+
+    def _is_another(self, path: str, new: str, ours: Identity) -> bool:
+        """Whether a folder is not what the lost project was: as for a move to it."""
+        there = self.survey.by_path.get(new)
+        oldest = there.first_used if there is not None else None
+        newest = self._last_session(path)
+        return is_another(ours, self._identity(new), new, oldest, newest)
+
+    def _last_session(self, path: str) -> int | None:
+        project = self.lost.get(path)
+        return project.last_session if project is not None else None
 
     def _identity_of(self, path: str) -> Identity:
         """What the config file links with a path: its remotes;
@@ -190,9 +203,31 @@ class Finder:
                 yield folder, Basis.SAME_REPOSITORY, f"same remote, {min(shared)}"
             elif there.roots & ours.roots:
                 yield folder, Basis.SAME_REPOSITORY, "same root commit"
+            elif self._is_renamed(path, folder, there):
+                yield folder, Basis.NAME, "its repository was renamed, too"
         yield from (
             (folder, Basis.NAME, sign) for folder, sign in self._same_name(path)
         )
+
+    def _is_renamed(self, path: str, folder: str, there: Identity) -> bool:
+        """Whether a checkout beside the lost project went on where that one ended.
+
+        Its repository has another name by now, and Claude Code was used in it since. A
+        neighbour that only was begun to be used then looks the same: a name says more.
+        """
+        known = self.survey.by_path.get(folder)
+        if known is None or not known.sessions:
+            return False
+        if not there.remotes:
+            return False
+        place, name = os.path.split(path)
+        other_place, other_name = os.path.split(folder)
+        if place != other_place:
+            return False
+        if folder != self._named and not _are_similar(name, other_name):
+            return False
+        last = self._last_session(path)
+        return went_on(folder, known.first_used, last)
 
     def _same_name(self, path: str) -> Iterator[tuple[str, str]]:
         """The same name anywhere; and new folders where the project,
@@ -206,10 +241,10 @@ class Finder:
         is_only = len(new) == 1 and len(self._gone_from[near]) == 1
         for folder in new:
             known = self.survey.by_path.get(folder)
-            one, two = (os.path.basename(name).lower() for name in (gone, folder))
+            one, two = os.path.basename(gone), os.path.basename(folder)
             if tail:
                 yield folder + tail, f"{tail[1:]} is in {folder}"
-            elif difflib.SequenceMatcher(None, one, two).ratio() >= SIMILAR:
+            elif _are_similar(one, two):
                 yield folder, "a similar name in the same place"
             elif not (known and known.sessions) and (is_only or folder == self._named):
                 only = "the only folder there that Claude Code does not know"
@@ -268,6 +303,11 @@ class Finder:
         return [
             p for lost, p in self.lost.items() if tail_below(lost, path) is not None
         ]
+
+
+def _are_similar(one: str, other: str) -> bool:
+    both = difflib.SequenceMatcher(None, one.lower(), other.lower())
+    return both.ratio() >= SIMILAR
 
 
 def described(project: Project) -> str:

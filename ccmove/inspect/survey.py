@@ -9,15 +9,15 @@ import contextlib
 import os
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.naming import is_of_downloads, may_be_name_of, uncut
-from ccmove.claude.ownership import Case, Evidence, session_of
+from ccmove.claude.naming import is_of_downloads, may_be_name_of
+from ccmove.claude.owners import Holding, Owners, listed_in, session_of
 from ccmove.claude.state import MEMORY, Item, State
 from ccmove.errors import NothingKnownError
 from ccmove.rewrite.pathmap import PathMap, tail_below
@@ -42,30 +42,41 @@ class Directory:
 
     name: str
     path: Path
-    case: Case
+    holding: Holding
     amounts: dict[str, Amount]  # of everything in it, by name
-    claims: tuple[str, ...]  # paths with a claim on it; the first has what nobody owns
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Paths with a claim on it, those with a folder first."""
+        return self.holding.ranked
 
     @property
     def named_elsewhere(self) -> set[str]:
         """Paths that transcripts name and whose directory is another one:
         they were moved here.
         """
-        named = {item.path for item in self.case.directory.transcripts if item.path}
+        transcripts = self.holding.directory.transcripts
+        named = {item.path for item in transcripts if item.path}
         return {path for path in named if not may_be_name_of(self.name, path)}
 
     def items_of(self, path: str | None) -> Iterator[Item]:
-        """What of the directory is this path's;
-        all of it when nothing shows whose it is.
-        """
-        if path is None or not self.case.claims:
-            return iter(self.case.directory.items)
-        return self.case.items_of(path)
+        """What of the directory is this path's; for None what is nobody's."""
+        if path is None:
+            return iter(self.holding.nobodys)
+        return self.holding.items_of(path)
 
     def sessions_of(self, path: str | None) -> list[Item]:
-        """Conversations; `agent-*.jsonl` beside one is a part of it."""
-        items = self.items_of(path)
-        return [i for i in items if i.is_transcript and not i.name.startswith("agent-")]
+        return conversations(self.items_of(path))
+
+    @property
+    def sessions(self) -> list[Item]:
+        return conversations(self.holding.directory.items)
+
+
+def conversations(items: Iterable[Item]) -> list[Item]:
+    """Transcripts; `agent-*.jsonl` beside one is a part of it."""
+    transcripts = [item for item in items if item.is_transcript]
+    return [item for item in transcripts if not item.name.startswith("agent-")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +90,7 @@ class Project:
     bytes: int = 0
     first_used: int | None = None  # ns, of the oldest transcript
     last_used: int | None = None  # ns, of the newest transcript or prompt
+    last_session: int | None = None  # ns, of the newest transcript
     kept: dict[str, int] = field(
         default_factory=dict
     )  # what else there is, and how much
@@ -107,11 +119,10 @@ class Survey:
         self.backups: list[Backup] = []  # oldest first
         with self._state.problems_of(layout.backups):
             self.backups = all_backups(layout)
-        listed = [
-            (path, "the config file") for path in named if "config entry" in named[path]
-        ]
+        with_settings = [path for path in named if "config entry" in named[path]]
         ledger = ledger_of(layout, self.backups)
-        self._evidence = Evidence(layout, ledger, PathMap(()), listed, named)
+        listed = listed_in((), with_settings)
+        self._owners = Owners(self._state, ledger, PathMap(()), listed, named)
         directories = self._read_directories(partial(tick, "projects"))
         self.directories = {directory.name: directory for directory in directories}
         self.former = self._find_former()
@@ -122,7 +133,7 @@ class Survey:
         # The names of the directories that hold a transcript of each session.
         self.places_of_sessions: dict[str, list[str]] = defaultdict(list)
         for name, directory in self.directories.items():
-            for item in directory.sessions_of(None):
+            for item in directory.sessions:
                 self.places_of_sessions[session_of(item.name)].append(name)
 
     def _read_directories(self, tick: Tick) -> Iterator[Directory]:
@@ -135,15 +146,10 @@ class Survey:
             with self._state.problems_of(path):
                 if is_of_downloads(name):
                     continue
-                case = Case(self._evidence, self._state.directory(name))
-                amounts = {
-                    i.name: measured(path / i.name) for i in case.directory.items
-                }
-                claims = case.ranked
-                if not claims:  # the one existing folder of this name would find it
-                    found = tuple(_folders_named(name, path.anchor))
-                    claims = found if len(found) == 1 else ()
-                yield Directory(name, path, case, amounts, claims)
+                holding = self._owners.of(name)
+                items = holding.directory.items
+                amounts = {item.name: measured(path / item.name) for item in items}
+                yield Directory(name, path, holding, amounts)
 
     def _find_former(self) -> dict[str, dict[str, str]]:
         """Where gone paths are now, with how that is known: by our own moves, and by
@@ -154,7 +160,7 @@ class Survey:
         place had some before.
         """
         former: dict[str, dict[str, str]] = defaultdict(dict)
-        exists = self._evidence.exists
+        exists = self._owners.exists
 
         def tell(old: str, new: str, how: str) -> None:
             if exists(old) is False and exists(new) and tail_below(old, new) is None:
@@ -168,9 +174,11 @@ class Survey:
                 ):
                     tell(old, new, "ccmove moved it there")
         directories = self.directories.values()
-        at_home = {owner for d in directories for owner in d.case.owner_of.values()}
+        at_home = set().union(
+            *(d.holding.owner_of_session.values() for d in directories)
+        )
         for directory in directories:
-            sessions = directory.sessions_of(None)
+            sessions = directory.sessions
             oldest = min(
                 sessions, key=lambda s: directory.amounts[s.name].newest, default=None
             )
@@ -188,9 +196,10 @@ class Survey:
         for path in sorted({*holding, *self._state.named}):
             yield self._project(path, holding[path])
         for directory in self.directories.values():
-            if not directory.claims and any(
-                a.files for a in directory.amounts.values()
-            ):
+            nobodys = [
+                directory.amounts[item.name] for item in directory.items_of(None)
+            ]
+            if any(amount.files for amount in nobodys):
                 yield self._project(None, [directory])
 
     def _project(self, path: str | None, directories: list[Directory]) -> Project:
@@ -209,12 +218,13 @@ class Survey:
         prompt = self._state.prompts[path][1] if path and "prompt" in kept else 0
         return Project(
             path,
-            self._evidence.exists(path) if path is not None else None,
+            self._owners.exists(path) if path is not None else None,
             tuple(sorted(directory.name for directory in directories)),
             len(times),
             size,
             min(times, default=None),
             max([*times, prompt]) or None,
+            max(times, default=None),
             {place: number for place, number in kept.items() if number},
         )
 
@@ -222,29 +232,6 @@ class Survey:
 def ancestors(path: str) -> list[str]:
     """`path` itself, then every folder above it but the root."""
     return [str(folder) for folder in (PurePath(path), *PurePath(path).parents)][:-1]
-
-
-def folders_in(base: str) -> list[str]:
-    """The folders in a folder; links are none, and what can't be listed has none."""
-    try:
-        with os.scandir(base) as entries:
-            return sorted(
-                entry.path for entry in entries if entry.is_dir(follow_symlinks=False)
-            )
-    except OSError:
-        return []
-
-
-def _folders_named(name: str, base: str) -> Iterator[str]:
-    """Existing folders with this encoded name;
-    only one whose own name fits is entered.
-    """
-    for path in folders_in(base):
-        encoded = uncut(path)
-        if encoded == name:
-            yield path
-        elif name.startswith(encoded + "-"):
-            yield from _folders_named(name, path)
 
 
 def measured(path: Path) -> Amount:

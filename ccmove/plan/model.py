@@ -214,7 +214,12 @@ class Undertaking:
 
     @property
     def paths(self) -> PathMap:
-        return PathMap(self.moves, frozenset(self.kept))
+        """The moves; projects that are in none of them come along by themselves."""
+        asked = PathMap(self.moves, frozenset(self.kept))
+        pairs = [(move.path, move.new_path) for move in self.projects]
+        along = [pair for pair in pairs if not asked.covers(pair[0])]
+        alone = frozenset(path for path, _ in along)
+        return PathMap((*self.moves, *along), asked.kept, alone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from ccmove.claude.naming import possible_names
-from ccmove.claude.ownership import session_of
+from ccmove.claude.owners import session_of
 from ccmove.claude.state import State, is_of_session, notes_among
 from ccmove.plan.model import Own, ProjectMove
 from ccmove.rewrite.pathmap import PathMap

@@ -420,7 +420,8 @@ def in_order(
             and sources.isdisjoint({target, *target.parents} - {path})
         ]
         yield from ready
-        waiting = [move for move in waiting if move not in ready]
+        done = set(ready)
+        waiting = [move for move in waiting if move not in done]
         if not ready:  # all wait for each other
             first = next(i for i, (path, _) in enumerate(waiting) if path not in around)
             path, target = waiting[first]

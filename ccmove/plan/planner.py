@@ -3,32 +3,30 @@ This is also the whole of a dry run.
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePath
 
-from ccmove.claude.git import Identity, identity
 from ccmove.claude.layout import Layout
-from ccmove.claude.ownership import Case, Evidence, Ledger, cases_of_moves
+from ccmove.claude.owners import Ledger, Owners, listed_in
 from ccmove.claude.reading import hashed_history
 from ccmove.claude.state import State
-from ccmove.errors import RefusedError, again, run
+from ccmove.errors import RefusedError, run
 from ccmove.plan import shares
 from ccmove.plan.documents import Search, moved_folders, rewrite_others, rows
 from ccmove.plan.model import (
     PARKED,
     LeftAlone,
     Plan,
-    ProjectMove,
     Request,
     Write,
     WriteHistory,
 )
+from ccmove.plan.newcomers import who_is_at_new
 from ccmove.plan.own import what_new_has
 from ccmove.plan.place import Placer, in_order, refuse_conflicts
 from ccmove.rewrite import config, history
 from ccmove.rewrite.history import ByPath
-from ccmove.rewrite.pathmap import PathMap, tail_below
+from ccmove.rewrite.pathmap import PathMap, compared
 from ccmove.text import plural
 
 Tick = Callable[[int], None]
@@ -42,19 +40,27 @@ def plan_move(
     paths = PathMap(request.moves)
     if request.only:
         known = state.known_paths().union(*ledger.owners.values())
-        nested = (
-            path
-            for path in known
-            if any(tail_below(path, old) for old, _ in paths.moves)
-        )
+        olds = {compared(old) for old, _ in paths.moves}
+        nested = (p for p in known if compared(p) not in olds and paths.covers(p))
         paths = PathMap(request.moves, frozenset(nested))
     prompts = _history(layout, paths, tick)
     prompt_paths = [before for before, _ in prompts.scan.counts]
-    cases = cases_of_moves(state, paths, prompt_paths, ledger)
-
-    portions = [portion for case in cases for portion in shares.portions_of(case)]
+    listed_paths = listed_in(prompt_paths, state.config_paths)
+    owners = Owners(state, ledger, paths, listed_paths)
+    holdings = owners.concerned()
+    portions = [
+        portion for holding in holdings for portion in shares.portions_of(holding)
+    ]
+    asked = paths
+    along = {path: holding for holding in holdings for path in holding.along}
+    if along:  # with their prompts and settings: what is where they are is not known
+        moves = [(path, holding.new_path(path)) for path, holding in along.items()]
+        paths = PathMap((*paths.moves, *moves), paths.kept, frozenset(along))
+        prompts = _history(layout, paths, tick)
+        prompt_paths = [before for before, _ in prompts.scan.counts]
+    rows_of_all = [move for portion in portions for move in portion.moves()]
     here = moved_folders(
-        request, [move for portion in portions for move in portion.moves()]
+        request, [move for move in rows_of_all if move.path not in along]
     )
     placer = Placer(layout)
     names, spelled = (
@@ -84,14 +90,15 @@ def plan_move(
         )
         what += "harmless, Claude Code goes by the directory"
         left.append(LeftAlone(str(layout.projects), what))
-    left += [row for case in cases for row in shares.left_behind(case)]
+    left += [row for holding in holdings for row in shares.left_behind(holding)]
     closed = "can't be read, so nobody knows whether it belongs to the move"
     left += [
         LeftAlone(str(p), closed, ("ls", "-ld", str(p)))
         for p in dict.fromkeys(state.closed)
     ]
     left += placer.left_alone
-    merged = _merges(state, request, paths, projects, ledger)
+    arrivals = [move for move in projects if move.path not in along]
+    merged = who_is_at_new(owners, arrivals, merge=request.merge)
     folders = _folders(layout, request)
     for path, target in in_order(
         folders, lambda p, number: p.with_name(f"{PARKED}{number}")
@@ -102,13 +109,14 @@ def plan_move(
     operations = placer.operations(prompts)
     planned = {op.path: op.after for op in operations if isinstance(op, Write)}
     moved = placer.tree.moved()
-    left += Search(state, spelled, request, here, planned, moved).everything()
+    searched = asked.as_people_write(str(layout.home))
+    left += Search(state, searched, request, here, planned, moved).everything()
     settings = (
         [path for *pair, _ in here for path in pair] if request.project_files else []
     )
     return Plan(
         kind="move",
-        moves=paths.moves,
+        moves=asked.moves,
         kept=tuple(sorted(paths.kept)),
         operations=operations,
         moved=tuple(moved.items()),
@@ -124,8 +132,8 @@ def plan_move(
         remembering=sum(
             item.remembers for portion in portions for item in portion.items
         ),
-        warnings=(*_warnings(prompts, placer, cases), *filter(None, [ledger.problem])),
-        notes=(*(reason for case in cases for reason in shares.reasons(case)), *saved),
+        warnings=(*_warnings(prompts, placer, along), *filter(None, [ledger.problem])),
+        notes=(*(why for case in holdings for why in shares.reasons(case)), *saved),
     )
 
 
@@ -135,16 +143,17 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     """
     with hashed_history(layout.history, before := hashlib.sha256()) as (read, seen):
         at_new = tuple((new, new) for _, new in paths.moves)
-        both = PathMap(paths.moves + at_new, paths.kept)
+        both = PathMap(paths.moves + at_new, paths.kept, paths.alone)
         scan = history.scan(read, seen.size, ByPath(both), tick=tick)
     return WriteHistory(layout.history, scan, seen, ByPath(paths), before)
 
 
 def _warnings(
-    prompts: WriteHistory, placer: Placer, cases: Iterable[Case]
+    prompts: WriteHistory, placer: Placer, along: Iterable[str]
 ) -> Iterator[str]:
-    for gone in (path for case in cases for path in case.along):
-        yield f"the sessions of {gone}, whose folder is gone, move together with these"
+    for gone in along:
+        what = "with their prompts and settings"
+        yield f"the sessions of {gone}, whose folder is gone, come along {what}"
     if number := prompts.scan.unreadable:
         what = "not valid JSON, or longer than 64 MiB"
         yield f"{prompts.path}: {plural(number, 'line')} left as found: {what}"
@@ -174,86 +183,3 @@ def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
                 run(*ccmove, "--config-dir", there, old, new, text="then"),
             )
     return tuple((Path(old), Path(new)) for old, new in request.on_disk)
-
-
-def _merges(
-    state: State,
-    request: Request,
-    paths: PathMap,
-    moves: Iterable[ProjectMove],
-    ledger: Ledger,
-) -> tuple[tuple[str, int], ...]:
-    """Each NEW with sessions of its own, and how many;
-    a twin or another project is refused.
-    """
-    news = dict.fromkeys((move.new_path, move.new_path) for move in moves)
-    listed = [(path, "the config file") for path in state.config_paths]
-    evidence = Evidence(state.layout, ledger, PathMap(tuple(news)), listed)
-    there, found = set(state.directory_names), dict[str, int]()
-    for move in moves:
-        # One folder in two cases has had one directory all along: nothing in it is
-        # NEW's alone.
-        is_respelled = evidence.is_other_case(move.path) and evidence.exists(move.path)
-        if move.target not in there or (is_respelled and move.source == move.target):
-            continue
-        case = Case(evidence, state.directory(move.target))
-        staying = [path for path in case.claims if not paths.covers(path)]
-        if move.source != move.target:  # else nobody comes in who was not there
-            _refuse_twin(case, move, staying)
-        number = _sessions_of(case, move.new_path) if move.new_path in staying else 0
-        if number and not request.merge:
-            _refuse_another(state, move, number)
-        found.update({move.new_path: number} if number else {})
-    return tuple(found.items())
-
-
-def _sessions_of(case: Case, path: str) -> int:
-    """What nothing says the owner of is the only claimant's."""
-    rest = path if list(case.claims) == [path] else None
-    return sum((owner or rest) == path for owner in case.owner_of.values())
-
-
-def _refuse_twin(case: Case, move: ProjectMove, staying: list[str]) -> None:
-    """Two folders with one encoded name: each would open the other's conversations."""
-    new = move.new_path
-    for twin in staying:
-        is_new = os.path.realpath(twin) == os.path.realpath(new)
-        number = (
-            0 if is_new or not case.evidence.exists(twin) else _sessions_of(case, twin)
-        )
-        if number:
-            raise RefusedError(
-                f"{new} and {twin} are both {move.target} to Claude Code, which could "
-                "not tell "
-                f"them apart; {twin} has {plural(number, 'session')} there",
-                run(
-                    "ccmove",
-                    "-m",
-                    twin,
-                    f"{twin}-2",
-                    text="rename one of them, for example",
-                ),
-                again("then"),
-            )
-
-
-def _refuse_another(state: State, move: ProjectMove, number: int) -> None:
-    was, there = (_identity(state, path) for path in (move.path, move.new_path))
-    if was.is_another(there):
-        raise RefusedError(
-            f"{move.new_path} is another project: it has {plural(number, 'session')} "
-            "of its own, "
-            f"and its repository is {there}, while that of {move.path} is {was}",
-            run("ccmove", "list", move.new_path, text="what is there"),
-            again("to merge them all the same", ["--merge"]),
-        )
-
-
-def _identity(state: State, path: str) -> Identity:
-    found = identity(path)
-    if found.remotes or found.roots:
-        return found
-    linked = (
-        name.lower() for name, paths in state.repositories.items() if path in paths
-    )
-    return Identity(frozenset(linked))

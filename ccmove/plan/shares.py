@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from ccmove.claude.naming import names_of_downloads
-from ccmove.claude.ownership import BY_TRANSCRIPTS, Case, session_of
+from ccmove.claude.owners import BY_TRANSCRIPTS, Holding, session_of
 from ccmove.claude.reading import is_there
 from ccmove.claude.state import (
     ALIASES,
@@ -37,7 +37,7 @@ from ccmove.text import plural
 class Portion:
     """What of a directory goes to one place: all of it, or the share of one path."""
 
-    case: Case
+    holding: Holding
     source: Path
     target: Path
     kind: str  # rename (a merge, if the target turns out to be taken), same, split
@@ -62,10 +62,11 @@ class Portion:
     def moves(self) -> Iterator[ProjectMove]:
         source, target = self.source.name, self.target.name
         for path, items in self.shares.items():
+            new_path = self.holding.new_path(path)
             sizes = [item.size for item in items if item.size is not None]
             yield ProjectMove(
                 path=path,
-                new_path=self.case.paths.map(path) or path,
+                new_path=new_path,
                 source=source,
                 target=target,
                 kind=self.kind,
@@ -76,55 +77,54 @@ class Portion:
             )
 
 
-def portions_of(case: Case) -> list[Portion]:
+def portions_of(holding: Holding) -> list[Portion]:
     """All of the directory where everybody goes to one place,
     else a part for each path.
     """
-    whole = case.stays_together
-    together = (
-        [case.moving] if whole and case.moving else [[path] for path in case.moving]
-    )
-    return [_portion(case, paths, "rename" if whole else "split") for paths in together]
+    if not holding.moving:
+        return []
+    if holding.stays_together:
+        return [_portion(holding, [*holding.moving, *holding.along], "rename")]
+    return [_portion(holding, [path], "split") for path in holding.moving]
 
 
-def _portion(case: Case, paths: list[str], kind: str) -> Portion:
-    """What is these paths'; one without others beside it has everything."""
-    source = case.directory.path
-    target = source.with_name(case.target(paths[0]))
-    alone = len(case.claims) - len(case.along) == 1
-    shares = {
-        path: [
-            item for item in case.directory.items if alone or case.owner(item) == path
-        ]
-        for path in paths
-    }
-    return Portion(case, source, target, "same" if source == target else kind, shares)
+def _portion(holding: Holding, paths: list[str], kind: str) -> Portion:
+    """What is these paths'. With one that takes others along goes what is nobody's."""
+    source = holding.directory.path
+    target = source.with_name(holding.target(paths[0]))
+    shares: dict[str, list[Item]] = {path: [] for path in paths}
+    heir = paths[0] if holding.along else None
+    for item in holding.directory.items:
+        owner = holding.owner(item) or heir
+        if owner in shares:
+            shares[owner].append(item)
+    kind = "same" if source == target else kind
+    return Portion(holding, source, target, kind, shares)
 
 
-def left_behind(case: Case) -> Iterator[LeftAlone]:
+def left_behind(holding: Holding) -> Iterator[LeftAlone]:
     """What stays although it may be the move's,
     and how to bring it along or look at it.
     """
-    directory = case.directory.path
-    if not case.claims:
-        for item in case.directory.transcripts:
+    directory = holding.directory.path
+    if not holding.claims:
+        for item in holding.directory.transcripts:
             if item.path is None and (item.size or 0) > HEAD:
                 what = (
                     "a session, perhaps of a folder in the old path: its first 8 MB "
                     "name none"
                 )
                 yield _to_look_at(directory / item.name, what)
-    if not case.moving or case.stays_together:
+    if not holding.moving or holding.stays_together:
         return
-    others = ", ".join(case.staying) or "several paths of this move"
-    for item in case.directory.items:
-        if item.name not in (INDEX, MEMORY) and not case.owner(item):
-            what = f"in a directory shared with {others}; nothing shows whose it is"
-            yield _to_look_at(directory / item.name, what)
-    new_paths = {case.paths.map(path) or path for path in case.moving}
-    for path in case.staying:
-        if case.claims[path] == BY_TRANSCRIPTS and not os.path.lexists(path):
-            number = sum(owner == path for owner in case.owner_of.values())
+    others = ", ".join(holding.staying) or "several paths of this move"
+    for item in holding.nobodys:
+        what = f"in a directory shared with {others}; nothing shows whose it is"
+        yield _to_look_at(directory / item.name, what)
+    new_paths = {holding.new_path(path) for path in holding.moving}
+    for path in holding.staying:
+        if holding.claims[path] == BY_TRANSCRIPTS and holding.is_gone(path):
+            number = len(holding.sessions_of(path))
             what = f"{plural(number, 'session')} of {path}, whose folder is gone"
             bring = (
                 ("ccmove", path, *new_paths)
@@ -138,15 +138,15 @@ def _to_look_at(path: Path, what: str) -> LeftAlone:
     return LeftAlone(str(path), what, ("ls", "-l", str(path)))
 
 
-def reasons(case: Case) -> Iterator[str]:
+def reasons(holding: Holding) -> Iterator[str]:
     """Why the directory is moved or left alone."""
-    name = case.directory.name
-    if not case.claims:
+    name = holding.directory.name
+    if not holding.claims:
         yield f"{name}: left alone, nothing shows that it belongs to the move"
-    elif not case.moving:
-        yield f"{name}: left alone, it belongs to {', '.join(case.staying)}"
-    for path in case.moving:
-        yield f"{name}: moved, it belongs to {path} (evidence: {case.claims[path]})"
+    elif not holding.moving:
+        yield f"{name}: left alone, it belongs to {', '.join(holding.staying)}"
+    for path in holding.moving:
+        yield f"{name}: moved, it belongs to {path} (evidence: {holding.claims[path]})"
 
 
 def new_names(portions: list[Portion], paths: PathMap) -> NameMap:
@@ -265,15 +265,12 @@ def rewrite_indexes(
         file = portion.source / INDEX
         if not is_there(file):
             continue
-        draft = placer.draft(file, portion.case.directory.index_file)
+        draft = placer.draft(file, portion.holding.directory.index_file)
         try:
             if portion.kind == "split":
                 draft.text = _split_index(draft.text, portion)
             else:
-                heir = next(portion.moves()).new_path
-                along = [(path, heir) for path in portion.case.along]
-                ours = PathMap((*paths.moves, *along), paths.kept)
-                draft.text = index.rewritten(draft.text, ours, names)
+                draft.text = index.rewritten(draft.text, paths, names)
         except NotJsonError as error:
             ends = str(file if portion.kind == "split" else portion.target / INDEX)
             what = (
@@ -285,8 +282,9 @@ def rewrite_indexes(
 
 def _split_index(text: str, portion: Portion) -> str:
     """Take the entries of the sessions that leave; the rest is the other project's."""
-    paths, olds = portion.case.paths, set(portion.shares)
-    present = {session_of(item.name) for item in portion.case.directory.transcripts}
+    paths, olds = portion.holding.paths, set(portion.shares)
+    transcripts = portion.holding.directory.transcripts
+    present = {session_of(item.name) for item in transcripts}
     wanted = {session_of(entry) for entry in portion.entries}
     wanted |= index.sessions_of(text, olds) - present
     names = NameMap(((portion.source.name, portion.target.name),), paths)
@@ -296,7 +294,7 @@ def _split_index(text: str, portion: Portion) -> str:
         for key, raw in index.entries(text)
         if key in wanted
     ]
-    for heir in portion.case.remaining[
+    for heir in portion.holding.remaining[
         :1
     ]:  # the index is the heir's where it was of one that left
         text = at_places(

@@ -72,6 +72,7 @@ def show_list(listing: Listing, printer: Printer) -> None:
     if printer.as_json:
         rows = [asdict(project) for project in projects]
         for row in rows:
+            del row["last_session"]  # with prompts it is `last_used`
             row["first_used"], row["last_used"] = (
                 _iso(row["first_used"]),
                 _iso(row["last_used"]),

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 Move = tuple[str, str]
 
@@ -64,19 +64,32 @@ class PathMap:
 
     moves: tuple[Move, ...]
     kept: frozenset[str] = frozenset()
+    # An OLD without what is below it: its folder is gone, and its sessions come along.
+    alone: frozenset[str] = frozenset()
 
     def map(self, path: str) -> str | None:
         """Where `path` is after the moves, or None when they do not concern it."""
-        concerned = [move for move in self.moves if _concerns(move, path)]
-        if not concerned:
-            return None
-        old, new = max(concerned, key=lambda move: len(move[0]))
-        if any(
-            len(kept) > len(old) and tail_below(path, kept) is not None
-            for kept in self.kept
-        ):
-            return None
-        return _join(path, old, new)
+        for above in with_parents(path):
+            if above in self._kept:
+                return None
+            for old, new in self._by_old.get(above, ()):
+                is_alone = old in self.alone and path != old
+                if not is_alone and _concerns((old, new), path):
+                    return _join(path, old, new)
+        return None
+
+    @cached_property
+    def _by_old(self) -> dict[str, list[Move]]:
+        """The moves by OLD, so that thousands of them are looked up, not tried."""
+        by_old: dict[str, list[Move]] = {}
+        for move in self.moves:
+            by_old.setdefault(compared(move[0]), []).append(move)
+        return by_old
+
+    @cached_property
+    def _kept(self) -> frozenset[str]:
+        """What is kept; a move of its very OLD comes first."""
+        return frozenset(map(compared, self.kept)) - self._by_old.keys()
 
     def covers(self, path: str) -> bool:
         return self.map(path) is not None
@@ -86,7 +99,8 @@ class PathMap:
         would be now is another one.
         """
         kept = frozenset(filter(None, map(PathMap(self.moves).map, self.kept)))
-        return PathMap(tuple((new, old) for old, new in self.moves), kept)
+        moves = [move for move in self.moves if move[0] not in self.alone]
+        return PathMap(tuple((new, old) for old, new in moves), kept)
 
     def as_people_write(self, home: str) -> PathMap:
         """These moves, also with `~`, `$HOME` and `${HOME}` for the home, and `/c/` for
@@ -109,7 +123,8 @@ class PathMap:
             ]
             spelled += [(in_bash(old), in_bash(new)) for old, new in self.moves]
             kept |= {in_bash(path) for path in kept | self.kept}
-        return PathMap((*self.moves, *spelled), self.kept | kept)
+        alone = {_spelled(path, home, sign) for sign in _HOME for path in self.alone}
+        return PathMap((*self.moves, *spelled), self.kept | kept, self.alone | alone)
 
     def needles(self) -> tuple[str, ...]:
         """Strings of which every path that these moves concern contains one."""
@@ -136,6 +151,21 @@ class PathMap:
                 ):
                     named.append(old)
         return named
+
+
+def compared(path: str) -> str:
+    """A path as it is compared: on Windows neither case nor the slash counts."""
+    return native(path).lower() if is_windows(path) else path
+
+
+def with_parents(path: str) -> Iterator[str]:
+    """`path` and all that it is in, the longest first, as they are compared."""
+    whole = compared(path)
+    separator = "\\" if is_windows(path) else "/"
+    end = len(whole)
+    while end > 0:
+        yield whole[:end]
+        end = whole.rfind(separator, 0, end)
 
 
 def _concerns(move: Move, path: str) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.ownership import Ledger
+from ccmove.claude.owners import Ledger
 from ccmove.claude.reading import is_there, names_in, read_document, refuse_link
 from ccmove.errors import (
     CcmoveError,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
 
-from ccmove.claude.ownership import folder_exists, session_of
+from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.state import is_of_session
 from ccmove.plan.model import ProjectMove, Rename
 from ccmove.rewrite.pathmap import Move, PathMap, tail_below

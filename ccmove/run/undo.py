@@ -13,10 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ccmove.claude.git import identity
 from ccmove.claude.layout import Layout
 from ccmove.claude.naming import encode, may_be_name_of
-from ccmove.claude.ownership import folder_exists, session_of
+from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.reading import (
     Document,
     is_there,
@@ -36,6 +35,7 @@ from ccmove.claude.state import (
 from ccmove.errors import RefusedError, again, run
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, LeftAlone, Mkdir, Plan, ProjectMove, Rename
+from ccmove.plan.newcomers import Present, ages, refuse_another
 from ccmove.plan.place import (
     MEMORY_FILE,
     Draft,
@@ -292,20 +292,25 @@ def refuse_users(
         move = portion.move
         if move.source not in there:
             continue
-        number = len(_begun_at(state.directory(move.source), move, since))
-        if not number:
+        begun = _begun_at(state.directory(move.source), move, since)
+        if not begun:
             continue
-        merged[move.path] = number
+        merged[move.path] = len(begun)
         if merge or not folder_exists(move.path):
             continue
-        is_other = identity(move.path).is_another(identity(move.new_path))
-        if folder_exists(move.new_path) or is_other:
+        if folder_exists(move.new_path):
             raise RefusedError(
-                f"{move.path} is in use again: {plural(number, 'session')} "
-                "were begun there since",
+                f"{move.path} is in use again: {plural(len(begun), 'session')} "
+                f"{'was' if len(begun) == 1 else 'were'} begun there since",
                 run("ccmove", "list", move.path, text="what is there"),
                 again("to merge them all the same", ["--merge"]),
             )
+        directory = state.layout.projects / move.source
+        oldest = min(ages(directory, [item.name for item in begun]), default=None)
+        coming = ages(portion.source, [item.name for item in portion.items])
+        present = Present(len(begun), oldest)
+        newest = max(coming, default=None)
+        refuse_another(state, move.new_path, move.path, present, newest)
     return merged
 
 

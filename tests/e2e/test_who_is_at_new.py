@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.inspect.conftest import make_repo
+from tests.inspect.conftest import git, make_repo
 from tests.shapes.bench import Bench, directory_of
 from tests.support.hints import commands
 from tests.support.run import run_child
@@ -208,3 +208,77 @@ def test_a_twin_that_moves_away_in_the_same_run_is_no_reason_to_refuse(
     lines = f"{twin.path}\t{state.code}/other\n{old.path}\t{state.code}/my_app\n"
     bench.ok("--skip-path-check", "--from-file", "-", input=lines)
     assert len(list(directory_of(state, state.code / "my_app").glob("*.jsonl"))) == 1
+
+
+def renamed_twice(state: StateBuilder, *, begun: int = -60) -> tuple[str, str]:
+    """`old-name` became `new-name`, on disk and as a repository; Claude Code was
+    started in it since. The checkout began so many seconds after OLD's last session.
+    """
+    old = state.project("old-name", repo="me/old-name")
+    last = int(max(file.stat().st_mtime for file in old.transcripts))
+    make_repo(state.code / "new-name", "me/new-name", at=last + begun)
+    return old.path, state.project("new-name", sessions=1).path
+
+
+def test_a_folder_whose_repository_was_renamed_too_is_the_same_project(
+    bench: Bench,
+) -> None:
+    old, new = renamed_twice(bench.state)
+    done = bench.run(old, new)
+    assert done.exit == 0, done.err
+    assert "Merged into a project that had 1 session of its own" in done.out
+
+
+def test_a_checkout_that_is_younger_than_the_last_session_is_another_project(
+    bench: Bench,
+) -> None:
+    old, new = renamed_twice(bench.state, begun=60)
+    error = bench.refused(old, new)["error"]
+    for fact in ("1 session of its own", "me/new-name", "me/old-name"):
+        assert fact in error
+
+
+def test_a_long_reflog_is_no_excuse_for_sessions_that_are_older(bench: Bench) -> None:
+    """NEW is mistyped: a repository that was in use beside OLD."""
+    state = bench.state
+    new = state.project("site", sessions=1)
+    began = int(new.transcripts[0].stat().st_mtime) - 1_000_000
+    make_repo(state.code / "site", "acme/site", at=began)
+    old = state.project("app", repo="me/app")
+    assert "is another project" in bench.refused(old.path, new.path)["error"]
+    assert bench.ok("--merge", old.path, new.path)["status"] == "moved"
+
+
+def test_a_common_root_commit_says_more_than_the_remote(bench: Bench) -> None:
+    state = bench.state
+    old = state.project("app", sessions=1)
+    new = state.project("site", sessions=1)
+    make_repo(state.code / "app", "me/app", commit=True)
+    git(state.code, "clone", "-q", old.path, "site")
+    url = "git@github.com:acme/site.git"
+    git(new.path, "remote", "set-url", "origin", url)
+    assert bench.ok("--skip-path-check", old.path, new.path)["status"] == "moved"
+
+
+def test_one_path_and_doctor_find_a_renamed_repository(bench: Bench) -> None:
+    old, new = renamed_twice(bench.state)
+    for path in (old, new):
+        report = bench.refused(path)
+        assert f"ccmove {old} {new}" in report["hint"].replace(" --json", "")
+    (orphan,) = [
+        row
+        for row in bench.run("doctor", "--json").json()["findings"]
+        if row["kind"] == "orphan"
+    ]
+    assert orphan["subject"] == old
+    (place,) = orphan["candidates"]
+    assert (place["path"], place["confidence"]) == (new, "possible")
+    assert "its repository was renamed, too" in place["evidence"]
+
+
+def test_a_neighbour_with_a_younger_checkout_is_not_found(bench: Bench) -> None:
+    old, new = renamed_twice(bench.state, begun=60)
+    bench.refused(new, code=3)
+    findings = bench.run("doctor", "--json").json()["findings"]
+    candidates = [row["candidates"] for row in findings if row["subject"] == old]
+    assert candidates == [[]]

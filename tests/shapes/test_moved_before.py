@@ -261,7 +261,7 @@ def test_sessions_of_a_folder_that_is_gone_move_with_the_only_other_claimant(
     found = {p.stem for p in directory_of(state, new).glob("*.jsonl")}
     assert found == {*before.sessions, *now.sessions}
     assert not before.directory.exists()
-    assert before.path in state.config()["projects"]
+    assert before.path not in state.config()["projects"]
     index = json.loads((directory_of(state, new) / "sessions-index.json").read_text())
     assert {entry["projectPath"] for entry in index["entries"]} == {str(new)}
     assert index["originalPath"] == str(new)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ccmove.claude.layout import find_layout
-from ccmove.claude.ownership import Ledger
+from ccmove.claude.owners import Ledger
 from ccmove.claude.reading import ignores_case
 from ccmove.plan.model import Plan, Rename, Request, Write, WriteHistory
 from ccmove.plan.planner import plan_move

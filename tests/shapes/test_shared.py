@@ -282,3 +282,100 @@ def test_a_job_of_a_session_that_leaves_follows_it(
     moved = target / two.transcripts[0].name
     expected.replace(jobs[1], (two.path, new), (str(two.transcripts[0]), str(moved)))
     bench.cycle(expected, two.path, new)
+
+
+def gone_twin(state: StateBuilder) -> tuple[ProjectHandle, ProjectHandle]:
+    """`my_app`, whose folder is gone, with tools of its own, and `my-app` beside it."""
+    tools = {"allowedTools": ["Bash(make twin)"], "hasTrustDialogAccepted": True}
+    twin = state.project("my_app", sessions=2, prompts=2, config=tools, index=True)
+    ours = state.project("my-app", sessions=1, prompts=1, index=True)
+    return twin, ours
+
+
+def prompts_of(state: StateBuilder, path: Path | str) -> int:
+    lines = state.history.read_text().splitlines()
+    return sum(json.loads(line)["project"] == str(path) for line in lines)
+
+
+def test_a_gone_twin_comes_along_with_its_prompts_and_settings(bench: Bench) -> None:
+    state = bench.state
+    twin, ours = gone_twin(state)
+    new = bench.folder("web")
+    planned = bench.ok("-n", ours.path, new)
+    moved = bench.ok(ours.path, new)
+    rows = [(row["from"], row["to"], row["transcripts"]) for row in moved["projects"]]
+    assert rows == [(ours.path, str(new), 1), (twin.path, str(new), 2)]
+    assert planned["projects"] == moved["projects"]
+    assert (prompts_of(state, new), prompts_of(state, twin.path)) == (3, 0)
+    projects = state.config()["projects"]
+    assert twin.path not in projects
+    tools = projects[str(new)]["allowedTools"]
+    assert sorted(tools) == ["Bash(make test)", "Bash(make twin)"]
+    assert bench.run("verify").exit == 0
+
+
+def test_what_is_below_a_gone_twin_does_not_come_along(bench: Bench) -> None:
+    """Nothing of it was ever shown in OLD's folder."""
+    state = bench.state
+    twin, ours = gone_twin(state)
+    below = state.project("my_app/sub", sessions=1, prompts=2)
+    bench.ok(ours.path, bench.folder("web"))
+    assert below.directory.is_dir()
+    assert prompts_of(state, below.path) == 2
+    assert below.path in state.config()["projects"]
+    assert prompts_of(state, twin.path) == 0
+
+
+def test_a_gone_twin_beside_somebody_else_stays_with_its_prompts_and_is_named(
+    bench: Bench,
+) -> None:
+    state = bench.state
+    twin, ours = gone_twin(state)
+    state.project("my/app", sessions=1, make_folder=True)
+    moved = bench.ok(ours.path, bench.folder("web"))
+    assert any(twin.path in row["what"] for row in moved["left_alone"])
+    assert all(transcript.exists() for transcript in twin.transcripts)
+    assert prompts_of(state, twin.path) == 2
+    assert twin.path in state.config()["projects"]
+
+
+def sessions_in_list(bench: Bench) -> dict[str | None, int]:
+    rows = bench.ok("list")["projects"]
+    return {row["path"]: row["sessions"] for row in rows}
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["there", "gone"])
+def test_list_move_and_merge_agree_about_a_session_that_is_nobodys(
+    bench: Bench, is_there: bool
+) -> None:
+    """It is counted for neither of the two that share the directory, does not leave
+    with one of them, and is none of NEW's own.
+    """
+    state = bench.state
+    one = state.project("my-app", sessions=1, make_folder=is_there)
+    two = state.project("my_app", sessions=2)
+    nobodys = state.add_session("far", directory=one.directory)
+    assert sessions_in_list(bench) == {one.path: 1, two.path: 2, None: 1}
+
+    old = state.project("old", sessions=1)
+    if not is_there:  # else a twin that lives refuses that
+        preview = bench.run("-n", old.path, two.path, "--skip-path-check").out
+        assert "into a project that has 2 sessions of its own" in preview
+    else:
+        moved = bench.ok(two.path, bench.folder("new"))
+        named = [row["file"] for row in moved["left_alone"]]
+        assert str(one.directory / f"{nobodys}.jsonl") in named
+        assert (one.directory / f"{nobodys}.jsonl").exists()
+        assert sum(row["transcripts"] for row in moved["projects"]) == 2
+
+
+def test_list_move_and_merge_agree_that_an_only_claimant_has_it(bench: Bench) -> None:
+    state = bench.state
+    one = state.project("my-app", sessions=1)
+    state.add_session("far", directory=one.directory)
+    assert sessions_in_list(bench) == {one.path: 2}
+    old = state.project("old", sessions=1)
+    preview = bench.run("-n", "--skip-path-check", old.path, one.path).out
+    assert "into a project that has 2 sessions of its own" in preview
+    moved = bench.ok(one.path, bench.folder("new"))
+    assert [row["transcripts"] for row in moved["projects"]] == [2]

@@ -1,0 +1,373 @@
+"""Whose is a project directory, and whose is each thing in it? One table, by evidence.
+
+The encoded name is lossy: `/a/my-app`, `/a/my_app` and `/a/my/app` share one directory,
+and `-a-my-app-docker` looks as if it were below `/a/my-app`. Three rules decide, for
+`list`, moves, the check who is at NEW, and doctor alike:
+
+- A session belongs to the path it names if that encodes to its directory, else to the
+  directory (it was brought there); our own earlier moves may say whose it is then.
+- A directory belongs to those whose sessions it has, else to those who are listed for
+  it, else to who asks by name, else to the one folder of that name.
+- What belongs to a directory is its only claimant's. Where several have a claim it is
+  nobody's: it stays, and is named.
+"""
+
+import os
+import stat
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+
+from ccmove.claude.naming import (
+    encode,
+    is_of_downloads,
+    may_be_name_of,
+    possible_names,
+    sieve,
+    uncut,
+)
+from ccmove.claude.reading import ignores_case, refuse_link
+from ccmove.claude.state import (
+    INDEX,
+    MEMORY,
+    SESSION_ID,
+    Item,
+    ProjectDirectory,
+    State,
+)
+from ccmove.rewrite.pathmap import PathMap, is_windows, native
+
+BY_TRANSCRIPTS = "its transcripts"
+BY_NAME = "its name, which nobody else claims"
+BY_US = "an earlier move"
+BY_FOLDER = "the only folder of this name"
+OF_ALL = (INDEX, MEMORY)  # what a directory has once, for everybody who shares it
+
+Claim = tuple[str, str]  # a path, and what says that the directory is its
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What our own earlier moves say: whose an entry of a directory is,
+    and who lives there.
+    """
+
+    entries: dict[tuple[str, str], str] = field(default_factory=dict)
+    owners: dict[str, set[str]] = field(default_factory=dict)
+    problem: str = ""  # with what was kept of them
+
+
+def session_of(name: str) -> str:
+    """The session that an entry belongs to: `<id>.jsonl`,
+    the folder `<id>`, `<id>.jsonl.…`.
+    """
+    match = SESSION_ID.match(name)
+    return match.group() if match else name.removesuffix(".jsonl")
+
+
+def folder_exists(path: str) -> bool | None:
+    """Whether a project's folder is there; None when that can't be told from here."""
+    if "\ufffd" in path or (is_windows(path) and os.sep == "/"):
+        return None
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return None
+
+
+def folders_in(base: str) -> list[str]:
+    """The folders in a folder; links are none, and what can't be listed has none."""
+    try:
+        with os.scandir(base) as entries:
+            return sorted(
+                entry.path for entry in entries if entry.is_dir(follow_symlinks=False)
+            )
+    except OSError:
+        return []
+
+
+def _folders_named(name: str, base: str) -> Iterator[str]:
+    """Existing folders with this encoded name;
+    only one whose own name fits is entered.
+    """
+    for path in folders_in(base):
+        encoded = uncut(path)
+        if encoded == name:
+            yield path
+        elif name.startswith(encoded + "-"):
+            yield from _folders_named(name, path)
+
+
+def listed_in(prompts: Iterable[str], config: Iterable[str]) -> list[Claim]:
+    """The claims of paths that the history and the config file list."""
+    with_prompts = _claims(map(native, prompts), "the prompt history")
+    return with_prompts + _claims(config, "the config file")
+
+
+class Owners:
+    """The table: whose each directory is, from one look; each is looked at once."""
+
+    def __init__(
+        self,
+        state: State,
+        ledger: Ledger,
+        paths: PathMap,  # the moves that are asked about
+        listed: Iterable[Claim],  # by the history and the config file
+        # Named too, but nowhere that Claude Code finds sessions by: they get what
+        # nobody claims.
+        others: Iterable[str] = (),
+    ) -> None:
+        """Sort what is listed by the names of directories."""
+        self.state = state
+        self.paths = paths
+        self.ledger = ledger
+        self.listed = tuple(listed)
+        self.exists = cache(folder_exists)
+        self.of = cache(self._holding)  # a directory, by its name
+        olds = [old for old, _ in paths.moves]
+        news = [new for _, new in paths.moves]
+        both = [*olds, *news]
+        has_windows = any(map(is_windows, olds))
+        self._folds = has_windows or ignores_case(state.layout.projects)
+        self._asked_for = _at_or_below(both)
+        self._in_lower_case = _at_or_below(map(str.lower, both))
+        self._passes = sieve(*map(self.fold, olds))
+        self._listed = self._by_name(self.listed)
+        self._add_earlier_moves()
+        self._others = self._by_name(_claims(others, "a list"))
+        covered = filter(paths.covers, olds)
+        self._asked_old = self._by_name(_claims(covered, BY_NAME))
+        self._asked_new = self._by_name(_claims(news, BY_NAME))
+
+    def _add_earlier_moves(self) -> None:
+        for name, paths in self.ledger.owners.items():
+            claims = _claims(sorted(paths), BY_US)
+            self._listed[self.fold(name)] += claims
+
+    def _by_name(self, claims: Iterable[Claim]) -> dict[str, list[Claim]]:
+        """By each name that some client gives the path;
+        a long name's unknown suffix is none.
+        """
+        by_name: dict[str, list[Claim]] = defaultdict(list)
+        for claim in claims:
+            names = map(self.fold, possible_names(claim[0]))
+            for name in dict.fromkeys(names):
+                by_name[name].append(claim)
+        return by_name
+
+    def _holding(self, name: str) -> "Holding":
+        return Holding(self, self.state.directory(name))
+
+    def concerned(self) -> "list[Holding]":
+        """Every directory that may concern the moves. None of them may be a link."""
+        self._refuse_links()
+        state = self.state
+        names = filter(self.may_concern, state.directory_names)
+        directories = [*state.readable(names)]
+        olds: set[str] = set()
+        for old, _ in self.paths.moves:
+            olds.update(possible_names(old))
+        for closed in state.closed:  # of another project, or else it is an error
+            if closed.name in olds:
+                state.directory(closed.name)
+        return [self.of(directory.name) for directory in directories]
+
+    def _refuse_links(self) -> None:
+        """Neither a directory that is moved nor where it goes may be a link."""
+        projects = self.state.layout.projects
+        known = {old for old, _ in self.paths.moves}
+        known.update(path for path, _ in self.listed)
+        for path in sorted(known):
+            new = self.paths.map(path)
+            if new is None:
+                continue
+            refuse_link(projects / encode(new))
+            for name in possible_names(path):
+                refuse_link(projects / name)
+
+    def may_concern(self, name: str) -> bool:
+        """A first sieve by the name alone, never a proof."""
+        return self._passes(self.fold(name)) and not is_of_downloads(name)
+
+    def fits(self, name: str, path: str) -> bool:
+        return may_be_name_of(self.fold(name), self.fold(path))
+
+    def fold(self, name: str) -> str:
+        return name.lower() if self._folds else name
+
+    def is_other_case(self, path: str) -> bool:
+        """Whether `path` is one of the move in other letters:
+        the same folder, another name.
+        """
+        if not self._folds or self._asked_for.covers(path):
+            return False
+        return self._in_lower_case.covers(path.lower())
+
+    def is_respelled(self, old: str, new: str) -> bool:
+        """Whether they are one folder, which is there, in other letters."""
+        is_other = self._folds and old != new and old.lower() == new.lower()
+        return is_other and bool(self.exists(old))
+
+    def session_owner(self, directory: str, item: Item) -> str | None:
+        """Whose a transcript is, or None when it goes with its directory."""
+        moved_here = self.ledger.entries.get((directory, item.name))
+        if moved_here is not None or item.path is None:
+            return moved_here
+        if self.is_other_case(item.path) or not self.fits(directory, item.path):
+            return None
+        return item.path
+
+    def claims_without_sessions(self, directory: ProjectDirectory) -> dict[str, str]:
+        """Who has a claim on a directory in which no session is somebody's."""
+        listed = self._listed_for(directory)
+        claims = [claim for claim in listed if self._is_in_use(claim[0])]
+        if not claims:
+            claims = self._asking_for(directory)
+        if not claims:  # stale entries are common, and keep nothing from others
+            claims = self._stale(directory, listed)
+        if not claims:
+            claims = self._by_folder(directory)
+        return dict(reversed(claims))
+
+    def _asking_for(self, directory: ProjectDirectory) -> list[Claim]:
+        """The path of the move that has this name: OLD before NEW."""
+        name = self.fold(directory.name)
+        return self._asked_old.get(name) or self._asked_new.get(name, [])
+
+    def _stale(self, directory: ProjectDirectory, listed: list[Claim]) -> list[Claim]:
+        """Whoever is listed anywhere, those with a folder if there are some."""
+        stale = listed + self._others.get(self.fold(directory.name), [])
+        return [claim for claim in stale if self.exists(claim[0])] or stale
+
+    def _listed_for(self, directory: ProjectDirectory) -> list[Claim]:
+        name = directory.name
+        in_index = [path for path in directory.index_paths if self.fits(name, path)]
+        listed = self._listed.get(self.fold(name), [])
+        return listed + [(path, "its index") for path in sorted(in_index)]
+
+    def _by_folder(self, directory: ProjectDirectory) -> list[Claim]:
+        """The one existing folder of this name: Claude Code would find it there."""
+        anchor = directory.path.anchor
+        folders = [*_folders_named(directory.name, anchor)]
+        return [(folders[0], BY_FOLDER)] if len(folders) == 1 else []
+
+    def _is_in_use(self, path: str) -> bool:
+        """Whether a path that is listed counts: it moves, or is there."""
+        if self.paths.covers(path):
+            return True
+        return bool(self.exists(path)) and not self.is_other_case(path)
+
+
+def _claims(paths: Iterable[str], evidence: str) -> list[Claim]:
+    return [(path, evidence) for path in paths]
+
+
+def _at_or_below(paths: Iterable[str]) -> PathMap:
+    return PathMap(tuple((path, path) for path in paths))
+
+
+class Holding:
+    """One directory: who has a claim on it, and whose each thing in it is."""
+
+    def __init__(self, owners: Owners, directory: ProjectDirectory) -> None:
+        self.owners = owners
+        self.paths = owners.paths
+        self.directory = directory
+
+    @cached_property
+    def owner_of_session(self) -> dict[str, str | None]:
+        """Whose each session is by itself; None for one that is the directory's."""
+        whose: dict[str, str | None] = {}
+        for item in self.directory.transcripts:
+            owner = self.owners.session_owner(self.directory.name, item)
+            whose[session_of(item.name)] = owner
+        return whose
+
+    @cached_property
+    def claims(self) -> dict[str, str]:
+        """Paths with a claim on the directory, each with its evidence."""
+        named = filter(None, self.owner_of_session.values())
+        if with_sessions := dict.fromkeys(sorted(set(named)), BY_TRANSCRIPTS):
+            return with_sessions
+        return self.owners.claims_without_sessions(self.directory)
+
+    @cached_property
+    def moving(self) -> list[str]:
+        return sorted(path for path in self.claims if self.paths.covers(path))
+
+    @cached_property
+    def staying(self) -> list[str]:
+        return sorted(path for path in self.claims if not self.paths.covers(path))
+
+    @cached_property
+    def ranked(self) -> tuple[str, ...]:
+        """The paths with a claim, those with a folder first."""
+        is_gone = {path: self.owners.exists(path) is False for path in self.claims}
+        return tuple(sorted(self.claims, key=lambda path: (is_gone[path], path)))
+
+    def owner(self, item: Item) -> str | None:
+        """Whose an entry is; None when it is nobody's."""
+        owner = self.owner_of_session.get(session_of(item.name))
+        if owner is None and len(self.claims) == 1:
+            return next(iter(self.claims))
+        return owner
+
+    def items_of(self, path: str) -> Iterator[Item]:
+        """What of the directory is this path's, with what is everybody's."""
+        for item in self.directory.items:
+            is_of_all = item.name in OF_ALL and path in self.claims
+            if is_of_all or self.owner(item) == path:
+                yield item
+
+    @cached_property
+    def nobodys(self) -> tuple[Item, ...]:
+        """What nothing shows the owner of."""
+        rest = [item for item in self.directory.items if self.owner(item) is None]
+        if self.claims:
+            rest = [item for item in rest if item.name not in OF_ALL]
+        return tuple(rest)
+
+    def sessions_of(self, path: str) -> list[Item]:
+        return [item for item in self.directory.transcripts if self.owner(item) == path]
+
+    def is_gone(self, path: str) -> bool:
+        return self.owners.exists(path) is False
+
+    @cached_property
+    def along(self) -> list[str]:
+        """Paths whose folder is gone: the client showed their sessions to the only
+        other claimant, with whom they move.
+        """
+        gone = [path for path in self.staying if self.is_gone(path)]
+        if len(self.moving) != 1 or gone != self.staying:
+            return []
+        is_at_new = self.paths.map(self.moving[0]) in gone
+        return [] if is_at_new else gone
+
+    def new_path(self, path: str) -> str:
+        """Where a project of this directory is after the move."""
+        if path in self.along:
+            path = self.moving[0]
+        return self.paths.map(path) or path
+
+    def target(self, path: str) -> str:
+        """The name of the directory that has this path's sessions after the move."""
+        new = self.paths.map(path)
+        return encode(new) if new is not None else self.directory.name
+
+    @property
+    def remaining(self) -> list[str]:
+        """The paths whose sessions are in this directory after the move."""
+        fold, name = self.owners.fold, self.directory.name
+        here = [path for path in self.moving if fold(self.target(path)) == fold(name)]
+        return [*self.staying, *map(self.new_path, here)]
+
+    @cached_property
+    def stays_together(self) -> bool:
+        """Whether everyone who has a claim is in one directory after the move, too."""
+        staying = [path for path in self.claims if path not in self.along]
+        targets = {self.owners.fold(self.target(path)) for path in staying}
+        return len(targets) == 1

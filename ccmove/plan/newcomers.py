@@ -1,0 +1,153 @@
+"""Who is at the path that sessions are brought to? A twin, or another project, refuses.
+
+One check for everything that brings sessions to a path.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ccmove.claude.git import Identity, identity, reflog
+from ccmove.claude.owners import Holding, Owners
+from ccmove.claude.state import Item, State
+from ccmove.errors import RefusedError, again, run
+from ccmove.plan.model import ProjectMove
+from ccmove.text import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The sessions that a path has of its own before others come to it."""
+
+    sessions: int
+    oldest: int | None = None  # mtime in ns
+
+
+def who_is_at_new(
+    owners: Owners, moves: Iterable[ProjectMove], *, merge: bool
+) -> tuple[tuple[str, int], ...]:
+    """Each NEW with sessions of its own, and how many;
+    a twin or another project is refused.
+    """
+    directories = set(owners.state.directory_names)
+    numbers: dict[str, int] = {}
+    for move in moves:
+        if move.target not in directories:
+            continue
+        holding = owners.of(move.target)
+        if move.source == move.target:
+            # One folder in two cases has had one directory all along: nothing in it
+            # is NEW's alone.
+            if owners.is_respelled(move.path, move.new_path):
+                continue
+        else:
+            refuse_twin(holding, move.new_path)
+        own = _own_sessions(holding, move.new_path)
+        if own and not merge:
+            _compare(owners, move, own)
+        if own:
+            numbers[move.new_path] = len(own)
+    return tuple(numbers.items())
+
+
+def _own_sessions(holding: Holding, new: str) -> list[Item]:
+    """What is at NEW before the move and stays there."""
+    return [] if new in holding.moving else holding.sessions_of(new)
+
+
+def _compare(owners: Owners, move: ProjectMove, own: list[Item]) -> None:
+    """Refuse if NEW, which has sessions of its own, is another project."""
+    there = ages(owners.of(move.target).directory.path, [item.name for item in own])
+    coming = ages(owners.of(move.source).directory.path, move.entries)
+    present = Present(len(own), min(there, default=None))
+    newest = max(coming, default=None)
+    refuse_another(owners.state, move.path, move.new_path, present, newest)
+
+
+def ages(directory: Path, names: Iterable[str]) -> list[int]:
+    """The mtimes in ns of what of it are transcripts; one may just have vanished."""
+    times = []
+    for name in names:
+        if not name.endswith(".jsonl"):
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            times.append(os.lstat(directory / name).st_mtime_ns)
+    return times
+
+
+def refuse_twin(holding: Holding, new: str) -> None:
+    """Two folders with one encoded name: each would open the other's conversations."""
+    for twin in holding.staying:
+        number = len(holding.sessions_of(twin))
+        if not number or not holding.owners.exists(twin):
+            continue
+        if os.path.realpath(twin) == os.path.realpath(new):
+            continue
+        rename = ("ccmove", "-m", twin, f"{twin}-2")
+        raise RefusedError(
+            f"{new} and {twin} are both {holding.directory.name} to Claude Code, which "
+            f"could not tell them apart; {twin} has {plural(number, 'session')} there",
+            run(*rename, text="rename one of them, for example"),
+            again("then"),
+        )
+
+
+def refuse_another(
+    state: State, old: str, new: str, there: Present, newest_coming: int | None
+) -> None:
+    """Refuse to bring the sessions of `old` to a `new` that is another project.
+
+    `newest_coming` is the mtime of the last session that comes, in ns.
+    """
+    was, now = identity_of(state, old), identity_of(state, new)
+    if not is_another(was, now, new, there.oldest, newest_coming):
+        return
+    raise RefusedError(
+        f"{new} is another project: it has {plural(there.sessions, 'session')} of its "
+        f"own, and its repository is {now}, while that of {old} is {was}",
+        run("ccmove", "list", new, text="what is there"),
+        again("to merge them all the same", ["--merge"]),
+    )
+
+
+def is_another(
+    was: Identity,
+    now: Identity,
+    new: str,
+    oldest_there: int | None,
+    newest_coming: int | None,
+) -> bool:
+    """Whether the folder `new` is not the one that `was` is the identity of.
+
+    Commits say more than remotes: a repository can be renamed together with its
+    folder. Where they can't be compared, another remote is another project, unless the
+    folder went on where the sessions of the old path ended.
+    """
+    if was.roots and now.roots:
+        return not was.roots & now.roots
+    if not was.remotes or not now.remotes or was.remotes & now.remotes:
+        return False
+    return not went_on(new, oldest_there, newest_coming)
+
+
+def went_on(new: str, oldest_there: int | None, newest_coming: int | None) -> bool:
+    """Whether the checkout was in use before the last session of the old path, and
+    Claude Code in it only after that: a folder whose repository was renamed, too.
+    """
+    if newest_coming is None:
+        return False
+    if oldest_there is not None and oldest_there < newest_coming:
+        return False
+    log = reflog(new)
+    return bool(log) and log[0][0] <= newest_coming
+
+
+def identity_of(state: State, path: str) -> Identity:
+    """What git says of the folder; of one that is gone, what the config file links."""
+    folder = identity(path)
+    if folder.remotes or folder.roots:
+        return folder
+    links = state.repositories.items()
+    return Identity(frozenset(name.lower() for name, paths in links if path in paths))
