@@ -55,7 +55,6 @@ class Prompt(NamedTuple):
     project: bytes  # its JSON text
     digest: bytes  # of the rest of the line, by which it is known again
     session: str | None
-    time: int  # milliseconds, or 0
 
 
 class Rule(Protocol):
@@ -279,31 +278,21 @@ def _prompt(line: bytes, start: int) -> Prompt | None:
     if usual := _USUAL.fullmatch(line):
         begin, end = usual.span(2)
         session = json.loads(usual[3]) if usual[3] else None
-        time = int(usual[1])
     elif text.startswith("\ufeff"):  # a file may begin with one, but this is a line
         raise NotJsonError("a byte order mark")
     else:
-        root = parse(text)
-        item = root.members().get("project")
+        members = parse(text).members()
+        item = members.get("project")
         if item is None or not isinstance(item.value, str):
             return None
         begin, end = len(text[: item.start].encode()), len(text[: item.end].encode())
-        session, time = _session_and_time(json.loads(text))
+        session = members["sessionId"].value if "sessionId" in members else None
     # By this the line is known again, whatever its value is by then. Valid JSON holds
     # no NUL.
     rest = line[:begin] + b"\0" + line[end:].rstrip(b"\r")
     digest = hashlib.blake2b(rest, digest_size=8).digest()
-    return Prompt(start + begin, line[begin:end], digest, session, time)
-
-
-def _session_and_time(record: Any) -> tuple[str | None, int]:
-    """Of any line that is an object; what can't be right is None, or 0."""
-    session = record.get("sessionId")
-    if not isinstance(session, str):
-        session = None
-    time = record.get("timestamp")
-    is_date = isinstance(time, int | float) and 0 < time < LATEST
-    return session, int(time) if is_date else 0
+    known = session if isinstance(session, str) else None
+    return Prompt(start + begin, line[begin:end], digest, known)
 
 
 def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:
@@ -373,9 +362,7 @@ class WayBack:
     elsewhere: frozenset[str] = frozenset()  # sessions that stay with their prompts
 
 
-def lines_back(
-    kept: Scan, read: Read, size: int, way: WayBack, tick: Tick = None
-) -> Scan:
+def lines_back(kept: Scan, read: Read, size: int, way: WayBack) -> Scan:
     """The way back, line by line.
 
     A line that the run wrote gets its old value; one that came since goes by the rule;
@@ -388,7 +375,7 @@ def lines_back(
         written.setdefault((swap.new, line), []).append(swap.old)
     changes = Scan()
     needles = _needles_back(kept, way.rule)
-    for prompt in prompts_with(read, size, needles, changes, tick):
+    for prompt in prompts_with(read, size, needles, changes):
         if prompt.session in way.elsewhere:
             continue
         if olds := written.get((prompt.project, prompt.digest)):
@@ -447,4 +434,6 @@ def _prompts_in(block: bytes) -> Iterator[tuple[bytes, int]]:
         except (ValueError, RecursionError):
             continue
         if isinstance(record, dict) and isinstance(path := record.get("project"), str):
-            yield encoded(path), _session_and_time(record)[1]
+            time: Any = record.get("timestamp")
+            is_date = isinstance(time, int | float) and 0 < time < LATEST
+            yield encoded(path), int(time) if is_date else 0

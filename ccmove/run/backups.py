@@ -9,6 +9,7 @@ pruned backups what they told of whose sessions are, and the newest ID.
 """
 
 import calendar
+import contextlib
 import json
 import os
 import time
@@ -58,9 +59,10 @@ def new_id(layout: Layout) -> str:
     suffix = int(newest[-4:], 16) + 1
     if suffix <= 0xFFFF:
         return f"{newest[:17]}{suffix:04x}"
-    next_second = f"{stamp(_seconds_of(newest) + 1)}-0000"
-    if next_second > newest:
-        return next_second
+    with contextlib.suppress(ValueError, OverflowError):  # no such day
+        next_second = f"{stamp(_seconds_of(newest) + 1)}-0000"
+        if next_second > newest:
+            return next_second
     past = run("ccmove", "backups", text="its date can't be right")
     raise RefusedError(
         f"no later backup than {layout.backups / newest} can be made", past

@@ -10,15 +10,13 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import (
-    hashed_history,
-    is_there,
+    open_history,
     read_document,
-    sha256_of,
 )
 from ccmove.errors import RefusedError, look_at
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
-from ccmove.rewrite.history import Scan, Tick, WayBack, from_record
+from ccmove.rewrite.history import BLOCK, Read, Scan, Tick, WayBack, from_record
 from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.threeway import taken_out
 from ccmove.run.manifest import SavedNote, Wrote, WroteHistory, sha256
@@ -107,24 +105,41 @@ def plan_history_back(
     itself has found none.
     """
     path, wrote = layout.history, since.manifest.history
-    if not is_there(path):
-        return None
-    if wrote and sha256_of(path, wrote.before.size) == wrote.before.sha256:
-        return None  # our write was not done, or was taken out already
-    # Where what came since begins, if all before it is what the run left.
-    end = wrote.after.size if wrote else 0
-    is_as_left = wrote is not None and sha256_of(path, end) == wrote.after.sha256
-    kept = read_scan(directory, wrote) if wrote else Scan()
-    with hashed_history(path, before := hashlib.sha256()) as (read, seen):
+    with open_history(path) as (read, seen):
+        sizes = (wrote.before.size, wrote.after.size) if wrote else ()
+        before, hashes = _hash_up_to(read, seen.size, sizes, tick)
+        if wrote and hashes.get(wrote.before.size) == wrote.before.sha256:
+            return None  # our write was not done, or was taken out already
+        # Where what came since begins, if all before it is what the run left.
+        end = wrote.after.size if wrote else 0
+        is_as_left = wrote is not None and hashes.get(end) == wrote.after.sha256
+        kept = read_scan(directory, wrote) if wrote else Scan()
         if is_as_left and not since.elsewhere:
             scan = history.spans_back(kept, end)
-            scan.extend(history.scan(read, seen.size, since, end, tick))
+            scan.extend(history.scan(read, seen.size, since, end))
         else:
             met = frozenset(map(bytes.fromhex, since.manifest.prompts_at_new))
             way = WayBack(since, met, since.elsewhere)
-            scan = history.lines_back(kept, read, seen.size, way, tick)
+            scan = history.lines_back(kept, read, seen.size, way)
     if not scan.lines:
         return None
     is_untouched = is_as_left and seen.size == end
     mtime = wrote.before.mtime_ns if wrote and is_untouched else None
     return WriteHistory(path, scan, seen, since, before, mtime)
+
+
+def _hash_up_to(
+    read: Read, size: int, marks: tuple[int, ...], tick: Tick
+) -> tuple["hashlib._Hash", dict[int, str]]:
+    """The hash of a file, and of its beginnings up to each of the marks."""
+    digest = hashlib.sha256()
+    hashes: dict[int, str] = {}
+    done = 0
+    for mark in sorted({*(m for m in marks if m <= size), size}):
+        while done < mark and (block := read(done, min(BLOCK, mark - done))):
+            digest.update(block)
+            done += len(block)
+            if tick:
+                tick(done)
+        hashes[mark] = digest.hexdigest()
+    return digest, hashes
