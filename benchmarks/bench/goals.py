@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bench.rounds import Results, Tally
-from bench.scenarios import GROWING, TYPICAL, Scale, history_label
+from bench.scenarios import GROWING, MANY, TYPICAL, Scale, history_label
 
 MIB = 1 << 20
 MS = 1000
@@ -50,6 +50,10 @@ def goals(results: Results, scale: Scale) -> list[Goal]:
         _goal(
             f"{huge} MB history: the client's lock on it is held, longest of all runs",
             250, "ms", lambda: found.lock(huge),
+        ),
+        _goal(
+            f"{scale.nested:,} projects in one move: the client's lock is held",
+            250, "ms", lambda: found.lock_of_many(scale.nested),
         ),
         *(_growth_goal(found, group) for group in GROWING),
     ]  # fmt: skip
@@ -107,7 +111,12 @@ class Findings:
         )
 
     def lock(self, megabytes: int) -> Figure:
-        tally = self._history(megabytes)
+        return self._lock(self._history(megabytes))
+
+    def lock_of_many(self, projects: int) -> Figure:
+        return self._lock(self._tally(MANY, f"{projects:,}", "ccmove"))
+
+    def _lock(self, tally: Tally) -> Figure:
         if not tally.longest_lock:
             raise NotMeasuredError("never seen; it can be watched on Linux only")
         return tally.longest_lock * MS, f"median {_ms(tally.lock)}"

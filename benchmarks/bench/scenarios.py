@@ -10,6 +10,7 @@ from bench.rounds import Case, Group
 from bench.states import MB, Shape
 
 TYPICAL = "typical"
+MANY = "projects in one move"
 GROWING = ("transcripts", "other projects", "megabytes of history")
 KB = 1_000
 
@@ -25,6 +26,7 @@ class Scale:
     transcripts: tuple[int, ...]
     others: tuple[int, ...]
     megabytes: tuple[int, ...]  # of history
+    nested: int  # projects in one move
     rounds: int
 
 
@@ -36,6 +38,7 @@ FULL = Scale(
     transcripts=(1, 1000, 5000),
     others=(0, 500, 2000),
     megabytes=(10, 100, 200),
+    nested=3000,
     rounds=7,
 )
 QUICK = Scale(
@@ -46,6 +49,7 @@ QUICK = Scale(
     transcripts=(1, 50, 100),
     others=(0, 50, 100),
     megabytes=(1, 2, 3),
+    nested=30,
     rounds=1,
 )
 
@@ -80,6 +84,7 @@ def groups(scale: Scale, programs: Programs) -> list[Group]:
         growing("transcripts", scale.transcripts, scale, programs),
         growing("other projects", scale.others, scale, programs),
         growing("megabytes of history", scale.megabytes, scale, programs),
+        many(scale, programs),
     ]
 
 
@@ -108,6 +113,12 @@ def histories(scale: Scale, programs: Programs) -> list[Group]:
             cases = tuple(Case(label, shape, contender) for contender in movers)
             found.append(Group(f"history {label}", cases, rounds))
     return found
+
+
+def many(scale: Scale, programs: Programs) -> Group:
+    """A folder with very many projects in it: what matters is how long the client waits."""
+    case = Case(f"{scale.nested:,}", Shape(nested=scale.nested), programs.move)
+    return Group(MANY, (case,), min(2, scale.rounds))
 
 
 def growing(

@@ -42,6 +42,7 @@ class Shape:
     config_size: int = (
         0  # old clients kept prompts in the config file: filled up to this
     )
+    nested: int = 0  # projects below the moved one, each with an index: they move, too
     index: int = 0  # entries of sessions-index.json; 0: no such file
 
 
@@ -95,9 +96,13 @@ def make(home: Path, shape: Shape, places: Places) -> Truth:
     for path in others:
         _make_project(config_dir, path, 1, 2 * KB, dice)
     names = _make_project(config_dir, str(places.old), shape.transcripts, 10 * KB, dice)
+    nested = [f"{places.old}/part-{number:04}" for number in range(shape.nested)]
+    for path in nested:
+        _make_project(config_dir, path, 1, 2 * KB, dice)
+        _write_index(config_dir, path, 1, places, dice)
     if shape.index:
-        _write_index(config_dir, shape.index, places, dice)
-    _write_config(home / ".claude.json", shape, others, places, dice)
+        _write_index(config_dir, str(places.old), shape.index, places, dice)
+    _write_config(home / ".claude.json", shape, [*others, *nested], places, dice)
     lines, moving, digest = _write_history(
         config_dir / "history.jsonl", shape, others, places, dice
     )
@@ -176,10 +181,10 @@ def _sentence(dice: random.Random, longest: int) -> str:
 
 
 def _write_index(
-    config_dir: Path, entries: int, places: Places, dice: random.Random
+    config_dir: Path, path: str, entries: int, places: Places, dice: random.Random
 ) -> None:
     """An index as 2.1.23 writes it."""
-    directory = encoded(str(places.old))
+    directory = encoded(path)
     listed = []
     for _ in range(entries):
         session = _uuid(dice)
@@ -194,11 +199,11 @@ def _write_index(
                 "created": "2026-11-16T00:40:30.549Z",
                 "modified": "2026-11-16T00:40:37.353Z",
                 "gitBranch": "main",
-                "projectPath": str(places.old),
+                "projectPath": path,
                 "isSidechain": False,
             }
         )
-    document = {"version": 1, "entries": listed, "originalPath": str(places.old)}
+    document = {"version": 1, "entries": listed, "originalPath": path}
     text = json.dumps(document, ensure_ascii=False, indent=2)
     _write(config_dir / "projects" / directory / "sessions-index.json", text.encode())
 

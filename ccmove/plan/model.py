@@ -1,10 +1,10 @@
 """What a run is going to do, as frozen data: the planner makes it, the transaction does
 it.
 
-A plan is one ordered list of operations. Documents are replaced first, where they are;
-then directories and files are renamed, made and removed; files that are made come last.
-A dry run prints the list, a run does it, and a manifest is the same list with what
-recognises each.
+A plan is one ordered list of operations. Documents are replaced first, where they are,
+and of those first the two for which the client has locks; then directories and files
+are renamed, made and removed; files that are made come last. A dry run prints the list,
+a run does it, and a manifest is the same list with what recognises each.
 """
 
 import hashlib
@@ -110,6 +110,11 @@ class Write:
     seen: Fingerprint | None = None
     mode: int = 0o600  # of a file that is made
     mtime_ns: int | None = None  # of a file that is as before again
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether the client has a lock for it: the config file, when it is there."""
+        return self.place == "config" and self.before is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +239,12 @@ class Plan(Undertaking):
     notes_moved: tuple[MovedNote, ...] = ()
 
     @property
-    def documents(self) -> tuple[Write | WriteHistory, ...]:
-        """What is replaced: the first operations of a plan, and no later ones."""
+    def locked(self) -> tuple[Write | WriteHistory, ...]:
+        """What the client has locks for: the first operations of a plan."""
         return tuple(
             op
             for op in self.operations
-            if isinstance(op, WriteHistory)
-            or (isinstance(op, Write) and op.before is not None)
+            if isinstance(op, WriteHistory) or (isinstance(op, Write) and op.is_locked)
         )
 
     @property

@@ -127,11 +127,13 @@ class Placer:
         return there.text.startswith(text)
 
     def operations(self, prompts: WriteHistory | None) -> tuple[Operation, ...]:
-        """All of it in order: files that are made come last,
-        with their directories there.
+        """All of it in order: what the client has locks for comes first, files that are
+        made come last, with their directories there.
         """
         replaced: list[Write | WriteHistory] = [*self.writes()]
-        replaced += [prompts] if prompts and prompts.scan.lines else []
+        if prompts and prompts.scan.lines:
+            replaced.append(prompts)
+        replaced.sort(key=lambda op: isinstance(op, Write) and not op.is_locked)
         made = [
             Write(path, path, self._place(path), None, draft.after, mode=draft.mode)
             for path, draft in self._made.items()

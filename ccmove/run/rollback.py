@@ -139,10 +139,10 @@ class Way:
         return found
 
 
-def _is_document(operation: Recorded) -> bool:
-    """Whether it replaces what the client may write, too."""
+def _is_locked(operation: Recorded) -> bool:
+    """Whether it replaces what the client has a lock for."""
     if isinstance(operation, Wrote):
-        return operation.before is not None
+        return operation.place == "config" and operation.before is not None
     return isinstance(operation, WroteHistory)
 
 
@@ -166,8 +166,8 @@ class Rollback:
     def run(self, waiting: Waiting | None) -> list[str]:
         """Undo what is done, the last first; what stayed as it is, in words.
 
-        The client's locks are held only while documents are put back, which were
-        replaced first.
+        The client's locks are held only while the config file and the history are put
+        back, which were replaced first.
         """
         operations = self._done()
         self._refuse_missing(operations)
@@ -180,18 +180,26 @@ class Rollback:
             self._stage_history(operations)
             for name in ("aside", "parked"):  # what was there goes back the way it came
                 disk.ensure_directory(self.layout.run / name)
-            documents = [op for op in operations if _is_document(op)]
-            for number in reversed(range(len(documents), len(operations))):
+            locked = [op for op in operations if _is_locked(op)]
+            for number in reversed(range(len(locked), len(operations))):
                 self._undo(operations[number])
-                record.left(number)
+                self._record(record, number)
             with held(locks, waiting):
-                for number in reversed(range(len(documents))):
+                for number in reversed(range(len(locked))):
                     self._undo(operations[number])
-                    if not self.gone:  # else it is all put back again when that is back
-                        record.left(number)
+                    self._record(record, number)
         if self.gone:
             raise missing(f"{self.gone[0]} is gone")
         return self.stayed
+
+    def _record(self, record: Record, number: int) -> None:
+        """So many operations are left; but none is passed over whose document is gone.
+
+        When that is back it is all undone again from there on: a document that is as
+        before stays so.
+        """
+        if not self.gone:
+            record.left(number)
 
     def _done(self) -> tuple[Recorded, ...]:
         """The operations that are done, by the record of progress; of the one that is

@@ -121,8 +121,8 @@ def attempt(work: Work, ending: contextlib.ExitStack) -> None:
             record.done(0)
             with held(client_locks(work.layout, work.manifest), work.progress):
                 work.look_again()
-                work.replace_documents(record)
-            work.rename(record)
+                work.replace_locked(record)
+            work.change_the_rest(record)
         work.verify(traces)
         ending.enter_context(interrupts_ignored())
         work.finish()
@@ -253,43 +253,47 @@ class Work:
         if any(grown):
             self.commit()  # the manifest tells the size and the hash of the history
 
-    def replace_documents(self, record: Record) -> None:
-        """Under the locks: each document gets what was staged for it.
+    def replace_locked(self, record: Record) -> None:
+        """Under the locks: config file and history get what was staged for them.
 
-        They come first in a plan. Whether the config file is right is seen here, since
-        the client may write it as soon as the locks are released.
+        They come first in a plan. Whether they are right is seen here, since the client
+        may write to them as soon as the locks are released.
         """
-        documents = self.plan.documents
-        for number, operation in enumerate(documents):
-            staged = self.staged[number]
-            if isinstance(operation, Write):
-                staged.look_again()
-            disk.replace(staged.path, operation.path)
+        for number, operation in enumerate(self.plan.locked):
+            self._do(number, operation)
             record.done(number + 1)
-        for write in self.plan.writes:
-            if write.place == "config":
-                _refuse(verifier.check_write(write, write.path))
+            if isinstance(operation, Write):
+                _refuse(verifier.check_write(operation, operation.path))
 
-    def rename(self, record: Record) -> None:
-        """Without the locks: all that is renamed and made, after the documents."""
+    def change_the_rest(self, record: Record) -> None:
+        """Without the locks: all other documents, then what is renamed and made."""
         operations = self.plan.operations
-        number = len(self.plan.documents)
+        number = len(self.plan.locked)
         while number < len(operations):
-            self._make(number, operations[number])
+            self._do(number, operations[number])
             number += 1
             record.done(number)
         for write in self.plan.writes:
-            if write.place != "config":
+            if not write.is_locked:
                 _refuse(verifier.check_write(write, write.ends))
 
-    def _make(self, number: int, operation: Operation) -> None:
+    def _do(self, number: int, operation: Operation) -> None:
+        """One operation; what it finds must be as it was when it was planned."""
         match operation:
-            case Write():
-                disk.rename_new(self.staged[number].path, operation.path)
             case Rename():
                 self._rename(operation)
-            case Mkdir():
-                disk.make_directory(operation.path, operation.mode)
+            case Mkdir(path, mode):
+                disk.make_directory(path, mode)
+            case Write(before=None):
+                staged = self.staged[number]
+                disk.rename_new(staged.path, operation.path)
+            case Write():
+                staged = self.staged[number]
+                staged.look_again()
+                disk.replace(staged.path, operation.path)
+            case WriteHistory(path):
+                staged = self.staged[number]
+                disk.replace(staged.path, path)
 
     def _rename(self, rename: Rename) -> None:
         """Nothing goes into the backup that came after it was looked at."""

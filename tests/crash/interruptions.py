@@ -8,7 +8,7 @@ KINDS = (
     "begun",
     "prepared",
     "committed",
-    "documents replaced",  # and the client's locks still held
+    "locked files replaced",  # and the client's locks still held
     "half changed",
     "all changed",
     "finished but for the journal",

@@ -192,7 +192,7 @@ def test_another_config_file_than_the_run_changed_is_not_taken_for_it() -> None:
     directory.
     """
     bench = world_bench(OTHER_CONFIG)
-    before = break_off(bench, "documents replaced")
+    before = break_off(bench, "locked files replaced")
     refused = bench.recovery.run()
     assert refused.exit == 5, refused
     assert ".claude.json" in refused.err

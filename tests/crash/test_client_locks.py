@@ -94,7 +94,7 @@ def test_locks_that_a_killed_run_of_ours_left_are_taken_once_they_are_stale(
 ) -> None:
     """And not before: by then a client may hold one under the same name."""
     bench = bench_of("move")
-    before = break_off(bench, "documents replaced")
+    before = break_off(bench, "locked files replaced")
     age_locks(bench.state, STALE - 2)
     started = time.monotonic()
     must(bench.recovery if by == "recover" else bench.job())
@@ -106,7 +106,7 @@ def test_locks_that_a_killed_run_of_ours_left_are_taken_once_they_are_stale(
 @pytest.mark.slow
 def test_a_recovery_waits_for_a_client_and_says_that_it_could_not_roll_back() -> None:
     bench = bench_of("move")
-    before = break_off(bench, "documents replaced")
+    before = break_off(bench, "locked files replaced")
     lock = bench.state.home / LOCKS[0]
     lock.rmdir()  # the client took it over as stale, and holds its own now
     with held(lock):

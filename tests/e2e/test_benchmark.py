@@ -12,7 +12,8 @@ from tests.support.run import ccmove_command
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 GOALS = (
-    "against `cp && sync`", "peak memory", "the client's lock", "transcripts: the last step",
+    "against `cp && sync`", "peak memory", "the client's lock on it", "projects in one move",
+    "transcripts: the last step",
     "other projects: the last step", "megabytes of history: the last step",
 )  # fmt: skip
 

@@ -145,8 +145,8 @@ STEPS = (
     *BEFORE_THE_LOCKS,
     "commit",
     "look_again",
-    "replace_documents",
-    "rename",
+    "replace_locked",
+    "change_the_rest",
     "verify",
 )
 LAST_STEP = "finish"
