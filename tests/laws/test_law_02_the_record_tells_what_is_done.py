@@ -5,16 +5,19 @@ neither before nor after, some of them with exit 0; a config file that the clien
 written since was taken for "not begun", or for ours.
 """
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from tests.crash.bench import Bench, age_locks, bench_of
 from tests.crash.calls import Point
 from tests.crash.conftest import Record
 from tests.crash.scenarios import Scenario
-from tests.crash.sweep import KILL, after_recovery, break_off, happen, sweep
+from tests.crash.sweep import KILL, KILLED, after_recovery, break_off, happen, sweep
 from tests.crash.world import try_all, world_bench
 from tests.support import seams
-from tests.support.state import StateBuilder
+from tests.support.state import StateBuilder, encoded_name
 from tests.support.tree import snapshot
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -133,3 +136,63 @@ def test_a_record_that_no_run_wrote_blocks_and_all_is_kept(text: bytes | None) -
     record.chmod(0o600)
     age_locks(bench.state)
     assert after_recovery(bench, before) == ("before", [])
+
+
+# -- the one operation that is in doubt ---------------------------------------------------
+
+
+def killed_at_the_rename(bench: Bench, *, is_done: bool) -> tuple[Path, Path]:
+    """OLD's and NEW's directory, of which the one was just renamed to the other, or was
+    just about to be; there is no line for it yet.
+    """
+    old, new = (
+        bench.state.projects / encoded_name(str(bench.state.code / name))
+        for name in ("app", "neu")
+    )
+    number = next(
+        number
+        for number, point in enumerate(bench.points)
+        if point.renames and point.where.endswith(f"{old} {new}")
+    )
+    bench.reset()
+    ended = happen(bench.job(), bench.points[number + is_done], KILL)
+    assert ended.exit == KILLED
+    assert new.exists() == is_done
+    age_locks(bench.state)
+    return old, new
+
+
+def sessions_in(directory: Path) -> set[str]:
+    return {file.stem for file in directory.glob("*.jsonl")}
+
+
+def test_a_rename_was_done_although_the_client_has_made_the_old_place_again() -> None:
+    bench = world_bench("move")
+    old, new = killed_at_the_rename(bench, is_done=True)
+    ours = sessions_in(new)
+    later = bench.state.add_session("app")
+    assert bench.recovery.run().exit == 0
+    assert sessions_in(old) == {*ours, later}
+    assert not new.exists()
+
+
+def test_a_rename_was_not_done_although_the_client_has_made_the_new_place() -> None:
+    bench = world_bench("move")
+    old, new = killed_at_the_rename(bench, is_done=False)
+    ours = sessions_in(old)
+    later = bench.state.add_session("neu")
+    assert bench.recovery.run().exit == 0
+    assert sessions_in(old) == ours
+    assert sessions_in(new) == {later}
+
+
+def test_a_rename_was_not_done_although_someone_has_copied_it_to_the_new_place() -> (
+    None
+):
+    bench = world_bench("move")
+    old, new = killed_at_the_rename(bench, is_done=False)
+    shutil.copytree(old, new)
+    (new / "only-here.txt").write_text("x")
+    there = {file.name for file in new.iterdir()}
+    assert bench.recovery.run().exit == 0
+    assert {file.name for file in new.iterdir()} == there
