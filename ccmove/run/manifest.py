@@ -26,7 +26,7 @@ from ccmove.plan.documents import PLACES
 from ccmove.plan.model import PARKED, FolderHolds, Mkdir, Mode, Rename, Undertaking
 from ccmove.rewrite.pathmap import is_root
 
-SCHEMA = 2
+SCHEMA = 3
 LARGEST_NUMBER = 1 << 63
 NAME = "kind_of"  # the member of an object that says which record it is
 ReadPath = Callable[[str], Path]

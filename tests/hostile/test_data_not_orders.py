@@ -117,7 +117,7 @@ def test_a_manifest_that_is_not_signed_is_refused(moved: Target) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        *(("schema", version, "version") for version in (0, 1, 3, "2", 2.5, None)),
+        *(("schema", version, "version") for version in (0, 1, 2, "3", 3.5, None)),
         ("id", ID, ID),
     ],
 )
@@ -129,7 +129,7 @@ def test_an_unknown_version_or_another_backups_manifest_is_refused(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", '{"schema":2}', "[" * 100_000, "\udcff"]
+    "text", ["", "{", "[]", "null", '{"schema":3}', "[" * 100_000, "\udcff"]
 )
 def test_garbage_instead_of_a_manifest_is_refused(moved: Target, text: str) -> None:
     path = backup_of(moved) / "manifest.json"
