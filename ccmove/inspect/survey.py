@@ -178,7 +178,13 @@ class Survey:
             *(d.holding.owner_of_session.values() for d in directories)
         )
         for directory in directories:
-            sessions = directory.sessions
+            # What our own moves brought says nothing of the path that it names.
+            ours = self._owners.ledger.entries
+            sessions = [
+                item
+                for item in directory.sessions
+                if (directory.name, item.name) not in ours
+            ]
             oldest = min(
                 sessions, key=lambda s: directory.amounts[s.name].newest, default=None
             )

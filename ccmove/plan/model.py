@@ -96,6 +96,7 @@ class Own:
     path: str
     sessions: tuple[str, ...] = ()
     notes: tuple[Inside, ...] = ()  # files of its directory that belong to no session
+    config: str = ""  # the JSON text of its entry in the config file
 
 
 @dataclass(frozen=True, slots=True)

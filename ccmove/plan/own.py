@@ -6,7 +6,8 @@ from ccmove.claude.naming import possible_names
 from ccmove.claude.owners import session_of
 from ccmove.claude.state import State, is_of_session, notes_among
 from ccmove.plan.model import Own, ProjectMove
-from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite import config
+from ccmove.rewrite.pathmap import PathMap, native
 
 
 def what_new_has(
@@ -22,6 +23,10 @@ def what_new_has(
     staying |= {move.new_path for move in projects if not paths.covers(move.new_path)}
     leaving = {(move.source, name) for move in projects for name in move.entries}
     there = set(state.directory_names)
+    settings: dict[str, str] = {}
+    if state.config is not None:
+        entries = config.entries(state.config.text)
+        settings = {native(path): entry for path, entry in entries.items()}
     for path in sorted(staying):
         sessions: list[str] = []
         notes: list[str] = []
@@ -32,7 +37,8 @@ def what_new_has(
                 sessions += [session_of(i.name) for i in items if is_of_session(i.name)]
                 notes += notes_among(directory.path, items)
         if path in known or sessions or notes:
-            yield Own(path, tuple(dict.fromkeys(sessions)), tuple(notes))
+            unique = tuple(dict.fromkeys(sessions))
+            yield Own(path, unique, tuple(notes), settings.get(path, ""))
 
 
 def _paths_of_directories(state: State, at_new: PathMap) -> set[str]:

@@ -24,10 +24,12 @@ def rewritten(text: str, paths: PathMap, *, repos: bool = True) -> str:
     return make.apply(text, splices)
 
 
-def project_paths(text: str) -> list[str]:
-    """The keys of `projects`."""
+def entries(text: str) -> dict[str, str]:
+    """The JSON text of each project's entry, by its path."""
     projects = parse(text).members().get(PROJECTS)
-    return [key.value for key in projects.keys] if projects is not None else []
+    if projects is None:
+        return {}
+    return {path: node.raw for path, node in projects.members().items()}
 
 
 def _projects(projects: Node, paths: PathMap) -> str:

@@ -10,7 +10,7 @@ As in any such merge the base is what both sides began with, here `after`; ours 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ccmove.rewrite import config, index
@@ -396,3 +396,34 @@ class _Projects:
                 del self.names[key]
                 if key in self.added:  # NEW had a value of its own
                     self.texts[key] = self.added.pop(key)
+
+
+def settings_of_since(text: str, back: Mapper, had: Mapping[str, str]) -> str:
+    """A config file that the run did not write: what was set at NEW since goes back.
+
+    `had` is the JSON text of what NEW had before the run, by its path: that stays.
+    """
+    projects = parse(text).members().get(config.PROJECTS)
+    if projects is None or projects.kind != "{":
+        return text
+    texts: dict[str, str | None] = {}
+    coming: dict[str, str] = {}
+    members = projects.members()
+    for key, node in members.items():
+        old = back(key)
+        if old is None:
+            continue
+        came: str | None = node.raw
+        texts[key] = None
+        if key in had:
+            came = _what_came_since(parse(had[key]), node)
+            texts[key] = had[key]
+        if came is not None:
+            coming[old] = make.with_strings(came, back)
+    added = []
+    for old, value in coming.items():
+        if old in members:
+            texts[old] = config.merged(texts.get(old) or members[old].raw, value)
+        else:
+            added.append((old, value))
+    return make.apply(text, [(projects, make.changed(projects, texts, added))])

@@ -45,11 +45,12 @@ from ccmove.plan.place import (
     refuse_conflicts,
 )
 from ccmove.plan.tree import ends_of
-from ccmove.rewrite import config, index
+from ccmove.rewrite import index
 from ccmove.rewrite.history import Tick
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.other import appended, lines_lacking
 from ccmove.rewrite.pathmap import NameMap, PathMap, are_nested, tail_below
+from ccmove.rewrite.threeway import settings_of_since
 from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, SavedNote, Wrote, folder_id, sha256
 from ccmove.run.recognise import is_noted
@@ -444,6 +445,8 @@ class Undoing:
     def plan(self) -> None:
         whole = [portion for portion in self.portions if portion.is_whole]
         parts = [portion for portion in self.portions if not portion.is_whole]
+        # What a directory came with leaves it last.
+        parts.sort(key=lambda portion: portion.move.kind == "rename")
         self._take_changes_out()
         for portion in whole:
             self._rewrite_index(portion)
@@ -452,6 +455,8 @@ class Undoing:
         for portion in parts:
             if portion.source in emptied:  # it makes way for the one that goes whole
                 self._bring_part(portion)
+        targets = {portion.target for portion in whole}
+        self._bring_things_back(emptied, targets)
         parked = self.layout.run / "parked"
         moves = dict.fromkeys((portion.source, portion.target) for portion in whole)
         for path, final in in_order(moves, lambda _, number: parked / str(number)):
@@ -460,7 +465,9 @@ class Undoing:
         for portion in parts:
             if portion.source not in emptied:
                 self._bring_part(portion)
-        self._bring_things_back()
+        others = {portion.source for portion in self.portions} - emptied
+        self._bring_things_back(others, set())
+        self._bring_things_back(None, set())
         self._bring_notes_of_since()
         self._bring_out_what_was_set_aside(directories=True)
         self._bring_out_what_was_set_aside(directories=False)
@@ -497,14 +504,11 @@ class Undoing:
 
     def _config_of_since(self, text: str) -> str:
         """What was made at NEW since, in a config file that the run did not write."""
+        had = {own.path: own.config for own in self.manifest.own if own.config}
         try:
-            keys = config.project_paths(text)
+            return settings_of_since(text, self.since.following.map, had)
         except NotJsonError:
             return text
-        following, own = self.since.following, self.since.own_paths
-        moves = [(key, following.map(key)) for key in keys if key not in own]
-        came = tuple((key, new) for key, new in moves if new is not None)
-        return config.rewritten(text, PathMap(came), repos=False)
 
     def _take_out(self, wrote: Wrote) -> None:
         """The document as it is now without the run's change."""
@@ -518,11 +522,12 @@ class Undoing:
         if wrote.before is None:
             self._take_out_made(wrote, document)
             return
-        if self._is_index_of_a_part(wrote) and sha256(document.data) not in (
-            wrote.before.sha256,
-            wrote.after.sha256,
-        ):
-            return  # its entries go session by session
+        if self._is_index_of_a_part(wrote):
+            was_brought = wrote.path != wrote.ends
+            digest = sha256(document.data)
+            known = (wrote.before.sha256, wrote.after.sha256)
+            if was_brought or digest not in known:
+                return  # its entries go session by session
         data = document.data
         content, named, mtime = document_back(self.directory, self.since, wrote, data)
         draft = self.placer.draft(document.path, document)
@@ -626,8 +631,8 @@ class Undoing:
             made = index.rewritten(made, *self._maps_back(portion))
         except NotJsonError:
             return
-        if file in self.brought and not index.entries(rest):
-            draft.text = index.rewritten(draft.text, *self._maps_back(portion))
+        if self._brought_its_index(portion) and not index.entries(rest):
+            draft.text = self._index_before(file, draft.text, portion)
             self.placer.bring(file, portion.target / INDEX)
             return
         draft.text = rest
@@ -639,6 +644,23 @@ class Undoing:
             there.text = index.without(there.text, listed | self.gone)
         self.placer.add(made, file, portion.target / INDEX, 0o600)
 
+    def _brought_its_index(self, portion: Portion) -> bool:
+        """Whether the index at NEW is the very file that OLD had."""
+        file = portion.source / INDEX
+        came_alone = self.brought.get(file) == portion.target / INDEX
+        return came_alone or portion.move.kind == "rename"
+
+    def _index_before(self, file: Path, text: str, portion: Portion) -> str:
+        """The original text of an index that is as the run left it, or this one with
+        its paths back.
+        """
+        for operation in self.manifest.operations:
+            if isinstance(operation, Wrote) and operation.ends == file:
+                left = read_saved(self.directory, operation, "after")
+                if operation.before is not None and as_text(left) == text:
+                    return as_text(read_saved(self.directory, operation, "before"))
+        return index.rewritten(text, *self._maps_back(portion))
+
     def _leaves(self, session: str, portion: Portion) -> bool:
         """Whether an entry of NEW's index goes back with the portion.
 
@@ -648,7 +670,7 @@ class Undoing:
             return self.since.brought[session] == portion.move
         if session in {session_of(item.name) for item in portion.items}:
             return True
-        if portion.source / INDEX not in self.brought:
+        if not self._brought_its_index(portion):
             return False
         staying = {session_of(item.name) for item in portion.staying}
         return session not in staying | self.since.had
@@ -674,15 +696,26 @@ class Undoing:
         if not self.tree.has(portion.target):
             self.tree.make_directory(portion.target, mode_of(portion.source))
 
-    def _bring_things_back(self) -> None:
-        """What the run renamed and is no session: notes, downloads, parts of folders."""
-        whole = {portion.source for portion in self.portions if portion.is_whole}
-        for portion in self.portions:
-            if portion.move.kind == "rename" and not portion.is_whole:
+    def _bring_things_back(
+        self, directories: set[Path] | None, but_to: set[Path]
+    ) -> None:
+        """What the run renamed and is no session: notes, downloads, parts of folders.
+
+        In these directories, or in those of no portion; not what goes back to a
+        directory that goes whole.
+        """
+        known = {portion.source for portion in self.portions}
+        for portion in self.portions if directories is not None else ():
+            is_part = portion.move.kind == "rename" and not portion.is_whole
+            if is_part and portion.source in (directories or ()):
                 self._bring_notes_of_directory(portion)
         for end, start in self.brought.items():
             directory = self._project_directory(end)
-            if directory in whole or not self._is_in_place(end):
+            is_wanted = directory not in known
+            if directories is not None:
+                is_wanted = directory in directories
+            goes_whole = self._project_directory(start) in but_to
+            if not is_wanted or goes_whole or not self._is_in_place(end):
                 continue
             if end == directory:
                 if self._portion_from(directory) is None:

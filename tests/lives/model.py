@@ -178,13 +178,17 @@ class Model:
     def _after_undo(self, run: Run, thing: Thing, exists: Exists) -> str | None:
         if thing.id in run.brought:
             old, new = run.brought[thing.id]
-            return old if thing.path == new else thing.path
-        if thing.id in run.before and not thing.has_left:
+            if thing.path == new:
+                return old
+            if not thing.path.startswith(f"{new}/"):
+                return thing.path
+            # By /cd into a project below NEW, which may follow NEW's folder.
+        elif thing.id in run.before and not thing.has_left:
             return thing.path
         pair = self._pair_of(run, thing.path)
         if pair is None:
             return thing.path
-        if thing.has_left:  # it came by /cd
+        if thing.has_left and thing.id not in run.brought:  # it came by /cd
             return None
         follows = self._follows(run, pair, thing.path, exists)
         if follows is None:
