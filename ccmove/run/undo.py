@@ -73,6 +73,10 @@ def plan_undo(
     _ = state.config_values  # refuses a config file that can't be read
     sessions = find_sessions(state, manifest)
     since = Since(manifest, sessions.elsewhere)
+    # A project below NEW that goes back takes along what came to it by `/cd`.
+    coming = {portion.source.name for portion in portions_back(state, since)}
+    sessions = sessions.without(coming)
+    since = Since(manifest, sessions.elsewhere)
     portions = list(portions_back(state, since))
     merged = refuse_users(state, since, portions, merge=merge)
     undoing = Undoing(layout, since, portions, sessions)
@@ -111,13 +115,21 @@ MOST_LISTED = 10  # sessions, by their IDs
 class Whereabouts:
     """Sessions that a run brought and that are not in NEW's directory any more."""
 
-    elsewhere: frozenset[str]  # in another project's directory
-    projects: tuple[str, ...]  # the names of those directories
+    directories: tuple[tuple[str, str], ...]  # session -> another project's directory
     deleted: frozenset[str]
+
+    @property
+    def elsewhere(self) -> frozenset[str]:
+        return frozenset(session for session, _ in self.directories)
+
+    def without(self, names: set[str]) -> "Whereabouts":
+        """These directories do not count as another project's."""
+        rows = tuple(row for row in self.directories if row[1] not in names)
+        return Whereabouts(rows, self.deleted)
 
     def told(self) -> Iterator[str]:
         if self.elsewhere:
-            where = ", ".join(self.projects)
+            where = ", ".join(sorted({name for _, name in self.directories}))
             verb = "stays" if len(self.elsewhere) == 1 else "stay"
             number = plural(len(self.elsewhere), "session")
             what = f"{number} left for another project since and {verb} there"
@@ -145,16 +157,14 @@ def find_sessions(state: State, manifest: Manifest) -> Whereabouts:
         transcripts = [name for name in move.entries if name.endswith(".jsonl")]
         missing.update(name for name in transcripts if name not in there)
     homes = {name for move in manifest.projects for name in (move.source, move.target)}
-    elsewhere: set[str] = set()
-    projects: list[str] = []
+    rows: list[tuple[str, str]] = []
     for name in state.directory_names if missing else ():
         if name not in homes:
-            found = missing.intersection(names_in(state.layout.projects / name))
-            elsewhere |= found
-            projects += [name] if found else []
-    gone = frozenset(session_of(name) for name in elsewhere)
-    deleted = frozenset(session_of(name) for name in missing - elsewhere)
-    return Whereabouts(gone, tuple(projects), deleted)
+            there = missing.intersection(names_in(state.layout.projects / name))
+            missing -= there
+            rows += [(session_of(entry), name) for entry in sorted(there)]
+    deleted = frozenset(session_of(name) for name in missing)
+    return Whereabouts(tuple(rows), deleted)
 
 
 def _names(state: State, directory: str) -> Iterator[str]:
