@@ -10,7 +10,6 @@ As in any such merge the base is what both sides began with, here `after`; ours 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -23,6 +22,11 @@ from ccmove.rewrite.splice import Mapper
 EVERYTHING = "it is no longer valid JSON: everything in it"
 ORDERED = "args"  # a list in which the order counts
 ENTRIES = ("entries",)  # where an index has them
+
+# The new texts of a member by its name, of an item by its number; None: it goes.
+_Texts = dict[str | int, str | None]
+# A value with where it is; an object or a list has no value of its own.
+_Fact = tuple[Pointer, str | None]
 
 
 class _Versions(NamedTuple):
@@ -73,21 +77,25 @@ def _is_out(versions: _Versions) -> bool:
     Nothing that only the run wrote is there, but what it took away is, every object at
     least. Else a swap would be swapped again.
     """
-    left = set(_facts(versions.base))
-    had = set(_facts(versions.ours))
-    have = set(_facts(versions.theirs))
+    left = _facts(versions.base)
+    had = _facts(versions.ours)
+    have = _facts(versions.theirs)
+    written = left - had
     gone = had - left
     objects = {fact for fact in gone if fact[1] is None}
-    is_written = bool((left - had) & have)
+    is_written = bool(written & have)
     is_back = objects <= have and bool(gone & have)
     return is_back and not is_written
 
 
-def _facts(root: Node) -> Iterator[tuple[Pointer, str | None]]:
+def _facts(root: Node) -> set[_Fact]:
     """Every value, with where it is; the place in a list does not count."""
+    facts: set[_Fact] = set()
     for at, node in walk(root):
         place = tuple(token if isinstance(token, str) else 0 for token in at)
-        yield place, None if node.kind in "{[" else repr(node.value)
+        value = None if node.kind in "{[" else repr(node.value)
+        facts.add((place, value))
+    return facts
 
 
 @dataclass
@@ -136,7 +144,9 @@ class _Taking:
             return self._object(versions, at)
         if are_lists and self._are_entries(at):
             return self._entries(versions)
-        if base.value == ours.value or theirs.value == ours.value:
+        is_untouched = base.value == ours.value
+        is_back = theirs.value == ours.value
+        if is_untouched or is_back:
             return theirs.raw
         if theirs.value == base.value:
             return ours.raw
@@ -155,13 +165,14 @@ class _Taking:
         left = versions.base.members()
         had = versions.ours.members()
         have = versions.theirs.members()
-        texts: dict[str, str | None] = {}
+        texts: _Texts = {}
         added: dict[str, str] = {}
-        for name in dict.fromkeys([*had, *left]):
+        for name in had | left:
             base = left.get(name)
             ours = had.get(name)
             theirs = have.get(name)
-            text = self.member(base, ours, theirs, (*at, name))
+            below = (*at, name)
+            text = self.member(base, ours, theirs, below)
             if theirs is not None:
                 texts[name] = text
             elif text is not None:
@@ -218,7 +229,7 @@ class _Taking:
     def _objects_by_number(self, versions: _Versions, at: Pointer) -> str:
         base, ours, theirs = versions
         rows = zip(base.items, ours.items, theirs.items, strict=True)
-        texts: dict[int, str | None] = {}
+        texts: _Texts = {}
         for number, row in enumerate(rows):
             texts[number] = self.merged(_Versions(*row), at)
         return make.changed(theirs, texts)
@@ -230,12 +241,13 @@ class _Taking:
         had = ours.known()
         have = theirs.known()
         originals = dict(zip(left, ours.items, strict=True))
-        texts: dict[int, str | None] = {}
+        texts: _Texts = {}
         for number, item in enumerate(have):
             if item in originals:
-                texts[number] = originals[item].raw
-        for item, original in zip(left, had, strict=True):
-            is_changed = item != original
+                original = originals[item]
+                texts[number] = original.raw
+        for item, name_before in zip(left, had, strict=True):
+            is_changed = item != name_before
             if is_changed and item not in have:
                 self.lose(*at)  # it vanished
         return make.changed(theirs, texts)
@@ -247,14 +259,16 @@ class _Taking:
         left = base.known()
         had = ours.known()
         have = theirs.known()
-        texts: dict[int, str | None] = {}
+        texts: _Texts = {}
         for number, item in enumerate(have):
-            if item in left and item not in had:
+            is_of_the_run = item in left and item not in had
+            if is_of_the_run:
                 texts[number] = None
         added: list[tuple[str, str]] = []
-        for name, node in zip(had, ours.items, strict=True):
-            if name not in left and name not in have:
-                added.append((name, node.raw))
+        for item, node in zip(had, ours.items, strict=True):
+            is_there = item in left or item in have
+            if not is_there:
+                added.append((item, node.raw))
         return make.changed(theirs, texts, added)
 
     def _entries(self, versions: _Versions) -> str:
@@ -262,22 +276,26 @@ class _Taking:
 
         One that the run added leaves, also when the client has rewritten it.
         """
-        left = _by_session(versions.base)
-        had = _by_session(versions.ours)
-        have = _by_session(versions.theirs)
-        texts: dict[int, str | None] = {}
-        for number, entry in enumerate(versions.theirs.items):
+        base, ours, theirs = versions
+        left = _by_session(base)
+        had = _by_session(ours)
+        have = _by_session(theirs)
+        texts: _Texts = {}
+        for number, entry in enumerate(theirs.items):
             key = index.key_of(entry)
-            if key in left and key in had:
-                of_session = _Versions(left[key], had[key], entry)
-                texts[number] = self.merged(of_session, ENTRIES)
-            elif key in left:
+            if key not in left:
+                continue
+            if key not in had:
                 texts[number] = None
+                continue
+            of_session = _Versions(left[key], had[key], entry)
+            texts[number] = self.merged(of_session, ENTRIES)
         added: dict[str, str] = {}
         for key, entry in had.items():
-            if key not in left and key not in have:
+            is_there = key in left or key in have
+            if not is_there:
                 added[key] = entry.raw
-        return make.changed(versions.theirs, texts, added.items())
+        return make.changed(theirs, texts, added.items())
 
     # -- strings that came since
 
@@ -307,7 +325,8 @@ class _Taking:
             return make.apply(text, splices)
         for entry in entries.items:
             mapper = self.back
-            if quote(index.key_of(entry)) in self.known:
+            key = quote(index.key_of(entry))
+            if key in self.known:
                 mapper = self.came_back
             places = {"projectPath": mapper, "fullPath": mapper}
             splices += make.place_splices(entry, places)
@@ -336,10 +355,11 @@ def _what_came_since(base: Node, now: Node) -> str | None:
         return now.raw
     had = base.members()
     have = now.members()
-    texts: dict[str, str | None] = {}
+    texts: _Texts = {}
     for name, item in have.items():
         if name in had:
-            texts[name] = _item_of_since(had[name], item)
+            original = had[name]
+            texts[name] = _item_of_since(original, item)
     return make.changed(now, texts)
 
 
@@ -349,8 +369,9 @@ def _item_of_since(base: Node, now: Node) -> str | None:
     if not are_lists or now.value == base.value:
         return _what_came_since(base, now)
     had = set(base.known())
-    texts: dict[int, str | None] = {}
-    for number, item in enumerate(now.known()):
+    have = now.known()
+    texts: _Texts = {}
+    for number, item in enumerate(have):
         if item in had:
             texts[number] = None
     return make.changed(now, texts)
@@ -366,7 +387,7 @@ class _Projects:
 
     taking: _Taking
     versions: _Versions
-    texts: dict[str, str | None] = field(default_factory=dict)  # by the present key
+    texts: _Texts = field(default_factory=dict)  # by the present key
     names: dict[str, str] = field(default_factory=dict)  # of now -> it gets again
     added: dict[str, str] = field(default_factory=dict)
 
