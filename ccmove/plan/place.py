@@ -329,17 +329,24 @@ class Placer:
         merged into that.
         """
         moved = self.tree.moved()
-        sources: dict[Path, set[Path]] = defaultdict(set)
-        for now, final in moved.items():
-            if final.is_relative_to(self.projects):
-                sources[self._directory_of(final)].add(self._directory_of(now))
+        shared = self._shared_directories(moved)
         for now, final in moved.items():
             if self._is_memory(now) and self._is_memory(final):
                 yield from self._notes_at(now, final, moved)
                 continue
-            is_shared = final.parent == self.projects and len(sources[final]) > 1
-            if is_shared and is_there(now / MEMORY):
-                yield from self._notes_at(now / MEMORY, final / MEMORY, moved)
+            memory = now / MEMORY
+            if final in shared and is_there(memory):
+                yield from self._notes_at(memory, final / MEMORY, moved)
+
+    def _shared_directories(self, moved: dict[Path, Path]) -> set[Path]:
+        """The project directories that get something from more than one."""
+        sources: dict[Path, set[Path]] = defaultdict(set)
+        for now, final in moved.items():
+            if final.is_relative_to(self.projects):
+                directory = self._directory_of(final)
+                source = self._directory_of(now)
+                sources[directory].add(source)
+        return {target for target, origins in sources.items() if len(origins) > 1}
 
     def _directory_of(self, path: Path) -> Path:
         """The project directory that something is in."""

@@ -177,7 +177,8 @@ class _Taking:
                 texts[name] = text
             elif text is not None:
                 added[name] = text
-        return make.changed(versions.theirs, texts, added.items())
+        at_the_end = added.items()
+        return make.changed(versions.theirs, texts, at_the_end)
 
     def member(
         self, base: Node | None, ours: Node | None, theirs: Node | None, at: Pointer
@@ -246,8 +247,8 @@ class _Taking:
             if item in originals:
                 original = originals[item]
                 texts[number] = original.raw
-        for item, name_before in zip(left, had, strict=True):
-            is_changed = item != name_before
+        for item, item_before in zip(left, had, strict=True):
+            is_changed = item != item_before
             if is_changed and item not in have:
                 self.lose(*at)  # it vanished
         return make.changed(theirs, texts)
@@ -365,8 +366,10 @@ def _what_came_since(base: Node, now: Node) -> str | None:
 
 def _item_of_since(base: Node, now: Node) -> str | None:
     """The same of a member: of a list, the items that were not in it then."""
+    if now.value == base.value:
+        return None
     are_lists = base.kind == "[" and now.kind == "["
-    if not are_lists or now.value == base.value:
+    if not are_lists:
         return _what_came_since(base, now)
     had = set(base.known())
     have = now.known()
@@ -418,18 +421,21 @@ class _Projects:
     def _groups(self) -> dict[str, list[str]]:
         """What each key of `after` was made from; one that the run did not move is
         made from itself."""
-        renamed: dict[str, str] = {}
-        for old in self.had:
-            renamed[old] = self.taking.renamed(old) or old
+        renamed = self._renamed()
         targets = set(renamed.values())
         groups: dict[str, list[str]] = defaultdict(list)
         for old, new in renamed.items():
-            stayed = old in self.left and old not in targets
-            if new in self.left and not stayed:
-                groups[new].append(old)
-            else:
+            is_left = old in self.left
+            stayed = is_left and old not in targets
+            if stayed or new not in self.left:
                 groups[old].append(old)
+            else:
+                groups[new].append(old)
         return groups
+
+    def _renamed(self) -> dict[str, str]:
+        """What the run made of each key of `before`."""
+        return {old: self.taking.renamed(old) or old for old in self.had}
 
     def _keep(self, key: str) -> None:
         """A project that the run did not move; values in it may have changed."""
@@ -440,7 +446,8 @@ class _Projects:
         text = self.taking.member(base, ours, theirs, at)
         if theirs is not None:
             self.texts[key] = text
-        elif text is not None:
+            return
+        if text is not None:  # it comes back
             self.added[key] = text
 
     def _take_apart(self, new: str, olds: list[str], *, has_own: bool) -> None:
@@ -457,8 +464,7 @@ class _Projects:
                 self.added[new] = self.had[new].raw
             return
         for old in olds:
-            original = self.had[old]
-            self._put(old, original.raw)
+            self._put_back(old)
         if has_own:  # what NEW had stays, with what came since
             versions = _Versions(base, self.had[new], now)
             at = (config.PROJECTS, new)
@@ -482,13 +488,15 @@ class _Projects:
         self.texts[new] = make.with_strings(text, self.taking.came_back)
         self.names[new] = old
 
-    def _put(self, key: str, raw: str) -> None:
-        """A value that comes back; where its key is used again, it adds what lacks."""
+    def _put_back(self, key: str) -> None:
+        """Its value comes back; where the key is used again, it adds what lacks."""
+        original = self.had[key].raw
         if key in self.have and key not in self.left:
             self.taking.lose(config.PROJECTS, key)
-            self.texts[key] = config.merged(self.have[key].raw, raw)
+            later = self.have[key].raw
+            self.texts[key] = config.merged(later, original)
         else:
-            self.added[key] = raw
+            self.added[key] = original
 
     def _follow(self, key: str) -> None:
         """A project that came since goes with the folder, if its old name is free."""
