@@ -229,7 +229,7 @@ class Undertaking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Undertaking):
-    """All that a run will change, what it leaves alone, and what decided that."""
+    """All that a run changes, what it leaves alone, and what it was decided from."""
 
     operations: tuple[Operation, ...] = ()
     # What is renamed: where it is, where it ends.

@@ -14,7 +14,7 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from ccmove.errors import StaleLookError
@@ -93,23 +93,23 @@ class Swap(NamedTuple):
         return decoded(self.old), decoded(self.new)
 
 
+@dataclass(eq=False, repr=False)
 class Scan:
     """What changes in a history: a row for each line,
     of maybe millions, with few swaps.
     """
 
-    ROW = struct.Struct(
-        "<QI8s"
-    )  # where the value begins, the number of its swap, its line
+    # Where the value begins, the number of its swap, its line.
+    ROW = struct.Struct("<QI8s")
 
-    def __init__(self, size: int = 0) -> None:
-        self.rows = bytearray()
-        self.swaps: dict[Swap, int] = {}  # with their numbers
-        self.size = size  # how much of the file was looked at
-        self.unreadable = 0  # lines with OLD that are not valid JSON, or too long
-        self.staying: set[str] = set()  # paths that were met and do not move
-        self.met: list[bytes] = []  # digests of their lines
-        self._times: list[int] = []  # how many lines each swap changes, by its number
+    size: int = 0  # how much of the file was looked at
+    rows: bytearray = field(default_factory=bytearray)
+    swaps: dict[Swap, int] = field(default_factory=dict)  # with their numbers
+    unreadable: int = 0  # lines with OLD that are not valid JSON, or too long
+    staying: set[str] = field(default_factory=set)  # paths that were met and stay
+    met: list[bytes] = field(default_factory=list)  # digests of their lines
+    # How many lines each swap changes, by its number.
+    _times: list[int] = field(default_factory=list)
 
     @property
     def lines(self) -> int:
@@ -197,11 +197,11 @@ def prompts_with(
     """
     needles = list(needles)
     signs = [_sign(needle) for needle in needles]
-    signs_of_a_look = [*signs, _ESCAPE]
+    worth_a_look = [*signs, _ESCAPE]
     if not "".join(needles).isprintable():
-        signs_of_a_look.append(_CONTROL)
+        worth_a_look.append(_CONTROL)
     for start, block, end in blocks(read, found.size, size):
-        for at, line in _lines_with(block, end, signs_of_a_look):
+        for at, line in _lines_with(block, end, worth_a_look):
             try:
                 prompt = _prompt(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
@@ -294,7 +294,8 @@ def _prompt(line: bytes, start: int) -> Prompt | None:
         project = members.get("project")
         if project is None or not isinstance(project.value, str):
             return None
-        begin = len(text[: project.start].encode())
+        ahead = text[: project.start]
+        begin = len(ahead.encode())
         end = begin + len(project.raw.encode())
         session = _string(members.get("sessionId"))
     value = line[begin:end]

@@ -390,8 +390,9 @@ class _Projects:
 
     taking: _Taking
     versions: _Versions
-    texts: _Texts = field(default_factory=dict)  # by the present key
-    names: dict[str, str] = field(default_factory=dict)  # of now -> it gets again
+    texts: _Texts = field(default_factory=dict)  # by the present key; None: it goes
+    # Present key -> the key it gets again.
+    names: dict[str, str] = field(default_factory=dict)
     added: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -478,8 +479,9 @@ class _Projects:
         Not where OLD was used again since: two values of one setting would meet.
         """
         (old, *others) = olds
-        is_used_again = old in self.have and old not in self.left
-        return not others and not is_used_again and self.taking.back(new) == old
+        if others or self._is_used_again(old):
+            return False
+        return self.taking.back(new) == old
 
     def _take_all_back(self, new: str, old: str, base: Node, now: Node) -> None:
         """What came since goes with what was brought."""
@@ -491,12 +493,15 @@ class _Projects:
     def _put_back(self, key: str) -> None:
         """Its value comes back; where the key is used again, it adds what lacks."""
         original = self.had[key].raw
-        if key in self.have and key not in self.left:
+        if self._is_used_again(key):
             self.taking.lose(config.PROJECTS, key)
-            later = self.have[key].raw
-            self.texts[key] = config.merged(later, original)
+            self.texts[key] = config.merged(self.have[key].raw, original)
         else:
             self.added[key] = original
+
+    def _is_used_again(self, key: str) -> bool:
+        """Whether something came since at a key that the run emptied."""
+        return key in self.have and key not in self.left
 
     def _follow(self, key: str) -> None:
         """A project that came since goes with the folder, if its old name is free."""
