@@ -306,7 +306,9 @@ def notes_among(directory: Path, items: Iterable[Item]) -> list[str]:
             continue
         for base, _, names in os.walk(directory / item.name):
             inside = Path(base).relative_to(directory)
-            notes += [(inside / name).as_posix() for name in sorted(names)]
+            for name in sorted(names):
+                note = inside / name
+                notes.append(note.as_posix())
     return notes
 
 

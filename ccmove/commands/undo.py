@@ -143,7 +143,8 @@ def move_again(manifest: Manifest) -> Hint:
     if len(moves) == 1:
         words += moves[0]
         return run(*words, text="to move again")
+    words += ["--from-file", "FILE"]
     lines = [f"{old} -> {new}" for old, new in moves]
     listed = "; ".join(lines)
     text = f"to move again, with these as lines OLD<TAB>NEW in FILE ({listed})"
-    return run(*words, "--from-file", "FILE", text=text)
+    return run(*words, text=text)

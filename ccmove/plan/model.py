@@ -230,7 +230,7 @@ class Undertaking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Undertaking):
-    """All that a run will change, what it leaves alone, and what it was decided from."""
+    """All that a run changes, what it leaves alone, and what it was decided from."""
 
     operations: tuple[Operation, ...] = ()
     # What is renamed: where it is, where it ends.

@@ -10,7 +10,6 @@ same one.
 
 import os
 import stat
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -329,17 +328,30 @@ class Placer:
         merged into that.
         """
         moved = self.tree.moved()
-        sources: dict[Path, set[Path]] = defaultdict(set)
+        shared = self._shared_directories(moved)
         for now, final in moved.items():
-            if final.is_relative_to(self.projects):
-                sources[self._directory_of(final)].add(self._directory_of(now))
-        for now, final in moved.items():
-            if self._is_memory(now) and self._is_memory(final):
+            was_memory = self._is_memory(now)
+            if was_memory and self._is_memory(final):
                 yield from self._notes_at(now, final, moved)
                 continue
-            is_shared = final.parent == self.projects and len(sources[final]) > 1
-            if is_shared and is_there(now / MEMORY):
-                yield from self._notes_at(now / MEMORY, final / MEMORY, moved)
+            memory = now / MEMORY
+            if final in shared and is_there(memory):
+                ends = final / MEMORY
+                yield from self._notes_at(memory, ends, moved)
+
+    def _shared_directories(self, moved: dict[Path, Path]) -> set[Path]:
+        """The project directories that get something from more than one."""
+        first_sources: dict[Path, Path] = {}
+        shared: set[Path] = set()
+        for now, final in moved.items():
+            if not final.is_relative_to(self.projects):
+                continue
+            directory = self._directory_of(final)
+            source = self._directory_of(now)
+            first = first_sources.setdefault(directory, source)
+            if source != first:
+                shared.add(directory)
+        return shared
 
     def _directory_of(self, path: Path) -> Path:
         """The project directory that something is in."""

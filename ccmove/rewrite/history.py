@@ -14,11 +14,11 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from ccmove.errors import StaleLookError
-from ccmove.rewrite.jsonspan import NotJsonError, parse, quote
+from ccmove.rewrite.jsonspan import Node, NotJsonError, parse, quote
 from ccmove.rewrite.pathmap import PathMap
 
 BLOCK = 256 << 10  # larger ones leave the processor's cache: half as much again
@@ -93,23 +93,23 @@ class Swap(NamedTuple):
         return decoded(self.old), decoded(self.new)
 
 
+@dataclass(eq=False, repr=False)
 class Scan:
     """What changes in a history: a row for each line,
     of maybe millions, with few swaps.
     """
 
-    ROW = struct.Struct(
-        "<QI8s"
-    )  # where the value begins, the number of its swap, its line
+    # Where the value begins, the number of its swap, its line.
+    ROW = struct.Struct("<QI8s")
 
-    def __init__(self, size: int = 0) -> None:
-        self.rows = bytearray()
-        self.swaps: dict[Swap, int] = {}  # with their numbers
-        self.size = size  # how much of the file was looked at
-        self.unreadable = 0  # lines with OLD that are not valid JSON, or too long
-        self.staying: set[str] = set()  # paths that were met and do not move
-        self.met: list[bytes] = []  # digests of their lines
-        self._times: list[int] = []  # how many lines each swap changes, by its number
+    size: int = 0  # how much of the file was looked at
+    rows: bytearray = field(default_factory=bytearray)
+    swaps: dict[Swap, int] = field(default_factory=dict)  # with their numbers
+    unreadable: int = 0  # lines with OLD that are not valid JSON, or too long
+    staying: set[str] = field(default_factory=set)  # paths that were met and stay
+    met: list[bytes] = field(default_factory=list)  # digests of their lines
+    # How many lines each swap changes, by its number.
+    _times: list[int] = field(default_factory=list)
 
     @property
     def lines(self) -> int:
@@ -195,21 +195,28 @@ def prompts_with(
 
     It goes on from `found.size`, which follows, and counts there what can't be read.
     """
-    needles = [*needles]
+    needles = list(needles)
     signs = [_sign(needle) for needle in needles]
-    escapes = [_ESCAPE] if "".join(needles).isprintable() else [_ESCAPE, _CONTROL]
+    worth_a_look = [*signs, _ESCAPE]
+    if not "".join(needles).isprintable():
+        worth_a_look.append(_CONTROL)
     for start, block, end in blocks(read, found.size, size):
-        for at, line in _lines_with(block, end, [*signs, *escapes]):
+        for at, line in _lines_with(block, end, worth_a_look):
             try:
                 prompt = _prompt(line, start + at)
             except (NotJsonError, UnicodeDecodeError):
-                found.unreadable += any(_spots(line, len(line), sign) for sign in signs)
+                if _holds_one(line, signs):
+                    found.unreadable += 1
                 continue
             if prompt is not None:
                 yield prompt
         found.size = start + end
         if tick:
             tick(found.size)
+
+
+def _holds_one(line: bytes, signs: list[Sign]) -> bool:
+    return any(_spots(line, len(line), sign) for sign in signs)
 
 
 def _sign(needle: str) -> Sign:
@@ -275,24 +282,39 @@ def _lines_with(
 def _prompt(line: bytes, start: int) -> Prompt | None:
     """The prompt that a line is, if its `project` is a string; raises on no JSON."""
     text = line.decode()
+    session = None
     if usual := _USUAL.fullmatch(line):
         begin, end = usual.span(2)
-        session = json.loads(usual[3]) if usual[3] else None
+        if usual[3]:
+            session = decoded(usual[3])
     elif text.startswith("\ufeff"):  # a file may begin with one, but this is a line
         raise NotJsonError("a byte order mark")
     else:
         members = parse(text).members()
-        item = members.get("project")
-        if item is None or not isinstance(item.value, str):
+        project = members.get("project")
+        if project is None or not isinstance(project.value, str):
             return None
-        begin, end = len(text[: item.start].encode()), len(text[: item.end].encode())
-        session = members["sessionId"].value if "sessionId" in members else None
-    # By this the line is known again, whatever its value is by then. Valid JSON holds
-    # no NUL.
-    rest = line[:begin] + b"\0" + line[end:].rstrip(b"\r")
-    digest = hashlib.blake2b(rest, digest_size=8).digest()
-    known = session if isinstance(session, str) else None
-    return Prompt(start + begin, line[begin:end], digest, known)
+        ahead = text[: project.start]
+        begin = len(ahead.encode())
+        end = begin + len(project.raw.encode())
+        session = _string(members.get("sessionId"))
+    value = line[begin:end]
+    digest = _digest(line, begin, end)
+    return Prompt(start + begin, value, digest, session)
+
+
+def _string(node: Node | None) -> str | None:
+    if node is None or not isinstance(node.value, str):
+        return None
+    return node.value
+
+
+def _digest(line: bytes, begin: int, end: int) -> bytes:
+    """By this a line is known again, whatever its value at `begin` is by then."""
+    ahead = line[:begin]
+    behind = line[end:].rstrip(b"\r")
+    rest = ahead + b"\0" + behind  # valid JSON holds no NUL
+    return hashlib.blake2b(rest, digest_size=8).digest()
 
 
 def rewritten(read: Read, found: Scan, start: int = 0) -> Iterator[bytes]:

@@ -10,8 +10,9 @@ As in any such merge the base is what both sides began with, here `after`; ours 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ccmove.rewrite import config, index
 from ccmove.rewrite import splice as make
@@ -21,6 +22,24 @@ from ccmove.rewrite.splice import Mapper
 
 EVERYTHING = "it is no longer valid JSON: everything in it"
 ORDERED = "args"  # a list in which the order counts
+ENTRIES = ("entries",)  # where an index has them
+
+# The new texts of a member by its name, of an item by its number; None: it goes.
+_Texts = dict[str | int, str | None]
+# A value with where it is; an object or a list has no value of its own.
+_Fact = tuple[Pointer, str | None]
+
+
+class _Versions(NamedTuple):
+    """One value: as the run left it, as it was before, and as it is today."""
+
+    base: Node
+    ours: Node
+    theirs: Node
+
+    def are_all(self, kind: str) -> bool:
+        """Whether all three are of this kind, "{" for an object or "[" for a list."""
+        return all(node.kind == kind for node in self)
 
 
 def taken_out(
@@ -29,42 +48,55 @@ def taken_out(
     """`now` without the run's change, and the places where it could not be taken out.
 
     `form` is "config", "index", "lines" or any other JSON. `back` says where a string
-    that came since belongs again (None: it stays), `renamed` what the run made of a key.
+    that came since belongs again (None: it stays), `renamed` what the run made of a
+    key.
     """
     if now in (before, after):
         return before, []
     if form == "lines":
         return without_lines(before, after, now)
     try:
-        base, ours, theirs = parse(after), parse(before), parse(now)
+        base = parse(after)
+        ours = parse(before)
+        theirs = parse(now)
     except NotJsonError:
         return now, [EVERYTHING]
-    if _is_out(ours, base, theirs):
+    versions = _Versions(base, ours, theirs)
+    if _is_out(versions):
         return now, []
     taking = _Taking(form, before + after, back, renamed)
-    text = make.apply(now, [(theirs, taking.merged(base, ours, theirs, ()))])
-    return taking.followed(text), list(dict.fromkeys(taking.lost))
+    merged = taking.merged(versions, ())
+    text = make.apply(now, [(theirs, merged)])
+    text = taking.followed(text)
+    lost = dict.fromkeys(taking.lost)  # each once
+    return text, list(lost)
 
 
-def _is_out(before: Node, after: Node, now: Node) -> bool:
+def _is_out(versions: _Versions) -> bool:
     """Whether that was done already, and a recovery killed.
 
     Nothing that only the run wrote is there, but what it took away is, every object at
     least. Else a swap would be swapped again.
     """
-    had, left, have = set(_facts(before)), set(_facts(after)), set(_facts(now))
+    left = _facts(versions.base)
+    had = _facts(versions.ours)
+    have = _facts(versions.theirs)
+    written = left - had
     gone = had - left
     objects = {fact for fact in gone if fact[1] is None}
-    is_written = bool((left - had) & have)
+    is_written = bool(written & have)
     is_back = objects <= have and bool(gone & have)
     return is_back and not is_written
 
 
-def _facts(root: Node) -> Iterator[tuple[Pointer, str | None]]:
+def _facts(root: Node) -> set[_Fact]:
     """Every value, with where it is; the place in a list does not count."""
+    facts: set[_Fact] = set()
     for at, node in walk(root):
         place = tuple(token if isinstance(token, str) else 0 for token in at)
-        yield place, None if node.kind in "{[" else repr(node.value)
+        value = None if node.kind in "{[" else repr(node.value)
+        facts.add((place, value))
+    return facts
 
 
 @dataclass
@@ -86,7 +118,10 @@ class _Taking:
             self.lost.append(" > ".join(map(str, at)))
 
     def _are_entries(self, at: Pointer) -> bool:
-        return self.form == "index" and at == ("entries",)
+        return self.form == "index" and at == ENTRIES
+
+    def _are_projects(self, at: Pointer) -> bool:
+        return self.form == "config" and at == (config.PROJECTS,)
 
     def came_back(self, string: str) -> str | None:
         """Where a string that came since belongs.
@@ -97,41 +132,54 @@ class _Taking:
 
     # -- values
 
-    def merged(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
+    def merged(self, versions: _Versions, at: Pointer) -> str:
         """The text of `theirs` without what the run did to this value."""
-        kinds = base.kind + ours.kind + theirs.kind
-        if kinds == "{{{" and self.form == "config" and at == (config.PROJECTS,):
-            return _Projects(self, base, ours, theirs).text()
+        base, ours, theirs = versions
+        are_objects = versions.are_all("{")
+        are_lists = versions.are_all("[")
+        if are_objects and self._are_projects(at):
+            return _Projects(self, versions).text()
         if base.raw == ours.raw and at != ():
             return theirs.raw
-        if kinds == "{{{":
-            return self._object(base, ours, theirs, at)
-        if kinds == "[[[" and self._are_entries(at):
-            return self._entries(base, ours, theirs)
-        if base.value == ours.value or theirs.value == ours.value:
+        if are_objects:
+            return self._object(versions, at)
+        if are_lists and self._are_entries(at):
+            return self._entries(versions)
+        is_untouched = base.value == ours.value
+        is_back = theirs.value == ours.value
+        if is_untouched or is_back:
             return theirs.raw
         if theirs.value == base.value:
             return ours.raw
-        if kinds == "[[[" and at[-1:] != (ORDERED,):
-            return self._list(base, ours, theirs, at)
-        if make.moved(theirs, self.came_back) is None:  # else it will follow
+        if are_lists and at[-1:] != (ORDERED,):
+            return self._list(versions, at)
+        return self._changed_by_both(theirs, at)
+
+    def _changed_by_both(self, theirs: Node, at: Pointer) -> str:
+        """It stays, and is named unless it will follow what has gone back."""
+        if make.moved(theirs, self.came_back) is None:
             self.lose(*at)
         return theirs.raw
 
-    def _object(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
+    def _object(self, versions: _Versions, at: Pointer) -> str:
         """Member by member; those that only `theirs` has stay."""
-        left, had, have = base.members(), ours.members(), theirs.members()
-        texts: dict[str, str | None] = {}
-        added: list[tuple[str, str]] = []
-        for name in dict.fromkeys([*had, *left]):
-            text = self.member(
-                left.get(name), had.get(name), have.get(name), (*at, name)
-            )
-            if name in have:
+        left = versions.base.members()
+        had = versions.ours.members()
+        have = versions.theirs.members()
+        texts: _Texts = {}
+        added: dict[str, str] = {}
+        for name in had | left:
+            base = left.get(name)
+            ours = had.get(name)
+            theirs = have.get(name)
+            below = (*at, name)
+            text = self.member(base, ours, theirs, below)
+            if theirs is not None:
                 texts[name] = text
             elif text is not None:
-                added.append((name, text))
-        return make.changed(theirs, texts, added)
+                added[name] = text
+        at_the_end = added.items()
+        return make.changed(versions.theirs, texts, at_the_end)
 
     def member(
         self, base: Node | None, ours: Node | None, theirs: Node | None, at: Pointer
@@ -145,18 +193,22 @@ class _Taking:
             if ours.value != base.value:
                 self.lose(*at)
             return None
-        return self.merged(base, ours, theirs, at)
+        return self.merged(_Versions(base, ours, theirs), at)
 
     def _taken_by_the_run(
         self, ours: Node | None, theirs: Node | None, at: Pointer
     ) -> str | None:
         """It comes back; where it was made again since, it adds what that lacks."""
         if ours is None:
-            return theirs.raw if theirs is not None else None
+            if theirs is None:
+                return None
+            return theirs.raw
         if theirs is None or theirs.value == ours.value:
             return ours.raw
         self.lose(*at)
-        return config.merged(theirs.raw, ours.raw) if theirs.kind == "{" else theirs.raw
+        if theirs.kind != "{":
+            return theirs.raw
+        return config.merged(theirs.raw, ours.raw)
 
     def _added_by_the_run(
         self, base: Node, theirs: Node | None, at: Pointer
@@ -167,87 +219,134 @@ class _Taking:
         self.lose(*at)
         return theirs.raw
 
-    def _list(self, base: Node, ours: Node, theirs: Node, at: Pointer) -> str:
+    def _list(self, versions: _Versions, at: Pointer) -> str:
         """A list without order: each item that the run changed, added or took."""
-        lists = (base, ours, theirs)
-        if len({len(node.items) for node in lists}) == 1 and _hold_objects(lists):
-            return self._objects_by_number(base, ours, theirs, at)
-        left, had, have = base.known(), ours.known(), theirs.known()
-        became = dict(zip(left, ours.items, strict=False))
-        if len(left) != len(had):
-            became = {}
-        texts: dict[int, str | None] = {}
-        for number, item in enumerate(have):
-            if item in became:
-                texts[number] = became[item].raw
-            elif item in left and item not in had:
-                texts[number] = None
-        for item, original in zip(left, had, strict=False):
-            if became and item != original and item not in have:
-                self.lose(*at)  # it vanished
-        lacking = self._lacking(base, ours, theirs) if not became else []
-        return make.changed(theirs, texts, lacking)
+        if _hold_as_many_objects(versions):
+            return self._objects_by_number(versions, at)
+        base, ours, _ = versions
+        if len(base.items) == len(ours.items):
+            return self._items_changed(versions, at)
+        return self._items_added_or_taken(versions)
 
-    @staticmethod
-    def _lacking(base: Node, ours: Node, theirs: Node) -> list[tuple[str, str]]:
-        """Items that the run took out of a list, and that are not in it again."""
-        there = {*base.known(), *theirs.known()}
-        pairs = zip(ours.known(), ours.items, strict=True)
-        return [(name, item.raw) for name, item in pairs if name not in there]
-
-    def _objects_by_number(
-        self, base: Node, ours: Node, theirs: Node, at: Pointer
-    ) -> str:
+    def _objects_by_number(self, versions: _Versions, at: Pointer) -> str:
+        base, ours, theirs = versions
         rows = zip(base.items, ours.items, theirs.items, strict=True)
-        texts: dict[int, str | None] = {}
-        for number, (left, had, have) in enumerate(rows):
-            texts[number] = self.merged(left, had, have, at)
+        texts: _Texts = {}
+        for number, row in enumerate(rows):
+            texts[number] = self.merged(_Versions(*row), at)
         return make.changed(theirs, texts)
 
-    def _entries(self, base: Node, ours: Node, theirs: Node) -> str:
+    def _items_changed(self, versions: _Versions, at: Pointer) -> str:
+        """Each item that is still what the run wrote becomes what it was made from."""
+        base, ours, theirs = versions
+        left = base.known()
+        had = ours.known()
+        have = theirs.known()
+        originals = dict(zip(left, ours.items, strict=True))
+        texts: _Texts = {}
+        for number, item in enumerate(have):
+            if item in originals:
+                original = originals[item]
+                texts[number] = original.raw
+        for item, item_before in zip(left, had, strict=True):
+            is_changed = item != item_before
+            if is_changed and item not in have:
+                self.lose(*at)  # it vanished
+        return make.changed(theirs, texts)
+
+    @staticmethod
+    def _items_added_or_taken(versions: _Versions) -> str:
+        """What the run added goes, and what it took comes back."""
+        base, ours, theirs = versions
+        left = base.known()
+        had = ours.known()
+        have = theirs.known()
+        texts: _Texts = {}
+        for number, item in enumerate(have):
+            is_of_the_run = item in left and item not in had
+            if is_of_the_run:
+                texts[number] = None
+        added: list[tuple[str, str]] = []
+        for item, node in zip(had, ours.items, strict=True):
+            is_there = item in left or item in have
+            if not is_there:
+                added.append((item, node.raw))
+        return make.changed(theirs, texts, added)
+
+    def _entries(self, versions: _Versions) -> str:
         """Entries of an index, each known by its session.
 
         One that the run added leaves, also when the client has rewritten it.
         """
-        left = {index.key_of(entry): entry for entry in base.items}
-        had = {index.key_of(entry): entry for entry in ours.items}
-        texts: dict[int, str | None] = {}
+        base, ours, theirs = versions
+        left = _by_session(base)
+        had = _by_session(ours)
+        have = _by_session(theirs)
+        texts: _Texts = {}
         for number, entry in enumerate(theirs.items):
             key = index.key_of(entry)
-            if key in left and key in had:
-                texts[number] = self.merged(left[key], had[key], entry, ("entries",))
-            elif key in left:
+            if key not in left:
+                continue
+            if key not in had:
                 texts[number] = None
-        have = {index.key_of(entry) for entry in theirs.items}
-        added = []
+                continue
+            of_session = _Versions(left[key], had[key], entry)
+            texts[number] = self.merged(of_session, ENTRIES)
+        added: dict[str, str] = {}
         for key, entry in had.items():
-            if key not in left and key not in have:
-                added.append((key, entry.raw))
-        return make.changed(theirs, texts, added)
+            is_there = key in left or key in have
+            if not is_there:
+                added[key] = entry.raw
+        return make.changed(theirs, texts, added.items())
 
     # -- strings that came since
 
     def followed(self, text: str) -> str:
         """`text` in which strings that came since follow what has gone back."""
-        members = parse(text).members()
         if self.form == "config":
-            repos = members.get(config.REPOS)
-            splices = config.repo_splices(repos, self.came_back) if repos else []
-            return make.apply(text, splices)
-        if self.form != "index":
-            return make.with_strings(text, self.came_back)
+            return self._config_followed(text)
+        if self.form == "index":
+            return self._index_followed(text)
+        return make.with_strings(text, self.came_back)
+
+    def _config_followed(self, text: str) -> str:
+        """Only the folders of repositories: the projects are done with by now."""
+        repos = parse(text).members().get(config.REPOS)
+        if repos is None:
+            return text
+        splices = config.repo_splices(repos, self.came_back)
+        return make.apply(text, splices)
+
+    def _index_followed(self, text: str) -> str:
+        """All paths of an entry that came since, and new ones of the others."""
+        root = parse(text)
         owners = dict.fromkeys(index.OWNERS, self.came_back)
-        splices = make.place_splices(parse(text), owners)
-        for entry in members["entries"].items if "entries" in members else ():
-            is_known = quote(index.key_of(entry)) in self.known
-            mapper = self.came_back if is_known else self.back
+        splices = make.place_splices(root, owners)
+        entries = root.members().get("entries")
+        if entries is None:
+            return make.apply(text, splices)
+        for entry in entries.items:
+            mapper = self.back
+            key = quote(index.key_of(entry))
+            if key in self.known:
+                mapper = self.came_back
             places = {"projectPath": mapper, "fullPath": mapper}
             splices += make.place_splices(entry, places)
         return make.apply(text, splices)
 
 
-def _hold_objects(lists: tuple[Node, ...]) -> bool:
-    return all(item.kind == "{" for node in lists for item in node.items)
+def _hold_as_many_objects(lists: _Versions) -> bool:
+    """Whether there are only objects in the lists, and as many in each."""
+    lengths = set()
+    for node in lists:
+        lengths.add(len(node.items))
+        if not all(item.kind == "{" for item in node.items):
+            return False
+    return len(lengths) == 1
+
+
+def _by_session(entries: Node) -> dict[str, Node]:
+    return {index.key_of(entry): entry for entry in entries.items}
 
 
 def _what_came_since(base: Node, now: Node) -> str | None:
@@ -257,21 +356,32 @@ def _what_came_since(base: Node, now: Node) -> str | None:
     if now.kind != "{" or base.kind != "{":
         return now.raw
     had = base.members()
-    texts: dict[str, str | None] = {}
-    for name, item in now.members().items():
+    have = now.members()
+    texts: _Texts = {}
+    for name, item in have.items():
         if name in had:
-            texts[name] = _item_of_since(had[name], item)
+            original = had[name]
+            texts[name] = _item_of_since(original, item)
     return make.changed(now, texts)
 
 
 def _item_of_since(base: Node, now: Node) -> str | None:
-    if base.kind != "[" or now.kind != "[" or now.value == base.value:
+    """The same of a member: of a list, the items that were not in it then."""
+    if now.value == base.value:
+        return None
+    are_lists = base.kind == "[" and now.kind == "["
+    if not are_lists:
         return _what_came_since(base, now)
     had = set(base.known())
-    texts = {n: None for n, item in enumerate(now.known()) if item in had}
+    have = now.known()
+    texts: _Texts = {}
+    for number, item in enumerate(have):
+        if item in had:
+            texts[number] = None
     return make.changed(now, texts)
 
 
+@dataclass
 class _Projects:
     """The projects of the config file without the run's change.
 
@@ -279,17 +389,23 @@ class _Projects:
     What came since at NEW goes to OLD if `back` says so, else it stays at NEW.
     """
 
-    def __init__(self, taking: _Taking, base: Node, ours: Node, theirs: Node) -> None:
-        self.taking = taking
-        self.theirs = theirs
-        self.left = base.members()
-        self.had = ours.members()
-        self.have = theirs.members()
-        self.texts: dict[str, str | None] = {}  # by the present key; None: it goes
-        self.names: dict[str, str] = {}  # present key -> the key it gets again
-        self.added: dict[str, str] = {}
+    taking: _Taking
+    versions: _Versions
+    texts: _Texts = field(default_factory=dict)  # by the present key; None: it goes
+    # Present key -> the key it gets again.
+    names: dict[str, str] = field(default_factory=dict)
+    added: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.left = self.versions.base.members()
+        self.had = self.versions.ours.members()
+        self.have = self.versions.theirs.members()
 
     def text(self) -> str:
+        """The text of all projects, each where it was and as it was.
+
+        First what the run moved or left, then what came since, then the names.
+        """
         for new, olds in self._groups().items():
             movers = [old for old in olds if old != new]
             if movers:
@@ -300,33 +416,46 @@ class _Projects:
             if key not in self.left:
                 self._follow(key)
         self._settle_names()
-        return make.changed(self.theirs, self.texts, self.added.items(), self.names)
+        theirs = self.versions.theirs
+        added = self.added.items()
+        return make.changed(theirs, self.texts, added, self.names)
 
     def _groups(self) -> dict[str, list[str]]:
         """What each key of `after` was made from; one that the run did not move is
         made from itself."""
-        renamed = {old: self.taking.renamed(old) or old for old in self.had}
+        renamed = self._renamed()
         targets = set(renamed.values())
         groups: dict[str, list[str]] = defaultdict(list)
         for old, new in renamed.items():
-            stayed = old in self.left and old not in targets
-            is_moved = new in self.left and not stayed
-            groups[new if is_moved else old].append(old)
+            is_left = old in self.left
+            stayed = is_left and old not in targets
+            if stayed or new not in self.left:
+                groups[old].append(old)
+            else:
+                groups[new].append(old)
         return groups
+
+    def _renamed(self) -> dict[str, str]:
+        """What the run made of each key of `before`."""
+        return {old: self.taking.renamed(old) or old for old in self.had}
 
     def _keep(self, key: str) -> None:
         """A project that the run did not move; values in it may have changed."""
-        taking, have = self.taking, self.have.get(key)
+        base = self.left.get(key)
+        ours = self.had[key]
+        theirs = self.have.get(key)
         at = (config.PROJECTS, key)
-        text = taking.member(self.left.get(key), self.had[key], have, at)
-        if have is not None:
+        text = self.taking.member(base, ours, theirs, at)
+        if theirs is not None:
             self.texts[key] = text
-        elif text is not None:
+            return
+        if text is not None:  # it comes back
             self.added[key] = text
 
     def _take_apart(self, new: str, olds: list[str], *, has_own: bool) -> None:
         """What came to `new` goes back, each to its own key."""
-        now, base = self.have.get(new), self.left[new]
+        base = self.left[new]
+        now = self.have.get(new)
         if now is None:  # it vanished since, and is named
             for old in olds:
                 self.taking.lose(config.PROJECTS, old)
@@ -337,10 +466,11 @@ class _Projects:
                 self.added[new] = self.had[new].raw
             return
         for old in olds:
-            self._put(old, self.had[old].raw)
-        at = (config.PROJECTS, new)
+            self._put_back(old)
         if has_own:  # what NEW had stays, with what came since
-            self.texts[new] = self.taking.merged(base, self.had[new], now, at)
+            versions = _Versions(base, self.had[new], now)
+            at = (config.PROJECTS, new)
+            self.texts[new] = self.taking.merged(versions, at)
         else:
             self.texts[new] = _what_came_since(base, now)
 
@@ -350,35 +480,42 @@ class _Projects:
         Not where OLD was used again since: two values of one setting would meet.
         """
         (old, *others) = olds
-        is_used_again = old in self.have and old not in self.left
-        return not others and not is_used_again and self.taking.back(new) == old
+        if others or self._is_used_again(old):
+            return False
+        return self.taking.back(new) == old
 
     def _take_all_back(self, new: str, old: str, base: Node, now: Node) -> None:
         """What came since goes with what was brought."""
-        at = (config.PROJECTS, old)
-        text = self.taking.merged(base, self.had[old], now, at)
+        versions = _Versions(base, self.had[old], now)
+        text = self.taking.merged(versions, (config.PROJECTS, old))
         self.texts[new] = make.with_strings(text, self.taking.came_back)
         self.names[new] = old
 
-    def _put(self, key: str, raw: str) -> None:
-        """A value that comes back; where its key is used again, it adds what lacks."""
-        if key in self.have and key not in self.left:
+    def _put_back(self, key: str) -> None:
+        """Its value comes back; where the key is used again, it adds what lacks."""
+        original = self.had[key].raw
+        if self._is_used_again(key):
             self.taking.lose(config.PROJECTS, key)
-            self.texts[key] = config.merged(self.have[key].raw, raw)
+            self.texts[key] = config.merged(self.have[key].raw, original)
         else:
-            self.added[key] = raw
+            self.added[key] = original
+
+    def _is_used_again(self, key: str) -> bool:
+        """Whether something came since at a key that the run emptied."""
+        return key in self.have and key not in self.left
 
     def _follow(self, key: str) -> None:
         """A project that came since goes with the folder, if its old name is free."""
-        target = self.taking.came_back(key)
+        mapper = self.taking.came_back
+        target = mapper(key)
         if target is None or key in self.texts:
             return
         if target in self.had or target in self.have:
             self.taking.lose(config.PROJECTS, key)
             return
+        value = self.have[key].raw
+        self.texts[key] = make.with_strings(value, mapper)
         self.names[key] = target
-        mapper = self.taking.came_back
-        self.texts[key] = make.with_strings(self.have[key].raw, mapper)
 
     def _settle_names(self) -> None:
         """A key goes back to a name only if that is free by then.
@@ -387,15 +524,19 @@ class _Projects:
         """
         for key, name in list(self.names.items()):
             is_used = name in self.have and name not in self.names
-            if is_used and self.texts.get(name, "") is not None:
-                later = self.texts.get(name) or self.have[name].raw
-                value = self.texts[key]
+            goes = name in self.texts and self.texts[name] is None
+            if is_used and not goes:
                 self.taking.lose(config.PROJECTS, name)
-                self.texts[name] = config.merged(later, value or "{}")
-                self.texts[key] = None
-                del self.names[key]
-                if key in self.added:  # NEW had a value of its own
-                    self.texts[key] = self.added.pop(key)
+                self._add_to(name, key)
+
+    def _add_to(self, name: str, key: str) -> None:
+        """What is at `key` adds to what is at `name`, and leaves its key."""
+        later = self.texts.get(name) or self.have[name].raw
+        value = self.texts[key] or "{}"
+        self.texts[name] = config.merged(later, value)
+        # NEW may have had a value of its own, which takes the place.
+        self.texts[key] = self.added.pop(key, None)
+        del self.names[key]
 
 
 def settings_of_since(text: str, back: Mapper, had: Mapping[str, str]) -> str:
