@@ -564,7 +564,8 @@ class Undoing:
     def _is_index_of_a_part(self, wrote: Wrote) -> bool:
         if wrote.place != "index":
             return False
-        parts = [p.source for p in self.portions if not p.is_whole]
+        whole = [p.source for p in self.portions if p.is_whole]
+        parts = [p.source for p in self.portions if p.source not in whole]
         return wrote.ends.parent in parts
 
     def _part_memory(self, wrote: Wrote, draft: Draft) -> None:

@@ -183,6 +183,8 @@ class Model:
             if not thing.path.startswith(f"{new}/"):
                 return thing.path
             # By /cd into a project below NEW, which may follow NEW's folder.
+        elif any(has_twin(path) for pair in run.moves for path in pair):
+            return None  # a gone twin's things came along, and go back to it
         elif thing.id in run.before and not thing.has_left:
             return thing.path
         pair = self._pair_of(run, thing.path)
