@@ -49,10 +49,9 @@ def _map_of_new(paths: PathMap) -> PathMap:
 
 def _paths_of_directories(state: State, at_new: PathMap) -> Iterator[str]:
     """Paths at or below NEW that only a project directory names."""
-    beginnings: list[str] = []
+    starts: tuple[str, ...] = ()
     for new, _ in at_new.moves:
-        beginnings += possible_names(new)
-    starts = tuple(beginnings)
+        starts += possible_names(new)
     names = (name for name in state.directory_names if name.startswith(starts))
     for directory in state.readable(names):
         yield from directory.named_paths()

@@ -106,6 +106,10 @@ class Since:
         kept = self.manifest.paths.reversed().kept
         return PathMap(tuple(back), kept | staying)
 
+    def takes_back(self, new: str, old: str) -> bool:
+        """Whether what came since at NEW goes to this OLD."""
+        return self.following.map(new) == old
+
     def _decided(self) -> Iterator[tuple[Move, bool]]:
         """Of every pair of the run whether what came since at its NEW goes to OLD."""
         pairs = dict.fromkeys(self._pairs())
