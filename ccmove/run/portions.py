@@ -11,9 +11,7 @@ from pathlib import Path
 
 from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.owners import session_of
-from ccmove.claude.reading import (
-    names_in,
-)
+from ccmove.claude.reading import names_in
 from ccmove.claude.state import (
     Item,
     ProjectDirectory,

@@ -9,10 +9,7 @@ import hashlib
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import (
-    open_history,
-    read_document,
-)
+from ccmove.claude.reading import open_history, read_document
 from ccmove.errors import RefusedError, look_at
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history

@@ -11,14 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import folder_exists, session_of
-from ccmove.claude.reading import (
-    is_there,
-)
-from ccmove.claude.state import (
-    Item,
-    ProjectDirectory,
-    State,
-)
+from ccmove.claude.reading import is_there
+from ccmove.claude.state import Item, ProjectDirectory, State
 from ccmove.errors import Hint, RefusedError, again, run
 from ccmove.plan.model import LeftAlone, Plan, ProjectMove
 from ccmove.plan.newcomers import Present, ages, refuse_another
@@ -27,9 +21,7 @@ from ccmove.rewrite.pathmap import are_nested, tail_below
 from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, folder_id
 from ccmove.run.portions import Portion, find_sessions, portions_back, sessions_of
-from ccmove.run.saved import (
-    plan_history_back,
-)
+from ccmove.run.saved import plan_history_back
 from ccmove.run.since import Since
 from ccmove.run.undoing import Undoing
 from ccmove.text import plural

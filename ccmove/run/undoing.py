@@ -10,18 +10,8 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import session_of
-from ccmove.claude.reading import (
-    Document,
-    is_there,
-    read_document,
-    sha256_of,
-)
-from ccmove.claude.state import (
-    INDEX,
-    MEMORY,
-    is_of_session,
-    notes_among,
-)
+from ccmove.claude.reading import Document, is_there, read_document, sha256_of
+from ccmove.claude.state import INDEX, MEMORY, is_of_session, notes_among
 from ccmove.errors import RefusedError, run
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove, Rename
@@ -41,12 +31,7 @@ from ccmove.rewrite.pathmap import Move, NameMap, PathMap
 from ccmove.run.manifest import Manifest, SavedNote, Wrote, sha256
 from ccmove.run.portions import Portion, Whereabouts, sessions_of
 from ccmove.run.recognise import is_noted
-from ccmove.run.saved import (
-    as_text,
-    document_back,
-    read_note,
-    read_saved,
-)
+from ccmove.run.saved import as_text, document_back, read_note, read_saved
 from ccmove.run.since import Since
 
 
@@ -102,7 +87,7 @@ class Undoing:
         self.warnings.append(what)
 
     def plan(self) -> None:
-        """All operations, in an order in which each place is free by then."""
+        """All the operations, in such an order that each place is free by then."""
         whole = [portion for portion in self.portions if portion.is_whole]
         parts = [portion for portion in self.portions if not portion.is_whole]
         self._take_changes_out()
@@ -187,15 +172,14 @@ class Undoing:
         if wrote.before is None:
             self._take_out_made(wrote, document)
             return
-        if self._is_index_of_a_part(wrote) and sha256(document.data) not in (
-            wrote.before.sha256,
-            wrote.after.sha256,
-        ):
-            return  # its entries go session by session
         data = document.data
+        is_changed = sha256(data) not in (wrote.before.sha256, wrote.after.sha256)
+        if is_changed and self._is_index_of_a_part(wrote):
+            return  # its entries go session by session
         content, named, mtime = document_back(self.directory, self.since, wrote, data)
         draft = self.placer.draft(document.path, document)
-        draft.text, draft.mtime_ns = as_text(content), mtime
+        draft.text = as_text(content)
+        draft.mtime_ns = mtime
         for place in named:
             self.warn(f"{wrote.ends}: {place} has changed since, so it stays")
         if wrote.path.name == MEMORY_FILE:
@@ -214,7 +198,9 @@ class Undoing:
             self.placer.bring(copy, original)
 
     def _place_at_old(self, path: Path) -> Path | None:
-        """Where a file would be that got a name beside another; None: nowhere."""
+        """Where a file was that got a name beside another; None: it came with nothing
+        that goes back.
+        """
         portion = self._portion_of(path)
         if portion is None:
             return None
@@ -413,7 +399,7 @@ class Undoing:
     def _bring_thing_back(self, end: Path, start: Path) -> None:
         """A note, or a directory with what goes back of it."""
         if end.name == INDEX or self._is_of_brought_session(end):
-            return  # elsewhere
+            return  # it goes by its entries, or with its session
         if not self.tree.is_directory(end):
             self._bring_note_back(end, start)
             return
@@ -549,9 +535,10 @@ class Undoing:
 
     def _rename_folders_back(self) -> None:
         for operation in reversed(self.manifest.operations):
-            holds = operation.holds if isinstance(operation, Rename) else None
-            if isinstance(operation, Rename) and isinstance(holds, FolderHolds):
-                self._rename_folder_back(operation, holds)
+            if not isinstance(operation, Rename):
+                continue
+            if isinstance(operation.holds, FolderHolds):
+                self._rename_folder_back(operation, operation.holds)
 
     def _rename_folder_back(self, rename: Rename, holds: FolderHolds) -> None:
         """A project folder goes back only if it is the one that was renamed, to a free
