@@ -1,13 +1,22 @@
 """What is known at or below NEW before a run: an undo leaves that where it is."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ccmove.claude.naming import possible_names
 from ccmove.claude.owners import session_of
-from ccmove.claude.state import State, is_of_session, notes_among
+from ccmove.claude.state import (
+    Item,
+    ProjectDirectory,
+    State,
+    is_of_session,
+    notes_among,
+)
 from ccmove.plan.model import Own, ProjectMove
 from ccmove.rewrite import config
 from ccmove.rewrite.pathmap import PathMap, native
+
+Entry = tuple[str, str]  # the name of a project directory, and a name in it
 
 
 def what_new_has(
@@ -17,35 +26,71 @@ def what_new_has(
 
     `prompts` are the paths at NEW that the history names.
     """
-    at_new = PathMap(tuple((new, new) for _, new in paths.moves))
-    known = {*state.config_paths, *prompts, *_paths_of_directories(state, at_new)}
-    staying = {path for path in known if at_new.covers(path) and not paths.covers(path)}
-    staying |= {move.new_path for move in projects if not paths.covers(move.new_path)}
-    leaving = {(move.source, name) for move in projects for name in move.entries}
+    at_new = _map_of_new(paths)
+    named = set(state.config_paths)
+    named.update(prompts)
+    named.update(_paths_of_directories(state, at_new))
+    candidates = {move.new_path for move in projects}
+    candidates.update(filter(at_new.covers, named))
     there = set(state.directory_names)
-    settings: dict[str, str] = {}
-    if state.config is not None:
-        entries = config.entries(state.config.text)
-        settings = {native(path): entry for path, entry in entries.items()}
-    for path in sorted(staying):
-        sessions: list[str] = []
-        notes: list[str] = []
-        for name in possible_names(path):
-            if name in there:
-                directory = state.directory(name)
-                items = [i for i in directory.items if (name, i.name) not in leaving]
-                sessions += [session_of(i.name) for i in items if is_of_session(i.name)]
-                notes += notes_among(directory.path, items)
-        if path in known or sessions or notes:
-            unique = tuple(dict.fromkeys(sessions))
-            yield Own(path, unique, tuple(notes), settings.get(path, ""))
+    leaving = set(_entries_of(projects))
+    settings = _settings(state)
+    for path in sorted(candidates):
+        if paths.covers(path):
+            continue  # it leaves
+        names = [name for name in possible_names(path) if name in there]
+        directories = map(state.directory, names)
+        own = _own_at(path, directories, leaving)
+        if path in named or own.sessions or own.notes:
+            yield replace(own, config=settings.get(path, ""))
 
 
-def _paths_of_directories(state: State, at_new: PathMap) -> set[str]:
+def _settings(state: State) -> dict[str, str]:
+    """The JSON text of each entry of the config file, by its path."""
+    if state.config is None:
+        return {}
+    entries = config.entries(state.config.text)
+    return {native(path): entry for path, entry in entries.items()}
+
+
+def _map_of_new(paths: PathMap) -> PathMap:
+    """Covers what is at or below a NEW."""
+    return PathMap(tuple((new, new) for _, new in paths.moves))
+
+
+def _paths_of_directories(state: State, at_new: PathMap) -> Iterator[str]:
     """Paths at or below NEW that only a project directory names."""
-    starts = tuple(name for new, _ in at_new.moves for name in possible_names(new))
-    names = [name for name in state.directory_names if name.startswith(starts)]
-    named: set[str] = set()
+    starts: tuple[str, ...] = ()
+    for new, _ in at_new.moves:
+        starts += possible_names(new)
+    names = (name for name in state.directory_names if name.startswith(starts))
     for directory in state.readable(names):
-        named |= directory.named_paths()
-    return named
+        yield from directory.named_paths()
+
+
+def _entries_of(projects: list[ProjectMove]) -> Iterator[Entry]:
+    """What the run takes out of project directories."""
+    for move in projects:
+        for name in move.entries:
+            yield move.source, name
+
+
+def _own_at(
+    path: str, directories: Iterable[ProjectDirectory], leaving: set[Entry]
+) -> Own:
+    """The sessions and notes that stay in the directories of one path."""
+    sessions: list[str] = []
+    notes: list[str] = []
+    for directory in directories:
+        staying: list[Item] = []
+        for item in directory.items:
+            entry = directory.name, item.name
+            if entry not in leaving:
+                staying.append(item)
+        for item in staying:
+            if is_of_session(item.name):
+                session = session_of(item.name)
+                sessions.append(session)
+        notes += notes_among(directory.path, staying)
+    each_once = dict.fromkeys(sessions)
+    return Own(path, tuple(each_once), tuple(notes))

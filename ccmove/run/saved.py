@@ -9,10 +9,7 @@ import hashlib
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import (
-    open_history,
-    read_document,
-)
+from ccmove.claude.reading import open_history, read_document
 from ccmove.errors import RefusedError, look_at
 from ccmove.plan.model import WriteHistory
 from ccmove.rewrite import history
@@ -77,19 +74,26 @@ def document_back(
     before = read_saved(directory, wrote, "before")
     if digest == wrote.after.sha256:
         return before, [], wrote.before.mtime_ns
-    manifest = since.manifest
-    whole = [m for m in manifest.projects if m.kind == "rename"]
-    names = tuple((move.target, move.source) for move in whole)
-    is_lines = wrote.place == "other" and wrote.path.suffix != ".json"
+    after = read_saved(directory, wrote, "after")
+    place: str = wrote.place
+    if place == "other" and wrote.path.suffix != ".json":
+        place = "lines"
     text, named = taken_out(
-        "lines" if is_lines else wrote.place,
+        place,
         as_text(before),
-        as_text(read_saved(directory, wrote, "after")),
+        as_text(after),
         as_text(now),
-        NameMap(names, since.following).map,  # what came since
-        manifest.paths.map,
+        _names_since(since).map,  # what came since
+        since.manifest.paths.map,
     )
     return text.encode("utf-8", "surrogateescape"), named, None
+
+
+def _names_since(since: Since) -> NameMap:
+    """NEW -> OLD, for paths that follow and for directories that were renamed."""
+    renamed = [move for move in since.manifest.projects if move.kind == "rename"]
+    names = tuple((move.target, move.source) for move in renamed)
+    return NameMap(names, since.following)
 
 
 def as_text(data: bytes) -> str:
@@ -104,39 +108,56 @@ def plan_history_back(
     Prompts that came since go by session, or follow the folder, even where the run
     itself has found none.
     """
-    path, wrote = layout.history, since.manifest.history
+    path = layout.history
+    wrote = since.manifest.history
+    mtime: int | None = None
     with open_history(path) as (read, seen):
-        sizes = (wrote.before.size, wrote.after.size) if wrote else ()
-        before, hashes = _hash_up_to(read, seen.size, sizes, tick)
-        if wrote and hashes.get(wrote.before.size) == wrote.before.sha256:
+        before, hashes = _hash_up_to(read, seen.size, wrote, tick)
+        if wrote is None:
+            scan = _lines_back(Scan(), read, seen.size, since)
+        elif hashes.get(wrote.before.size) == wrote.before.sha256:
             return None  # our write was not done, or was taken out already
-        # Where what came since begins, if all before it is what the run left.
-        end = wrote.after.size if wrote else 0
-        is_as_left = wrote is not None and hashes.get(end) == wrote.after.sha256
-        kept = read_scan(directory, wrote) if wrote else Scan()
-        if is_as_left and not since.elsewhere:
-            scan = history.spans_back(kept, end)
-            scan.extend(history.scan(read, seen.size, since, end))
         else:
-            met = frozenset(map(bytes.fromhex, since.manifest.prompts_at_new))
-            way = WayBack(since, met, since.elsewhere)
-            scan = history.lines_back(kept, read, seen.size, way)
+            kept = read_scan(directory, wrote)
+            end = wrote.after.size
+            is_as_left = hashes.get(end) == wrote.after.sha256
+            if is_as_left and not since.elsewhere:
+                scan = history.spans_back(kept, end)
+                came = history.scan(read, seen.size, since, end)
+                scan.extend(came)
+            else:
+                scan = _lines_back(kept, read, seen.size, since)
+            if is_as_left and seen.size == end:
+                mtime = wrote.before.mtime_ns
     if not scan.lines:
         return None
-    is_untouched = is_as_left and seen.size == end
-    mtime = wrote.before.mtime_ns if wrote and is_untouched else None
     return WriteHistory(path, scan, seen, since, before, mtime)
 
 
+def _lines_back(kept: Scan, read: Read, size: int, since: Since) -> Scan:
+    met = frozenset(map(bytes.fromhex, since.manifest.prompts_at_new))
+    way = WayBack(since, met, since.elsewhere)
+    return history.lines_back(kept, read, size, way)
+
+
 def _hash_up_to(
-    read: Read, size: int, marks: tuple[int, ...], tick: Tick
+    read: Read, size: int, wrote: WroteHistory | None, tick: Tick
 ) -> tuple["hashlib._Hash", dict[int, str]]:
-    """The hash of a file, and of its beginnings up to each of the marks."""
+    """The hash of the history, and of its beginnings as long as the run knew it."""
     digest = hashlib.sha256()
     hashes: dict[int, str] = {}
+    marks = {size}
+    if wrote is not None:
+        marks.add(wrote.before.size)
+        marks.add(wrote.after.size)
     done = 0
-    for mark in sorted({*(m for m in marks if m <= size), size}):
-        while done < mark and (block := read(done, min(BLOCK, mark - done))):
+    for mark in sorted(marks):
+        if mark > size:
+            break
+        while done < mark:
+            block = read(done, min(BLOCK, mark - done))
+            if not block:
+                break
             digest.update(block)
             done += len(block)
             if tick:

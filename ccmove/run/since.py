@@ -1,15 +1,15 @@
-"""Where what came since a run belongs: what was brought goes back, the rest follows the folder.
+"""Where what came since a run belongs: by session, or with the folder.
 
 Sessions, their prompts, index entries and settings are decided here, once and together:
 
 - What the run brought goes back to OLD, by session ID.
 - What NEW had before the run stays at NEW.
-- What came since, at or below NEW, follows the folder. It goes to OLD if NEW's folder is
-  gone, or goes back with the undo, or if OLD's folder does not exist and NEW had no
+- What came since, at or below NEW, follows the folder. It goes to OLD if NEW's folder
+  is gone, or goes back with the undo, or if OLD's folder does not exist and NEW had no
   sessions of its own. Where two OLDs came together it stays at NEW.
 
-In a list of moves an OLD that is another's NEW counts as not existing, and what left NEW
-in the same run is not its own.
+In a list of moves an OLD that is another's NEW counts as not existing, and what left
+NEW in the same run is not its own.
 """
 
 from collections import Counter
@@ -39,14 +39,19 @@ class Since:
         Not one that left NEW since, nor one whose transcript was set aside on the way:
         NEW had it, too.
         """
-        aside = {(path.parent.name, path.name) for path in self._set_aside()}
+        aside: set[tuple[str, str]] = set()
+        for path in self._set_aside():
+            aside.add((path.parent.name, path.name))
         sessions: dict[str, ProjectMove] = {}
         for move in self.manifest.projects:
             for entry in filter(is_of_session, move.entries):
                 session = session_of(entry)
-                is_aside = (move.source, f"{session}.jsonl") in aside
-                if not is_aside and session not in self.elsewhere:
-                    sessions[session] = move
+                if session in self.elsewhere:
+                    continue
+                transcript = f"{session}.jsonl"
+                if (move.source, transcript) in aside:
+                    continue
+                sessions[session] = move
         return sessions
 
     def _set_aside(self) -> Iterator[Path]:
@@ -75,39 +80,52 @@ class Since:
         return frozenset(own.path for own in self.manifest.own)
 
     @cached_property
+    def _paths_with_sessions(self) -> frozenset[str]:
+        return frozenset(own.path for own in self.manifest.own if own.sessions)
+
+    @cached_property
     def following(self) -> PathMap:
         """NEW -> OLD for every path at which what came since goes back."""
         decided = dict(self._decided())
         by_new = {new: old for old, new in decided}
         back: list[Move] = []
-        staying: list[str] = []
+        staying: set[str] = set()
         for (old, new), follows in decided.items():
             above = _nearest_above(new, by_new)
-            is_said = above is not None and decided[by_new[above], above] == follows
-            if is_said:
-                continue  # by the move of a folder above it
+            if above is not None:
+                move_above = by_new[above], above
+                if decided[move_above] == follows:
+                    continue  # that move says it
             if follows:
                 back.append((new, old))
             else:
-                staying.append(new)
+                staying.add(new)
+        for path in self.own_paths:
+            if path not in by_new:
+                staying.add(path)
         kept = self.manifest.paths.reversed().kept
-        staying += [path for path in self.own_paths if path not in by_new]
-        return PathMap(tuple(back), kept | frozenset(staying))
+        return PathMap(tuple(back), kept | staying)
+
+    def takes_back(self, new: str, old: str) -> bool:
+        """Whether what came since at NEW goes to this OLD."""
+        return self.following.map(new) == old
 
     def _decided(self) -> Iterator[tuple[Move, bool]]:
         """Of every pair of the run whether what came since at its NEW goes to OLD."""
         pairs = dict.fromkeys(self._pairs())
         coming = Counter(new for _, new in pairs)
-        news = set(coming)
-        with_sessions = {own.path for own in self.manifest.own if own.sessions}
-        for old, new in pairs:
+        for pair in pairs:
+            old, new = pair
             if coming[new] > 1:
-                yield (old, new), False
+                yield pair, False
             elif folder_exists(new) is False or self._goes_back(new):
-                yield (old, new), True
+                yield pair, True
+            elif new in self._paths_with_sessions:
+                yield pair, False
+            elif old in coming:
+                yield pair, True
             else:
-                is_free = old in news or folder_exists(old) is False
-                yield (old, new), is_free and new not in with_sessions
+                yield pair, folder_exists(old) is False
 
     def _pairs(self) -> Iterable[Move]:
         yield from self.manifest.moves
