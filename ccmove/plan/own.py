@@ -32,17 +32,18 @@ def what_new_has(
     named.update(_paths_of_directories(state, at_new))
     candidates = {move.new_path for move in projects}
     candidates.update(filter(at_new.covers, named))
-    there = set(state.directory_names)
     leaving = set(_entries_of(projects))
+    there = set(state.directory_names)
     settings = _settings(state)
     for path in sorted(candidates):
         if paths.covers(path):
             continue  # it leaves
-        names = [name for name in possible_names(path) if name in there]
-        directories = map(state.directory, names)
-        own = _own_at(path, directories, leaving)
-        if path in named or own.sessions or own.notes:
-            yield replace(own, config=settings.get(path, ""))
+        names = there.intersection(possible_names(path))
+        own = _own_at(path, map(state.directory, sorted(names)), leaving)
+        is_known = path in named or bool(own.sessions)
+        if is_known or own.notes:
+            entry = settings.get(path, "")
+            yield replace(own, config=entry)
 
 
 def _settings(state: State) -> dict[str, str]:

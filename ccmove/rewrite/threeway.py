@@ -549,22 +549,34 @@ def settings_of_since(text: str, back: Mapper, had: Mapping[str, str]) -> str:
         return text
     texts: dict[str, str | None] = {}
     coming: dict[str, str] = {}
-    members = projects.members()
-    for key, node in members.items():
+    for key, node in projects.members().items():
         old = back(key)
         if old is None:
             continue
-        came: str | None = node.raw
-        texts[key] = None
-        if key in had:
-            came = _what_came_since(parse(had[key]), node)
-            texts[key] = had[key]
-        if came is not None:
-            coming[old] = make.with_strings(came, back)
-    added = []
-    for old, value in coming.items():
-        if old in members:
-            texts[old] = config.merged(texts.get(old) or members[old].raw, value)
+        texts[key] = had.get(key)
+        since = _entry_of_since(node, had.get(key))
+        if since is not None:
+            coming[old] = make.with_strings(since, back)
+    return make.apply(text, [(projects, _with_entries(projects, texts, coming))])
+
+
+def _with_entries(
+    projects: Node, texts: dict[str, str | None], coming: dict[str, str]
+) -> str:
+    """The projects with these texts, and with what comes to others."""
+    members = projects.members()
+    added: list[tuple[str, str]] = []
+    for path, value in coming.items():
+        if path in members:
+            there = texts.get(path) or members[path].raw
+            texts[path] = config.merged(there, value)
         else:
-            added.append((old, value))
-    return make.apply(text, [(projects, make.changed(projects, texts, added))])
+            added.append((path, value))
+    return make.changed(projects, texts, added)
+
+
+def _entry_of_since(now: Node, before: str | None) -> str | None:
+    """What of a project's entry came since; all of it where there was none."""
+    if before is None:
+        return now.raw
+    return _what_came_since(parse(before), now)

@@ -46,16 +46,19 @@ class Whereabouts:
         return Whereabouts(rows, self.deleted)
 
     def told(self) -> Iterator[str]:
+        """What is said of them, each with the IDs."""
         if self.elsewhere:
-            where = ", ".join(sorted({name for _, name in self.directories}))
-            verb = "stays" if len(self.elsewhere) == 1 else "stay"
             number = plural(len(self.elsewhere), "session")
+            verb = "stays" if len(self.elsewhere) == 1 else "stay"
+            names = {name for _, name in self.directories}
+            where = ", ".join(sorted(names))
             what = f"{number} left for another project since and {verb} there"
             yield f"{what}, in {where}: {_listed(self.elsewhere)}"
         if self.deleted:
             number = plural(len(self.deleted), "session")
-            is_one = len(self.deleted) == 1
-            verb = "exists: it was" if is_one else "exist: they were"
+            verb = "exist: they were"
+            if len(self.deleted) == 1:
+                verb = "exists: it was"
             what = f"{number} of this move no longer {verb} deleted since"
             yield f"{what}: {_listed(self.deleted)}"
 
@@ -76,29 +79,30 @@ def find_sessions(state: State, manifest: Manifest) -> Whereabouts:
         homes.add(move.target)
     directories: list[tuple[str, str]] = []
     for name in state.directory_names:
-        if not missing or name in homes:
+        if not missing:
+            break
+        if name in homes:
             continue
         names = names_in(state.layout.projects / name)
-        for transcript in sorted(missing.intersection(names)):
-            directories.append((session_of(transcript), name))
-            missing.remove(transcript)
+        there = missing.intersection(names)
+        missing -= there
+        for transcript in sorted(there):
+            session = session_of(transcript)
+            directories.append((session, name))
     deleted = frozenset(map(session_of, missing))
     return Whereabouts(tuple(directories), deleted)
 
 
 def _missing_transcripts(state: State, manifest: Manifest) -> Iterator[str]:
     """Transcripts that the run brought and that are neither at NEW nor at OLD."""
+    directories = set(state.directory_names)
     for move in manifest.projects:
-        there = set(_names(state, move.target))
-        there.update(_names(state, move.source))
+        there: set[str] = set()
+        for directory in directories.intersection((move.target, move.source)):
+            there.update(item.name for item in state.directory(directory).items)
         for name in move.entries:
             if name.endswith(".jsonl") and name not in there:
                 yield name
-
-
-def _names(state: State, directory: str) -> Iterator[str]:
-    if directory in state.directory_names:
-        yield from (item.name for item in state.directory(directory).items)
 
 
 # -- what of each directory goes back
@@ -221,16 +225,26 @@ def _move_to_path_of(
     item: Item, directory: ProjectDirectory, moves: list[ProjectMove]
 ) -> ProjectMove | None:
     """Of the moves to one directory the one to the path that a session names."""
+    path = _path_of_session(item, directory)
     by_path: dict[str | None, ProjectMove] = {}
     for move in moves:
         by_path.setdefault(move.new_path, move)
-    if item.path in by_path:
-        return by_path[item.path]
+    if path in by_path:
+        return by_path[path]
     if len(by_path) > 1:
         return None
-    if item.path is not None and may_be_name_of(directory.name, item.path):
+    if path is not None and may_be_name_of(directory.name, path):
         return None  # the directory is that path's as well
     return moves[0]
+
+
+def _path_of_session(item: Item, directory: ProjectDirectory) -> str | None:
+    """The path that its transcript names: a session's folder goes with it."""
+    session = session_of(item.name)
+    for transcript in directory.transcripts:
+        if session_of(transcript.name) == session:
+            return transcript.path
+    return item.path
 
 
 def _begun_since(state: State, since: Since, targets: set[str]) -> Iterator[Portion]:

@@ -20,7 +20,13 @@ from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import are_nested, tail_below
 from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, folder_id
-from ccmove.run.portions import Portion, find_sessions, portions_back, sessions_of
+from ccmove.run.portions import (
+    Portion,
+    Whereabouts,
+    find_sessions,
+    portions_back,
+    sessions_of,
+)
 from ccmove.run.saved import plan_history_back
 from ccmove.run.since import Since
 from ccmove.run.undoing import Undoing
@@ -33,11 +39,7 @@ def plan_undo(
     """The plan that undoes the run; RefusedError when somebody else is at OLD."""
     state = State(layout)
     _ = state.config_values  # refuses a config file that can't be read
-    sessions = find_sessions(state, manifest)
-    since = Since(manifest, sessions.elsewhere)
-    # A project below NEW that goes back takes along what came to it by `/cd`.
-    coming = {portion.source.name for portion in portions_back(state, since)}
-    sessions = sessions.without(coming)
+    sessions = _whereabouts(state, manifest)
     since = Since(manifest, sessions.elsewhere)
     portions = list(portions_back(state, since))
     merged = refuse_users(state, since, portions, merge=merge)
@@ -69,6 +71,19 @@ def plan_undo(
         warnings=(*undoing.warnings, *sessions.told()),
         undoes=manifest.id,
     )
+
+
+def _whereabouts(state: State, manifest: Manifest) -> Whereabouts:
+    """Where the sessions are that the run brought.
+
+    A project below NEW that goes back takes along what came to it by `/cd`.
+    """
+    sessions = find_sessions(state, manifest)
+    since = Since(manifest, sessions.elsewhere)
+    coming: set[str] = set()
+    for portion in portions_back(state, since):
+        coming.add(portion.source.name)
+    return sessions.without(coming)
 
 
 # -- who is at OLD, and what builds on the run

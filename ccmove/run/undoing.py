@@ -6,6 +6,7 @@ their old names. Nothing is ever overwritten.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -80,6 +81,7 @@ class Undoing:
                 self.unmoved.append(portion)
             else:
                 self.portions.append(portion)
+        self.by_source = {portion.source: portion for portion in self.portions[::-1]}
         self.staying_lines: dict[Path, str] = {}  # of a MEMORY.md that goes back
         self.folders: list[tuple[Path, Path]] = []
         self.warnings: list[str] = []
@@ -136,15 +138,18 @@ class Undoing:
     def _take_changes_out(self) -> None:
         """Each document that the run wrote, and the config file in any case."""
         is_config_written = False
-        for wrote in self._writes():
+        for wrote in self._writes.values():
             self._take_out(wrote)
             if wrote.place == "config":
                 is_config_written = True
         if not is_config_written:
             self._bring_settings_of_since()
 
-    def _writes(self) -> list[Wrote]:
-        return [op for op in self.manifest.operations if isinstance(op, Wrote)]
+    @cached_property
+    def _writes(self) -> dict[Path, Wrote]:
+        """What the run wrote, by where it was when the run was done."""
+        writes = [op for op in self.manifest.operations if isinstance(op, Wrote)]
+        return {wrote.ends: wrote for wrote in writes}
 
     def _bring_settings_of_since(self) -> None:
         """What was made at NEW since, in a config file that the run did not write."""
@@ -211,9 +216,13 @@ class Undoing:
     def _is_index_of_a_part(self, wrote: Wrote) -> bool:
         if wrote.place != "index":
             return False
-        directory = wrote.ends.parent
-        portions = [p for p in self.portions if p.source == directory]
-        return bool(portions) and not any(p.is_whole for p in portions)
+        is_of_a_portion = False
+        for portion in self.portions:
+            if portion.source == wrote.ends.parent:
+                is_of_a_portion = True
+                if portion.is_whole:
+                    return False
+        return is_of_a_portion
 
     def _part_memory(self, wrote: Wrote, draft: Draft) -> None:
         """Of a MEMORY.md that was merged, the lines that came since follow the folder.
@@ -242,19 +251,21 @@ class Undoing:
         return self._portion_from(self._project_directory(path))
 
     def _portion_from(self, source: Path) -> Portion | None:
-        return next((p for p in self.portions if p.source == source), None)
+        return self.by_source.get(source)
 
     def _aside_of(self, path: Path) -> Path | None:
         """Where the run keeps what it set aside from this place."""
-        for operation in self._set_aside():
-            if operation.path == path and is_there(operation.target):
-                return operation.target
-        return None
+        kept = self._set_aside.get(path)
+        if kept is None or not is_there(kept):
+            return None
+        return kept
 
-    def _set_aside(self) -> list[Rename]:
+    @cached_property
+    def _set_aside(self) -> dict[Path, Path]:
+        """Where things were that the run set aside -> where they are kept."""
         aside = self.directory / "aside"
         renames = [op for op in self.manifest.operations if isinstance(op, Rename)]
-        return [op for op in renames if op.target.parent == aside]
+        return {op.path: op.target for op in renames if op.target.parent == aside}
 
     # -- index entries
 
@@ -268,7 +279,7 @@ class Undoing:
         """The index of a directory that goes back whole, unless it is as before."""
         file = portion.source / INDEX
         document = portion.directory.index_file
-        if document is None or any(op.ends == file for op in self._writes()):
+        if document is None or file in self._writes:
             return
         draft = self.placer.draft(file, document)
         try:
@@ -312,13 +323,13 @@ class Undoing:
         return came_alone or portion.move.kind == "rename"
 
     def _index_before(self, text: str, portion: Portion) -> str:
-        """The original of an index that is as the run left it, else with OLD's paths."""
-        for wrote in self._writes():
-            if wrote.ends != portion.source / INDEX or wrote.before is None:
-                continue
-            if as_text(read_saved(self.directory, wrote, "after")) == text:
-                return as_text(read_saved(self.directory, wrote, "before"))
-        return self._index_back(text, portion)
+        """The original of an index that is as the run left it, else OLD's paths."""
+        wrote = self._writes.get(portion.source / INDEX)
+        if wrote is None or wrote.before is None:
+            return self._index_back(text, portion)
+        if as_text(read_saved(self.directory, wrote, "after")) != text:
+            return self._index_back(text, portion)
+        return as_text(read_saved(self.directory, wrote, "before"))
 
     def _draft_of_index(self, portion: Portion) -> Draft | None:
         file = portion.source / INDEX
@@ -378,8 +389,9 @@ class Undoing:
         for end, start in self.brought.items():
             if not start.is_relative_to(portion.target):
                 continue
-            is_inside = end != portion.source and end.is_relative_to(portion.source)
-            if is_inside and self._is_in_place(end):
+            if end == portion.source or not end.is_relative_to(portion.source):
+                continue
+            if self._is_in_place(end):
                 self._bring_thing_back(end, start)
 
     def _bring_downloads_back(self) -> None:
@@ -509,9 +521,7 @@ class Undoing:
 
         Directories are empty, and come first.
         """
-        for operation in reversed(self._set_aside()):
-            path = operation.path
-            kept = operation.target
+        for path, kept in reversed(self._set_aside.items()):
             if self.tree.has(path) or not self.tree.has(kept):
                 continue
             if self.tree.is_directory(kept) != directories:

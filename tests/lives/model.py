@@ -183,15 +183,20 @@ class Model:
             if not thing.path.startswith(f"{new}/"):
                 return thing.path
             # By /cd into a project below NEW, which may follow NEW's folder.
-        elif any(has_twin(path) for pair in run.moves for path in pair):
+            return self._of_since(run, thing, exists)
+        if any(has_twin(path) for pair in run.moves for path in pair):
             return None  # a gone twin's things came along, and go back to it
-        elif thing.id in run.before and not thing.has_left:
+        if thing.id in run.before and not thing.has_left:
             return thing.path
+        if thing.has_left and self._pair_of(run, thing.path):  # it came by /cd
+            return None
+        return self._of_since(run, thing, exists)
+
+    def _of_since(self, run: Run, thing: Thing, exists: Exists) -> str | None:
+        """What came since follows the folder."""
         pair = self._pair_of(run, thing.path)
         if pair is None:
             return thing.path
-        if thing.has_left and thing.id not in run.brought:  # it came by /cd
-            return None
         follows = self._follows(run, pair, thing.path, exists)
         if follows is None:
             return None
