@@ -44,7 +44,7 @@ def show_run(layout: Layout, part: str | None) -> Result:
         past=True,
         undone=any(b.id == identifier and not b.stands for b in backups),
         is_newest=identifier == newest_id(layout),
-        move_again=move_again(manifest),
+        move_again=move_again(layout, manifest),
     )
 
 

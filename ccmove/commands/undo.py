@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ccmove.claude.layout import Layout
+from ccmove.claude.reading import is_there
 from ccmove.commands.move import carry_out, reading
 from ccmove.commands.options import UndoOptions
 from ccmove.commands.paths import refuse_live
@@ -18,7 +19,7 @@ from ccmove.run.backups import (
     newest_id,
     read_backup,
 )
-from ccmove.run.journal import read_run
+from ccmove.run.journal import MOVES, read_run
 from ccmove.run.manifest import Manifest
 from ccmove.run.preflight import refuse_foreign_state
 from ccmove.run.rollback import recover
@@ -63,11 +64,12 @@ def _undo(
     def make_plan() -> Plan:
         again = to_undo(layout, manifest.id)
         tick = reading(layout, progress)
-        return plan_undo(layout, again, merge=options.merge, tick=tick)
+        merge = options.merge
+        return plan_undo(layout, again, merge=merge, tick=tick)
 
     result = carry_out(layout, make_plan, progress, options)
     warnings += result.warnings
-    again = move_again(manifest)
+    again = move_again(layout, manifest)
     return replace(result, warnings=tuple(warnings), move_again=again)
 
 
@@ -87,11 +89,11 @@ def to_undo(layout: Layout, part: str | None) -> Manifest:
     undone = [backup.id for backup in backups if not backup.stands]
     if manifest.undoes is not None:
         what = f"{identifier} is itself an undo, which is not undone"
-        again = move_again(_undone_by(backups, manifest))
+        again = move_again(layout, _undone_by(backups, manifest))
         raise NothingKnownError(what, again, *hints)
     if identifier in undone:
         what = f"{identifier} was already undone"
-        again = move_again(manifest)
+        again = move_again(layout, manifest)
         raise NothingKnownError(what, again, *hints)
     refuse_built_on(manifest, backups)
     return manifest
@@ -134,17 +136,23 @@ def _undone_by(backups: list[Backup], undo: Manifest) -> Manifest:
     return undo
 
 
-def move_again(manifest: Manifest) -> Hint:
+def move_again(layout: Layout, manifest: Manifest) -> Hint:
     """The command that makes a move again; an undo tells only of its paths."""
     moves = list(manifest.moves)
     if manifest.undoes is not None:
         moves = [(old, new) for new, old in moves]
-    words = ["ccmove", *manifest.options]
+    command = ["ccmove", *manifest.options]
+    text = "to move again"
     if len(moves) == 1:
-        words += moves[0]
-        return run(*words, text="to move again")
-    words += ["--from-file", "FILE"]
-    lines = [f"{old} -> {new}" for old, new in moves]
-    listed = "; ".join(lines)
-    text = f"to move again, with these as lines OLD<TAB>NEW in FILE ({listed})"
-    return run(*words, text=text)
+        command += moves[0]
+        return run(*command, text=text)
+    command.append("--from-file")
+    identifier = manifest.undoes or manifest.id
+    listed = layout.backups / identifier / MOVES
+    if is_there(listed):
+        command.append(str(listed))
+        return run(*command, text=text)
+    command.append("FILE")
+    pairs = "; ".join(f"{old} -> {new}" for old, new in moves)
+    text += f", with these as lines OLD<TAB>NEW in FILE ({pairs})"
+    return run(*command, text=text)

@@ -11,6 +11,7 @@ whoever looks: it tells the ID, and no run is rolled back from it.
 
 import contextlib
 import json
+import os
 import re
 
 from ccmove.claude.layout import Layout
@@ -24,10 +25,17 @@ RECOVER = run("ccmove", "recover", text="fix that, then")
 SET_ASIDE = run(
     "ccmove", "recover", "--set-aside", text="to keep it all and go on without it"
 )
+MOVES = "moves.txt"  # of a list, as `--from-file` reads it: to move again
 PARTS = ("files", "staged", "aside", "parked")  # directories of a run
 # Files beside them, in the order in which they are removed: without its record a
 # manifest would say that something is missing.
-RECORDS = ("manifest.json.new", "journal.json", "manifest.json", progress.NAME)
+RECORDS = (
+    "manifest.json.new",
+    "journal.json",
+    MOVES,
+    "manifest.json",
+    progress.NAME,
+)
 EMPTY = {"manifest.json.new", progress.NAME}  # what alone says nothing of a run
 
 
@@ -46,9 +54,24 @@ def begin(layout: Layout, manifest: Manifest) -> None:
     disk.write_new(
         layout.journal, [json.dumps({"schema": SCHEMA, "id": manifest.id}).encode()]
     )
+    lines = lines_of(manifest)
+    if lines:
+        disk.write_new(layout.run / MOVES, [os.fsencode(lines)])
     for name in PARTS:
         disk.make_directory(layout.run / name, flushed=False)
     disk.flush(layout.own)
+
+
+def lines_of(manifest: Manifest) -> str:
+    """The moves of a list as `--from-file` reads them.
+
+    Nothing for a single move, for an undo, or where a name can't stand in a line.
+    """
+    if len(manifest.moves) < 2 or manifest.undoes is not None:
+        return ""
+    lines = [f"{old}\t{new}" for old, new in manifest.moves]
+    is_plain = all(line.count("\t") == 1 and "\n" not in line for line in lines)
+    return "".join(f"{line}\n" for line in lines) if is_plain else ""
 
 
 def was_interrupted(layout: Layout) -> bool:

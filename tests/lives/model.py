@@ -1,4 +1,4 @@
-"""What must be where, by contract.md alone: nothing here asks ccmove or its records.
+"""What must be where, by the promises of SAFETY.md alone: nothing here asks ccmove or its records.
 
 The model remembers what people wrote and what each run was told to do. From that it
 says where every session must be after a move and after an undo, or that it can't tell.

@@ -154,7 +154,7 @@ class Oracle:
             raise BrokenError("left over", json.dumps(left))
 
     def check_places(self, expected: Mapping[str, str | None]) -> None:
-        """Everything is where the contract says, as far as the model can tell."""
+        """Everything is where the promises say, as far as the model can tell."""
         for thing in self.model.things:
             place = expected[thing.id]
             if place is None or has_twin(place) or has_twin(thing.path):

@@ -1,4 +1,4 @@
-"""Lives: everything that people do, in any order, keeps the promises of contract.md."""
+"""Lives: everything that people do, in any order, keeps the promises of SAFETY.md."""
 
 from collections import Counter
 from collections.abc import Callable

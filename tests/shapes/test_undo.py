@@ -1,4 +1,4 @@
-"""Undo with life after the move, for every shape: contract.md, "Undo".
+"""Undo with life after the move, for every shape: the rule of SAFETY.md.
 
 Everybody who was there went on, and at every NEW something was begun: a session with
 its prompt and index entry, a line of MEMORY.md, a note, an allowed tool. A note that

@@ -4,6 +4,7 @@ hands.
 
 import json
 import os
+import shlex
 import time
 from pathlib import Path
 
@@ -202,3 +203,19 @@ def test_a_config_file_that_became_a_link_since_is_restored(
     bench.restore()
     assert state.config_file.is_symlink()
     assert state.config_file.read_bytes() == config
+
+
+def test_a_list_is_moved_again_by_the_command_that_an_undo_names(bench: Bench) -> None:
+    state = bench.state
+    for name in ("one", "two"):
+        state.project(name, sessions=1)
+        bench.folder(f"new-{name}")
+    pairs = [(state.code / name, state.code / f"new-{name}") for name in ("one", "two")]
+    lines = "".join(f"{old}\t{new}\n" for old, new in pairs)
+    bench.ok("--from-file", "-", input=lines)
+    after = bench.tree()
+    undone = bench.run("undo")
+    command = undone.out.rpartition("To move again: ccmove ")[2].strip()
+    assert command.startswith("--from-file "), undone
+    bench.ok(*shlex.split(command))
+    bench.expect(after)

@@ -1,7 +1,7 @@
 """A move of some shape, life after it, and what must be where after `ccmove undo`.
 
 A `Shape` is data: who had what before, what moves where, what happens to the folders,
-and where contract.md says that what came since must be afterwards. `Told` lives it.
+and where SAFETY.md says that what came since must be afterwards. `Told` lives it.
 """
 
 from __future__ import annotations
