@@ -61,6 +61,8 @@ TESTS = {
     STRACE: "tests/crash/test_linter.py",
     APFS: "tests/systems/test_apfs.py",
     LINKS: """
+tests/shapes/test_both_stay.py
+tests/laws/test_law_06_07_12_backups.py::test_pruning_after_a_merge_loses_nothing
 tests/shapes/test_undone_again.py::test_a_config_file_that_became_a_link_since_is_restored
 tests/hostile/test_data_not_orders.py::test_the_size_of_a_backup_that_is_a_link_is_not_looked_for_outside
 tests/test_support.py::test_each_kind_of_change_is_seen_and_named[link target]
@@ -92,7 +94,11 @@ tests/e2e/test_interrupts.py
 tests/shapes/test_move_folder.py::test_a_failure_later_puts_the_folder_back
 tests/e2e/test_refusals.py::test_in_a_folder_that_was_deleted_only_whole_paths_work
 """,
-    GIT: "tests/e2e/test_who_is_at_new.py",
+    GIT: """
+tests/e2e/test_who_is_at_new.py
+tests/e2e/test_odd_surroundings.py
+tests/shapes/test_undo_in_the_way.py
+""",
     NAMES: """
 tests/hostile/test_data_not_orders.py::test_a_backup_nested_a_thousand_directories_deep_is_listed
 tests/hostile/test_data_not_orders.py::test_a_directory_that_is_named_like_no_id_is_passed_over[20261116T004112Z-3f9c\\n]
@@ -102,6 +108,7 @@ tests/e2e/test_details.py::test_odd_things_in_a_project_directory_move_along
 tests/rewrite/test_pathmap.py::test_the_client_spells_a_name_that_is_not_utf8_with_replacement_characters
 """,  # noqa: E501
     POSIX_DATA: """
+tests/claude/test_owners.py
 tests/fuzz/test_corpus.py::test_every_kept_input_holds[manifests]
 tests/fuzz/test_corpus.py::test_some_random_inputs_hold[manifests]
 tests/inspect/test_doctor.py::test_a_directory_that_names_no_path_can_be_moved_by_any_path_of_its_name
@@ -144,15 +151,13 @@ tests/e2e/test_hints.py::test_a_config_directory_in_the_folder_to_be_renamed_com
 """,
     OPEN: "tests/laws/test_law_06_07_12_backups.py::test_an_append_through_a_file_that_was_open_does_not_spoil_the_backup",  # noqa: E501
     SLOW: """
+tests/lives
 tests/hostile/test_vanishing.py
 tests/inspect/test_growth.py
 """,
     WORDS: """
-tests/output/test_errors.py::test_a_hint_in_words[quoted]
-tests/output/test_errors.py::test_a_hint_in_words[a look]
-tests/output/test_errors.py::test_a_hint_in_words[relative]
-tests/output/test_errors.py::test_a_hint_in_words[elsewhere: ours]
-tests/output/test_errors.py::test_a_hint_in_words[elsewhere: not ours]
+tests/output/test_errors.py::test_a_hint_in_words
+tests/output/test_command_line.py::test_an_encoded_name_is_answered_with_its_path
 tests/output/test_errors.py::test_all_hints_of_an_error_are_said
 tests/output/test_errors.py::test_what_the_system_refused_has_advice
 tests/output/test_documents.py::test_the_picture_shows_what_the_demo_prints_today
