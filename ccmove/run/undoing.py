@@ -310,7 +310,7 @@ class Undoing:
             return
         draft.text = rest
         original = self._aside_of(final)
-        if original is not None:
+        if original is not None and not self.tree.has(final):
             self.placer.bring(original, final)
             there = self.placer.draft(original)
             there.text = index.without(there.text, listed | self.gone)
@@ -522,14 +522,17 @@ class Undoing:
         Directories are empty, and come first.
         """
         for path, kept in reversed(self._set_aside.items()):
-            if self.tree.has(path) or not self.tree.has(kept):
+            if not self.tree.has(kept):
                 continue
             if self.tree.is_directory(kept) != directories:
                 continue
+            is_index = path.name == INDEX
+            if self.tree.has(path) and not is_index:
+                continue
+            if is_index:  # which joins the one that is there by now
+                self._forget_gone(kept)
             self._make_parents(path)
             self.placer.bring(kept, path)
-            if path.name == INDEX:
-                self._forget_gone(kept)
 
     def _forget_gone(self, kept: Path) -> None:
         """Sessions that left for another project, or were deleted, are in no index."""
