@@ -59,7 +59,7 @@ def new_id(layout: Layout) -> str:
     suffix = int(newest[-4:], 16) + 1
     if suffix <= 0xFFFF:
         return f"{newest[:17]}{suffix:04x}"
-    with contextlib.suppress(ValueError, OverflowError):  # no such day
+    with contextlib.suppress(ValueError, OverflowError, OSError):  # no such day
         next_second = f"{stamp(_seconds_of(newest) + 1)}-0000"
         if next_second > newest:
             return next_second
