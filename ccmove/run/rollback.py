@@ -16,6 +16,7 @@ merged file by file. Nothing is deleted but what we made. What can't be rolled b
 kept, and blocks: exit 5.
 """
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterable, Sequence, Set
@@ -24,6 +25,7 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import (
+    directory,
     is_there,
     names_in,
     open_regular,
@@ -170,6 +172,7 @@ class Rollback:
         back, which were replaced first.
         """
         operations = self._done()
+        self._refuse_links()
         self._refuse_missing(operations)
         locks = client_locks(self.layout, self.manifest)
         with Record(self.layout.run) as record:
@@ -258,6 +261,21 @@ class Rollback:
         if rename.holds == Holds(()):
             return in_doubt
         return is_noted(path, rename.holds) and not is_noted(target, rename.holds)
+
+    def _refuse_links(self) -> None:
+        """Nothing was looked at through a link that was put there meanwhile.
+
+        What is behind it is another directory, and says nothing about the one in which
+        the run worked.
+        """
+        parents: set[Path] = set()
+        for operation in self.manifest.operations:
+            parents.add(operation.path.parent)
+            if isinstance(operation, Rename):
+                parents.add(operation.target.parent)
+        for parent in sorted(parents):
+            with contextlib.suppress(FileNotFoundError), directory(parent):
+                pass
 
     def _refuse_missing(self, operations: Iterable[Recorded]) -> None:
         """Before anything is touched: saved texts,
