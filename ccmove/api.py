@@ -26,7 +26,7 @@ from ccmove.commands.failures import as_our_own
 from ccmove.commands.options import MoveOptions, UndoOptions, checked
 from ccmove.commands.paths import Pair, resolve_pair
 from ccmove.errors import UsageError
-from ccmove.inspect.checks import Examination, examine
+from ccmove.inspect.findings import Examination, examine
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.result import Result
 from ccmove.run import rollback

@@ -17,7 +17,7 @@ from ccmove import errors
 from ccmove.claude.layout import Layout, find_layout
 from ccmove.commands.failures import as_our_own
 from ccmove.errors import CcmoveError, CommandLine, UsageError, again, in_words, run
-from ccmove.inspect.checks import Examination
+from ccmove.inspect.findings import Examination
 from ccmove.report import inspect, move
 from ccmove.report.console import Printer, Progress
 from ccmove.report.result import Moves, Result

@@ -19,7 +19,7 @@ from ccmove.commands.move import move
 from ccmove.commands.options import MoveOptions
 from ccmove.commands.paths import Pair, at_or_below, find_subject
 from ccmove.errors import RefusedError, UsageError, run
-from ccmove.inspect.checks import Examination, Finding, examine
+from ccmove.inspect.findings import Examination, Finding, examine
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import Printer
 from ccmove.report.inspect import Listing, Repair, candidate_lines

@@ -11,8 +11,7 @@ from ccmove.claude.owners import Ledger, Owners, listed_in
 from ccmove.claude.reading import hashed_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError, run
-from ccmove.plan import shares
-from ccmove.plan.documents import Search, moved_folders, rewrite_others, rows
+from ccmove.plan.files import Search, moved_folders, rewrite_others, rows
 from ccmove.plan.model import (
     PARKED,
     LeftAlone,
@@ -23,7 +22,17 @@ from ccmove.plan.model import (
 )
 from ccmove.plan.newcomers import who_is_at_new
 from ccmove.plan.own import what_new_has
-from ccmove.plan.place import Placer, in_order, refuse_conflicts
+from ccmove.plan.placing import Placer, in_order, refuse_conflicts
+from ccmove.plan.portions import (
+    downloads_of,
+    left_behind,
+    new_names,
+    portions_of,
+    reasons,
+    relocate,
+    rewrite_aliases,
+    rewrite_indexes,
+)
 from ccmove.rewrite import config, history
 from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.pathmap import PathMap, compared
@@ -48,9 +57,7 @@ def plan_move(
     listed_paths = listed_in(prompt_paths, state.config_paths)
     owners = Owners(state, ledger, paths, listed_paths)
     holdings = owners.concerned()
-    portions = [
-        portion for holding in holdings for portion in shares.portions_of(holding)
-    ]
+    portions = [portion for holding in holdings for portion in portions_of(holding)]
     asked = paths
     along = {path: holding for holding in holdings for path in holding.along}
     if along:  # with their prompts and settings: what is where they are is not known
@@ -64,21 +71,21 @@ def plan_move(
     )
     placer = Placer(layout)
     names, spelled = (
-        shares.new_names(portions, paths),
+        new_names(portions, paths),
         paths.as_people_write(str(layout.home)),
     )
-    shares.rewrite_indexes(placer, portions, paths, names)
-    shares.rewrite_aliases(placer, state, portions, names)
+    rewrite_indexes(placer, portions, paths, names)
+    rewrite_aliases(placer, state, portions, names)
     rewrite_others(placer, rows(layout, request, here), spelled, names)
     if state.config is not None:
         draft = placer.draft(state.config.path, state.config)
         draft.text = config.rewritten(draft.text, paths)
-    downloads = list(shares.downloads_of(placer, state, paths, portions))
+    downloads = list(downloads_of(placer, state, paths, portions))
     saved = [
         f"{path.name}: connector downloads of a folder that is moved"
         for path, _ in downloads
     ]
-    shares.relocate(placer, portions, downloads)
+    relocate(placer, portions, downloads)
     refuse_conflicts(placer)
     projects = [move for portion in portions for move in portion.moves()]
 
@@ -90,7 +97,7 @@ def plan_move(
         )
         what += "harmless, Claude Code goes by the directory"
         left.append(LeftAlone(str(layout.projects), what))
-    left += [row for holding in holdings for row in shares.left_behind(holding)]
+    left += [row for holding in holdings for row in left_behind(holding)]
     closed = "can't be read, so nobody knows whether it belongs to the move"
     left += [
         LeftAlone(str(p), closed, ("ls", "-ld", str(p)))
@@ -133,7 +140,7 @@ def plan_move(
             item.remembers for portion in portions for item in portion.items
         ),
         warnings=(*_warnings(prompts, placer, along), *filter(None, [ledger.problem])),
-        notes=(*(why for case in holdings for why in shares.reasons(case)), *saved),
+        notes=(*(why for case in holdings for why in reasons(case)), *saved),
     )
 
 

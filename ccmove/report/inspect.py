@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ccmove.inspect.backups import Row
-from ccmove.inspect.checks import KINDS, Examination, Finding
+from ccmove.inspect.findings import KINDS, Examination, Finding
 from ccmove.inspect.lost import Candidate
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import STYLES, Line, Printer, breakable

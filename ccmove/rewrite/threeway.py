@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ccmove.rewrite import config, index
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, NotJsonError, Pointer, parse, quote, walk
-from ccmove.rewrite.other import without_lines
+from ccmove.rewrite.lines import without_lines
 from ccmove.rewrite.splice import Mapper
 
 EVERYTHING = "it is no longer valid JSON: everything in it"

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 
 from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.state import ALIASES, INDEX, MEMORY, POINTER
-from ccmove.plan.documents import PLACES
+from ccmove.plan.files import PLACES
 from ccmove.plan.model import PARKED, FolderHolds, Mkdir, Mode, Rename, Undertaking
 from ccmove.rewrite.pathmap import is_root
 

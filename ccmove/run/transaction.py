@@ -34,7 +34,7 @@ from ccmove.plan.model import (
     Write,
     WriteHistory,
 )
-from ccmove.run import backups, disk, verifier
+from ccmove.run import backups, disk, verify
 from ccmove.run.journal import begin, flush_parts, was_interrupted
 from ccmove.run.locks import client_locks, held, own_lock
 from ccmove.run.manifest import Manifest, SavedNote, config_name, folder_id
@@ -206,7 +206,7 @@ class Work:
             staged.save(self.layout.run / "files")
             staged.stage(lambda done, total: self.progress("history", done, total))
             if isinstance(staged, StagedDocument):
-                _refuse(verifier.check_write(staged.write, staged.path, full=self.full))
+                _refuse(verify.check_write(staged.write, staged.path, full=self.full))
 
     def save_notes(self) -> None:
         """Save each note that a merge moves, as it is before that."""
@@ -214,9 +214,9 @@ class Work:
             record = save_note(number, note, self.layout.run / "files")
             self.notes_saved.append(record)
 
-    def snapshot(self) -> verifier.Traces:
+    def snapshot(self) -> verify.Traces:
         tick = self._hashing if self.full else None
-        return verifier.snapshot(self.plan, self.manifest.staged, tick)
+        return verify.snapshot(self.plan, self.manifest.staged, tick)
 
     def _hashing(self, size: int) -> None:
         """Once before the renames and once after them."""
@@ -263,7 +263,7 @@ class Work:
             self._do(number, operation)
             record.done(number + 1)
             if isinstance(operation, Write):
-                _refuse(verifier.check_write(operation, operation.path))
+                _refuse(verify.check_write(operation, operation.path))
 
     def change_the_rest(self, record: Record) -> None:
         """Without the locks: all other documents, then what is renamed and made."""
@@ -275,7 +275,7 @@ class Work:
             record.done(number)
         for write in self.plan.writes:
             if not write.is_locked:
-                _refuse(verifier.check_write(write, write.ends))
+                _refuse(verify.check_write(write, write.ends))
 
     def _do(self, number: int, operation: Operation) -> None:
         """One operation; what it finds must be as it was when it was planned."""
@@ -302,9 +302,9 @@ class Work:
         if is_hidden and has_grown(rename.target, rename.holds):
             raise keeps_changing(rename.path)
 
-    def verify(self, traces: verifier.Traces) -> None:
+    def verify(self, traces: verify.Traces) -> None:
         """Every rename has happened, and every file that moved is the one it was."""
-        _refuse(verifier.check(self.plan, traces, self._hashing if self.full else None))
+        _refuse(verify.check(self.plan, traces, self._hashing if self.full else None))
 
     def finish(self) -> None:
         """The journal goes;

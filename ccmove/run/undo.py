@@ -20,16 +20,16 @@ from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import are_nested, tail_below
 from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, folder_id
-from ccmove.run.portions import (
+from ccmove.run.saved import plan_history_back
+from ccmove.run.since import Since
+from ccmove.run.undoing import Undoing
+from ccmove.run.whereabouts import (
     Portion,
     Whereabouts,
     find_sessions,
     portions_back,
     sessions_of,
 )
-from ccmove.run.saved import plan_history_back
-from ccmove.run.since import Since
-from ccmove.run.undoing import Undoing
 from ccmove.text import plural
 
 

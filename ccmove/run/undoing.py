@@ -16,7 +16,7 @@ from ccmove.claude.state import INDEX, MEMORY, is_of_session, notes_among
 from ccmove.errors import RefusedError, run
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove, Rename
-from ccmove.plan.place import (
+from ccmove.plan.placing import (
     MEMORY_FILE,
     Draft,
     Placer,
@@ -27,14 +27,14 @@ from ccmove.plan.place import (
 from ccmove.plan.tree import ends_of
 from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import NotJsonError
-from ccmove.rewrite.other import appended, lines_lacking
+from ccmove.rewrite.lines import appended, lines_lacking
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.threeway import settings_of_since
 from ccmove.run.manifest import Manifest, SavedNote, Wrote, sha256
-from ccmove.run.portions import Portion, Whereabouts, sessions_of
 from ccmove.run.recognise import is_noted
 from ccmove.run.saved import as_text, document_back, read_note, read_saved
 from ccmove.run.since import Since
+from ccmove.run.whereabouts import Portion, Whereabouts, sessions_of
 
 
 def brought_things(layout: Layout, manifest: Manifest) -> Iterator[tuple[Path, Path]]:

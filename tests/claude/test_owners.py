@@ -9,7 +9,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.owners import Holding, Ledger, Owners, folder_exists, listed_in
 from ccmove.claude.state import State
 from ccmove.inspect.survey import Survey
-from ccmove.plan.shares import Portion, portions_of
+from ccmove.plan.portions import Portion, portions_of
 from ccmove.rewrite.pathmap import PathMap
 from tests.support.state import StateBuilder, encoded_name
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ccmove import text as shell_words
-from ccmove.inspect.checks import KINDS
+from ccmove.inspect.findings import KINDS
 from ccmove.report.console import Printer
 from ccmove.text import plural
 from tests.inspect.conftest import (

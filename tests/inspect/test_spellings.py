@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ccmove.inspect.checks import difference
+from ccmove.inspect.findings import difference
 from tests.inspect.conftest import examine, run_ccmove
 from tests.support.state import StateBuilder
 
@@ -58,7 +58,7 @@ def test_of_spellings_in_other_case_the_one_on_disk_is_real(
 ) -> None:
     """As on a disk that takes names in any case for the same."""
     from ccmove.claude.layout import find_layout
-    from ccmove.inspect.checks import examine
+    from ccmove.inspect.findings import examine
     from ccmove.inspect.survey import Survey
 
     state.project("app", sessions=3, make_folder=True)

@@ -12,7 +12,7 @@ from ccmove import TESTED_WITH, __version__
 from ccmove.claude.layout import PROJECT_FILES
 from ccmove.cli.boundary import TextWanted
 from ccmove.cli.main import ALIASES, app
-from ccmove.plan.documents import PLACES
+from ccmove.plan.files import PLACES
 from tests.client.versions import pinned
 from tests.support.run import run_ccmove
 from tests.support.state import StateBuilder

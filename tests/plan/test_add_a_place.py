@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ccmove.plan import documents
-from ccmove.rewrite import other
+from ccmove.plan import files
+from ccmove.rewrite import settings
 from ccmove.run import disk, transaction
 from tests.output.inprocess import Run, run
 from tests.shapes.bench import in_json
@@ -52,11 +52,11 @@ def file(state: StateBuilder, old: Path) -> Path:
 def book(file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The same file, now that ccmove was taught its place."""
     made: dict[str, Any] = {}
-    exec(FUNCTION, vars(other), made)
-    monkeypatch.setattr(other, "bookmarks", made["bookmarks"], raising=False)
-    documents.PLACES.append(eval(ROW, vars(documents)))
+    exec(FUNCTION, vars(settings), made)
+    monkeypatch.setattr(settings, "bookmarks", made["bookmarks"], raising=False)
+    files.PLACES.append(eval(ROW, vars(files)))
     yield file
-    documents.PLACES.pop()
+    files.PLACES.pop()
 
 
 def users(state: StateBuilder) -> Tree:
@@ -168,8 +168,8 @@ def test_control_without_the_row_no_backup_may_name_it(
     run: Run, old: Path, new: Path, book: Path
 ) -> None:
     assert run(old, new).exit == 0
-    row = documents.PLACES.pop()
+    row = files.PLACES.pop()
     refused = run("restore")
-    documents.PLACES.append(row)
+    files.PLACES.append(row)
     assert refused.exit == 4, refused
     assert book.read_text() == text(new)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ccmove.rewrite import config as config_file
-from ccmove.rewrite import index, other
+from ccmove.rewrite import index, settings
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import with_strings
 from tests.rewrite.strategies import (
@@ -202,4 +202,4 @@ def test_any_document_can_be_a_config_file_or_settings(
     text: str, paths: PathMap
 ) -> None:
     loads(config_file.rewritten(text, paths))
-    loads(other.project_file(text, paths, NAMES))
+    loads(settings.project_file(text, paths, NAMES))

@@ -6,8 +6,8 @@ import pytest
 
 from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import NotJsonError
-from ccmove.rewrite.other import map_inside
 from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.settings import map_inside
 
 OLD, NEW = "/home/dev/code/my-app", "/home/dev/code/new-app"
 

@@ -29,7 +29,7 @@ from ccmove.errors import RefusedError, StaleLookError, again, look_at, run
 from ccmove.plan.meeting import Relation, names_beside, relation, relation_of_texts
 from ccmove.plan.model import LeftAlone, MovedNote, Operation, Write, WriteHistory
 from ccmove.plan.tree import Tree, ends_of, folder_holds
-from ccmove.rewrite import index, other
+from ccmove.rewrite import index, lines
 from ccmove.rewrite.jsonspan import NotJsonError
 
 MEMORY_FILE = "MEMORY.md"
@@ -219,7 +219,7 @@ class Placer:
             if final.name == INDEX:
                 there.text = index.with_entries(there.text, index.entries(text))
             else:
-                there.text = other.appended(there.text, text)
+                there.text = lines.appended(there.text, text)
         except NotJsonError:
             return False
         return True

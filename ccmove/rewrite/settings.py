@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from ccmove.rewrite.compare import changed_lines
 from ccmove.rewrite.pathmap import NameMap, PathMap, in_bash
 from ccmove.rewrite.splice import at_places, with_strings
 
@@ -97,51 +96,3 @@ def _moved_command(command: str, paths: PathMap) -> str:
     words = command.removesuffix(":*")
     moved = [paths.map(word) or word for word in words.split(" ")]
     return " ".join(moved) + command[len(words) :]
-
-
-def aliases(text: str, names: NameMap) -> str:
-    """.session-aliases with the lines that name a moved project directory changed."""
-    lines = [(line.rstrip("\r"), line) for line in text.split("\n")]
-    return "\n".join(
-        (names.map(path) or path) + line[len(path) :] for path, line in lines
-    )
-
-
-def appended(text: str, other: str) -> str:
-    """The text, then the lines of `other` that it lacks; blank lines do not count."""
-    have = {line.rstrip() for line in text.split("\n")}
-    lines = {
-        line.rstrip(): line for line in reversed(other.split("\n")) if line.strip()
-    }
-    lacking = [
-        f"{line}\n" for known, line in reversed(lines.items()) if known not in have
-    ]
-    gap = "\n" if lacking and text and not text.endswith("\n") else ""
-    return text + gap + "".join(lacking)
-
-
-def lines_lacking(text: str, other: str) -> str:
-    """The lines of the text that `other` does not have."""
-    have = set(other.split("\n"))
-    lines = [line for line in text.split("\n") if line and line not in have]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def without_lines(before: str, after: str, now: str) -> tuple[str, list[str]]:
-    """`now` with the run taken out, and what could not be: see `threeway`.
-
-    Lines that the run added go, those that it replaced or took out come back.
-    """
-    rows = [*changed_lines(before.split("\n"), after.split("\n"))]
-    back = {
-        new: old for _, _, old, new in rows if new is not None and (old or new).strip()
-    }
-    lines = [back.get(line, line) for line in now.split("\n")]
-    missing = [old for _, _, old, new in rows if new is None and old is not None]
-    lost = [
-        f"line {number + 1}"
-        for _, number, old, new in rows
-        if old and new and old not in lines and new not in now.split("\n")
-    ]
-    staying = "\n".join(line for line in lines if line is not None)
-    return appended(staying, "\n".join(missing)), lost

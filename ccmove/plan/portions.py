@@ -25,8 +25,8 @@ from ccmove.claude.state import (
 )
 from ccmove.plan.meeting import last_part
 from ccmove.plan.model import LeftAlone, ProjectMove
-from ccmove.plan.place import Placer, in_order, mode_of, needed
-from ccmove.rewrite import index, other
+from ccmove.plan.placing import Placer, in_order, mode_of, needed
+from ccmove.rewrite import index, lines
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.splice import at_places
@@ -247,12 +247,12 @@ def rewrite_aliases(
     ):  # one that is closed to us stops nobody's move
         aliases = placer.draft(file)
         had = aliases.text.split("\n")
-        aliases.text = other.aliases(aliases.text, names)
+        aliases.text = lines.aliases(aliases.text, names)
         for (
             portion
         ) in portions:  # the sessions of one that is split are in two places then
             if portion.kind == "split" and str(portion.source) in had:
-                aliases.text = other.appended(aliases.text, f"{portion.target}\n")
+                aliases.text = lines.appended(aliases.text, f"{portion.target}\n")
 
 
 def rewrite_indexes(

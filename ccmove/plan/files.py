@@ -1,7 +1,7 @@
 """The other places that know a project's path: what is rewritten, and what only is
 named.
 
-To teach ccmove a new file: a function in `rewrite/other.py` that makes its new text,
+To teach ccmove a new file: a function in `rewrite/settings.py` that makes its new text,
 and a row in PLACES that says where the file is. Saving, staging, verifying, undoing and
 rolling back follow.
 """
@@ -19,12 +19,12 @@ from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import MEMORY, State
 from ccmove.errors import CcmoveError, LinkError, RefusedError, again, describe
 from ccmove.plan.model import LeftAlone, ProjectMove, Request
-from ccmove.plan.place import Placer
+from ccmove.plan.placing import Placer
 from ccmove.plan.tree import ends_of
-from ccmove.rewrite import other
+from ccmove.rewrite import settings
 from ccmove.rewrite.jsonspan import NotJsonError
-from ccmove.rewrite.other import Rewrite
 from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.settings import Rewrite
 from ccmove.system import looking_for
 from ccmove.text import plural
 
@@ -72,12 +72,12 @@ class Place:
 
 
 PLACES = [
-    Place("plugins/installed_plugins.json", other.plugins),
-    Place("plugins/known_marketplaces.json", other.marketplaces),
-    Place("bridge-pointer.json", other.folders),
-    Place("projects/*/bridge-pointer.json", other.folders),
-    Place("daemon.json", other.folders, of_daemon=True),
-    Place("jobs/*/state.json", other.job, of_daemon=True),
+    Place("plugins/installed_plugins.json", settings.plugins),
+    Place("plugins/known_marketplaces.json", settings.marketplaces),
+    Place("bridge-pointer.json", settings.folders),
+    Place("projects/*/bridge-pointer.json", settings.folders),
+    Place("daemon.json", settings.folders, of_daemon=True),
+    Place("jobs/*/state.json", settings.job, of_daemon=True),
 ]
 
 
@@ -118,7 +118,7 @@ def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterato
     if request.project_files:
         for _, _, folder in folders:
             yield from (
-                (path, other.project_file) for path in project_files(layout, folder)
+                (path, settings.project_file) for path in project_files(layout, folder)
             )
     if request.desktop:
         if desktop_app_is_running():
@@ -127,7 +127,7 @@ def rows(layout: Layout, request: Request, folders: Iterable[Folder]) -> Iterato
                 again("quit it, then try again"),
             )
         for path in desktop_files(layout):
-            yield path, other.desktop
+            yield path, settings.desktop
 
 
 def project_files(layout: Layout, folder: Path) -> list[Path]:
@@ -275,7 +275,7 @@ class Search:
         """
         text = self._text(path) or "null"
         with contextlib.suppress(NotJsonError):
-            return other.project_file(text, self.paths, NameMap(())) != text
+            return settings.project_file(text, self.paths, NameMap(())) != text
         return False
 
     def _text(self, path: Path) -> str | None:
