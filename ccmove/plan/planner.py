@@ -69,7 +69,7 @@ def plan_move(
     here = moved_folders(
         request, [move for move in rows_of_all if move.path not in along]
     )
-    placer = Placer(layout)
+    placer = Placer(state)
     names, spelled = (
         new_names(portions, paths),
         paths.as_people_write(str(layout.home)),
@@ -78,7 +78,7 @@ def plan_move(
     rewrite_aliases(placer, state, portions, names)
     rewrite_others(placer, rows(layout, request, here), spelled, names)
     if state.config is not None:
-        draft = placer.draft(state.config.path, state.config)
+        draft = placer.draft(state.config.path)
         draft.text = config.rewritten(draft.text, paths)
     downloads = list(downloads_of(placer, state, paths, portions))
     saved = [
@@ -161,6 +161,9 @@ def _warnings(
     for gone in along:
         what = "with their prompts and settings"
         yield f"the sessions of {gone}, whose folder is gone, come along {what}"
+    if prompts.scan.is_utf16:
+        what = "is not UTF-8 (UTF-16?), so its prompts stay as they are"
+        yield f"{prompts.path} {what}"
     if number := prompts.scan.unreadable:
         what = "not valid JSON, or longer than 64 MiB"
         yield f"{prompts.path}: {plural(number, 'line')} left as found: {what}"

@@ -25,7 +25,7 @@ from ccmove.claude.state import (
 )
 from ccmove.plan.meeting import last_part
 from ccmove.plan.model import LeftAlone, ProjectMove
-from ccmove.plan.placing import Placer, in_order, mode_of, needed
+from ccmove.plan.placing import Placer, in_order, mode_of
 from ccmove.rewrite import index, lines
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
@@ -234,7 +234,7 @@ def _copy(placer: Placer, source: Path, target: Path) -> None:
         for name in sorted(os.listdir(source)):
             _copy(placer, source / name, target / name)
     elif os.path.isfile(source):
-        placer.add(needed(source).text, source, target, mode_of(source))
+        placer.add(placer.needed(source).text, source, target, mode_of(source))
 
 
 def rewrite_aliases(
@@ -265,7 +265,7 @@ def rewrite_indexes(
         file = portion.source / INDEX
         if not is_there(file):
             continue
-        draft = placer.draft(file, portion.holding.directory.index_file)
+        draft = placer.draft(file)
         try:
             if portion.kind == "split":
                 draft.text = _split_index(draft.text, portion)
