@@ -15,10 +15,12 @@ import hashlib
 import os
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from queue import SimpleQueue
 from typing import BinaryIO
 
 from ccmove.errors import LinkError, RefusedError, StaleLookError, again, look_at, run
@@ -28,6 +30,7 @@ from ccmove.text import readable_size
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes
 
 LARGEST_DOCUMENT = 1 << 30
+MOST_WAITING = 4  # blocks that are not hashed yet
 _BLOCK = 1 << 20
 _GONE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 if WINDOWS:
@@ -209,16 +212,33 @@ def open_history(path: Path) -> Iterator[tuple[Read, Fingerprint]]:
 def hashed_history(
     path: Path, digest: hashlib._Hash
 ) -> Iterator[tuple[Read, Fingerprint]]:
-    """Also its hash, complete in the end: while it is searched a processor is idle."""
-    with (
-        open_history(path) as (read, seen),
-        open_history(path) as (
-            again,
-            _,
-        ),  # which an error or Ctrl-C closes: that ends the hashing
-        beside(lambda: add_to_hash(digest, again, 0, seen.size)),
-    ):
-        yield read, seen
+    """Also its hash, complete in the end: another thread hashes what is read.
+
+    So that has to be all of it, from the beginning on; blocks may overlap.
+    """
+    waiting: SimpleQueue[bytes | None] = SimpleQueue()
+    hashed = 0
+
+    def hash_all() -> None:
+        for block in iter(waiting.get, None):
+            digest.update(block)
+
+    with open_history(path) as (read, seen), beside(hash_all) as is_busy:
+
+        def reading(offset: int, length: int) -> bytes:
+            nonlocal hashed
+            block = read(offset, length)
+            if offset + len(block) > hashed:
+                waiting.put(block[hashed - offset :])
+                hashed = offset + len(block)
+            while waiting.qsize() > MOST_WAITING and is_busy():
+                time.sleep(0.0005)  # else blocks would pile up in memory
+            return block
+
+        try:
+            yield reading, seen
+        finally:
+            waiting.put(None)  # else that thread would never end
 
 
 def reader(file: BinaryIO) -> Read:

@@ -157,6 +157,7 @@ class State:
             tick  # told how many bytes of the history were read, and how many there are
         )
         self.directory = cache(self._look_into)  # a project directory, by its name
+        self.document = cache(read_document)  # a small file, by its path
         self.closed: list[Path] = []  # project directories that can't be read
         self.problems: dict[str, str] = {}  # file -> why it could not be read
 
@@ -194,7 +195,7 @@ class State:
                 sorted((_item(found, entry) for entry in entries), key=lambda i: i.name)
             )
         try:
-            index = read_document(path / INDEX)
+            index = self.document(path / INDEX)
         except RefusedError:
             index = None  # who is to change it and can't read it is refused later
         return ProjectDirectory(name, path, items, _index_paths(index), index)
@@ -220,7 +221,7 @@ class State:
 
     @cached_property
     def config(self) -> Document | None:
-        document = read_document(self.layout.real_config_file)
+        document = self.document(self.layout.real_config_file)
         return document if document is not None and document.data.strip() else None
 
     @cached_property

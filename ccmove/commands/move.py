@@ -1,6 +1,5 @@
 """Moves: check the paths, look, plan, and do it."""
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -8,11 +7,10 @@ from dataclasses import replace
 
 from ccmove.claude import git
 from ccmove.claude.layout import Layout, size_of
-from ccmove.claude.reading import open_regular
 from ccmove.commands import paths
 from ccmove.commands.options import MoveOptions, Options
 from ccmove.commands.paths import Pair, resolve_pair
-from ccmove.errors import CcmoveError, Hint, NothingKnownError, UsageError, run
+from ccmove.errors import NothingKnownError, UsageError, run
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import Tick, plan_move
 from ccmove.report.result import DONE, Result
@@ -21,8 +19,6 @@ from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.backups import all_backups, ledger_of
 from ccmove.run.preflight import preflight
 from ccmove.run.transaction import Progress, run_plan
-
-FIRST_BYTES = 4096  # of a history, in which JSON has no NUL
 
 
 def read_pairs(source: str) -> list[Pair]:
@@ -75,7 +71,6 @@ def move(
     for pair in pairs:
         named += (*pair.real, *pair.typed)
     warnings = paths.refuse_live(layout, named, options)
-    warnings += _unreadable_history(layout)
     request = _request(layout, pairs, options)
     words = tuple(_again(options).to_argv())
 
@@ -89,23 +84,6 @@ def move(
     result = carry_out(layout, make_plan, progress, options)
     warnings += result.warnings
     return replace(result, warnings=tuple(warnings))
-
-
-def _unreadable_history(layout: Layout) -> list[Hint]:
-    """A note about a history in which no path can be found, such as one that an editor
-    saved as UTF-16.
-    """
-    file = None
-    with contextlib.suppress(OSError, CcmoveError):  # which the planner will tell
-        file = open_regular(layout.history)
-    if file is None:
-        return []
-    with file:
-        first = file.read(FIRST_BYTES)
-    if b"\0" not in first:
-        return []
-    what = "is not UTF-8 (UTF-16?), so its prompts stay as they are"
-    return [Hint(f"{layout.history} {what}")]
 
 
 def _refuse_unknown(

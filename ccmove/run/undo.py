@@ -43,7 +43,7 @@ def plan_undo(
     since = Since(manifest, sessions.elsewhere)
     portions = list(portions_back(state, since))
     merged = refuse_users(state, since, portions, merge=merge)
-    undoing = Undoing(layout, since, portions, sessions)
+    undoing = Undoing(state, since, portions, sessions)
     undoing.plan()
     prompts = plan_history_back(layout, undoing.directory, since, tick)
     if manifest.history is not None and not is_there(layout.history):
@@ -70,6 +70,7 @@ def plan_undo(
         left_alone=(*stays, *to_rename),
         warnings=(*undoing.warnings, *sessions.told()),
         undoes=manifest.id,
+        options=manifest.options,
     )
 
 

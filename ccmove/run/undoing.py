@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.owners import session_of
-from ccmove.claude.reading import Document, is_there, read_document, sha256_of
-from ccmove.claude.state import INDEX, MEMORY, is_of_session, notes_among
+from ccmove.claude.reading import Document, is_there, sha256_of
+from ccmove.claude.state import INDEX, MEMORY, State, is_of_session, notes_among
 from ccmove.errors import RefusedError, run
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import FolderHolds, Mkdir, ProjectMove, Rename
@@ -59,18 +59,19 @@ class Undoing:
 
     def __init__(
         self,
-        layout: Layout,
+        state: State,
         since: Since,
         portions: list[Portion],
         sessions: Whereabouts,
     ) -> None:
-        self.layout = layout
+        self.state = state
+        self.layout = layout = state.layout
         self.since = since
         self.manifest = since.manifest
         self.directory = layout.backups / self.manifest.id
         self.gone = sessions.elsewhere | sessions.deleted
         self.brought = dict(brought_things(layout, self.manifest))
-        self.placer = Placer(layout)
+        self.placer = Placer(state)
         self.tree = self.placer.tree
         self.portions: list[Portion] = []
         self.unmoved: list[Portion] = []  # OLD and NEW have one directory
@@ -154,10 +155,9 @@ class Undoing:
     def _bring_settings_of_since(self) -> None:
         """What was made at NEW since, in a config file that the run did not write."""
         file = self.layout.real_config_file
-        document = read_document(file)
-        if document is None:
+        if self.state.document(file) is None:
             return
-        draft = self.placer.draft(file, document)
+        draft = self.placer.draft(file)
         had = {own.path: own.config for own in self.manifest.own if own.config}
         try:
             draft.text = settings_of_since(draft.text, self.since.following.map, had)
@@ -166,10 +166,10 @@ class Undoing:
 
     def _take_out(self, wrote: Wrote) -> None:
         """The document as it is now without the run's change."""
-        document = read_document(wrote.ends)
+        document = self.state.document(wrote.ends)
         if document is None:  # its owner may have renamed the folder back
             old = self.manifest.paths.reversed().map(str(wrote.ends))
-            document = read_document(Path(old)) if old is not None else None
+            document = self.state.document(Path(old)) if old is not None else None
         if document is None:
             self.warn(f"{wrote.ends} is gone; its old content is in the backup")
             return
@@ -182,7 +182,7 @@ class Undoing:
         if self._is_index_of_a_part(wrote) and (is_changed or was_brought):
             return  # its entries go session by session
         content, named, mtime = document_back(self.directory, self.since, wrote, data)
-        draft = self.placer.draft(document.path, document)
+        draft = self.placer.draft(document.path)
         draft.text = as_text(content)
         draft.mtime_ns = mtime
         for place in named:
@@ -281,7 +281,7 @@ class Undoing:
         document = portion.directory.index_file
         if document is None or file in self._writes:
             return
-        draft = self.placer.draft(file, document)
+        draft = self.placer.draft(file)
         try:
             draft.text = self._index_back(draft.text, portion)
         except NotJsonError:
