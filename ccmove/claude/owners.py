@@ -36,7 +36,8 @@ from ccmove.claude.state import (
     ProjectDirectory,
     State,
 )
-from ccmove.rewrite.pathmap import PathMap, is_windows, native
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.windows import is_windows, native
 
 BY_TRANSCRIPTS = "its transcripts"
 BY_NAME = "its name, which nobody else claims"

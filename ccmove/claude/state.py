@@ -25,7 +25,7 @@ from ccmove.claude.reading import Document, directory, open_history, read_docume
 from ccmove.errors import CcmoveError, RefusedError, describe, look_at
 from ccmove.rewrite.history import count_prompts
 from ccmove.rewrite.jsonspan import NotJsonError, parse
-from ccmove.rewrite.pathmap import is_windows, native
+from ccmove.rewrite.windows import is_windows, native
 from ccmove.system import Folder
 
 INDEX = "sessions-index.json"

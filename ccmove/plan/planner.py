@@ -40,7 +40,8 @@ from ccmove.plan.portions import (
 )
 from ccmove.rewrite import config, history
 from ccmove.rewrite.history import ByPath
-from ccmove.rewrite.pathmap import PathMap, compared
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.windows import compared
 from ccmove.text import plural
 
 Tick = Callable[[int], None]

@@ -44,12 +44,12 @@ def entries_moved(text: str, new_path: Mapping, names: NameMap) -> str:
 
 
 def sessions_of(text: str, paths: set[str]) -> set[str]:
-    listed = [entry for entry in _listed(text).items if entry.kind == "{"]
-    return {
-        key_of(entry)
-        for entry in listed
-        if str(entry.value.get("projectPath")) in paths
-    }
+    """The sessions whose entries name one of these paths."""
+    sessions = set()
+    for entry in _listed(text).items:
+        if entry.kind == "{" and str(entry.value.get("projectPath")) in paths:
+            sessions.add(key_of(entry))
+    return sessions
 
 
 def entries(text: str) -> Entries:
@@ -65,11 +65,11 @@ def with_entries(text: str, added: Entries) -> str:
 def without(
     text: str, keys: Collection[str], added: Iterable[tuple[str, str]] = ()
 ) -> str:
+    """The index without some entries, and with others at the end."""
     listed = _listed(text)
-    texts = {
-        number: None for number, item in enumerate(listed.items) if key_of(item) in keys
-    }
-    return apply(text, [(listed, changed(listed, texts, added))])
+    numbers = [i for i, item in enumerate(listed.items) if key_of(item) in keys]
+    entries = changed(listed, dict.fromkeys(numbers), added)
+    return apply(text, [(listed, entries)])
 
 
 def made(entries: Entries, path: str) -> str:
