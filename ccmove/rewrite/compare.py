@@ -18,8 +18,8 @@ class Difference:
     """One value before and after; None for what is not there on that side."""
 
     pointer: Pointer
-    before: object
-    after: object
+    before: str | None
+    after: str | None
     is_key: bool = False  # the name of the member, not its value
     line: str = ""  # the place in a file that is not JSON
 
@@ -77,8 +77,9 @@ def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
         for (token, _, one), (new, _, other) in zip(
             ours[i:j], theirs[k:m], strict=True
         ):
-            if isinstance(token, str) and token != new:
-                yield Difference((*at, token), token, new, is_key=True)
+            is_named = isinstance(token, str) and isinstance(new, str)
+            if is_named and token != new:
+                yield Difference((*at, token), str(token), str(new), is_key=True)
             yield from _differences(one, other, (*at, token))
 
 
@@ -92,7 +93,7 @@ def _parts(node: Node) -> list[tuple[str | int, str, Node]]:
     return [(number, key_of(item), item) for number, item in enumerate(node.items)]
 
 
-def _shown(part: Node) -> object:
+def _shown(part: Node) -> str:
     return part.value if isinstance(part.value, str) else part.raw
 
 
