@@ -32,6 +32,7 @@ class Layout:
     config_dir: Path
     config_file: Path  # as the client composes it; its lock is beside this
     home: Path
+    given: str | None = None  # as `--config-dir` names it, for commands to type
 
     history = _Place("history.jsonl")
     sessions = _Place("sessions")
@@ -87,7 +88,7 @@ def find_layout(config_dir: str | None, environ: Mapping[str, str]) -> Layout:
         config_file = legacy
     elif chosen and (directory != usual or is_there(inside)):
         config_file = inside
-    return Layout(directory, config_file, home)
+    return Layout(directory, config_file, home, config_dir)
 
 
 def size_of(path: Path) -> int:
