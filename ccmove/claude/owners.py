@@ -349,7 +349,8 @@ class Holding:
     def along(self) -> list[str]:
         """Paths whose folder is gone move with the only other claimant.
 
-        The client, seen to do so, showed their sessions there (docs/claude-state.md).
+        The client shows a session to whoever shares its directory once the folder that
+        it names is gone: tests/client/test_conversations.py, "same encoded name".
         """
         gone = [path for path in self.staying if self.is_gone(path)]
         if len(self.moving) != 1 or gone != self.staying:
