@@ -22,16 +22,10 @@ from ccmove.errors import (
     UsageError,
     run,
 )
-from ccmove.inspect.lost import (
-    SAME_PLACE,
-    Basis,
-    Candidate,
-    Finder,
-    described,
-    nearest_folder,
-)
+from ccmove.inspect.lost import Basis, Candidate, Finder, described, nearest_folder
 from ccmove.inspect.survey import Survey
 from ccmove.report.console import Printer, at_home
+from ccmove.rewrite.pathmap import tail_below
 from ccmove.text import plural, printable
 
 MOST_OFFERED = 9
@@ -47,17 +41,16 @@ class Match(NamedTuple):
 
     @property
     def why(self) -> str:
-        doubt = "possible: " if self.candidate.basis is Basis.NAME else ""
+        doubt = "possible: " if self.candidate.is_by_name else ""
         against = "".join(f", but {reason}" for reason in self.candidate.against)
         return f"{doubt}{self.candidate.evidence[0]}{against}"
 
     @property
-    def level(self) -> tuple[int, bool, tuple[int, bool]]:
+    def level(self) -> tuple[Basis, tuple[int, bool]]:
         """To compare by, the lower the better:
         what it is counts for more than what it was.
         """
-        place = self.candidate
-        return place.basis, place.evidence == [SAME_PLACE], place.rank
+        return self.candidate.basis, self.candidate.rank
 
 
 def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> paths.Pair:
@@ -66,20 +59,17 @@ def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> paths.Pair
     """
     if not typed.strip():  # as a path it would mean the current folder
         raise UsageError("PATH is empty (an unset variable?)", paths.USUAL)
-    bar, is_new = call.progress(), os.path.isdir(typed)
+    bar = call.progress()
     survey = Survey(call.find_layout(), bar)
-    found = (
-        _of_new(survey, os.path.realpath(typed)) if is_new else _of_old(survey, typed)
-    )
+    new = os.path.realpath(typed) if os.path.isdir(typed) else None
+    found = _of_old(survey, typed) if new is None else _of_new(survey, new)
     bar.close()
     found.sort(key=lambda match: (match.level, match.old, match.candidate.path))
     chosen = found[0]
     matches = [match for match in found if match.level == chosen.level][:MOST_OFFERED]
-    if len(matches) == 1 and (
-        dry_run or (yes and chosen.candidate.basis is not Basis.NAME)
-    ):
-        other = chosen.old if is_new else chosen.candidate.path
-        call.printer.on_stderr().say([("", f"Found {other} ({chosen.why})")])
+    if len(matches) == 1 and (dry_run or (yes and not chosen.candidate.is_by_name)):
+        what = f"Found {_other(chosen, new)} ({chosen.why})"
+        call.printer.on_stderr().say([("", what)])
     elif call.printer.as_json or not all(
         s and s.isatty() for s in (sys.stdin, sys.stderr)
     ):
@@ -90,7 +80,7 @@ def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> paths.Pair
         ]
         raise RefusedError(what, *hints)
     else:
-        chosen = _ask(matches, is_new, call.printer.on_stderr())
+        chosen = _ask(matches, new, call.printer.on_stderr())
     call.line = _with_both(call, chosen)  # every hint from here on names both
     return paths.resolve_pair(chosen.old, chosen.candidate.path)
 
@@ -100,19 +90,30 @@ def _with_both(call: Call, match: Match) -> CommandLine:
     return replace(typed, arguments=(match.old, match.candidate.path))
 
 
-def _ask(matches: list[Match], is_new: bool, printer: Printer) -> Match:
+def _other(match: Match, new: str | None) -> str:
+    """The path that was not typed; both where the move is of something inside NEW."""
+    if new is None:
+        return match.candidate.path
+    if new == match.candidate.path:
+        return match.old
+    return f"{match.old} to {match.candidate.path}"
+
+
+def _ask(matches: list[Match], new: str | None, printer: Printer) -> Match:
     """The one that is meant; RefusedError when it is none."""
-    found = [match.old if is_new else match.candidate.path for match in matches]
+    others = [_other(match, new) for match in matches]
     first = matches[0]
     if len(matches) == 1:
-        where = f"{'from' if is_new else 'to'} {found[0]}"
+        where = f"{'to' if new is None else 'from'} {others[0]}"
         question = f"Move {first.kept} {where} ({first.why})?"
-        is_usual = first.candidate.basis is not Basis.NAME
+        is_usual = not first.candidate.is_by_name
         chosen: int | None = answered(click.confirm, question, default=is_usual)
     else:
-        was = f"Which project was {first.candidate.path} before?"
-        printer.lines([[("bold", was if is_new else f"Where is {first.old} now?")]])
-        for number, (path, match) in enumerate(zip(found, matches, strict=True), 1):
+        asked = f"Where is {first.old} now?"
+        if new is not None:
+            asked = f"Which project was {new} before?"
+        printer.lines([[("bold", asked)]])
+        for number, (path, match) in enumerate(zip(others, matches, strict=True), 1):
             printer.lines(
                 [[("", f"  {number}  "), ("", f"{path} ({match.kept}; {match.why})")]]
             )
@@ -147,21 +148,25 @@ def answered(ask: Callable[..., Any], question: str, **how: object) -> Any:
 
 
 def _of_new(survey: Survey, new: str) -> list[Match]:
-    """The projects that may have been at `new` before
-    and are at no better place now.
+    """The projects that may have been at `new` before and are at no better place now.
+
+    One that was inside another is there by the same relative name: by its own move only
+    where the other's move does not bring it.
     """
     finder, known = Finder(survey, named=new), survey.by_path.get(new)
     sessions = known.sessions if known is not None else 0
     found = []
     for old in {*finder.lost, *(nearest_folder(path)[1] for path in finder.lost)}:
+        _, outer = nearest_folder(old)
+        inside = new + old[len(outer) :]
         places = finder.candidates(old)
         for place in places:
-            is_weak = sessions and place.basis is Basis.NAME and place.against
+            is_weak = sessions and place.is_by_name and place.against
             is_best = all(place.rank[0] <= other.rank[0] for other in places)
-            if place.path == new and is_best and not is_weak:
+            if place.path in (new, inside) and is_best and not is_weak:
                 found.append(Match(old, place, _kept(finder, old)))
     if found:
-        return found
+        return [match for match in found if not _comes_along(match, found)]
     if sessions:
         what = (
             f"{new} is in place: Claude Code has {plural(sessions, 'session')} for it"
@@ -181,6 +186,16 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
             text="to look for lost projects inside it",
         ),
     )
+
+
+def _comes_along(match: Match, matches: list[Match]) -> bool:
+    """Whether the move of a folder around it, as well founded, brings it there, too."""
+    for other in matches:
+        below = tail_below(match.old, other.old)
+        brought = below and other.candidate.path + below == match.candidate.path
+        if brought and other.candidate.basis <= match.candidate.basis:
+            return True
+    return False
 
 
 def _of_old(survey: Survey, typed: str) -> list[Match]:
