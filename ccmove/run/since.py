@@ -75,6 +75,10 @@ class Since:
         """Those that stay: where both had one, the file that lives on counts."""
         return self.had - self.brought.keys()
 
+    def stays(self, session: str | None) -> bool:
+        """Whether a session stays where it is: NEW's own, or one that left NEW."""
+        return session in self.elsewhere or session in self.own_sessions
+
     @cached_property
     def own_paths(self) -> frozenset[str]:
         return frozenset(own.path for own in self.manifest.own)
@@ -147,7 +151,7 @@ class Since:
 
     def new_path(self, path: str, session: str | None) -> str | None:
         """Where the prompt of a session that came since belongs; None: it stays."""
-        if session in self.elsewhere or session in self.own_sessions:
+        if self.stays(session):
             return None
         move = self.brought.get(session or "")
         if move is not None:

@@ -32,9 +32,9 @@ from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.threeway import settings_of_since
 from ccmove.run.manifest import Manifest, SavedNote, Wrote, sha256
 from ccmove.run.recognise import is_noted
+from ccmove.run.returning import Absent, Portion, sessions_of
 from ccmove.run.saved import as_text, document_back, read_note, read_saved
 from ccmove.run.since import Since
-from ccmove.run.whereabouts import Portion, Whereabouts, sessions_of
 
 
 def brought_things(layout: Layout, manifest: Manifest) -> Iterator[tuple[Path, Path]]:
@@ -62,14 +62,14 @@ class Undoing:
         state: State,
         since: Since,
         portions: list[Portion],
-        sessions: Whereabouts,
+        absent: Absent,
     ) -> None:
         self.state = state
         self.layout = layout = state.layout
         self.since = since
         self.manifest = since.manifest
         self.directory = layout.backups / self.manifest.id
-        self.gone = sessions.elsewhere | sessions.deleted
+        self.gone = absent.sessions
         self.brought = dict(brought_things(layout, self.manifest))
         self.placer = Placer(state)
         self.tree = self.placer.tree
