@@ -34,6 +34,7 @@ class Absent:
     """Sessions that a run brought and that are not where it brought them any more."""
 
     elsewhere: tuple[tuple[str, str], ...]  # session, another project's directory
+    followed: frozenset[str]  # in a directory at or below NEW, which may go back
     deleted: frozenset[str]
 
     @property
@@ -42,7 +43,7 @@ class Absent:
 
     @property
     def sessions(self) -> frozenset[str]:
-        return self.sessions_elsewhere | self.deleted
+        return self.sessions_elsewhere | self.followed | self.deleted
 
     def told(self) -> Iterator[str]:
         """What is said of them, each with the IDs."""
@@ -74,21 +75,26 @@ def absent_sessions(
 ) -> Absent:
     """Look for the transcripts that the run brought.
 
-    Other directories are listed only if one is missing where it should be. A project
-    below NEW that goes back takes along what came to it by `/cd`.
+    Other directories are listed only if one is missing where it should be. What went
+    by `/cd` to another project of the run, or to one begun below NEW, came there since.
     """
     missing = set(_missing_transcripts(state, manifest))
-    coming = {portion.source for portion in begun}
+    at_new = {move.target for move in manifest.projects}
+    at_new.update(portion.source.name for portion in begun)
     elsewhere: list[tuple[str, str]] = []
+    followed: set[str] = set()
     for name in state.directory_names:
         if not missing:
             break
-        directory = state.layout.projects / name
-        there = missing.intersection(names_in(directory))
+        there = missing.intersection(names_in(state.layout.projects / name))
         missing -= there
-        if directory not in coming:
-            elsewhere += [(session_of(entry), name) for entry in sorted(there)]
-    return Absent(tuple(elsewhere), frozenset(map(session_of, missing)))
+        sessions = [session_of(entry) for entry in sorted(there)]
+        if name in at_new:
+            followed.update(sessions)
+        else:
+            elsewhere += [(session, name) for session in sessions]
+    deleted = frozenset(map(session_of, missing))
+    return Absent(tuple(elsewhere), frozenset(followed), deleted)
 
 
 def _missing_transcripts(state: State, manifest: Manifest) -> Iterator[str]:

@@ -27,10 +27,13 @@ from ccmove.run.manifest import Manifest
 
 @dataclass(frozen=True)
 class Since:
-    """The decisions about one run. `elsewhere` are brought sessions that left NEW."""
+    """The decisions about one run."""
 
     manifest: Manifest
+    # Sessions that it brought, and that left NEW for another project:
     elsewhere: frozenset[str] = frozenset()
+    # And for one at or below a NEW of the run: they came there since.
+    followed: frozenset[str] = frozenset()
 
     @cached_property
     def brought(self) -> dict[str, ProjectMove]:
@@ -46,7 +49,7 @@ class Since:
         for move in self.manifest.projects:
             for entry in filter(is_of_session, move.entries):
                 session = session_of(entry)
-                if session in self.elsewhere:
+                if session in self.elsewhere or session in self.followed:
                     continue
                 transcript = f"{session}.jsonl"
                 if (move.source, transcript) in aside:

@@ -42,7 +42,7 @@ def plan_undo(
     since = Since(manifest)
     begun = list(begun_below(state, since))
     absent = absent_sessions(state, manifest, begun)
-    since = Since(manifest, absent.sessions_elsewhere)
+    since = Since(manifest, absent.sessions_elsewhere, absent.followed)
     portions = [*portions_back(state, since), *begun]
     merged = refuse_users(state, since, portions, merge=merge)
     undoing = Undoing(state, since, portions, absent)
