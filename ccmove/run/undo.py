@@ -49,7 +49,8 @@ def plan_undo(
     undoing.plan()
     prompts = plan_history_back(layout, undoing.directory, since, tick)
     if manifest.history is not None and not is_there(layout.history):
-        undoing.warn(f"{layout.history} is gone; its old content is in the backup")
+        what = "is gone; its old content is in the backup"
+        undoing.warnings.append(f"{layout.history} {what}")
     operations = undoing.placer.operations(prompts)
     if undoing.warnings and not operations:
         what = f"nothing of {manifest.id} can be undone"
