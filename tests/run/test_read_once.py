@@ -71,14 +71,14 @@ def test_a_preview_of_an_undo(life: Life, opened: Counter[Path]) -> None:
     assert several(opened) == {}
 
 
-# Notes, of which two are compared, and those that move are saved; texts in a backup.
-OTHERS = ("memory", "files")
-
-
 def several(opened: Counter[Path]) -> dict[Path, int]:
-    """What was opened more than once; whether the daemon runs is asked again."""
+    """What was opened more than once.
+
+    Not notes, of which two are compared and those that move are saved, nor what tells
+    whether the daemon is running.
+    """
     return {
         path: times
         for path, times in opened.items()
-        if times > 1 and path.parent.name not in OTHERS and path.name != "daemon.lock"
+        if times > 1 and path.parent.name != "memory" and path.name != "daemon.lock"
     }
