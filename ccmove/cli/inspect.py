@@ -22,7 +22,8 @@ from ccmove.errors import RefusedError, UsageError, run
 from ccmove.inspect.findings import Examination, Finding, examine
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import Printer
-from ccmove.report.inspect import Listing, Repair, candidate_lines
+from ccmove.report.doctor import Repair, candidate_lines
+from ccmove.report.listing import Listing
 from ccmove.run.rollback import recover
 from ccmove.text import plural, printable
 

@@ -69,15 +69,18 @@ class Printer:
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Print these lines; a pipe gets them whole."""
-        console = self.rich_console() if self.terminal else None
+        if not self.terminal:
+            for line in lines:
+                text = "".join(self.shown(text) for _, text in line)
+                print(text.rstrip(), file=self.out)
+            return
+        console = self.rich_console()
         for line in lines:
             shown = [(style, self.shown(text)) for style, text in line]
-            if console is not None:
-                # A command that is too long is broken by the terminal: it is there to
-                # be copied.
-                console.print(*_rows(shown, console), sep="\n", soft_wrap=True)
-            else:
-                print("".join(text for _, text in shown).rstrip(), file=self.out)
+            rows = _rows(shown, console)
+            # A command that is too long is broken by the terminal: it is there to be
+            # copied.
+            console.print(*rows, sep="\n", soft_wrap=True)
 
     def shown(self, text: str) -> str:
         return at_home(printable(text)) if self.terminal else printable(text)
@@ -132,25 +135,33 @@ def _rows(line: Line, console: rich.console.Console) -> Iterator[rich.text.Text]
     """
     from rich.text import Text
 
-    width, plain = console.width, "".join(text for _, text in line)
-    hang = len(plain) - len(plain.lstrip(" "))
-    (_, label), *_, (style, last) = line * 2 or [("", "")] * 2
+    width = console.width
+    plain = "".join(text for _, text in line)
+    hang = _indent(plain)
+    style, last = line[-1] if line else ("", "")
     if style == "command" and Text(plain).cell_len > width:
         if re.search(r"\w", plain.removesuffix(last)):
             yield from _rows(line[:-1], console)
             hang += 2
         yield Text(" " * hang + last, STYLES["command"])
         return
+    label = line[0][1] if line else ""
     if label.endswith(" ") and len(label) <= width // 2:
-        hang = max(hang, len(plain) - len(plain[len(label) :].lstrip(" ")))
-    pieces = [(breakable(text, width - hang), STYLES.get(s, s)) for s, text in line]
-    text = Text.assemble(*pieces)
+        after_label = len(label) + _indent(plain[len(label) :])
+        hang = max(hang, after_label)
+    text = Text()
+    for style, piece in line:
+        text.append(breakable(piece, width - hang), STYLES.get(style, style))
     text.rstrip()
     start = text[:hang]
     for row in text[hang:].wrap(console, width - hang):
         row.rstrip()
         yield start + row
         start = Text(" " * hang)
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))
 
 
 def breakable(text: str, room: int) -> str:
@@ -188,12 +199,15 @@ class Progress:
         if what not in WORK:
             self.close()
             self._printer.on_stderr().say([("", what)])
-        elif self._shown and time.monotonic() - self._began >= self.DELAY:
-            if self._status is None:
-                self._status = _console(self._printer.err).status("")
-                self._status.start()
-            # A file may grow while it is worked on.
-            self._status.update(f"{WORK[what]} {min(done / max(total, 1), 1):.0%}")
+            return
+        is_long = time.monotonic() - self._began >= self.DELAY
+        if not self._shown or not is_long:
+            return
+        if self._status is None:
+            self._status = _console(self._printer.err).status("")
+            self._status.start()
+        share = min(done / max(total, 1), 1)  # a file may grow while it is worked on
+        self._status.update(f"{WORK[what]} {share:.0%}")
 
     def close(self) -> None:
         """Take it off the screen; it comes back when the work goes on."""

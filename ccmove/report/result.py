@@ -100,6 +100,38 @@ class Result:
         return by_command
 
 
+@dataclass(frozen=True, slots=True)
+class BackupRow:
+    """One backup, or a run that was not finished."""
+
+    id: str
+    state: str  # done, undone, unreadable or unfinished
+    bytes: int
+    error: str | None = None
+    moves: Moves = ()
+    kind: str = "?"
+    undoes: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backups:
+    """The backups there are, newest first; after a pruning each with why it is kept, if
+    it is.
+    """
+
+    rows: tuple[BackupRow, ...]
+    why: dict[str, str] | None = None
+    dry_run: bool = False
+    apply: str | None = None
+    rolled_back: str | None = None
+
+    @property
+    def removed(self) -> tuple[BackupRow, ...]:
+        if self.why is None:
+            return ()
+        return tuple(row for row in self.rows if not self.why[row.id])
+
+
 def preview_of(plan: Plan, layout: Layout) -> Result:
     """What this plan would do; of a run that has done it all but the status is true."""
     return Result(
