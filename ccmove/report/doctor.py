@@ -40,16 +40,17 @@ def _examination_lines(examination: Examination, printer: Printer) -> Iterator[L
     """Every finding with what it means and what to type; last, the verdict and what to
     do.
     """
-    yield from _by_kind(examination.findings)
+    findings, harmless = examination.findings, examination.harmless
+    yield from _by_kind(findings)
     if printer.verbose:
-        yield from _by_kind(examination.harmless)
-    elif examination.harmless:
-        notes = plural(len(examination.harmless), "harmless note")
-        yield [("", f"{notes} (-v to show)")]
+        yield from _by_kind(harmless)
+    elif harmless:
+        notes = plural(len(harmless), "harmless note")
+        yield [f"{notes} (-v to show)"]
     yield _verdict(examination)
-    can_be_asked = any(finding.can_be_asked for finding in examination.findings)
+    can_be_asked = any(finding.can_be_asked for finding in findings)
     if examination.verified is None and can_be_asked:
-        yield [("", "Fix them one by one: "), printer.command("doctor", "--fix")]
+        yield ["Fix them one by one: ", printer.command("doctor", "--fix")]
 
 
 def _verdict(examination: Examination) -> Line:
@@ -63,8 +64,8 @@ def _verdict(examination: Examination) -> Line:
     projects = plural(number, "project")
     if examination.findings:
         findings = plural(len(examination.findings), bad)
-        return [("bad", findings), ("", f" in {projects}.")]
-    return [("good", f"{good}: "), ("", f"{projects} checked.")]
+        return [("bad", findings), f" in {projects}."]
+    return [("good", f"{good}: "), f"{projects} checked."]
 
 
 def _by_kind(findings: Iterable[Finding]) -> Iterator[Line]:
@@ -87,12 +88,12 @@ def _finding_lines(finding: Finding) -> Iterator[Line]:
     if finding.along is not None:
         evidence.append(f"moves together with {finding.along}")
     for text in evidence:
-        yield [("", f"    {text}")]
+        yield [f"    {text}"]
     for candidate in finding.candidates:
         yield from candidate_lines(candidate)
         doubt = "if so: " if candidate.confidence == "possible" else ""
         command = ("command", candidate.command)
-        yield [("title", "      -> "), ("", doubt), command]
+        yield [("title", "      -> "), doubt, command]
     if finding.command:
         yield [("title", "    -> "), ("command", finding.command)]
 
@@ -100,10 +101,10 @@ def _finding_lines(finding: Finding) -> Iterator[Line]:
 def candidate_lines(candidate: Candidate, start: str = "    ") -> Iterator[Line]:
     """A folder that it may be now, how sure that is, and why."""
     style = {"certain": "good", "likely": "title"}.get(candidate.confidence, "")
-    yield [("", start), (style, f"{candidate.confidence}: "), ("", candidate.path)]
-    yield [("", f"      {'; '.join(candidate.evidence)}")]
+    yield [start, (style, f"{candidate.confidence}: "), candidate.path]
+    yield [f"      {'; '.join(candidate.evidence)}"]
     if candidate.against:
-        yield [("note", "      but "), ("", "; ".join(candidate.against))]
+        yield [("note", "      but "), "; ".join(candidate.against)]
 
 
 def show_repair(repair: Repair, printer: Printer) -> None:
@@ -122,11 +123,11 @@ def _repair_lines(repair: Repair, printer: Printer) -> Iterator[Line]:
     if repair.recovered:
         yield [("good", repair.recovered)]
     for note in repair.notes:
-        yield [("note", "Note: "), ("", note)]
+        yield [("note", "Note: "), note]
     if repair.left:
         number = plural(len(repair.left), "finding")
-        see = printer.command("doctor")
-        yield [("title", f"{number} left."), ("", " See: "), see]
+        title = ("title", f"{number} left.")
+        yield [title, " See: ", printer.command("doctor")]
     if repair.result is not None:
         yield from result_lines(repair.result, printer)
     elif not repair.recovered:

@@ -264,14 +264,15 @@ def repair_to_json(
     notes: Sequence[str],
 ) -> Record:
     """The object of `ccmove doctor --fix`."""
+    done: Record = to_json(result) if result else {}
     return {
         "schema": SCHEMA,
-        "status": result.status if result else "nothing",
+        "status": done.get("status", "nothing"),
         "config_dir": config_dir,
-        "backup": result.backup if result else None,
+        "backup": done.get("backup"),
         "recovered": recovered,
         "left": [_finding(finding) for finding in left],
-        "result": to_json(result) if result else None,
+        "result": done or None,
         "warnings": notes,
         "error": None,
     }

@@ -1,8 +1,11 @@
 """What is said by `ccmove list`, `backups` and `prune`."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import STYLES, Line, Printer, breakable
@@ -12,7 +15,12 @@ from ccmove.report.result import BackupRow, Backups
 from ccmove.text import plural
 from ccmove.text import readable_size as size
 
+if TYPE_CHECKING:
+    import rich.table
+
 WIDE = 80  # columns of a terminal
+# Of a folder, by whether it exists, and of a backup.
+FOLDERS = {True: ("ok", "green"), False: ("GONE", STYLES["bad"]), None: ("?", "")}
 STATES = {"done": "green", "unfinished": "note", "unreadable": "bad"}
 
 
@@ -37,11 +45,11 @@ def show_list(listing: Listing, printer: Printer) -> None:
         if printer.terminal:
             printer.lines([[], _totals(projects, printer)])
     elif survey.projects:
-        remarks.say([("", "No folder is missing.")])
+        remarks.say(["No folder is missing."])
     else:
-        remarks.say([("", "Claude Code knows no projects.")])
+        remarks.say(["Claude Code knows no projects."])
     for file, what in survey.problems.items():
-        remarks.say([("note", "Note: "), ("", f"{file}: {what}")])
+        remarks.say([("note", "Note: "), f"{file}: {what}"])
 
 
 def _print_table(projects: Iterable[Project], printer: Printer) -> None:
@@ -49,31 +57,21 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
     part.
     """
     from rich.padding import Padding
-    from rich.table import Table
     from rich.text import Text
 
     console = printer.rich_console()
     is_wide = console.width >= WIDE
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("FOLDER", no_wrap=True)
-    table.add_column("SESSIONS", no_wrap=True, justify="right")
-    if is_wide:
-        table.add_column("SIZE", no_wrap=True, justify="right", min_width=8)
-        table.add_column("LAST USED", no_wrap=True)
-    table.add_column("PATH", overflow="fold")
-    states = {
-        True: Text("ok", "green"),
-        False: Text("GONE", STYLES["bad"]),
-        None: Text("?"),
-    }
+    table = _empty_table(is_wide)
     room = console.width - (40 if is_wide else 18)  # of a path
     for project, depth, name in _by_depth(projects, is_nested=printer.terminal):
         amounts = [str(project.sessions)]
         if is_wide:
-            amounts += [size(project.bytes), (date(project.last_used) or "-")[:10]]
+            day = (date(project.last_used) or "-")[:10]
+            amounts += [size(project.bytes), day]
+        state, style = FOLDERS[project.exists]
         indent = 2 * depth
         path = Text(breakable(printer.shown(name), room - indent))
-        table.add_row(states[project.exists], *amounts, Padding.indent(path, indent))
+        table.add_row(Text(state, style), *amounts, Padding.indent(path, indent))
         if printer.verbose and project.kept:
             also = f"also kept: {', '.join(project.kept_in_words)}"
             nothing = [""] * len(amounts)
@@ -82,6 +80,19 @@ def _print_table(projects: Iterable[Project], printer: Printer) -> None:
         console.print(table)
     text = re.sub(r" +$", "", shown.get(), flags=re.MULTILINE)
     print(text, end="", file=console.file)
+
+
+def _empty_table(is_wide: bool) -> rich.table.Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("FOLDER", no_wrap=True)
+    table.add_column("SESSIONS", no_wrap=True, justify="right")
+    if is_wide:
+        table.add_column("SIZE", no_wrap=True, justify="right", min_width=8)
+        table.add_column("LAST USED", no_wrap=True)
+    table.add_column("PATH", overflow="fold")
+    return table
 
 
 def _by_depth(
@@ -94,24 +105,28 @@ def _by_depth(
     for project in projects:
         path = project.path or f"? {', '.join(project.directories)}"
         separator = "/" if path[0] == "/" else "\\"
-        while above and not path.startswith(above[-1] + separator):
+        while above and not path.startswith(above[-1]):
             above.pop()
-        inside = len(above[-1]) + 1 if above else 0
-        yield project, len(above), path[inside:]
+        inside = above[-1] if above else ""
+        yield project, len(above), path.removeprefix(inside)
         if is_nested:
-            above.append(path)
+            above.append(path + separator)
 
 
 def _totals(projects: tuple[Project, ...], printer: Printer) -> Line:
-    sessions = plural(sum(project.sessions for project in projects), "session")
-    total = size(sum(project.bytes for project in projects))
-    known = f"{plural(len(projects), 'project')}, {sessions}, {total}."
-    gone = sum(project.exists is False for project in projects)
+    """How much there is of what, and where to see more."""
+    sessions = total = gone = 0
+    for project in projects:
+        sessions += project.sessions
+        total += project.bytes
+        gone += project.exists is False
+    number = plural(len(projects), "project")
+    known = f"{number}, {plural(sessions, 'session')}, {size(total)}."
     if not gone:
-        return [("", f"{known} What else is kept: "), printer.command("list", "-v")]
+        return [f"{known} What else is kept: ", printer.command("list", "-v")]
     what = "1 folder is gone" if gone == 1 else f"{gone} folders are gone"
     see = printer.command("doctor")
-    return [("", known), ("bad", f" {what}."), ("", " See: "), see]
+    return [known, ("bad", f" {what}."), " See: ", see]
 
 
 def show_backups(backups: Backups, printer: Printer) -> None:
@@ -134,23 +149,24 @@ def _backups_lines(backups: Backups, printer: Printer) -> Iterator[Line]:
         else:
             yield from _backup_lines(row, "kept", backups.why[row.id])
     if not backups.rows:
-        yield [("", "No backups: there is nothing to undo.")]
+        yield ["No backups: there is nothing to undo."]
     elif backups.why is None:
         yield []
         undo = printer.command("undo", "ID")
-        yield [("", f"{_total(backups.rows)}. To undo one: "), undo]
+        yield [f"{_total(backups.rows)}. To undo one: ", undo]
     else:
         yield []
         kept = len(backups.rows) - len(removed)
-        yield [("good", f"{verb} {_total(removed)};"), ("", f" {kept} kept.")]
+        yield [("good", f"{verb} {_total(removed)};"), f" {kept} kept."]
     if backups.dry_run:
         yield nothing_changed(backups.apply)
 
 
 def _backup_lines(row: BackupRow, state: str, why: str) -> Iterator[Line]:
+    """When and how large it is, what was moved, and why it is kept."""
     date = re.sub(r"(....)(..)(..)T(..)(..).*", r"\1-\2-\3 \4:\5", row.id)
     about = f"{date} UTC  {size(row.bytes):>8}  {row.id}"
-    yield [(STATES.get(state, ""), f"{state:12}  "), ("", about)]
+    yield [(STATES.get(state, ""), f"{state:12}  "), about]
     remarks = [f"{old} -> {new}" for old, new in row.moves]
     if row.error:
         remarks = [row.error]
@@ -159,7 +175,7 @@ def _backup_lines(row: BackupRow, state: str, why: str) -> Iterator[Line]:
     if why:
         remarks.append(why)
     for remark in remarks:
-        yield [("", f"    {remark}")]
+        yield [f"    {remark}"]
 
 
 def _total(rows: tuple[BackupRow, ...]) -> str:

@@ -91,6 +91,10 @@ class Result:
     is_newest: bool = True  # no run came later
     move_again: Hint | None = None  # where this was undone, or is an undo
 
+    @property
+    def harmless(self) -> list[Leftover]:
+        return [row for row in self.left_alone if not row.command]
+
     def to_do(self) -> dict[str, list[Leftover]]:
         """What needs a hand, by the command that deals with it."""
         by_command: dict[str, list[Leftover]] = {}
