@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from ccmove.claude import git
 from ccmove.claude.layout import Layout, size_of
-from ccmove.claude.reading import open_regular
 from ccmove.commands import paths
 from ccmove.commands.options import MoveOptions, Options
 from ccmove.commands.paths import Pair, resolve_pair
@@ -22,8 +21,6 @@ from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.backups import all_backups, ledger_of, replace_report
 from ccmove.run.preflight import preflight
 from ccmove.run.transaction import Outcome, Progress, run_plan
-
-FIRST_BYTES = 4096  # of a history, in which JSON has no NUL
 
 
 def read_pairs(source: str) -> list[Pair]:
@@ -80,7 +77,6 @@ def move(
     for pair in pairs:
         named += (*pair.real, *pair.typed)
     warnings = paths.refuse_live(layout, named, options)
-    warnings += _unreadable_history(layout)
     request = _request(layout, pairs, options)
     words = tuple(_again(options).to_argv())
 
@@ -93,23 +89,6 @@ def move(
 
     said = Said(tuple(warnings), rolled_back)
     return carry_out(layout, make_plan, options, said, progress)
-
-
-def _unreadable_history(layout: Layout) -> list[str]:
-    """A note about a history in which no path can be found, such as one that an editor
-    saved as UTF-16.
-    """
-    file = None
-    with contextlib.suppress(OSError, CcmoveError):  # which the planner will tell
-        file = open_regular(layout.history)
-    if file is None:
-        return []
-    with file:
-        first = file.read(FIRST_BYTES)
-    if b"\0" not in first:
-        return []
-    what = "is not UTF-8 (UTF-16?), so its prompts stay as they are"
-    return [f"{layout.history} {what}"]
 
 
 def _refuse_unknown(

@@ -22,7 +22,8 @@ from ccmove.errors import (
     look_at,
     run,
 )
-from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
+from ccmove.rewrite.pathmap import client_spelling, is_root, tail_below
+from ccmove.rewrite.windows import is_windows
 
 USUAL = run("ccmove", "OLD", "NEW")
 WHAT_IS_KNOWN = run("ccmove", "list", text="all projects")

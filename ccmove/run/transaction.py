@@ -38,7 +38,7 @@ from ccmove.plan.model import (
 from ccmove.run import backups, disk, verify
 from ccmove.run.journal import begin, flush_parts, was_interrupted
 from ccmove.run.locks import client_locks, held, own_lock
-from ccmove.run.manifest import Manifest, SavedNote, config_name, folder_id
+from ccmove.run.manifest import Manifest, SavedNote, config_name, folder_id, staged_name
 from ccmove.run.preflight import preflight, refuse_foreign_state
 from ccmove.run.progress import Record
 from ccmove.run.recognise import has_grown
@@ -173,6 +173,13 @@ def _refuse(problems: Iterable[str]) -> None:
         raise CcmoveError(what, details=shown)
 
 
+def _replaces(operation: Operation) -> bool:
+    """Whether it gives new content to a document that is there."""
+    if isinstance(operation, Write):
+        return operation.before is not None
+    return isinstance(operation, WriteHistory)
+
+
 class Work:
     """One attempt: what it stages, and the steps in their order."""
 
@@ -186,7 +193,7 @@ class Work:
         self.staged: dict[int, Staged] = {}  # by the place of the operation in the plan
         identifier = backups.new_id(layout)
         for number, op in enumerate(plan.operations):
-            name = f".ccmove-{identifier}-{number}"  # which only this run can have made
+            name = staged_name(identifier, number)
             if isinstance(op, Write):
                 directory = (
                     layout.run / "staged" if op.before is None else op.path.parent
@@ -197,9 +204,9 @@ class Work:
                 self.staged[number] = StagedHistory(number, op, path)
         about = {field.name: getattr(plan, field.name) for field in fields(Undertaking)}
         about["homes"] = tuple(filter(None, (folder_id(new) for _, new in plan.moves)))
-        paths = tuple(staged.path for staged in self.staged.values())
+        replaced = [op.path for op in plan.operations if _replaces(op)]
         about["config_file"] = config_name(layout)
-        self.manifest = Manifest(**about, id=identifier, staged=paths)
+        self.manifest = Manifest(**about, id=identifier, replaced=tuple(replaced))
         self.notes_saved: list[SavedNote] = []
         self.has_begun = False
         self._hashed = 0  # bytes
@@ -226,7 +233,8 @@ class Work:
 
     def snapshot(self) -> verify.Traces:
         tick = self._hashing if self.full else None
-        return verify.snapshot(self.plan, self.manifest.staged, tick)
+        staged = [staged.path for staged in self.staged.values()]
+        return verify.snapshot(self.plan, staged, tick)
 
     def _hashing(self, size: int) -> None:
         """Once before the renames and once after them."""

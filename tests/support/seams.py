@@ -118,9 +118,9 @@ def sha256(data: bytes) -> str:
 
 def reader_of_manifests(state: StateBuilder, backup: Path) -> Callable[[object], Any]:
     """What turns a record into a manifest, or refuses it with a ValueError."""
-    home = {"HOME": str(state.home), "USERPROFILE": str(state.home)}
-    layout = module("layout").find_layout(str(state.config_dir), home)
-    return lambda record: module("manifest").from_json(record, layout, backup)
+    config_file = state.home / ".claude.json"
+    layout = module("layout").Layout(state.config_dir, config_file, state.home)
+    return lambda record: module("codec").from_json(record, layout, backup)
 
 
 def operations(record: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -141,7 +141,7 @@ MODULES = {
     "errors": "ccmove.errors",
     "layout": "ccmove.claude.layout",
     "locks": "ccmove.run.locks",
-    "manifest": "ccmove.run.manifest",
+    "codec": "ccmove.run.codec",
     "transaction": "ccmove.run.transaction",
     "live": "ccmove.claude.live",
     "cli": "ccmove.cli.main",
