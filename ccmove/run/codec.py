@@ -18,7 +18,6 @@ from ccmove.plan.model import (
     FileHolds,
     FolderHolds,
     Holds,
-    LeftAlone,
     Mkdir,
     Own,
     ProjectMove,
@@ -96,11 +95,6 @@ def to_json(manifest: Manifest, layout: Layout, run: Path) -> Row:
             "places": [write_folder(layout, place) for place in manifest.places],
             "undoes": manifest.undoes,
             "options": manifest.options,
-            "merged": manifest.merged,
-            "left_alone": [asdict(row) for row in manifest.left_alone],
-            "warnings": manifest.warnings,
-            "remembering": manifest.remembering,
-            "notes": manifest.notes,
             "homes": manifest.homes,
             "config_file": manifest.config_file,
             "replaced": [paths.write(p, roots.REPLACED) for p in manifest.replaced],
@@ -144,11 +138,6 @@ def _manifest(row: Row, layout: Layout, run: Path) -> Manifest:
         places=places,
         undoes=_undoes(row["undoes"]),
         options=_each(row["options"], _option),
-        merged=_each(row["merged"], _merged),
-        left_alone=_each(row["left_alone"], _left_alone),
-        warnings=_each(row["warnings"], _text),
-        remembering=_number(row["remembering"]),
-        notes=_each(row["notes"], _text),
         homes=_each(row["homes"], _home),
         config_file=_text(row["config_file"]),
         replaced=tuple(replaced),
@@ -324,12 +313,6 @@ def _own(value: object) -> Own:
     )
 
 
-def _left_alone(value: object) -> LeftAlone:
-    row = _row(value)
-    command = _each(row["command"], _text)
-    return LeftAlone(_text(row["file"]), _text(row["what"]), command)
-
-
 def _folder_pair(value: object, layout: Layout) -> tuple[Path, Path]:
     old, new = _items(value)
     return read_folder(layout, old), read_folder(layout, new)
@@ -341,11 +324,6 @@ def _move(value: object) -> tuple[str, str]:
         if is_root(path) or "\0" in path:
             raise ValueError(f"{path!r} can't be moved")
     return old, new
-
-
-def _merged(value: object) -> tuple[str, int]:
-    path, number = _items(value)
-    return _text(path), _number(number)
 
 
 def _home(value: object) -> tuple[str, int, int]:
