@@ -12,7 +12,15 @@ from ccmove.claude.reading import open_regular
 from ccmove.commands import paths
 from ccmove.commands.options import MoveOptions, Options
 from ccmove.commands.paths import Pair, resolve_pair
-from ccmove.errors import CcmoveError, Hint, NothingKnownError, UsageError, run
+from ccmove.errors import (
+    CcmoveError,
+    Hint,
+    NothingKnownError,
+    UsageError,
+    describe,
+    run,
+)
+from ccmove.inspect.mentions import mentions
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import Tick, plan_move
 from ccmove.report.result import DONE, Result
@@ -20,6 +28,7 @@ from ccmove.rewrite.compare import compare
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.run.backups import all_backups, ledger_of
 from ccmove.run.preflight import preflight
+from ccmove.run.signals import interrupts_ignored
 from ccmove.run.transaction import Progress, run_plan
 
 FIRST_BYTES = 4096  # of a history, in which JSON has no NUL
@@ -87,8 +96,30 @@ def move(
         return replace(plan, options=words)
 
     result = carry_out(layout, make_plan, progress, options)
+    result = _with_mentions(layout, result, request.on_disk)
     warnings += result.warnings
     return replace(result, warnings=tuple(warnings))
+
+
+def _with_mentions(
+    layout: Layout, result: Result, pairs: tuple[tuple[str, str], ...]
+) -> Result:
+    """The result with what still names an old path, now or when it will be done.
+
+    A run is done by now: no failure and no signal here may say otherwise.
+    """
+    plan = result.plan
+    if plan is None:
+        return result
+    if result.status == "planned":
+        return replace(result, mentions=tuple(mentions(layout, plan, pairs, plan)))
+    try:
+        with interrupts_ignored():
+            found = mentions(layout, plan, pairs)
+    except (CcmoveError, OSError) as error:
+        hint = run("ccmove", "show", text=f"{describe(error)}; what is still to do")
+        return replace(result, warnings=(*result.warnings, hint))
+    return replace(result, mentions=tuple(found))
 
 
 def _unreadable_history(layout: Layout) -> list[Hint]:

@@ -7,6 +7,7 @@ from ccmove.claude.layout import Layout
 from ccmove.commands.undo import move_again
 from ccmove.errors import NothingKnownError, UsageError, run
 from ccmove.inspect.backups import SET_ASIDE, list_backups, past_plan
+from ccmove.inspect.mentions import mentions
 from ccmove.report.inspect import Backups
 from ccmove.report.result import DONE, Result
 from ccmove.run.backups import (
@@ -35,14 +36,17 @@ def show_run(layout: Layout, part: str | None) -> Result:
     identifier = backups[-1].id if part is None else find_id(layout, part)
     manifest = read_backup(layout, backups, identifier)
     plan = past_plan(layout, manifest)
+    undone = any(b.id == identifier and not b.stands for b in backups)
+    still = [] if undone or plan.kind == "undo" else mentions(layout, plan)
     return Result(
         DONE[plan.kind],
         layout,
         plan.moves,
         plan,
         identifier,
+        tuple(still),
         past=True,
-        undone=any(b.id == identifier and not b.stands for b in backups),
+        undone=undone,
         is_newest=identifier == newest_id(layout),
         move_again=move_again(layout, manifest),
     )

@@ -11,13 +11,12 @@ from ccmove.claude.owners import Ledger, Owners, listed_in
 from ccmove.claude.reading import hashed_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError, run
-from ccmove.plan.files import Search, moved_folders, rewrite_others, rows
+from ccmove.plan.files import moved_folders, rewrite_others, rows
 from ccmove.plan.model import (
     PARKED,
     LeftAlone,
     Plan,
     Request,
-    Write,
     WriteHistory,
 )
 from ccmove.plan.newcomers import who_is_at_new
@@ -67,7 +66,9 @@ def plan_move(
         prompt_paths = [before for before, _ in prompts.scan.counts]
     rows_of_all = [move for portion in portions for move in portion.moves()]
     here = moved_folders(
-        request, [move for move in rows_of_all if move.path not in along]
+        request.on_disk,
+        [move for move in rows_of_all if move.path not in along],
+        move_folder=request.move_folder,
     )
     placer = Placer(layout)
     names, spelled = (
@@ -114,10 +115,6 @@ def plan_move(
 
     notes_moved = tuple(placer.moved_notes())
     operations = placer.operations(prompts)
-    planned = {op.path: op.after for op in operations if isinstance(op, Write)}
-    moved = placer.tree.moved()
-    searched = asked.as_people_write(str(layout.home))
-    left += Search(state, searched, request, here, planned, moved).everything()
     settings = (
         [path for *pair, _ in here for path in pair] if request.project_files else []
     )
@@ -126,7 +123,7 @@ def plan_move(
         moves=asked.moves,
         kept=tuple(sorted(paths.kept)),
         operations=operations,
-        moved=tuple(moved.items()),
+        moved=tuple(placer.tree.moved().items()),
         seen=tuple(placer.seen.items()),
         notes_moved=notes_moved,
         merged=merged,

@@ -151,7 +151,7 @@ def _summary(result: Result, plan: Plan, printer: Printer) -> Iterator[Line]:
         rows.append((plural(len(values), "value"), where))
     if len(writes) > len(shown):
         rows.append((f"{len(writes) - len(shown)} more", "files (-v shows all)"))
-    harmless = [item for item in plan.left_alone if not item.command]
+    harmless = [item for item in result.left_alone if not item.command]
     width = max((len(amount) for amount, _ in rows), default=0)
     for amount, where in rows:
         yield [("title", f"  {amount:{width}}   "), ("", where)]
@@ -188,7 +188,7 @@ def _details(result: Result, plan: Plan) -> Iterator[Line]:
             directories.append([("dim", f"  {'to':>7}  "), ("bold", move.target)])
     yield from _section(f"Project directories in {base}", directories)
     yield from _section("Differences", _differences(plan))
-    yield from _section("Left alone", _left_alone(result, plan))
+    yield from _section("Left alone", _left_alone(result))
     reasons = [line for note in plan.notes for line in _about(*note.split(": ", 1))]
     yield from _section("Why each directory is moved or left alone", reasons)
 
@@ -223,10 +223,10 @@ def _pair(label: str, before: object, after: object) -> Iterator[Line]:
             ]
 
 
-def _left_alone(result: Result, plan: Plan) -> Iterator[Line]:
+def _left_alone(result: Result) -> Iterator[Line]:
     """What does no harm, by directory."""
     by_directory: dict[str, list[str]] = defaultdict(list)
-    harmless = [item for item in plan.left_alone if not item.command]
+    harmless = [item for item in result.left_alone if not item.command]
     shared = Counter(os.path.dirname(item.file) for item in harmless)
     for item in harmless:
         directory, name = os.path.split(item.file)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ccmove.claude.layout import Layout
 from ccmove.errors import Hint, in_one_line, in_words
-from ccmove.plan.model import Operation, Plan, Write, WriteHistory
+from ccmove.plan.model import LeftAlone, Operation, Plan, Write, WriteHistory
 from ccmove.rewrite.compare import compare
 
 SCHEMA = 1
@@ -24,6 +24,7 @@ class Result:
     moves: Moves = ()
     plan: Plan | None = None
     backup: str | None = None
+    mentions: tuple[LeftAlone, ...] = ()  # of an old path, as found on disk
     warnings: tuple[Hint, ...] = ()
     error: str | None = None
     hints: tuple[tuple[str, str], ...] = ()  # sentence, command
@@ -36,12 +37,18 @@ class Result:
     is_newest: bool = True  # no run came later
     move_again: Hint | None = None  # where this was undone, or is an undo
 
+    @property
+    def left_alone(self) -> tuple[LeftAlone, ...]:
+        return (*(self.plan or NOTHING).left_alone, *self.mentions)
+
     def to_do(self, config_dir: str | None = None) -> dict[str, list[tuple[str, ...]]]:
         """What needs a hand, by the command that deals with it:
         which file, and what about it.
         """
-        left = (self.plan or NOTHING).left_alone
-        rows = [(Hint(command=item.command), (item.file, item.what)) for item in left]
+        rows = [
+            (Hint(command=item.command), (item.file, item.what))
+            for item in self.left_alone
+        ]
         rows += [(warning, (warning.text, "")) for warning in self.warnings]
         found: dict[str, list[tuple[str, ...]]] = {}
         for hint, about in rows:
@@ -102,7 +109,7 @@ class Result:
                     "hint": in_one_line(hint, config_dir),
                 }
                 for item, hint in (
-                    (item, Hint(command=item.command)) for item in plan.left_alone
+                    (item, Hint(command=item.command)) for item in self.left_alone
                 )
             ],
             "warnings": [
