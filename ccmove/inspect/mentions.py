@@ -113,7 +113,7 @@ class Search:
                 text = None if path in looked_at else self._text(path)
                 if text is not None:
                     texts[path] = text
-            looked_at |= texts.keys()
+            looked_at.update(texts)
             yield from self._mentions(place, texts, paths)
 
     def others(self, looked_at: set[Path]) -> Iterator[LeftAlone]:
