@@ -22,9 +22,10 @@ from ccmove.claude.naming import encode, may_be_name_of
 from ccmove.claude.owners import folder_exists, session_of
 from ccmove.claude.reading import open_regular
 from ccmove.claude.state import INDEX, MEMORY, SESSION_ID, get
-from ccmove.errors import CcmoveError, UnfinishedRunError
+from ccmove.errors import CcmoveError, UnfinishedRunError, describe
 from ccmove.inspect.backups import INTERRUPTED, list_backups
 from ccmove.inspect.lost import Candidate, Finder, described
+from ccmove.inspect.mentions import mentions_of_past
 from ccmove.inspect.survey import Directory, Project, Survey, Tick, ancestors
 from ccmove.rewrite.jsonspan import NotJsonError, parse
 from ccmove.rewrite.pathmap import is_windows
@@ -42,6 +43,7 @@ KINDS = {  # the most pressing first, and what each means for the user
     "orphan": "Projects whose folder is gone: renamed, moved or deleted",
     "moved-entries": "Prompts and settings that still name the old path of a moved "
     "project",
+    "still-to-do": "Still to do after a move: these name its old path",
     "stale-entries": "Entries of folders that are gone: harmless if they were deleted",
     "spelling": "One folder under several paths: Claude Code shows each as a separate "
     "project",
@@ -142,7 +144,7 @@ def examine(
         if f.what not in (SAME, BEGINNING)
     }
     found = [*own, *_lost(Finder(survey, roots, tick), command, split)]
-    found += [*_spellings(survey, command), *twice]
+    found += [*_still_to_do(survey, command), *_spellings(survey, command), *twice]
     for directory in survey.directories.values():
         names = (directory.name, str(directory.path), *directory.claims)
         about = _directory(survey, directory)
@@ -204,6 +206,21 @@ def _own(survey: Survey, command: CommandLine) -> Iterator[Finding]:
             yield Finding(
                 "damaged-backup", f"run {row.id}", row.error, look, names=(row.id,)
             )
+
+
+def _still_to_do(survey: Survey, command: CommandLine) -> Iterator[Finding]:
+    """What names the old path of a past move and has a command that deals with it."""
+    try:
+        rows = mentions_of_past(survey.layout, survey.backups)
+    except (CcmoveError, OSError) as error:
+        look = command_line(["ls", "-ld", str(survey.layout.config_dir)])
+        where = str(survey.layout.config_dir)
+        yield Finding("unreadable", where, describe(error), look)
+        return
+    for row in rows:
+        program, *words = row.command
+        fix = command(*words) if program == "ccmove" else command_line(row.command)
+        yield Finding("still-to-do", row.file, row.what, fix)
 
 
 def _spellings(survey: Survey, command: CommandLine) -> Iterator[Finding]:

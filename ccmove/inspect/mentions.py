@@ -1,18 +1,19 @@
 """What still names a moved path, and what brings it along: one search, from what is on
 disk.
 
-A move runs it when it is done, `show` runs it again. A preview looks at what is there
-and takes each file as the plan will leave it.
+A move runs it when it is done; `show`, `doctor` and `verify` run it again. A preview
+looks at what is there and takes each file as the plan will leave it.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ccmove.claude.git import repair_command
 from ccmove.claude.layout import Layout
 from ccmove.claude.live import daemon_is_running
+from ccmove.claude.owners import folder_exists
 from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import MEMORY, State
 from ccmove.errors import CcmoveError
@@ -30,6 +31,7 @@ from ccmove.rewrite import settings
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
+from ccmove.run.backups import Backup
 from ccmove.system import looking_for
 from ccmove.text import plural
 
@@ -78,6 +80,38 @@ def mentions(
     if not run.folders:  # else git was asked to repair them
         rows += search.worktrees()
     return [*rows, *search.others(looked_at)]
+
+
+def mentions_of_past(layout: Layout, backups: Iterable[Backup]) -> list[LeftAlone]:
+    """What still names the old path of any move that stands and was not moved back.
+
+    An old path that is a folder again may be named, and rightly so.
+    """
+    moves: dict[str, str] = {}
+    folders: dict[str, str] = {}  # of the projects in these moves
+    kept: set[str] = set()
+    for backup in backups:
+        run = backup.manifest
+        if run is None or run.kind != "move" or not backup.stands:
+            continue
+        later = PathMap(run.moves, frozenset(run.kept))
+        for pairs in (moves, folders):
+            pairs.update({old: later.map(new) or new for old, new in pairs.items()})
+        moves.update(run.moves)
+        folders.update({move.path: move.new_path for move in run.projects})
+        kept.update(run.kept)
+    gone = [pair for pair in moves.items() if _is_moved(*pair)]
+    if not gone:
+        return []
+    projects = [pair for pair in folders.items() if _is_moved(*pair)]
+    here = moved_folders([*gone, *projects], ())
+    asked = PathMap(tuple(gone), frozenset(kept))
+    search = Search(layout, asked, asked.moves, here, {}, {})
+    return [*search.lines(set()), *search.worktrees()]
+
+
+def _is_moved(old: str, new: str) -> bool:
+    return folder_exists(old) is False and os.path.isdir(new)
 
 
 @dataclass(frozen=True, slots=True)
