@@ -51,6 +51,13 @@ class Directory:
         return self.holding.ranked
 
     @property
+    def has_conversations(self) -> bool:
+        """Whether there are transcripts or notes in it."""
+        notes = self.amounts.get(MEMORY)
+        has_notes = notes is not None and notes.files > 0
+        return has_notes or bool(self.holding.directory.transcripts)
+
+    @property
     def named_elsewhere(self) -> set[str]:
         """Paths that transcripts name and whose directory is another one:
         they were moved here.
