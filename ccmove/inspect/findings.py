@@ -248,7 +248,7 @@ def _unreadable(file: str, what: str) -> Finding:
 def _still_to_do(survey: Survey, command: CommandLine) -> Iterator[Finding]:
     """What names the old path of a past move and has a command that deals with it."""
     try:
-        rows = mentions_of_past(survey.layout, survey.backups)
+        rows = mentions_of_past(survey.layout, survey.own_moves)
     except (CcmoveError, OSError) as error:
         yield _unreadable(str(survey.layout.config_dir), describe(error))
         return

@@ -7,7 +7,7 @@ looks at what is there and takes each file as the plan will leave it.
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ccmove.claude.git import repair_command
@@ -31,7 +31,6 @@ from ccmove.rewrite import settings
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
-from ccmove.run.backups import Backup
 from ccmove.system import looking_for
 from ccmove.text import plural
 
@@ -65,6 +64,7 @@ def mentions(
     """
     asked = PathMap(run.moves, frozenset(run.kept))
     projects = [move for move in run.projects if asked.covers(move.path)]
+    pairs = pairs or run.moves
     texts: dict[Path, bytes] = {}
     moved: dict[Path, Path] = {}
     is_at_old = False
@@ -72,46 +72,54 @@ def mentions(
         texts = {write.path: write.after for write in ahead.writes}
         moved = dict(ahead.moved)
         is_at_old = bool(ahead.folders)
-    pairs = pairs or run.moves
     folders = moved_folders(pairs, projects, move_folder=is_at_old)
     search = Search(layout, asked, pairs, folders, texts, moved)
     looked_at: set[Path] = set()
     rows = list(search.lines(looked_at))
     if not run.folders:  # else git was asked to repair them
         rows += search.worktrees()
-    return [*rows, *search.others(looked_at)]
+    rows += search.others(looked_at)
+    return rows
 
 
-def mentions_of_past(layout: Layout, backups: Iterable[Backup]) -> list[LeftAlone]:
-    """What still names the old path of any move that stands and was not moved back.
+def mentions_of_past(layout: Layout, runs: Iterable[Undertaking]) -> list[LeftAlone]:
+    """What still names the old path of any of these moves, the oldest of which comes
+    first.
 
     An old path that is a folder again may be named, and rightly so.
     """
-    moves: dict[str, str] = {}
-    folders: dict[str, str] = {}  # of the projects in these moves
-    kept: set[str] = set()
-    for backup in backups:
-        run = backup.manifest
-        if run is None or run.kind != "move" or not backup.stands:
-            continue
-        later = PathMap(run.moves, frozenset(run.kept))
-        for pairs in (moves, folders):
-            pairs.update({old: later.map(new) or new for old, new in pairs.items()})
-        moves.update(run.moves)
-        folders.update({move.path: move.new_path for move in run.projects})
-        kept.update(run.kept)
-    gone = [pair for pair in moves.items() if _is_moved(*pair)]
-    if not gone:
+    runs = list(runs)
+    moves = tuple(_moves_of_all(runs))
+    if not moves:
         return []
-    projects = [pair for pair in folders.items() if _is_moved(*pair)]
-    here = moved_folders([*gone, *projects], ())
-    asked = PathMap(tuple(gone), frozenset(kept))
-    search = Search(layout, asked, asked.moves, here, {}, {})
+    kept: set[str] = set()
+    projects: set[str] = set()
+    for run in runs:
+        kept.update(run.kept)
+        projects.update(move.path for move in run.projects)
+    kept.difference_update(old for old, _ in moves)  # which were moved later
+    asked = PathMap(moves, frozenset(kept))
+    pairs = [*moves]
+    for path in sorted(projects):
+        new = asked.map(path)
+        if new is not None:
+            pairs.append((path, new))
+    folders = moved_folders(pairs, ())
+    search = Search(layout, asked, moves, folders, {}, {})
     return [*search.lines(set()), *search.worktrees()]
 
 
-def _is_moved(old: str, new: str) -> bool:
-    return folder_exists(old) is False and os.path.isdir(new)
+def _moves_of_all(runs: list[Undertaking]) -> Iterator[tuple[str, str]]:
+    """Each old path that is gone, and the folder that it is after all of these moves."""
+    places: dict[str, str] = {}
+    for run in runs:
+        later = PathMap(run.moves, frozenset(run.kept))
+        for old, new in places.items():
+            places[old] = later.map(new) or new
+        places.update(run.moves)
+    for old, new in places.items():
+        if folder_exists(old) is False and os.path.isdir(new):
+            yield old, new
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,28 +149,33 @@ class Search:
         folders. Each that was read is added to `looked_at`.
         """
         paths = self._spelled(self.asked)
-        for place in (*self._places_of_client(), *self._places_of_others()):
+        places = [*self._places_of_client(), *self._places_of_others()]
+        for place in places:
             texts: dict[Path, str] = {}
             for path in _files_below(place.path):
-                text = None if path in looked_at else self._text(path)
+                if path in looked_at:
+                    continue
+                text = self._text(path)
                 if text is not None:
                     texts[path] = text
-            looked_at.update(texts)
+                    looked_at.add(path)
             yield from self._mentions(place, texts, paths)
 
     def others(self, looked_at: set[Path]) -> Iterator[LeftAlone]:
         """How many files of the client were not looked at: what is kept by session,
         copies, logs and caches, in which a path does no harm.
         """
+        root = self.layout.config_dir
         number = 0
-        for name in names_in(self.layout.config_dir):
-            if name not in PASSED_OVER:
-                files = _files_below(self.layout.config_dir / name)
-                number += sum(path not in looked_at for path in files)
+        for name in names_in(root):
+            if name in PASSED_OVER:
+                continue
+            for path in _files_below(root / name):
+                number += path not in looked_at
         if number:
-            files_left = plural(number, "other file")
-            what = f"{files_left} not checked: an old path there does no harm"
-            yield LeftAlone(str(self.layout.config_dir), what)
+            files = plural(number, "other file")
+            what = f"{files} not checked: an old path there does no harm"
+            yield LeftAlone(str(root), what)
 
     def worktrees(self) -> Iterator[LeftAlone]:
         """Worktrees that git does not find any more."""
@@ -207,49 +220,64 @@ class Search:
             return ()
         for old, new in place.pairs:
             paths = self._spelled(PathMap(((old, new),)))
-            if _changes(text, paths, place.rewrite):
-                there = "--skip-path-check" if os.path.lexists(old) else ""
-                words = ("ccmove", place.option, there, old, new)
-                return tuple(word for word in words if word)
+            if not _changes(text, paths, place.rewrite):
+                continue
+            words = ["ccmove", place.option, old, new]
+            if os.path.lexists(old):
+                words.insert(2, "--skip-path-check")
+            return tuple(filter(None, words))
         return ()
 
     def _places_of_client(self) -> Iterator[Place]:
         """What is in the config directory, and the config file."""
-        layout, root = self.layout, self.layout.config_dir
-        daemon = Place(root / "daemon" / "roster.json", "the background daemon's: ")
-        if daemon_is_running(layout):  # else most is rewritten
-            whose = "the background daemon's, stop it first: "
-            daemon = Place(daemon.path, whose, "", None, self.pairs)
-        yield daemon
-        for kind in PLACES:
-            if kind.of_daemon:
-                yield from (replace(daemon, path=path) for path in kind.files(layout))
+        layout = self.layout
+        root = layout.config_dir
+        yield from self._places_of_daemon()
         yield from (Place(root / name) for name in YOURS)
-        for name in names_in(root / "plugins"):
+        plugins = root / "plugins"
+        for name in names_in(plugins):
             if name.endswith(".json"):
-                yield Place(root / "plugins" / name)
+                yield Place(plugins / name)
+        # In a swap or a chain what was moved names an old path again, and rightly so.
         if not any(self.asked.covers(new) for _, new in self.asked.moves):
-            # In a swap or a chain what was moved names an old path again, and rightly
-            # so.
             yield Place(layout.real_config_file)
         for name in State(layout).directory_names:
-            yield Place(layout.projects / name / MEMORY, "Claude's notes: ")
+            notes = layout.projects / name / MEMORY
+            yield Place(notes, "Claude's notes: ")
+
+    def _places_of_daemon(self) -> Iterator[Place]:
+        """The background daemon's own, most of which is rewritten unless it runs."""
+        files = [self.layout.config_dir / "daemon" / "roster.json"]
+        for kind in PLACES:
+            if kind.of_daemon:
+                files += kind.files(self.layout)
+        is_running = daemon_is_running(self.layout)
+        for path in files:
+            if is_running:
+                whose = "the background daemon's, stop it first: "
+                yield Place(path, whose, "", None, self.pairs)
+            else:
+                yield Place(path, "the background daemon's: ")
 
     def _places_of_others(self) -> Iterator[Place]:
         """What is in the projects' own folders, and what the desktop app keeps."""
-        layout = self.layout
+        whose = "in the repo: "
+        rewrite: Rewrite = settings.project_file
         for old, new, folder in self.folders:
-            ours = project_files(layout, folder)
-            for path in _claude_files(layout, folder):
-                option = "--settings" if path in ours else None
-                pairs = ((old, new),)
-                yield Place(path, "in the repo: ", option, settings.project_file, pairs)
+            pairs = ((old, new),)
+            rewritten = project_files(self.layout, folder)
+            for path in _claude_files(self.layout, folder):
+                if path in rewritten:
+                    yield Place(path, whose, "--settings", rewrite, pairs)
+                else:
+                    yield Place(path, whose)
         whose = "a session of the desktop app: "
-        for path in desktop_files(layout):
-            yield Place(path, whose, "--desktop", settings.desktop, self.pairs)
+        rewrite = settings.desktop
+        for path in desktop_files(self.layout):
+            yield Place(path, whose, "--desktop", rewrite, self.pairs)
 
     def _text(self, path: Path) -> str | None:
-        """What the file will hold; None when it can't be read, or is too much to read."""
+        """What the file will hold; None when it can't be read, or is too much."""
         if path in self.texts:
             return self.texts[path].decode("utf-8", "surrogateescape")
         try:
