@@ -24,7 +24,8 @@ from ccmove.claude.git import Identity, identity, reflog
 from ccmove.claude.owners import folders_in
 from ccmove.inspect.survey import Project, Survey, Tick, ancestors
 from ccmove.plan.newcomers import is_another, went_on
-from ccmove.rewrite.pathmap import compared, is_root, tail_below
+from ccmove.rewrite.pathmap import is_root, tail_below
+from ccmove.rewrite.windows import compared
 from ccmove.text import plural, readable_size
 
 MOST_CANDIDATES = 5

@@ -1,8 +1,8 @@
 """What still names a moved path, and what brings it along: one search, from what is on
 disk.
 
-A move runs it when it is done; `show`, `doctor` and `verify` run it again. A preview
-looks at what is there and takes each file as the plan will leave it.
+A move runs it when all is changed; `doctor` and `verify` run it again. A preview looks
+at what is there and takes each file as the plan will leave it.
 """
 
 import os
@@ -63,8 +63,9 @@ def mentions(
     not carried out yet.
     """
     asked = PathMap(run.moves, frozenset(run.kept))
-    projects = [move for move in run.projects if asked.covers(move.path)]
     pairs = pairs or run.moves
+    inside = [move for move in run.projects if asked.covers(move.path)]
+    folders = [*pairs, *((move.path, move.new_path) for move in inside)]
     texts: dict[Path, bytes] = {}
     moved: dict[Path, Path] = {}
     is_at_old = False
@@ -72,8 +73,8 @@ def mentions(
         texts = {write.path: write.after for write in ahead.writes}
         moved = dict(ahead.moved)
         is_at_old = bool(ahead.folders)
-    folders = moved_folders(pairs, projects, move_folder=is_at_old)
-    search = Search(layout, asked, pairs, folders, texts, moved)
+    here = moved_folders(folders, move_folder=is_at_old)
+    search = Search(layout, asked, pairs, here, texts, moved)
     looked_at: set[Path] = set()
     rows = list(search.lines(looked_at))
     if not run.folders:  # else git was asked to repair them
@@ -104,8 +105,8 @@ def mentions_of_past(layout: Layout, runs: Iterable[Undertaking]) -> list[LeftAl
         new = asked.map(path)
         if new is not None:
             pairs.append((path, new))
-    folders = moved_folders(pairs, ())
-    search = Search(layout, asked, moves, folders, {}, {})
+    here = moved_folders(pairs)
+    search = Search(layout, asked, moves, here, {}, {})
     return [*search.lines(set()), *search.worktrees()]
 
 

@@ -12,9 +12,9 @@ from pathlib import Path, PurePath
 
 from ccmove.claude.layout import PROJECT_FILES, Layout
 from ccmove.claude.live import daemon_is_running, desktop_app_is_running
-from ccmove.claude.reading import names_in, read_document
+from ccmove.claude.reading import names_in
 from ccmove.errors import LinkError, RefusedError, again, describe
-from ccmove.plan.model import ProjectMove, Request
+from ccmove.plan.model import Request
 from ccmove.plan.placing import Placer
 from ccmove.rewrite import settings
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -64,9 +64,9 @@ def rewrite_others(
     """Plan the new texts of these files; what can't be read is left alone."""
     for path, rewrite in rows:
         try:
-            document = read_document(path)
+            document = placer.state.document(path)
             if document is not None:
-                placer.draft(path, document).text = rewrite(document.text, paths, names)
+                placer.draft(path).text = rewrite(document.text, paths, names)
         except (RefusedError, NotJsonError, OSError) as error:
             if isinstance(error, LinkError) and path.is_relative_to(
                 placer.layout.config_dir
@@ -130,18 +130,14 @@ def desktop_files(layout: Layout) -> list[Path]:
 
 
 def moved_folders(
-    pairs: Iterable[tuple[str, str]],
-    projects: Iterable[ProjectMove],
-    *,
-    move_folder: bool = False,
+    pairs: Iterable[tuple[str, str]], *, move_folder: bool = False
 ) -> list[Folder]:
-    """The folders of the moves and of every project in them, as far as they are there;
-    those that are still to be renamed are where they were.
+    """The folders of these moves and projects, as far as they are on disk; those that
+    are still to be renamed are where they were.
     """
-    both = dict.fromkeys([*pairs, *((move.path, move.new_path) for move in projects)])
     folders = []
-    for old, new in both:
-        path = Path(old if move_folder else new)
-        if os.path.isdir(path):
-            folders.append((old, new, path))
+    for old, new in dict.fromkeys(pairs):
+        here = Path(old if move_folder else new)
+        if os.path.isdir(here):
+            folders.append((old, new, here))
     return folders
