@@ -14,7 +14,6 @@ from ccmove.claude.state import State
 from ccmove.errors import RefusedError, run
 from ccmove.plan.files import (
     Folder,
-    Search,
     moved_folders,
     other_files,
     rewrite_aliases,
@@ -28,7 +27,6 @@ from ccmove.plan.model import (
     Plan,
     ProjectMove,
     Request,
-    Write,
     WriteHistory,
     with_those_along,
 )
@@ -101,11 +99,7 @@ def plan_move(
     renamed = _rename_folders(placer, request)
     notes_moved = tuple(moved_notes(placer, portions, projects))
     operations = placer.operations(prompts)
-    moved = placer.tree.moved()
 
-    planned = {op.path: op.after for op in operations if isinstance(op, Write)}
-    searched = asked.as_people_write(home)
-    search = Search(state, searched, request, folders, planned, moved)
     left_alone = list(_left_alone(state, holdings, projects))
     kept = sorted(paths.kept)
     scan = prompts.scan
@@ -118,7 +112,7 @@ def plan_move(
         moves=asked.moves,
         kept=tuple(kept),
         operations=operations,
-        moved=tuple(moved.items()),
+        moved=tuple(placer.tree.moved().items()),
         seen=tuple(placer.seen.items()),
         notes_moved=notes_moved,
         merged=merged,
@@ -127,7 +121,7 @@ def plan_move(
         places=_folders_of_settings(request, folders),
         prompts_at_new=tuple(digests),
         own=tuple(own),
-        left_alone=(*left_alone, *placer.left_alone, *search.everything()),
+        left_alone=(*left_alone, *placer.left_alone),
         remembering=_count_remembering(portions),
         warnings=tuple(warnings),
         notes=tuple(notes),
