@@ -7,6 +7,7 @@ from collections import defaultdict
 
 from ccmove.rewrite import splice as make
 from ccmove.rewrite.jsonspan import Node, parse, quote
+from ccmove.rewrite.occurrences import Occurrences, is_plain, value_splices
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.splice import Mapper, Splice
 
@@ -16,8 +17,8 @@ _TRUE_IF_EITHER = re.compile("Trust|Onboarding")
 
 
 def rewritten(text: str, paths: PathMap) -> str:
-    """The file with the keys of `projects`,
-    the paths inside those values and the repositories'.
+    """The file with the keys of `projects`, values of theirs that are paths, and the
+    repositories'. Values that hold paths are for `with_values`.
     """
     members = parse(text).members()
     repos = members.get(REPOS)
@@ -28,6 +29,21 @@ def rewritten(text: str, paths: PathMap) -> str:
     if projects is not None:
         new = _projects(projects, paths)
         splices.append((projects, new))
+    return make.apply(text, splices)
+
+
+def with_values(text: str, ours: Occurrences, others: Occurrences) -> str:
+    """The file with the values that hold paths moved, in every project's entry.
+
+    Others' values, and those of user scope, go by moves whose OLD is gone.
+    """
+    root = parse(text)
+    splices = value_splices(root, others)
+    projects = root.members().get(PROJECTS)
+    if projects is not None:
+        for path, entry in projects.members().items():
+            moves = ours if ours.covers(path) else others
+            splices += value_splices(entry, moves)
     return make.apply(text, splices)
 
 
@@ -72,7 +88,7 @@ def _coming(projects: Node, paths: PathMap) -> dict[str, dict[str, str]]:
         if new is not None:
             old = key.value
             value = members[old].raw
-            coming[new][old] = make.with_strings(value, paths.map)
+            coming[new][old] = make.with_strings(value, paths.map, is_plain)
     return coming
 
 

@@ -128,11 +128,12 @@ def place_splices(root: Node, places: Mapping[str, Mapper]) -> list[Splice]:
             for node in nodes:
                 below += _below(node, step)
             nodes = below
-        splices += _mapped(nodes, mapper)
+        splices += string_splices(nodes, mapper)
     return splices
 
 
-def _mapped(nodes: Iterable[Node], mapper: Mapper) -> list[Splice]:
+def string_splices(nodes: Iterable[Node], mapper: Mapper) -> list[Splice]:
+    """Those of these strings that the mapper changes."""
     splices = []
     for node in nodes:
         new = moved(node, mapper)
@@ -154,4 +155,4 @@ def with_strings(
     the names of members stay.
     """
     nodes = [node for at, node in walk(parse(text)) if wanted(at, node)]
-    return apply(text, _mapped(nodes, mapper))
+    return apply(text, string_splices(nodes, mapper))
