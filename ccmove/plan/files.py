@@ -18,12 +18,13 @@ from ccmove.claude.live import daemon_is_running, desktop_app_is_running
 from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import MEMORY, State
 from ccmove.errors import CcmoveError, LinkError, RefusedError, again, describe
-from ccmove.plan.model import LeftAlone, ProjectMove, Request
+from ccmove.plan.model import LeftAlone, Request
 from ccmove.plan.placing import Placer
 from ccmove.plan.tree import ends_of
 from ccmove.rewrite import settings
 from ccmove.rewrite.jsonspan import NotJsonError
-from ccmove.rewrite.pathmap import NameMap, PathMap
+from ccmove.rewrite.occurrences import Occurrences
+from ccmove.rewrite.pathmap import NameMap
 from ccmove.rewrite.settings import Rewrite
 from ccmove.system import looking_for
 from ccmove.text import plural
@@ -82,7 +83,7 @@ PLACES = [
 
 
 def rewrite_others(
-    placer: Placer, rows: Iterable[Row], paths: PathMap, names: NameMap
+    placer: Placer, rows: Iterable[Row], paths: Occurrences, names: NameMap
 ) -> None:
     """Plan the new texts of these files; what can't be read is left alone."""
     for path, rewrite in rows:
@@ -152,15 +153,16 @@ def desktop_files(layout: Layout) -> list[Path]:
     return sorted(root.rglob("local_*.json")) if root.is_dir() else []
 
 
-def moved_folders(request: Request, projects: Iterable[ProjectMove]) -> list[Folder]:
-    """The folders of the move and of every project in it,
-    as far as they are on disk.
+def moved_folders(request: Request, pairs: Iterable[tuple[str, str]]) -> list[Folder]:
+    """The folders of the move and of every project in it, as far as they are on
+    disk.
     """
-    pairs = [*request.on_disk, *((move.path, move.new_path) for move in projects)]
-    folders = {
-        pair: Path(pair[0] if request.move_folder else pair[1]) for pair in pairs
-    }
-    return [(*pair, path) for pair, path in folders.items() if os.path.isdir(path)]
+    folders = []
+    for old, new in dict.fromkeys((*request.on_disk, *pairs)):
+        here = Path(old if request.move_folder else new)
+        if os.path.isdir(here):
+            folders.append((old, new, here))
+    return folders
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ class Search:
     """
 
     state: State
-    paths: PathMap
+    paths: Occurrences
     request: Request
     folders: list[Folder]
     planned: dict[Path, bytes]  # what some files will hold

@@ -21,47 +21,19 @@ from ccmove.rewrite.splice import Mapper, Splice, string_splices
 from ccmove.rewrite.windows import in_bash, is_windows
 
 # Members of a project's entry, of settings, of .mcp.json whose values hold paths.
-HOLDERS = frozenset(
-    [
-        "activeWorktreeSession",
-        "additionalDirectories",
-        "allowedTools",
-        "apiKeyHelper",
-        "awsAuthRefresh",
-        "awsCredentialExport",
-        "deniedTools",
-        "disallowedTools",
-        "env",
-        "extraKnownMarketplaces",
-        "hooks",
-        "mcpServers",
-        "otelHeadersHelper",
-        "permissions",
-        "sandbox",
-        "statusLine",
-    ]
-)
+HOLDERS = frozenset({
+    "activeWorktreeSession", "additionalDirectories", "allowedTools", "apiKeyHelper",
+    "deniedTools", "disallowedTools", "env", "extraKnownMarketplaces", "hooks",
+    "mcpServers", "permissions", "sandbox", "statusLine",
+})  # fmt: skip
 # Members with text that people or models wrote, wherever they are.
-TEXTS = frozenset(
-    ["description", "history", "lastSessionFirstPrompt", "prompt", "title"]
-)
+TEXTS = frozenset({
+    "description", "history", "lastSessionFirstPrompt", "prompt", "title",
+})  # fmt: skip
 # A `:` after one of these leads to a path; after any other word it may be a host's.
-SCHEMES = frozenset(
-    [
-        "duckdb",
-        "file",
-        "git+file",
-        "ipc",
-        "jdbc",
-        "link",
-        "path",
-        "pipe",
-        "portal",
-        "sqlite",
-        "sqlite3",
-        "unix",
-    ]
-)
+SCHEMES = frozenset({
+    "duckdb", "file", "git+file", "ipc", "jdbc", "link", "path", "sqlite", "unix",
+})  # fmt: skip
 
 LONGEST_NAME = 255
 _QUOTES = "\"'`"

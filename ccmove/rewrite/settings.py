@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ccmove.rewrite.jsonspan import parse, walk
 from ccmove.rewrite.occurrences import Occurrences, is_plain, value_splices
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import apply, at_places, string_splices, with_strings
+from ccmove.rewrite.splice import Mapper, apply, at_places, string_splices, with_strings
 
 Rewrite = Callable[[str, Occurrences, NameMap], str]  # the text with what moves
 
@@ -29,7 +29,8 @@ def job(text: str, paths: Occurrences, names: NameMap) -> str:
     def flag(value: str) -> str | None:
         return names.map(value) or paths.inside(value)
 
-    places = dict.fromkeys(("cwd", "originCwd", "worktreePath"), paths.map)
+    folders = ("cwd", "originCwd", "worktreePath")
+    places: dict[str, Mapper] = dict.fromkeys(folders, paths.map)
     places["linkScanPath"] = names.map
     places["respawnFlags/[]"] = flag
     places["sessionPermissionRules/*/[]"] = paths.inside
