@@ -36,6 +36,7 @@ SCHEMES = frozenset({
 })  # fmt: skip
 
 LONGEST_NAME = 255
+LONGEST_PATH = 4096
 _QUOTES = "\"'`"
 _OPENERS = f"=,;([{{<{_QUOTES}"
 _CLOSERS = ":;,)]}>*"
@@ -44,7 +45,7 @@ _BOUND = r"[\s!-$&-*,/:-?\[-^`{-}]"
 _BOUNDARY = re.compile(rf"{_BOUND}|\.(?={_BOUND}|\Z)|\Z")
 _START = re.compile(r"(?=[/~\\]|\$HOME|\$\{HOME\}|[A-Za-z]:[\\/])")
 _UP = re.compile(r"(?:[\\/]+\.)*[\\/]+\.\.(?![^\s\\/\"'`:;,)\]}>*])")
-_WORD_BEFORE = re.compile(r"[^\s=,;:\"'`(\[{<]*\Z")
+_WORD_BEGINS = re.compile(r"[\s=,;:\"'`(\[<]|(?<!\$)\{")
 _VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
 _FILE_RULE = re.compile(r"(?!Bash\()\w+\(")
 _NEEDS_NO_QUOTES = re.compile(r"(?:\$HOME|\$\{HOME\})?[\w@%+=:,./~-]*")
@@ -204,7 +205,7 @@ def _begins(value: str, start: int) -> bool:
     """Whether a path begins there, and is not the end of another one."""
     before = value[:start]
     last = before[-1:]
-    if not last or last.isspace() or last in _OPENERS:
+    if _is_free(before):
         return True
     if last == "/":
         return _begins_after_slashes(before)
@@ -234,8 +235,7 @@ def _begins_after_slashes(before: str) -> bool:
 def _begins_after_colon(before: str) -> bool:
     """After an absolute path, `=` or a scheme; not after a host or a drive."""
     bare = before[:-1]
-    match = _WORD_BEFORE.search(bare)
-    word = match[0] if match else ""
+    word = _WORD_BEGINS.split(bare[-LONGEST_PATH:])[-1]
     if not word:
         if bare.endswith("="):
             return True
