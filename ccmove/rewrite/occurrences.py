@@ -282,6 +282,11 @@ def mapper_at(at: tuple[str | int, ...], paths: Occurrences) -> Mapper:
     return paths.in_command if is_line else paths.inside
 
 
-def is_plain(at: tuple[str | int, ...], _: Node) -> bool:
+def is_no_text(at: tuple[str | int, ...], _: Node) -> bool:
+    """Whether a string may change at all: people and models did not write it."""
+    return TEXTS.isdisjoint(at)
+
+
+def is_plain(at: tuple[str | int, ...], node: Node) -> bool:
     """Whether a string elsewhere moves if all of it is a path."""
-    return TEXTS.isdisjoint(at) and HOLDERS.isdisjoint(at[:1])
+    return is_no_text(at, node) and HOLDERS.isdisjoint(at[:1])

@@ -32,7 +32,7 @@ from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.threeway import settings_of_since
 from ccmove.run.manifest import Manifest, SavedNote, Wrote, sha256
 from ccmove.run.recognise import is_noted
-from ccmove.run.saved import as_text, document_back, read_note, read_saved
+from ccmove.run.saved import as_text, document_back, following, read_note, read_saved
 from ccmove.run.since import Since
 from ccmove.run.whereabouts import Portion, Whereabouts, sessions_of
 
@@ -160,7 +160,8 @@ class Undoing:
         draft = self.placer.draft(file, document)
         had = {own.path: own.config for own in self.manifest.own if own.config}
         try:
-            draft.text = settings_of_since(draft.text, self.since.following.map, had)
+            back = following(self.layout, self.since)
+            draft.text = settings_of_since(draft.text, back, had)
         except NotJsonError:
             return
 
@@ -181,7 +182,9 @@ class Undoing:
         was_brought = wrote.path != wrote.ends
         if self._is_index_of_a_part(wrote) and (is_changed or was_brought):
             return  # its entries go session by session
-        content, named, mtime = document_back(self.directory, self.since, wrote, data)
+        content, named, mtime = document_back(
+            self.layout, self.directory, self.since, wrote, data
+        )
         draft = self.placer.draft(document.path, document)
         draft.text = as_text(content)
         draft.mtime_ns = mtime

@@ -162,3 +162,21 @@ def test_a_value_with_an_unclear_occurrence_stays_whole_and_is_named(
     assert after["mcpServers"]["a"]["env"] == {"P": env["P"], "Q": f"{new}/lib"}
     named = [row for row in report["left_alone"] if row["file"] == str(config)]
     assert [row["what"] for row in named if "1 line still" in row["what"]]
+
+
+def test_a_rule_of_since_goes_back_with_the_folder(
+    bench: Bench, state: StateBuilder, config: Path
+) -> None:
+    old, new = state.project("old", sessions=1).path, bench.folder("new")
+    config.write_text(json.dumps({"projects": {old: {"allowedTools": []}}}))
+    bench.ok(old, new)
+    since = json.loads(config.read_bytes())
+    entry = since["projects"][str(new)]
+    entry["allowedTools"] = [f"Read(/{new}/x/**)", f"Bash({new}-2/run:*)"]
+    entry["lastSessionFirstPrompt"] = f"look into {new}"
+    config.write_text(json.dumps(since))
+    bench.ok("undo")
+    assert json.loads(config.read_bytes())["projects"][old] == {
+        "allowedTools": [f"Read(/{old}/x/**)", f"Bash({new}-2/run:*)"],
+        "lastSessionFirstPrompt": f"look into {new}",
+    }
