@@ -76,7 +76,7 @@ def plan_move(
     downloads = list(downloads_of(state, paths, portions))
     names = new_names(portions, paths)
 
-    placer = Placer(layout)
+    placer = Placer(state)
     inside = _occurrences(state, paths)
     rewrite_indexes(placer, portions, paths, names)
     rewrite_aliases(placer, state, portions, names)
@@ -166,7 +166,7 @@ def _rewrite_config(
         gone = PathMap(tuple(moves), paths.kept, paths.alone)
     ours = _occurrences(state, paths)
     others = _occurrences(state, gone)
-    draft = placer.draft(state.config.path, state.config)
+    draft = placer.draft(state.config.path)
     text = config.with_values(draft.text, ours, others)
     draft.text = config.rewritten(text, paths)
 
@@ -255,6 +255,9 @@ def _warnings(
     for gone in along:
         what = "with their prompts and settings"
         yield f"the sessions of {gone}, whose folder is gone, come along {what}"
+    if prompts.scan.is_utf16:
+        what = "is not UTF-8 (UTF-16?), so its prompts stay as they are"
+        yield f"{prompts.path} {what}"
     if number := prompts.scan.unreadable:
         what = "not valid JSON, or longer than 64 MiB"
         yield f"{prompts.path}: {plural(number, 'line')} left as found: {what}"

@@ -16,7 +16,7 @@ from ccmove.claude.reading import is_there
 from ccmove.claude.state import ALIASES, HEAD, INDEX, MEMORY, Item, State, notes_among
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import LeftAlone, MovedNote, ProjectMove
-from ccmove.plan.placing import Placer, is_file, mode_of, needed
+from ccmove.plan.placing import Placer, is_file, mode_of
 from ccmove.plan.tree import Tree, ends_of
 from ccmove.rewrite import index, lines
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -242,7 +242,7 @@ def _copy(placer: Placer, source: Path, target: Path) -> None:
         for name in sorted(os.listdir(source)):
             _copy(placer, source / name, target / name)
     elif os.path.isfile(source):
-        text = needed(source).text
+        text = placer.needed(source).text
         placer.add(text, source, target, mode_of(source))
 
 
@@ -286,7 +286,7 @@ def moved_notes(
             ends = ends_of(file, moved)
             if not ends.is_relative_to(placer.projects):
                 continue
-            document = needed(file)
+            document = placer.needed(file)
             seen = placer.seen.setdefault(file, document.seen)
             mode = mode_of(file)
             yield MovedNote(file, ends, document.data, mode, seen.mtime_ns)
@@ -384,7 +384,7 @@ def rewrite_indexes(
         file = source / INDEX
         if not is_there(file):
             continue
-        draft = placer.draft(file, parts[0].holding.directory.index_file)
+        draft = placer.draft(file)
         try:
             draft.text = _rewritten_index(draft.text, parts, paths, names)
         except NotJsonError as error:

@@ -23,8 +23,8 @@ class Difference:
     """One value before and after; None for what is not there on that side."""
 
     pointer: Pointer
-    before: object
-    after: object
+    before: str | None
+    after: str | None
     is_key: bool = False  # the name of the member, not its value
     line: str = ""  # the place in a file that is not JSON
 
@@ -94,7 +94,7 @@ def _inside(a: Node, b: Node, at: Pointer) -> Iterator[Difference]:
 def _side_by_side(one: "_Part", other: "_Part", at: Pointer) -> Iterator[Difference]:
     below = (*at, one.token)
     if isinstance(one.token, str) and one.token != other.token:
-        yield Difference(below, one.token, other.token, is_key=True)
+        yield Difference(below, one.token, str(other.token), is_key=True)
     yield from _differences(one.node, other.node, below)
 
 
@@ -119,7 +119,7 @@ def _segments_of(ours: list[_Part], theirs: list[_Part]) -> list[_Segment]:
     return _segments([part.key for part in ours], [part.key for part in theirs])
 
 
-def _shown(part: Node) -> object:
+def _shown(part: Node) -> str:
     return part.value if isinstance(part.value, str) else part.raw
 
 

@@ -23,6 +23,7 @@ from ccmove.rewrite.pathmap import PathMap
 
 BLOCK = 256 << 10  # larger ones leave the processor's cache: half as much again
 PIECE = 1 << 20  # for writing, where each is handed to another thread as well
+FIRST_BYTES = 4096  # by which another encoding is known
 LATEST = 1e14  # milliseconds; no real moment is beyond
 LONGEST_LINE = 64 << 20  # a longer one is not a prompt any more: its parts are no JSON
 Read = Callable[[int, int], bytes]  # (offset, length) -> bytes, short only at the end
@@ -110,6 +111,7 @@ class Scan:
     rows: bytearray = field(default_factory=bytearray)
     swaps: dict[Swap, int] = field(default_factory=dict)  # with their numbers
     unreadable: int = 0  # lines with OLD that are not valid JSON, or too long
+    is_utf16: bool = False  # as an editor may save it: no path is found in it
     staying: set[str] = field(default_factory=set)  # paths that were met and stay
     met: list[bytes] = field(default_factory=list)  # digests of their lines
     # How many lines each swap changes, by its number.
@@ -174,6 +176,7 @@ def decoded(raw: bytes) -> str:
 def scan(read: Read, size: int, rule: Rule, start: int = 0, tick: Tick = None) -> Scan:
     """Look at the bytes from `start` to `size`; `tick` is told how many so far."""
     changes = Scan(start)
+    changes.is_utf16 = b"\0" in read(start, FIRST_BYTES)  # which JSON has not
     swaps: dict[tuple[bytes, str | None], Swap | None] = {}
     for prompt in prompts_with(read, size, rule.needles, changes, tick):
         key = prompt.project, prompt.session
