@@ -133,8 +133,8 @@ def changed_lines(before: Lines, after: Lines) -> Iterator[ChangedLine]:
     """The lines that differ, side by side."""
     for olds, news in _segments(before, after):
         for i, k in zip_longest(olds, news):
-            old = None if i is None else before[i]
-            new = None if k is None else after[k]
-            number = k if i is None else i
+            old = before[i] if i is not None else None
+            new = after[k] if k is not None else None
             if old != new:
+                number = k if i is None else i
                 yield ChangedLine(number, old, new)

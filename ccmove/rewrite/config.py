@@ -40,10 +40,12 @@ def with_values(text: str, ours: Occurrences, others: Occurrences) -> str:
     root = parse(text)
     splices = value_splices(root, others)
     projects = root.members().get(PROJECTS)
-    if projects is not None:
-        for path, entry in projects.members().items():
-            moves = ours if ours.covers(path) else others
-            splices += value_splices(entry, moves)
+    if projects is None:
+        return make.apply(text, splices)
+    for path, entry in projects.members().items():
+        is_ours = ours.covers(path)
+        moves = ours if is_ours else others
+        splices += value_splices(entry, moves)
     return make.apply(text, splices)
 
 
@@ -84,11 +86,13 @@ def _coming(projects: Node, paths: PathMap) -> dict[str, dict[str, str]]:
     members = projects.members()
     coming: dict[str, dict[str, str]] = defaultdict(dict)
     for key in projects.keys:
+        old = key.value
         new = make.moved(key, paths.map)
-        if new is not None:
-            old = key.value
-            value = members[old].raw
-            coming[new][old] = make.with_strings(value, paths.map, is_plain)
+        if new is None:
+            continue
+        value = members[old].raw
+        moved = make.with_strings(value, paths.map, is_plain)
+        coming[new][old] = moved
     return coming
 
 
@@ -151,6 +155,7 @@ def _moved_once(listed: Node, mapper: Mapper) -> dict[int, str | None]:
             news[number] = new
     texts: dict[int, str | None] = {}
     for number, new in news.items():
-        texts[number] = None if new in have else quote(new)
+        is_listed = new in have
+        texts[number] = None if is_listed else quote(new)
         have.append(new)
     return texts

@@ -187,9 +187,8 @@ def scan(read: Read, size: int, rule: Rule, start: int = 0, tick: Tick = None) -
             changes.add(prompt.start, swap, prompt.digest)
         else:
             changes.met.append(prompt.digest)
-    for (project, _), swap in swaps.items():
-        if swap is None:
-            changes.staying.add(decoded(project))
+    staying = {project for (project, _), swap in swaps.items() if swap is None}
+    changes.staying.update(map(decoded, staying))
     return changes
 
 

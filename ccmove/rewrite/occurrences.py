@@ -2,10 +2,10 @@
 
 An occurrence of OLD begins at the start, after `=`, `,`, `;`, a quote, an opening
 bracket, a blank, a flag (`-I`), `//`, or a `:` that follows an absolute path, `=` or a
-scheme. It ends at the end, at `/`, `\\`, a quote, `:`, `;`, `,`, a closing bracket, `*`,
-or at a blank unless the longer text is a path that is known. What is plainly a part of
-another path (`OLD-docker`, `xOLD`) is none. Where one is neither plainly whole nor
-plainly longer the value stays as it is: a value is never half rewritten.
+scheme. It ends at the end, at `/`, `\\`, a quote, `:`, `;`, `,`, a closing bracket,
+`*`, or at a blank unless the longer text is a path that is known. What is plainly a
+part of another path (`OLD-docker`, `xOLD`) is none. Where one is neither plainly whole
+nor plainly longer the value stays as it is: a value is never half rewritten.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ccmove.rewrite.jsonspan import Node, walk
+from ccmove.rewrite.jsonspan import Node, Pointer, walk
 from ccmove.rewrite.pathmap import HOME_SIGNS, PathMap, join, tail_below
 from ccmove.rewrite.splice import Mapper, Splice, string_splices
 from ccmove.rewrite.windows import in_bash, is_windows
@@ -37,6 +37,7 @@ SCHEMES = frozenset({
 
 LONGEST_NAME = 255
 LONGEST_PATH = 4096
+_SLASHES = ("/", "\\")
 _QUOTES = "\"'`"
 _OPENERS = f"=,;([{{<{_QUOTES}"
 _CLOSERS = ":;,)]}>*"
@@ -114,9 +115,10 @@ class Occurrences(PathMap):
                 continue
             done = end
             new = self._table[old]
-            is_below = value[end : end + 1] in ("/", "\\")
-            stays = new is None or (is_below and old in self._alone)
-            if new is not None and not stays and self._ends(value, start, end):
+            is_below = value.startswith(_SLASHES, end)
+            if new is None or (is_below and old in self._alone):
+                continue  # it stays where it is
+            if self._ends(value, start, end):
                 text = value[start:end]
                 spelled = join(text, text, new)
                 yield start, end, _in_rule(value, start, spelled)
@@ -124,15 +126,17 @@ class Occurrences(PathMap):
     def _longest(self, value: str, start: int) -> tuple[int, str | None]:
         """The longest path of ours that stands here, and where it ends."""
         is_folded = is_windows(value[start : start + 8])
-        longest: tuple[int, str | None] = start, None
+        last = start
+        longest: str | None = None
         for match in _BOUNDARY.finditer(value, start + 1):
             end = match.start()
             text = _folded(value[start:end], is_folded)
             if text in self._table:
-                longest = end, text
+                last = end
+                longest = text
             if text not in self._beginnings:
                 break
-        return longest
+        return last, longest
 
     def _ends(self, value: str, start: int, end: int) -> bool:
         """Whether it ends there, and is not a longer path."""
@@ -161,7 +165,7 @@ class Occurrences(PathMap):
                     longer = self.home + longer.removeprefix(sign)
             if self.is_path(longer):
                 return True
-            if match[0] in ("/", "\\"):
+            if match[0] in _SLASHES:
                 break
         return False
 
@@ -171,10 +175,8 @@ class Occurrences(PathMap):
         table: dict[str, str | None] = {}
         for old, new in self.moves:
             table.setdefault(_key(old), new)
-        for old, new in self.moves:
-            if tail_below(new, old):
-                table.setdefault(_key(new), None)
-        for path in self.kept:
+        below = [new for old, new in self.moves if tail_below(new, old)]
+        for path in (*self.kept, *below):
             table.setdefault(_key(path), None)
         return table
 
@@ -271,22 +273,23 @@ def value_splices(root: Node, paths: Occurrences) -> list[Splice]:
         if name not in HOLDERS:
             continue
         for at, node in walk(holder, (name,)):
-            if TEXTS.isdisjoint(at):
-                splices += string_splices([node], mapper_at(at, paths))
+            mapper = _mapper_at(at, paths)
+            if is_no_text(at, node):
+                splices += string_splices([node], mapper)
     return splices
 
 
-def mapper_at(at: tuple[str | int, ...], paths: Occurrences) -> Mapper:
+def _mapper_at(at: Pointer, paths: Occurrences) -> Mapper:
     """A hook's command is a line for a shell; a server's is a path."""
     is_line = at[-1] == "command" and at[0] in ("hooks", "statusLine")
     return paths.in_command if is_line else paths.inside
 
 
-def is_no_text(at: tuple[str | int, ...], _: Node) -> bool:
+def is_no_text(at: Pointer, _: Node) -> bool:
     """Whether a string may change at all: people and models did not write it."""
     return TEXTS.isdisjoint(at)
 
 
-def is_plain(at: tuple[str | int, ...], node: Node) -> bool:
+def is_plain(at: Pointer, node: Node) -> bool:
     """Whether a string elsewhere moves if all of it is a path."""
     return is_no_text(at, node) and HOLDERS.isdisjoint(at[:1])

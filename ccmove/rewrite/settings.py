@@ -29,11 +29,14 @@ def job(text: str, paths: Occurrences, names: NameMap) -> str:
     def flag(value: str) -> str | None:
         return names.map(value) or paths.inside(value)
 
-    folders = ("cwd", "originCwd", "worktreePath")
-    places: dict[str, Mapper] = dict.fromkeys(folders, paths.map)
-    places["linkScanPath"] = names.map
-    places["respawnFlags/[]"] = flag
-    places["sessionPermissionRules/*/[]"] = paths.inside
+    places: dict[str, Mapper] = {
+        "cwd": paths.map,
+        "originCwd": paths.map,
+        "worktreePath": paths.map,
+        "linkScanPath": names.map,
+        "respawnFlags/[]": flag,
+        "sessionPermissionRules/*/[]": paths.inside,
+    }
     return at_places(text, places)
 
 
