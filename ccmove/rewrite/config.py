@@ -42,9 +42,11 @@ def with_values(text: str, ours: Occurrences, others: Occurrences) -> str:
     projects = root.members().get(PROJECTS)
     if projects is None:
         return make.apply(text, splices)
-    for path, entry in projects.members().items():
-        is_ours = ours.covers(path)
-        moves = ours if is_ours else others
+    entries = projects.members()
+    for path, entry in entries.items():
+        moves = others
+        if ours.covers(path):
+            moves = ours
         splices += value_splices(entry, moves)
     return make.apply(text, splices)
 
@@ -114,8 +116,9 @@ def merged(text: str, incoming: str) -> str:
         mine = have.get(name)
         if mine is None:
             added[name] = coming.raw
-        elif mine.kind == coming.kind and mine.kind in "{[":
-            texts[name] = _with_lacking(mine, coming)
+        elif mine.kind in "{[" and mine.kind == coming.kind:
+            united = _with_lacking(mine, coming)
+            texts[name] = united
         elif coming.raw == "true" and _TRUE_IF_EITHER.search(name):
             texts[name] = "true"
     return make.changed(ours, texts, added.items())

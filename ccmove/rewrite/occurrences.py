@@ -175,8 +175,11 @@ class Occurrences(PathMap):
         table: dict[str, str | None] = {}
         for old, new in self.moves:
             table.setdefault(_key(old), new)
-        below = [new for old, new in self.moves if tail_below(new, old)]
-        for path in (*self.kept, *below):
+        staying = set(self.kept)
+        for old, new in self.moves:
+            if tail_below(new, old):
+                staying.add(new)
+        for path in staying:
             table.setdefault(_key(path), None)
         return table
 
@@ -273,9 +276,10 @@ def value_splices(root: Node, paths: Occurrences) -> list[Splice]:
         if name not in HOLDERS:
             continue
         for at, node in walk(holder, (name,)):
+            if not is_no_text(at, node):
+                continue
             mapper = _mapper_at(at, paths)
-            if is_no_text(at, node):
-                splices += string_splices([node], mapper)
+            splices += string_splices([node], mapper)
     return splices
 
 

@@ -126,7 +126,8 @@ class PathMap:
 
     def _is_named(self, old: str, new: str, text: str) -> bool:
         """Whether OLD is there, and not only as the beginning of a path that stays."""
-        if old not in text and not is_windows(old):
+        may_be_there = old in text or is_windows(old)
+        if not may_be_there:
             return False  # a quick look first, which a pattern is not
         starts = _starts(old, text)
         for path in (*self.kept, new):

@@ -60,9 +60,12 @@ def changed(
         pieces.append(raw)
     if pieces:  # there is nothing ahead that a comma would part it from
         pieces[0] = pieces[0].rpartition(",")[2]
-    end = parent.items[-1].end if parent.items else parent.start + 1
+    end = parent.start + 1
+    if parent.items:
+        end = parent.items[-1].end
     inside = "".join(pieces)
-    return parent.kind + inside + parent.text[end : parent.end]
+    rest = parent.text[end : parent.end]
+    return parent.kind + inside + rest
 
 
 def _items_left(

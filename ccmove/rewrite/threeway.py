@@ -529,7 +529,8 @@ class _Projects:
         target = self.taking.came_back(key)
         if target is None or key in self.texts:
             return
-        if target in self.had or target in self.have:
+        is_used = target in self.had or target in self.have
+        if is_used:
             self.taking.lose(config.PROJECTS, key)
             return
         value = self.have[key].raw
@@ -577,7 +578,8 @@ def settings_of_since(text: str, back: Following, had: Mapping[str, str]) -> str
         texts[key] = own
         since = _entry_of_since(node, own)
         if since is not None:
-            coming[old] = make.with_strings(since, back.value, is_no_text)
+            followed = make.with_strings(since, back.value, is_no_text)
+            coming[old] = followed
     added: dict[str, str] = {}
     for path, value in coming.items():
         if path not in members:
