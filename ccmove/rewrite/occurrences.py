@@ -37,6 +37,7 @@ SCHEMES = frozenset({
 
 LONGEST_NAME = 255
 LONGEST_PATH = 4096
+FEW_NAMES = 8
 _SLASHES = ("/", "\\")
 _QUOTES = "\"'`"
 _OPENERS = f"=,;([{{<{_QUOTES}"
@@ -183,6 +184,20 @@ class Occurrences(PathMap):
             table.setdefault(_key(path), None)
         return table
 
+    def may_be_in(self, raw: str) -> bool:
+        """Whether JSON text may hold a path of ours: a quick look, for few moves."""
+        if "\\" in raw or len(self._names) > FEW_NAMES:
+            return True
+        return any(name in raw for name in self._names)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The last part of each OLD; on Windows nothing is sure to be there."""
+        olds = [old for old, _ in self.moves]
+        if any(map(is_windows, olds)):
+            return frozenset({""})
+        return frozenset(old.rpartition("/")[2] for old in olds)
+
     @cached_property
     def _alone(self) -> frozenset[str]:
         return frozenset(map(_key, self.alone))
@@ -272,6 +287,8 @@ def _refuse_quotes(value: str, start: int, new: str) -> None:
 def value_splices(root: Node, paths: Occurrences) -> list[Splice]:
     """What changes in the values that hold paths: of an entry, or of settings."""
     splices: list[Splice] = []
+    if not paths.may_be_in(root.raw):
+        return splices
     for name, holder in root.members().items():
         if name not in HOLDERS:
             continue
