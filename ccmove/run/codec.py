@@ -8,8 +8,8 @@ another way.
 
 import json
 import re
-from collections.abc import Callable, Collection
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path, PurePath
 from typing import TypeVar
 
@@ -40,7 +40,7 @@ from ccmove.run.manifest import (
 from ccmove.run.roots import Roots, is_name, read_folder, write_folder
 
 SCHEMA = 4
-LARGEST_NUMBER = 1 << 63
+LARGEST_NUMBER = (1 << 63) - 1
 HASH = re.compile("[0-9a-f]{64}")
 PROMPT = re.compile("[0-9a-f]{16}")
 OPTION = re.compile("(--)?[a-z]+(-[a-z]+)*")
@@ -51,26 +51,111 @@ Runs = dict[str, tuple[ProjectMove, ...]]  # ID -> what that run brought where
 T = TypeVar("T")
 
 
+class Fields:
+    """The members of a JSON object, each of them read as what it has to be."""
+
+    def __init__(self, value: object) -> None:
+        if type(value) is not dict:
+            raise ValueError(f"{value!r:.200} is not an object")
+        self._members: Row = value
+
+    def value(self, name: str) -> object:
+        if name not in self._members:
+            raise ValueError(f"{name} is missing")
+        return self._members[name]
+
+    def text(self, name: str) -> str:
+        return _text(self.value(name))
+
+    def match(self, name: str, pattern: re.Pattern[str]) -> str:
+        return _match(self.value(name), pattern)
+
+    def matches(self, name: str, pattern: re.Pattern[str]) -> tuple[str, ...]:
+        return tuple(_match(item, pattern) for item in self.items(name))
+
+    def one_of(self, name: str, *choices: str) -> str:
+        text = self.text(name)
+        if text not in choices:
+            raise ValueError(f"{text!r:.200} is none of {', '.join(choices)}")
+        return text
+
+    def number(
+        self, name: str, least: int = -LARGEST_NUMBER, most: int = LARGEST_NUMBER
+    ) -> int:
+        number = _number(self.value(name))
+        if not least <= number <= most:
+            raise ValueError(f"{name} can't be {number}")
+        return number
+
+    def items(self, name: str) -> list[object]:
+        return _items(self.value(name))
+
+    def each(self, name: str, read: Callable[[object], T]) -> tuple[T, ...]:
+        return tuple(read(item) for item in self.items(name))
+
+
+def _items(value: object) -> list[object]:
+    if type(value) is not list:
+        raise ValueError(f"{value!r:.200} is not a list")
+    return value
+
+
+def _text(value: object) -> str:
+    if type(value) is not str:
+        raise ValueError(f"{value!r:.200} is not a text")
+    return value
+
+
+def _match(value: object, pattern: re.Pattern[str]) -> str:
+    text = _text(value)
+    if not pattern.fullmatch(text):
+        raise ValueError(f"{text!r:.200} is not {pattern.pattern}")
+    return text
+
+
+def _number(value: object) -> int:
+    if type(value) is not int or abs(value) > LARGEST_NUMBER:
+        raise ValueError(f"{value!r:.200} is not a number")
+    return value
+
+
+def _name(value: object) -> str:
+    if not is_name(value):
+        raise ValueError(f"{value!r:.200} is not a name")
+    return _text(value)
+
+
+def inside(value: object) -> str:
+    """Names with strokes between them, which lead nowhere but down."""
+    text = _text(value)
+    path = PurePath(text)
+    if path.anchor or ".." in path.parts:
+        raise ValueError(f"{text!r:.200} leads elsewhere")
+    return text
+
+
+# -- version and checksum
+
+
 def sealed(body: Row) -> Row:
     """A record as it is written, with the version and a checksum over all of it."""
     record: Row = {"schema": SCHEMA, **body}
-    return {**record, "checksum": sha256(_text_of(record).encode())}
+    return {**record, "checksum": sha256(_json(record).encode())}
 
 
-def unsealed(record: object) -> Row:
-    """The body of a record; ValueError when it is not one that this version wrote."""
-    if type(record) is not dict or record.get("schema") != SCHEMA:
-        version = record.get("schema") if type(record) is dict else None
+def unsealed(record: object) -> Fields:
+    """What a record holds; ValueError when it is not one that this version wrote."""
+    body = dict(record) if type(record) is dict else {}
+    version = body.pop("schema", None)
+    if version != SCHEMA:
         raise ValueError(f"unknown version {version!r}")
-    body = dict(record)
-    del body["schema"]
     body.pop("checksum", None)
-    if _text_of(sealed(body)) != _text_of(record):
+    if _json(sealed(body)) != _json(record):
         raise ValueError("it was changed since it was written")
-    return body
+    return Fields(body)
 
 
-def _text_of(record: object) -> str:
+def _json(record: object) -> str:
     return json.dumps(record, sort_keys=True)
 
 
@@ -83,186 +168,168 @@ def to_json(manifest: Manifest, layout: Layout, run: Path) -> Row:
     folders = []
     for old, new in manifest.folders:
         folders.append((write_folder(layout, old), write_folder(layout, new)))
-    return sealed(
-        {
-            "id": manifest.id,
-            "kind": manifest.kind,
-            "moves": manifest.moves,
-            "kept": manifest.kept,
-            "projects": [asdict(move) for move in manifest.projects],
-            "own": [asdict(own) for own in manifest.own],
-            "prompts_at_new": manifest.prompts_at_new,
-            "folders": folders,
-            "places": [write_folder(layout, place) for place in manifest.places],
-            "undoes": manifest.undoes,
-            "options": manifest.options,
-            "merged": manifest.merged,
-            "left_alone": [asdict(row) for row in manifest.left_alone],
-            "warnings": manifest.warnings,
-            "remembering": manifest.remembering,
-            "notes": manifest.notes,
-            "homes": manifest.homes,
-            "config_file": manifest.config_file,
-            "replaced": [paths.write(p, roots.REPLACED) for p in manifest.replaced],
-            "operations": [_operation_row(op, paths) for op in manifest.operations],
-            "notes_saved": [_note_row(note, paths) for note in manifest.notes_saved],
-        }
+    without_paths = replace(
+        manifest, folders=(), places=(), replaced=(), operations=(), notes_saved=()
     )
+    body = asdict(without_paths)
+    body["folders"] = folders
+    body["places"] = [write_folder(layout, place) for place in manifest.places]
+    body["replaced"] = [paths.write(p, roots.REPLACED) for p in manifest.replaced]
+    body["operations"] = [_from_operation(op, paths) for op in manifest.operations]
+    body["notes_saved"] = [_from_note(note, paths) for note in manifest.notes_saved]
+    return sealed(body)
 
 
 def from_json(record: object, layout: Layout, run: Path) -> Manifest:
     """The manifest in the directory `run`; ValueError when no run of ours wrote it."""
-    try:
-        manifest = _manifest(unsealed(record), layout, run)
-    except KeyError as error:
-        raise ValueError(f"{error} is missing") from None
+    manifest = _manifest(unsealed(record), layout, run)
     if run not in (layout.run, layout.backups / manifest.id):
         raise ValueError(f"it belongs to {manifest.id}")
-    if _text_of(to_json(manifest, layout, run)) != _text_of(record):
+    if _json(to_json(manifest, layout, run)) != _json(record):
         raise ValueError("it has something in it that no run writes")
-    _check_numbers(manifest)
-    _check_config_file(manifest, layout)
+    _refuse_other_numbers(manifest)
+    _refuse_another_config_file(manifest, layout)
     return manifest
 
 
-def _manifest(row: Row, layout: Layout, run: Path) -> Manifest:
-    folders = tuple(_folder_pair(pair, layout) for pair in _items(row["folders"]))
-    places = tuple(read_folder(layout, place) for place in _items(row["places"]))
+def _manifest(row: Fields, layout: Layout, run: Path) -> Manifest:
+    """What no run writes may still be in it; every path has its root."""
+    folders = tuple(_folder_pair(pair, layout) for pair in row.items("folders"))
+    places = tuple(read_folder(layout, place) for place in row.items("places"))
     paths = Roots(layout, run, folders, places)
-    replaced = [paths.read(p, roots.REPLACED) for p in _items(row["replaced"])]
-    operations = [_operation(value, paths) for value in _items(row["operations"])]
-    notes_saved = [_note(value, paths) for value in _items(row["notes_saved"])]
+    replaced = [paths.read(p, roots.REPLACED) for p in row.items("replaced")]
+    operations = [_operation(Fields(op), paths) for op in row.items("operations")]
+    notes = [_note(Fields(note), paths) for note in row.items("notes_saved")]
+    is_undo = row.value("undoes") is not None
     return Manifest(
-        id=_matching(row["id"], ID_PATTERN),
-        kind=_one_of(row["kind"], ("move", "undo")),
-        moves=_each(row["moves"], _move),
-        kept=_each(row["kept"], _text),
-        projects=_each(row["projects"], _project),
-        own=_each(row["own"], _own),
-        prompts_at_new=_each(row["prompts_at_new"], _prompt),
+        id=row.match("id", ID_PATTERN),
+        kind=row.one_of("kind", "move", "undo"),
+        moves=row.each("moves", _move),
+        kept=row.each("kept", _text),
+        projects=row.each("projects", _project),
+        own=row.each("own", _own),
+        prompts_at_new=row.matches("prompts_at_new", PROMPT),
         folders=folders,
         places=places,
-        undoes=_undoes(row["undoes"]),
-        options=_each(row["options"], _option),
-        merged=_each(row["merged"], _merged),
-        left_alone=_each(row["left_alone"], _left_alone),
-        warnings=_each(row["warnings"], _text),
-        remembering=_number(row["remembering"]),
-        notes=_each(row["notes"], _text),
-        homes=_each(row["homes"], _home),
-        config_file=_text(row["config_file"]),
+        undoes=row.match("undoes", ID_PATTERN) if is_undo else None,
+        options=row.matches("options", OPTION),
+        merged=row.each("merged", _merged),
+        left_alone=row.each("left_alone", _left_alone),
+        warnings=row.each("warnings", _text),
+        remembering=row.number("remembering"),
+        notes=row.each("notes", _text),
+        homes=row.each("homes", _home),
+        config_file=row.text("config_file"),
         replaced=tuple(replaced),
         operations=tuple(operations),
-        notes_saved=tuple(notes_saved),
+        notes_saved=tuple(notes),
     )
 
 
-def _check_numbers(manifest: Manifest) -> None:
-    """Each saved file is one operation's, each staged one is beside its document."""
-    written = [op for op in manifest.operations if isinstance(op, Wrote | WroteHistory)]
-    replaced = dict(enumerate(manifest.replaced))
-    for op in written:
-        if op.before is not None and replaced.get(op.number) != op.path:
+def _refuse_other_numbers(manifest: Manifest) -> None:
+    """Each saved file is one operation's, and each staged one beside its document."""
+    numbers: set[int] = set()
+    staged = dict(enumerate(manifest.replaced))
+    for op in manifest.operations:
+        if not isinstance(op, Wrote | WroteHistory):
+            continue
+        if op.number in numbers:
+            raise ValueError(f"two files have the number {op.number}")
+        numbers.add(op.number)
+        if op.before is not None and staged.get(op.number) != op.path:
             raise ValueError(f"{str(op.path)!r} was not staged")
-    numbers = [op.number for op in written]
-    notes = [note.number for note in manifest.notes_saved]
-    if len(set(numbers)) < len(numbers) or len(set(notes)) < len(notes):
-        raise ValueError("two files have one number")
+    notes = {note.number for note in manifest.notes_saved}
+    if len(notes) < len(manifest.notes_saved):
+        raise ValueError("two notes have one number")
 
 
-def _check_config_file(manifest: Manifest, layout: Layout) -> None:
-    """It is where it was, unless the run has nothing to do with it."""
+def _refuse_another_config_file(manifest: Manifest, layout: Layout) -> None:
+    """It is where it was, unless the run had nothing to do with it."""
     then = manifest.config_file
     now = config_name(layout)
     for op in manifest.operations:
         if isinstance(op, Wrote) and op.place == "config" and then != now:
-            raise ValueError(
-                f"the config file was {then} ($CLAUDE_CONFIG_DIR?), not {now}"
-            )
+            what = f"the config file was {then} ($CLAUDE_CONFIG_DIR?), not {now}"
+            raise ValueError(what)
 
 
 # -- what is in it
 
 
-def _operation_row(operation: Recorded, paths: Roots) -> Row:
+def _from_operation(operation: Recorded, paths: Roots) -> Row:
     match operation:
         case Rename(path, target, holds):
-            role = roots.FOLDER if isinstance(holds, FolderHolds) else roots.MOVED
-            return {
-                "kind_of": "Rename",
-                "path": paths.write(path, role),
-                "target": paths.write(target, role),
-                "holds": {"kind_of": type(holds).__name__, **asdict(holds)},
-            }
+            role = _role(holds)
+            row = {"path": paths.write(path, role), "target": paths.write(target, role)}
+            noted = {"kind_of": type(holds).__name__, **asdict(holds)}
+            return {"kind_of": "Rename", **row, "holds": noted}
         case Mkdir(path, mode):
-            row = paths.write(path, roots.MOVED)
-            return {"kind_of": "Mkdir", "path": row, "mode": mode}
-        case Wrote():
-            role = DOCUMENTS[operation.place]
-            before = operation.before
-            return {
-                "kind_of": "Wrote",
-                "number": operation.number,
-                "path": paths.write(operation.path, role),
-                "ends": paths.write(operation.ends, role),
-                "place": operation.place,
-                "before": asdict(before) if before is not None else None,
-                "after": asdict(operation.after),
-            }
-        case WroteHistory():
-            return {
-                "kind_of": "WroteHistory",
-                "number": operation.number,
-                "path": paths.write(operation.path, roots.HISTORY),
-                "before": asdict(operation.before),
-                "after": asdict(operation.after),
-                "record": operation.record,
-            }
+            row = {"path": paths.write(path, roots.MOVED)}
+            return {"kind_of": "Mkdir", **row, "mode": mode}
+        case Wrote(path=path, ends=ends, place=place):
+            role = DOCUMENTS[place]
+            row = {"path": paths.write(path, role), "ends": paths.write(ends, role)}
+            return {"kind_of": "Wrote", **asdict(operation), **row}
+        case WroteHistory(path=path):
+            row = {"path": paths.write(path, roots.HISTORY)}
+            return {"kind_of": "WroteHistory", **asdict(operation), **row}
 
 
-def _operation(value: object, paths: Roots) -> Recorded:
-    row = _row(value)
-    match row["kind_of"]:
+def _operation(row: Fields, paths: Roots) -> Recorded:
+    match row.value("kind_of"):
         case "Rename":
-            holds = _holds(row["holds"])
-            role = roots.FOLDER if isinstance(holds, FolderHolds) else roots.MOVED
-            path = paths.read(row["path"], role)
-            return Rename(path, paths.read(row["target"], role), holds)
+            holds = _holds(Fields(row.value("holds")))
+            role = _role(holds)
+            path = paths.read(row.value("path"), role)
+            return Rename(path, paths.read(row.value("target"), role), holds)
         case "Mkdir":
-            return Mkdir(paths.read(row["path"], roots.MOVED), _mode(row["mode"]))
+            path = paths.read(row.value("path"), roots.MOVED)
+            return Mkdir(path, row.number("mode", 0, 0o7777))
         case "Wrote":
-            place = _one_of(row["place"], DOCUMENTS)
-            before = row["before"]
-            return Wrote(
-                number=_count(row["number"]),
-                path=paths.read(row["path"], DOCUMENTS[place]),
-                ends=paths.read(row["ends"], DOCUMENTS[place]),
-                place=place,
-                before=_content(before) if before is not None else None,
-                after=_content(row["after"]),
-            )
+            return _wrote(row, paths)
         case "WroteHistory":
             return WroteHistory(
-                number=_count(row["number"]),
-                path=paths.read(row["path"], roots.HISTORY),
-                before=_content(row["before"]),
-                after=_content(row["after"]),
-                record=_matching(row["record"], HASH),
+                number=row.number("number", 0),
+                path=paths.read(row.value("path"), roots.HISTORY),
+                before=_content(row.value("before")),
+                after=_content(row.value("after")),
+                record=row.match("record", HASH),
             )
-    raise ValueError(f"{value!r:.200} is not an operation")
+        case kind:
+            raise ValueError(f"{kind!r:.200} is not an operation")
 
 
-def _holds(value: object) -> Holds | FileHolds | FolderHolds:
-    row = _row(value)
-    match row["kind_of"]:
+def _role(holds: Holds | FileHolds | FolderHolds) -> roots.Role:
+    """Where something that is renamed may be."""
+    return roots.FOLDER if isinstance(holds, FolderHolds) else roots.MOVED
+
+
+def _wrote(row: Fields, paths: Roots) -> Wrote:
+    place = row.one_of("place", *DOCUMENTS)
+    role = DOCUMENTS[place]
+    before = row.value("before")
+    return Wrote(
+        number=row.number("number", 0),
+        path=paths.read(row.value("path"), role),
+        ends=paths.read(row.value("ends"), role),
+        place=place,
+        before=None if before is None else _content(before),
+        after=_content(row.value("after")),
+    )
+
+
+def _holds(row: Fields) -> Holds | FileHolds | FolderHolds:
+    match row.value("kind_of"):
         case "Holds":
-            return Holds(_each(row["names"], inside))
+            return Holds(row.each("names", inside))
         case "FileHolds":
-            return FileHolds(_number(row["size"]), _number(row["mtime_ns"]))
+            return FileHolds(row.number("size"), row.number("mtime_ns"))
         case "FolderHolds":
-            entries = _each(row["entries"], _entry)
-            return FolderHolds(_number(row["device"]), _number(row["inode"]), entries)
-    raise ValueError(f"{value!r:.200} recognises nothing")
+            device = row.number("device")
+            inode = row.number("inode")
+            return FolderHolds(device, inode, row.each("entries", _entry))
+        case kind:
+            raise ValueError(f"{kind!r:.200} recognises nothing")
 
 
 def _entry(value: object) -> tuple[str, str, int, int]:
@@ -271,63 +338,57 @@ def _entry(value: object) -> tuple[str, str, int, int]:
 
 
 def _content(value: object) -> Content:
-    row = _row(value)
+    row = Fields(value)
     return Content(
-        sha256=_matching(row["sha256"], HASH),
-        size=_count(row["size"]),
-        mode=_mode(row["mode"]),
-        mtime_ns=_number(row["mtime_ns"]),
+        sha256=row.match("sha256", HASH),
+        size=row.number("size", 0),
+        mode=row.number("mode", 0, 0o7777),
+        mtime_ns=row.number("mtime_ns"),
     )
 
 
-def _note_row(note: SavedNote, paths: Roots) -> Row:
-    return {
-        "number": note.number,
-        "path": paths.write(note.path, roots.NOTE),
-        "ends": paths.write(note.ends, roots.NOTE),
-        "content": asdict(note.content),
-    }
+def _from_note(note: SavedNote, paths: Roots) -> Row:
+    path = paths.write(note.path, roots.NOTE)
+    ends = paths.write(note.ends, roots.NOTE)
+    return {**asdict(note), "path": path, "ends": ends}
 
 
-def _note(value: object, paths: Roots) -> SavedNote:
-    row = _row(value)
-    return SavedNote(
-        number=_count(row["number"]),
-        path=paths.read(row["path"], roots.NOTE),
-        ends=paths.read(row["ends"], roots.NOTE),
-        content=_content(row["content"]),
-    )
+def _note(row: Fields, paths: Roots) -> SavedNote:
+    path = paths.read(row.value("path"), roots.NOTE)
+    ends = paths.read(row.value("ends"), roots.NOTE)
+    content = _content(row.value("content"))
+    return SavedNote(row.number("number", 0), path, ends, content)
 
 
 def _project(value: object) -> ProjectMove:
-    row = _row(value)
+    row = Fields(value)
     return ProjectMove(
-        path=_text(row["path"]),
-        new_path=_text(row["new_path"]),
-        source=_name(row["source"]),
-        target=_name(row["target"]),
-        kind=_one_of(row["kind"], ("rename", "merge", "same", "split")),
-        entries=_each(row["entries"], _name),
-        notes=_each(row["notes"], inside),
-        transcripts=_number(row["transcripts"]),
-        size=_number(row["size"]),
+        path=row.text("path"),
+        new_path=row.text("new_path"),
+        source=_name(row.value("source")),
+        target=_name(row.value("target")),
+        kind=row.one_of("kind", "rename", "merge", "same", "split"),
+        entries=row.each("entries", _name),
+        notes=row.each("notes", inside),
+        transcripts=row.number("transcripts"),
+        size=row.number("size"),
     )
 
 
 def _own(value: object) -> Own:
-    row = _row(value)
+    row = Fields(value)
     return Own(
-        path=_text(row["path"]),
-        sessions=_each(row["sessions"], _text),
-        notes=_each(row["notes"], inside),
-        config=_text(row["config"]),
+        path=row.text("path"),
+        sessions=row.each("sessions", _text),
+        notes=row.each("notes", inside),
+        config=row.text("config"),
     )
 
 
 def _left_alone(value: object) -> LeftAlone:
-    row = _row(value)
-    command = _each(row["command"], _text)
-    return LeftAlone(_text(row["file"]), _text(row["what"]), command)
+    row = Fields(value)
+    command = row.each("command", _text)
+    return LeftAlone(row.text("file"), row.text("what"), command)
 
 
 def _folder_pair(value: object, layout: Layout) -> tuple[Path, Path]:
@@ -336,7 +397,7 @@ def _folder_pair(value: object, layout: Layout) -> tuple[Path, Path]:
 
 
 def _move(value: object) -> tuple[str, str]:
-    old, new = _each(value, _text)
+    old, new = map(_text, _items(value))
     for path in (old, new):
         if is_root(path) or "\0" in path:
             raise ValueError(f"{path!r} can't be moved")
@@ -359,103 +420,15 @@ def _home(value: object) -> tuple[str, int, int]:
 def ledger_to_json(runs: Runs) -> Row:
     rows = []
     for identifier, moves in runs.items():
-        rows.append([identifier, [asdict(move) for move in moves]])
+        rows.append((identifier, [asdict(move) for move in moves]))
     return sealed({"runs": rows})
 
 
 def ledger_from_json(record: object) -> Runs:
     """What each run brought where; ValueError when no run of ours wrote this."""
     runs: Runs = {}
-    try:
-        for value in _items(unsealed(record)["runs"]):
-            identifier, moves = _items(value)
-            runs[_matching(identifier, ID_PATTERN)] = _each(moves, _project)
-    except KeyError as error:
-        raise ValueError(f"{error} is missing") from None
+    for value in unsealed(record).items("runs"):
+        identifier, moves = _items(value)
+        projects = tuple(_project(move) for move in _items(moves))
+        runs[_match(identifier, ID_PATTERN)] = projects
     return runs
-
-
-# -- values, each of which is a ValueError when it is something else
-
-
-def _row(value: object) -> Row:
-    if type(value) is dict:
-        return value
-    raise ValueError(f"{value!r:.200} is not an object")
-
-
-def _items(value: object) -> list[object]:
-    if type(value) is list:
-        return value
-    raise ValueError(f"{value!r:.200} is not a list")
-
-
-def _each(value: object, read: Callable[[object], T]) -> tuple[T, ...]:
-    return tuple(read(item) for item in _items(value))
-
-
-def _text(value: object) -> str:
-    if type(value) is str:
-        return value
-    raise ValueError(f"{value!r:.200} is not a text")
-
-
-def _matching(value: object, pattern: re.Pattern[str]) -> str:
-    text = _text(value)
-    if pattern.fullmatch(text):
-        return text
-    raise ValueError(f"{text!r:.200} is not {pattern.pattern}")
-
-
-def _prompt(value: object) -> str:
-    return _matching(value, PROMPT)
-
-
-def _option(value: object) -> str:
-    return _matching(value, OPTION)
-
-
-def _undoes(value: object) -> str | None:
-    return None if value is None else _matching(value, ID_PATTERN)
-
-
-def _one_of(value: object, choices: Collection[str]) -> str:
-    text = _text(value)
-    if text in choices:
-        return text
-    raise ValueError(f"{text!r:.200} is none of {', '.join(choices)}")
-
-
-def _name(value: object) -> str:
-    text = _text(value)
-    if is_name(text):
-        return text
-    raise ValueError(f"{text!r:.200} is not a name")
-
-
-def inside(value: object) -> str:
-    """Names with strokes between them, which lead nowhere but down."""
-    path = PurePath(_text(value))
-    if path.anchor or ".." in path.parts:
-        raise ValueError(f"{value!r:.200} leads elsewhere")
-    return _text(value)
-
-
-def _number(value: object) -> int:
-    if type(value) is int and abs(value) < LARGEST_NUMBER:
-        return value
-    raise ValueError(f"{value!r:.200} is not a number")
-
-
-def _count(value: object) -> int:
-    number = _number(value)
-    if number >= 0:
-        return number
-    raise ValueError(f"{number} is below nothing")
-
-
-def _mode(value: object) -> int:
-    number = _number(value)
-    if number in range(0o10000):
-        return number
-    raise ValueError(f"{number} is not a mode")
