@@ -4,6 +4,7 @@ a preview does the same.
 
 import contextlib
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -16,9 +17,8 @@ from ccmove.system import has_room, is_foreign, mount_of
 from ccmove.text import readable_size
 
 ROOM_TO_SPARE = 1 << 20
-FILES_TO_SPARE = (
-    24  # journal, manifest, saved texts, locks and the directories of a backup
-)
+# Journal, manifest, saved texts, locks and the directories of a backup.
+FILES_TO_SPARE = 24
 
 
 def preflight(layout: Layout, plan: Plan) -> None:
@@ -64,49 +64,62 @@ def _refuse_links(layout: Layout, plan: Plan, written: list[Path]) -> None:
     """No link at anything that the run makes,
     replaces or removes, nor on the way there.
     """
-    touched = [op for op in plan.operations if isinstance(op, (Rename, Mkdir))]
-    moved = [
-        path for op in touched for path in (op.path, getattr(op, "target", op.path))
-    ]
+    moved: list[Path] = []
+    for operation in plan.operations:
+        if isinstance(operation, Mkdir):
+            moved.append(operation.path)
+        if isinstance(operation, Rename):
+            moved += (operation.path, operation.target)
     for parent in dict.fromkeys(path.parent for path in (*written, *moved)):
-        with contextlib.suppress(FileNotFoundError), directory(parent):
-            if not os.access(parent, os.W_OK):
-                why = "no permission, or a read-only file system"
-                raise RefusedError(
-                    f"{parent} can't be written to: {why}", look_at(parent)
-                )
+        _refuse_closed(parent)
     # Deeper down a link may be moved as what it is.
-    projects = (path for path in moved if path.parent == layout.projects)
+    projects = [path for path in moved if path.parent == layout.projects]
     for path in (*layout.client_locks, *written, *projects):
         refuse_link(path)
 
 
-def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
-    """Everything is staged before anything is replaced, so there must be room for all
-    of it: new contents beside the files, and in the backup the texts before and after.
+def _refuse_closed(parent: Path) -> None:
+    """A directory that can't be changed, or is reached through a link.
+
+    One that is not there yet is made.
     """
-    needed: dict[int, tuple[Path, int]] = {}
-    staged = [(write.path, len(write.after)) for write in plan.writes]
-    staged += [
-        (layout.own, len(write.after) + len(write.before or b""))
-        for write in plan.writes
-    ]
-    staged += [(layout.own, len(note.data)) for note in plan.notes_moved]
-    if plan.history is not None:
-        staged.append((plan.history.path, plan.history.scan.new_size()))
-    for path, size in staged:
+    with contextlib.suppress(FileNotFoundError), directory(parent):
+        if not os.access(parent, os.W_OK):
+            why = "no permission, or a read-only file system"
+            what = f"{parent} can't be written to: {why}"
+            raise RefusedError(what, look_at(parent))
+
+
+def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
+    """There must be room on each disk for all that is staged there: everything is,
+    before anything is replaced.
+    """
+    needed: dict[int, tuple[Path, int]] = {}  # device -> a directory there, bytes
+    for path, size in _new_files(layout, plan):
         parent = path.parent if path.parent.is_dir() else layout.config_dir
         device = os.stat(parent).st_dev
-        place, sum_so_far = needed.get(device, (parent, ROOM_TO_SPARE))
-        needed[device] = (place, sum_so_far + size)
+        directory_there, sum_so_far = needed.get(device, (parent, ROOM_TO_SPARE))
+        needed[device] = (directory_there, sum_so_far + size)
     files = FILES_TO_SPARE + len(plan.notes_moved)
-    for place, size in needed.values():
-        if not has_room(place, size, files):
+    for directory_there, size in needed.values():
+        if not has_room(directory_there, size, files):
+            room = f"not enough room for {readable_size(size)} in new files"
             raise RefusedError(
-                f"{place}: not enough room for {readable_size(size)} in new files",
-                run("df", "-h", place, text="what is free"),
+                f"{directory_there}: {room}",
+                run("df", "-h", directory_there, text="what is free"),
                 again("free some space, then try again"),
             )
+
+
+def _new_files(layout: Layout, plan: Plan) -> Iterator[tuple[Path, int]]:
+    """New contents beside the files, and in the backup the texts before and after."""
+    for write in plan.writes:
+        yield write.path, len(write.after)
+        yield layout.own, len(write.after) + len(write.before or b"")
+    for note in plan.notes_moved:
+        yield layout.own, len(note.data)
+    if plan.history is not None:
+        yield plan.history.path, plan.history.scan.new_size()
 
 
 def _refuse_two_file_systems(plan: Plan) -> None:
