@@ -80,7 +80,7 @@ class Call:
         hints = error.hints or (error.usual,)
         return Result(
             error.status,
-            self.layout,
+            str(self.layout.config_dir) if self.layout else None,
             self.moves,
             error=error.message,
             hints=tuple(

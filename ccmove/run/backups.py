@@ -35,6 +35,8 @@ from ccmove.run.codec import Runs, from_json, ledger_from_json, ledger_to_json, 
 from ccmove.run.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest
 
 PAST = run("ccmove", "backups", text="past moves")
+REPORT = "report.json"  # what a run said, as `--json`
+LARGEST_REPORT = 256 << 20
 
 
 def new_id(layout: Layout) -> str:
@@ -131,6 +133,21 @@ def read_manifest(path: Path, layout: Layout) -> Manifest:
             "ls", "-l", path.parent / "files", text="what it saved is untouched"
         )
         raise RefusedError(f"{path} can't be used: {error}", files) from None
+
+
+def read_report(layout: Layout, identifier: str) -> bytes | None:
+    """What the run said, as JSON; None when its backup has no report."""
+    document = read_document(layout.backups / identifier / REPORT, LARGEST_REPORT)
+    return None if document is None else document.data
+
+
+def replace_report(layout: Layout, identifier: str, report: bytes) -> None:
+    """For what a run says after it is complete."""
+    path = layout.backups / identifier / REPORT
+    fresh = path.with_name(f"{REPORT}.new")
+    disk.remove_file(fresh, flushed=False)
+    disk.write_new(fresh, [report])
+    disk.replace(fresh, path)
 
 
 def backup_ids(directory: Path) -> list[str]:

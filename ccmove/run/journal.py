@@ -18,7 +18,7 @@ from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there, names_in
 from ccmove.errors import RefusedError, UnfinishedRunError, look_at, run
 from ccmove.run import disk, progress
-from ccmove.run.backups import new_id, read_manifest, write_manifest
+from ccmove.run.backups import REPORT, new_id, read_manifest, write_manifest
 from ccmove.run.codec import SCHEMA
 from ccmove.run.manifest import Manifest
 
@@ -38,6 +38,7 @@ FILES = {
 RECORDS = (
     "manifest.json.new",
     "journal.json",
+    REPORT,
     MOVES,
     "manifest.json",
     progress.NAME,

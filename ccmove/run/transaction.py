@@ -14,6 +14,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ccmove.claude.layout import Layout
@@ -74,9 +75,14 @@ class Outcome:
     rolled_back: str | None = None
 
 
+# What the run says, as its backup keeps it.
+MakeReport = Callable[[Outcome], bytes]
+
+
 def run_plan(
     layout: Layout,
     make_plan: MakePlan,
+    make_report: MakeReport,
     *,
     full: bool = False,
     progress: Progress | None = None,
@@ -106,9 +112,10 @@ def run_plan(
             if not plan.operations:
                 break
             work = Work(layout, plan, full, progress)
+            outcome = Outcome(plan, work.manifest.id, rolled_back)
             try:
-                attempt(work, ending)
-                return Outcome(plan, work.manifest.id, rolled_back)
+                attempt(work, partial(make_report, outcome), ending)
+                return outcome
             except StaleLookError:
                 if not tries_left:
                     raise
@@ -116,7 +123,9 @@ def run_plan(
         return Outcome(plan, None, rolled_back)
 
 
-def attempt(work: Work, ending: contextlib.ExitStack) -> None:
+def attempt(
+    work: Work, make_report: Callable[[], bytes], ending: contextlib.ExitStack
+) -> None:
     """One try; StaleLookError when the state changed under it and nothing was done."""
     try:
         work.begin()
@@ -131,6 +140,7 @@ def attempt(work: Work, ending: contextlib.ExitStack) -> None:
                 work.replace_locked(record)
             work.change_the_rest(record)
         work.verify(traces)
+        work.keep_report(make_report())
         ending.enter_context(interrupts_ignored())
         work.finish()
     except BaseException as error:
@@ -295,6 +305,12 @@ class Work:
     def verify(self, traces: verify.Traces) -> None:
         """Every rename has happened, and every file that moved is the one it was."""
         _refuse(verify.check(self.plan, traces, self._hashing if self.full else None))
+
+    def keep_report(self, report: bytes) -> None:
+        """Part of the backup from its first moment, since the directory is not one yet;
+        its name is flushed with the others.
+        """
+        disk.write_new(self.layout.run / backups.REPORT, [report])
 
     def finish(self) -> None:
         """The journal goes;
