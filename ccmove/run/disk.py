@@ -45,6 +45,7 @@ from ccmove.system import (
 )
 
 BLOCK = 1 << 20
+NO_REPLACE = 4 if MAC else 1  # RENAME_EXCL, RENAME_NOREPLACE
 # What a file system answers that can't make a hard link there.
 NO_LINK = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK)
 
@@ -166,14 +167,20 @@ def save(source: Path, saved: Path) -> None:
     """
     with directory(source.parent) as old, directory(saved.parent) as new:
         try:
-            names = (old.at(source.name), new.at(saved.name))
-            os.link(*names, src_dir_fd=old.fd, dst_dir_fd=new.fd, follow_symlinks=False)
+            os.link(
+                old.at(source.name),
+                new.at(saved.name),
+                src_dir_fd=old.fd,
+                dst_dir_fd=new.fd,
+                follow_symlinks=False,
+            )
             return
         except OSError as error:
             if error.errno not in NO_LINK:
                 raise
     with open(open_file(source), "rb") as file:
-        write_new(saved, iter(lambda: file.read(BLOCK), b""))
+        blocks = iter(lambda: file.read(BLOCK), b"")
+        write_new(saved, blocks)
 
 
 def replace(staged: Path, target: Path) -> None:
@@ -279,9 +286,10 @@ def _renameat2(old_parent: int, old: bytes, new_parent: int, new: bytes) -> int:
         function = library.renameatx_np if MAC else library.renameat2
     except (AttributeError, OSError):
         return errno.ENOSYS
-    flag = 4 if MAC else 1  # RENAME_EXCL, RENAME_NOREPLACE
-    failed = function(old_parent, old, new_parent, new, flag)
-    return ctypes.get_errno() if failed else 0
+    failed = function(old_parent, old, new_parent, new, NO_REPLACE)
+    if failed:
+        return ctypes.get_errno()
+    return 0
 
 
 def make_directory(path: Path, mode: int = 0o700, *, flushed: bool = True) -> None:
