@@ -270,12 +270,14 @@ def prune(layout: Layout, wanted: Pruning, *, dry_run: bool = False) -> dict[str
         why[backup.id] = _why_it_stays(backup, age, wanted)
     _keep_pairs_together(backups, wanted.named, why)
     going = [backup for backup in backups if not why[backup.id]]
-    for backup in going:
-        refuse_link(layout.backups / backup.id)
-    if going and not dry_run:
-        _write_ledger(layout, going)
-        for backup in going:
-            disk.remove_backup(layout.backups / backup.id)
+    paths = [layout.backups / backup.id for backup in going]
+    for path in paths:
+        refuse_link(path)
+    if dry_run or not going:
+        return why
+    _write_ledger(layout, going)
+    for path in paths:
+        disk.remove_backup(path)
     return why
 
 

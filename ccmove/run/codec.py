@@ -37,14 +37,16 @@ from ccmove.run.manifest import (
     config_name,
     sha256,
 )
-from ccmove.run.roots import Roots, is_name, read_folder, write_folder
+from ccmove.run.roots import Role, Roots, is_name, read_folder, write_folder
 
 SCHEMA = 4
-LARGEST_NUMBER = (1 << 63) - 1
+LARGEST_NUMBER = 1 << 63
 HASH = re.compile("[0-9a-f]{64}")
 PROMPT = re.compile("[0-9a-f]{16}")
 OPTION = re.compile("(--)?[a-z]+(-[a-z]+)*")
 DOCUMENTS = {"config": roots.CONFIG, "index": roots.INDEXES, "other": roots.OTHER}
+
+KINDS_OF_MOVE = ("rename", "merge", "same", "split")
 
 Row = dict[str, object]
 Runs = dict[str, tuple[ProjectMove, ...]]  # ID -> what that run brought where
@@ -54,24 +56,31 @@ T = TypeVar("T")
 class Fields:
     """The members of a JSON object, each of them read as what it has to be."""
 
-    def __init__(self, value: object) -> None:
+    def __init__(self, value: object, paths: Roots | None = None) -> None:
         if type(value) is not dict:
             raise ValueError(f"{value!r:.200} is not an object")
         self._members: Row = value
+        self._roots = paths
 
     def value(self, name: str) -> object:
         if name not in self._members:
             raise ValueError(f"{name} is missing")
         return self._members[name]
 
+    def has(self, name: str) -> bool:
+        return self.value(name) is not None
+
     def text(self, name: str) -> str:
         return _text(self.value(name))
 
-    def match(self, name: str, pattern: re.Pattern[str]) -> str:
-        return _match(self.value(name), pattern)
+    def texts(self, name: str) -> tuple[str, ...]:
+        return self.each(name, _text)
 
-    def matches(self, name: str, pattern: re.Pattern[str]) -> tuple[str, ...]:
-        return tuple(_match(item, pattern) for item in self.items(name))
+    def name(self, name: str) -> str:
+        return _name(self.value(name))
+
+    def notes(self, name: str) -> tuple[str, ...]:
+        return self.each(name, inside)
 
     def one_of(self, name: str, *choices: str) -> str:
         text = self.text(name)
@@ -79,19 +88,49 @@ class Fields:
             raise ValueError(f"{text!r:.200} is none of {', '.join(choices)}")
         return text
 
-    def number(
-        self, name: str, least: int = -LARGEST_NUMBER, most: int = LARGEST_NUMBER
-    ) -> int:
-        number = _number(self.value(name))
-        if not least <= number <= most:
+    def id(self, name: str) -> str:
+        return _match(self.value(name), ID_PATTERN)
+
+    def id_if_any(self, name: str) -> str | None:
+        return self.id(name) if self.has(name) else None
+
+    def hash(self, name: str) -> str:
+        return _match(self.value(name), HASH)
+
+    def number(self, name: str) -> int:
+        return _number(self.value(name))
+
+    def count(self, name: str, limit: int = LARGEST_NUMBER) -> int:
+        number = self.number(name)
+        if not 0 <= number < limit:
             raise ValueError(f"{name} can't be {number}")
         return number
+
+    def mode(self, name: str) -> int:
+        return self.count(name, 0o10000)
+
+    def path(self, name: str, role: Role) -> Path:
+        return self._path(self.value(name), role)
+
+    def paths(self, name: str, role: Role) -> tuple[Path, ...]:
+        return tuple(self._path(item, role) for item in self.items(name))
+
+    def _path(self, value: object, role: Role) -> Path:
+        assert self._roots is not None
+        return self._roots.read(value, role)
 
     def items(self, name: str) -> list[object]:
         return _items(self.value(name))
 
     def each(self, name: str, read: Callable[[object], T]) -> tuple[T, ...]:
         return tuple(read(item) for item in self.items(name))
+
+    def row(self, name: str) -> "Fields":
+        return Fields(self.value(name), self._roots)
+
+    def rows(self, name: str, read: Callable[["Fields"], T]) -> tuple[T, ...]:
+        rows = [Fields(item, self._roots) for item in self.items(name)]
+        return tuple(map(read, rows))
 
 
 def _items(value: object) -> list[object]:
@@ -114,7 +153,7 @@ def _match(value: object, pattern: re.Pattern[str]) -> str:
 
 
 def _number(value: object) -> int:
-    if type(value) is not int or abs(value) > LARGEST_NUMBER:
+    if type(value) is not int or abs(value) >= LARGEST_NUMBER:
         raise ValueError(f"{value!r:.200} is not a number")
     return value
 
@@ -143,7 +182,7 @@ def sealed(body: Row) -> Row:
     return {**record, "checksum": sha256(_json(record).encode())}
 
 
-def unsealed(record: object) -> Fields:
+def unsealed(record: object) -> Row:
     """What a record holds; ValueError when it is not one that this version wrote."""
     body = dict(record) if type(record) is dict else {}
     version = body.pop("schema", None)
@@ -152,7 +191,7 @@ def unsealed(record: object) -> Fields:
     body.pop("checksum", None)
     if _json(sealed(body)) != _json(record):
         raise ValueError("it was changed since it was written")
-    return Fields(body)
+    return body
 
 
 def _json(record: object) -> str:
@@ -165,65 +204,82 @@ def _json(record: object) -> str:
 def to_json(manifest: Manifest, layout: Layout, run: Path) -> Row:
     """The record of a manifest that is, or will be, in the directory `run`."""
     paths = Roots(layout, run, manifest.folders, manifest.places)
-    folders = []
-    for old, new in manifest.folders:
-        folders.append((write_folder(layout, old), write_folder(layout, new)))
     without_paths = replace(
         manifest, folders=(), places=(), replaced=(), operations=(), notes_saved=()
     )
-    body = asdict(without_paths)
-    body["folders"] = folders
-    body["places"] = [write_folder(layout, place) for place in manifest.places]
-    body["replaced"] = [paths.write(p, roots.REPLACED) for p in manifest.replaced]
-    body["operations"] = [_from_operation(op, paths) for op in manifest.operations]
-    body["notes_saved"] = [_from_note(note, paths) for note in manifest.notes_saved]
-    return sealed(body)
+    folders = []
+    for old, new in manifest.folders:
+        pair = write_folder(layout, old), write_folder(layout, new)
+        folders.append(pair)
+    places = [write_folder(layout, place) for place in manifest.places]
+    replaced = [paths.write(path, roots.REPLACED) for path in manifest.replaced]
+    operations = [_from_operation(op, paths) for op in manifest.operations]
+    notes_saved = [_from_note(note, paths) for note in manifest.notes_saved]
+    return sealed(
+        {
+            **asdict(without_paths),
+            "folders": folders,
+            "places": places,
+            "replaced": replaced,
+            "operations": operations,
+            "notes_saved": notes_saved,
+        }
+    )
 
 
 def from_json(record: object, layout: Layout, run: Path) -> Manifest:
     """The manifest in the directory `run`; ValueError when no run of ours wrote it."""
     manifest = _manifest(unsealed(record), layout, run)
-    if run not in (layout.run, layout.backups / manifest.id):
+    is_its_own = run == layout.backups / manifest.id
+    if run != layout.run and not is_its_own:
         raise ValueError(f"it belongs to {manifest.id}")
-    if _json(to_json(manifest, layout, run)) != _json(record):
+    again = to_json(manifest, layout, run)
+    if _json(again) != _json(record):
         raise ValueError("it has something in it that no run writes")
     _refuse_other_numbers(manifest)
     _refuse_another_config_file(manifest, layout)
     return manifest
 
 
-def _manifest(row: Fields, layout: Layout, run: Path) -> Manifest:
-    """What no run writes may still be in it; every path has its root."""
-    folders = tuple(_folder_pair(pair, layout) for pair in row.items("folders"))
-    places = tuple(read_folder(layout, place) for place in row.items("places"))
-    paths = Roots(layout, run, folders, places)
-    replaced = [paths.read(p, roots.REPLACED) for p in row.items("replaced")]
-    operations = [_operation(Fields(op), paths) for op in row.items("operations")]
-    notes = [_note(Fields(note), paths) for note in row.items("notes_saved")]
-    is_undo = row.value("undoes") is not None
+def _manifest(body: Row, layout: Layout, run: Path) -> Manifest:
+    """Every value has its type, and every path its root."""
+    paths = _roots(Fields(body), layout, run)
+    row = Fields(body, paths)
     return Manifest(
-        id=row.match("id", ID_PATTERN),
+        id=row.id("id"),
         kind=row.one_of("kind", "move", "undo"),
         moves=row.each("moves", _move),
-        kept=row.each("kept", _text),
-        projects=row.each("projects", _project),
-        own=row.each("own", _own),
-        prompts_at_new=row.matches("prompts_at_new", PROMPT),
-        folders=folders,
-        places=places,
-        undoes=row.match("undoes", ID_PATTERN) if is_undo else None,
-        options=row.matches("options", OPTION),
+        kept=row.texts("kept"),
+        projects=row.rows("projects", _project),
+        own=row.rows("own", _own),
+        prompts_at_new=row.each("prompts_at_new", _prompt),
+        folders=paths.folders,
+        places=paths.settings,
+        undoes=row.id_if_any("undoes"),
+        options=row.each("options", _option),
         merged=row.each("merged", _merged),
-        left_alone=row.each("left_alone", _left_alone),
-        warnings=row.each("warnings", _text),
+        left_alone=row.rows("left_alone", _left_alone),
+        warnings=row.texts("warnings"),
         remembering=row.number("remembering"),
-        notes=row.each("notes", _text),
+        notes=row.texts("notes"),
         homes=row.each("homes", _home),
         config_file=row.text("config_file"),
-        replaced=tuple(replaced),
-        operations=tuple(operations),
-        notes_saved=tuple(notes),
+        replaced=row.paths("replaced", roots.REPLACED),
+        operations=row.rows("operations", _operation),
+        notes_saved=row.rows("notes_saved", _note),
     )
+
+
+def _roots(row: Fields, layout: Layout, run: Path) -> Roots:
+    """The roots of the run, to which its folders belong."""
+    folders = [_folder_pair(pair, layout) for pair in row.items("folders")]
+    places = [read_folder(layout, place) for place in row.items("places")]
+    return Roots(layout, run, tuple(folders), tuple(places))
+
+
+def _folder_pair(value: object, layout: Layout) -> tuple[Path, Path]:
+    old, new = _items(value)
+    return read_folder(layout, old), read_folder(layout, new)
 
 
 def _refuse_other_numbers(manifest: Manifest) -> None:
@@ -231,7 +287,7 @@ def _refuse_other_numbers(manifest: Manifest) -> None:
     numbers: set[int] = set()
     staged = dict(enumerate(manifest.replaced))
     for op in manifest.operations:
-        if not isinstance(op, Wrote | WroteHistory):
+        if isinstance(op, Rename | Mkdir):
             continue
         if op.number in numbers:
             raise ValueError(f"two files have the number {op.number}")
@@ -257,71 +313,83 @@ def _refuse_another_config_file(manifest: Manifest, layout: Layout) -> None:
 
 
 def _from_operation(operation: Recorded, paths: Roots) -> Row:
+    kind = type(operation).__name__
     match operation:
-        case Rename(path, target, holds):
-            role = _role(holds)
-            row = {"path": paths.write(path, role), "target": paths.write(target, role)}
-            noted = {"kind_of": type(holds).__name__, **asdict(holds)}
-            return {"kind_of": "Rename", **row, "holds": noted}
+        case Rename():
+            row = _from_rename(operation, paths)
         case Mkdir(path, mode):
-            row = {"path": paths.write(path, roots.MOVED)}
-            return {"kind_of": "Mkdir", **row, "mode": mode}
-        case Wrote(path=path, ends=ends, place=place):
-            role = DOCUMENTS[place]
-            row = {"path": paths.write(path, role), "ends": paths.write(ends, role)}
-            return {"kind_of": "Wrote", **asdict(operation), **row}
+            row = {"path": paths.write(path, roots.MOVED), "mode": mode}
+        case Wrote():
+            row = _from_wrote(operation, paths)
         case WroteHistory(path=path):
-            row = {"path": paths.write(path, roots.HISTORY)}
-            return {"kind_of": "WroteHistory", **asdict(operation), **row}
+            row = asdict(operation)
+            row["path"] = paths.write(path, roots.HISTORY)
+    return {"kind_of": kind, **row}
 
 
-def _operation(row: Fields, paths: Roots) -> Recorded:
+def _from_rename(rename: Rename, paths: Roots) -> Row:
+    role = _role(rename.holds)
+    path = paths.write(rename.path, role)
+    target = paths.write(rename.target, role)
+    holds = {"kind_of": type(rename.holds).__name__, **asdict(rename.holds)}
+    return {"path": path, "target": target, "holds": holds}
+
+
+def _from_wrote(wrote: Wrote, paths: Roots) -> Row:
+    role = DOCUMENTS[wrote.place]
+    path = paths.write(wrote.path, role)
+    ends = paths.write(wrote.ends, role)
+    return {**asdict(wrote), "path": path, "ends": ends}
+
+
+def _operation(row: Fields) -> Recorded:
+    """By the kind that it says it is."""
     match row.value("kind_of"):
         case "Rename":
-            holds = _holds(Fields(row.value("holds")))
+            holds = _holds(row.row("holds"))
             role = _role(holds)
-            path = paths.read(row.value("path"), role)
-            return Rename(path, paths.read(row.value("target"), role), holds)
+            return Rename(row.path("path", role), row.path("target", role), holds)
         case "Mkdir":
-            path = paths.read(row.value("path"), roots.MOVED)
-            return Mkdir(path, row.number("mode", 0, 0o7777))
+            return Mkdir(row.path("path", roots.MOVED), row.mode("mode"))
         case "Wrote":
-            return _wrote(row, paths)
+            return _wrote(row)
         case "WroteHistory":
             return WroteHistory(
-                number=row.number("number", 0),
-                path=paths.read(row.value("path"), roots.HISTORY),
-                before=_content(row.value("before")),
-                after=_content(row.value("after")),
-                record=row.match("record", HASH),
+                number=row.count("number"),
+                path=row.path("path", roots.HISTORY),
+                before=_content(row.row("before")),
+                after=_content(row.row("after")),
+                record=row.hash("record"),
             )
         case kind:
             raise ValueError(f"{kind!r:.200} is not an operation")
 
 
-def _role(holds: Holds | FileHolds | FolderHolds) -> roots.Role:
+def _role(holds: Holds | FileHolds | FolderHolds) -> Role:
     """Where something that is renamed may be."""
     return roots.FOLDER if isinstance(holds, FolderHolds) else roots.MOVED
 
 
-def _wrote(row: Fields, paths: Roots) -> Wrote:
+def _wrote(row: Fields) -> Wrote:
     place = row.one_of("place", *DOCUMENTS)
     role = DOCUMENTS[place]
-    before = row.value("before")
+    before = None
+    if row.has("before"):
+        before = _content(row.row("before"))
     return Wrote(
-        number=row.number("number", 0),
-        path=paths.read(row.value("path"), role),
-        ends=paths.read(row.value("ends"), role),
+        number=row.count("number"),
+        path=row.path("path", role),
+        ends=row.path("ends", role),
         place=place,
-        before=None if before is None else _content(before),
-        after=_content(row.value("after")),
+        before=before,
+        after=_content(row.row("after")),
     )
 
 
 def _holds(row: Fields) -> Holds | FileHolds | FolderHolds:
     match row.value("kind_of"):
         case "Holds":
-            return Holds(row.each("names", inside))
+            return Holds(row.notes("names"))
         case "FileHolds":
             return FileHolds(row.number("size"), row.number("mtime_ns"))
         case "FolderHolds":
@@ -337,12 +405,11 @@ def _entry(value: object) -> tuple[str, str, int, int]:
     return inside(name), _text(kind), _number(size), _number(mtime)
 
 
-def _content(value: object) -> Content:
-    row = Fields(value)
+def _content(row: Fields) -> Content:
     return Content(
-        sha256=row.match("sha256", HASH),
-        size=row.number("size", 0),
-        mode=row.number("mode", 0, 0o7777),
+        sha256=row.hash("sha256"),
+        size=row.count("size"),
+        mode=row.mode("mode"),
         mtime_ns=row.number("mtime_ns"),
     )
 
@@ -353,47 +420,40 @@ def _from_note(note: SavedNote, paths: Roots) -> Row:
     return {**asdict(note), "path": path, "ends": ends}
 
 
-def _note(row: Fields, paths: Roots) -> SavedNote:
-    path = paths.read(row.value("path"), roots.NOTE)
-    ends = paths.read(row.value("ends"), roots.NOTE)
-    content = _content(row.value("content"))
-    return SavedNote(row.number("number", 0), path, ends, content)
+def _note(row: Fields) -> SavedNote:
+    return SavedNote(
+        number=row.count("number"),
+        path=row.path("path", roots.NOTE),
+        ends=row.path("ends", roots.NOTE),
+        content=_content(row.row("content")),
+    )
 
 
-def _project(value: object) -> ProjectMove:
-    row = Fields(value)
+def _project(row: Fields) -> ProjectMove:
     return ProjectMove(
         path=row.text("path"),
         new_path=row.text("new_path"),
-        source=_name(row.value("source")),
-        target=_name(row.value("target")),
-        kind=row.one_of("kind", "rename", "merge", "same", "split"),
+        source=row.name("source"),
+        target=row.name("target"),
+        kind=row.one_of("kind", *KINDS_OF_MOVE),
         entries=row.each("entries", _name),
-        notes=row.each("notes", inside),
+        notes=row.notes("notes"),
         transcripts=row.number("transcripts"),
         size=row.number("size"),
     )
 
 
-def _own(value: object) -> Own:
-    row = Fields(value)
+def _own(row: Fields) -> Own:
     return Own(
         path=row.text("path"),
-        sessions=row.each("sessions", _text),
-        notes=row.each("notes", inside),
+        sessions=row.texts("sessions"),
+        notes=row.notes("notes"),
         config=row.text("config"),
     )
 
 
-def _left_alone(value: object) -> LeftAlone:
-    row = Fields(value)
-    command = row.each("command", _text)
-    return LeftAlone(row.text("file"), row.text("what"), command)
-
-
-def _folder_pair(value: object, layout: Layout) -> tuple[Path, Path]:
-    old, new = _items(value)
-    return read_folder(layout, old), read_folder(layout, new)
+def _left_alone(row: Fields) -> LeftAlone:
+    return LeftAlone(row.text("file"), row.text("what"), row.texts("command"))
 
 
 def _move(value: object) -> tuple[str, str]:
@@ -402,6 +462,14 @@ def _move(value: object) -> tuple[str, str]:
         if is_root(path) or "\0" in path:
             raise ValueError(f"{path!r} can't be moved")
     return old, new
+
+
+def _prompt(value: object) -> str:
+    return _match(value, PROMPT)
+
+
+def _option(value: object) -> str:
+    return _match(value, OPTION)
 
 
 def _merged(value: object) -> tuple[str, int]:
@@ -427,8 +495,8 @@ def ledger_to_json(runs: Runs) -> Row:
 def ledger_from_json(record: object) -> Runs:
     """What each run brought where; ValueError when no run of ours wrote this."""
     runs: Runs = {}
-    for value in unsealed(record).items("runs"):
+    for value in _items(unsealed(record).get("runs")):
         identifier, moves = _items(value)
-        projects = tuple(_project(move) for move in _items(moves))
-        runs[_match(identifier, ID_PATTERN)] = projects
+        projects = [_project(Fields(move)) for move in _items(moves)]
+        runs[_match(identifier, ID_PATTERN)] = tuple(projects)
     return runs

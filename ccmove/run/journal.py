@@ -54,17 +54,19 @@ def missing(what: str) -> UnfinishedRunError:
 
 def begin(layout: Layout, manifest: Manifest) -> None:
     """Make the directory of a run, with what names all that it will stage."""
+    run = layout.run
     disk.ensure_directory(layout.backups)
-    disk.make_directory(layout.run)
-    progress.make(layout.run)
+    disk.make_directory(run)
+    progress.make(run)
     write_manifest(manifest, layout)
-    journal = json.dumps({"schema": SCHEMA, "id": manifest.id})
-    disk.write_new(layout.journal, [journal.encode()])
-    lines = lines_of(manifest)
+    journal = {"schema": SCHEMA, "id": manifest.id}
+    text = json.dumps(journal)
+    disk.write_new(layout.journal, [text.encode()])
+    lines = os.fsencode(lines_of(manifest))
     if lines:
-        disk.write_new(layout.run / MOVES, [os.fsencode(lines)])
+        disk.write_new(run / MOVES, [lines])
     for name in PARTS:
-        disk.make_directory(layout.run / name, flushed=False)
+        disk.make_directory(run / name, flushed=False)
     disk.flush(layout.own)
 
 
@@ -113,12 +115,13 @@ def sweep_up(layout: Layout, manifest: Manifest | None, at_once: bool) -> str | 
         _refuse_gone(layout, manifest, at_once)
         _remove_files(layout, manifest)
         disk.remove_file(layout.journal)
-    if not set(names_in(layout.run)) <= set(RECORDS):
+    run = layout.run
+    if not set(names_in(run)) <= set(RECORDS):
         return set_aside(layout)
-    if is_there(layout.run):
+    if is_there(run):
         for name in RECORDS:
-            disk.remove_file(layout.run / name, flushed=name == "manifest.json")
-        disk.remove_directory(layout.run)
+            disk.remove_file(run / name, flushed=name == "manifest.json")
+        disk.remove_directory(run)
     return None
 
 
@@ -140,11 +143,13 @@ def _remove_files(layout: Layout, manifest: Manifest) -> None:
     """
     for path in manifest.staged:
         disk.remove_file(path)
-        disk.remove_file(path.with_name(f"{path.name}-back"))
+        on_the_way_back = path.with_name(f"{path.name}-back")
+        disk.remove_file(on_the_way_back)
     for part, pattern in FILES.items():
-        for name in names_in(layout.run / part):
+        directory = layout.run / part
+        for name in names_in(directory):
             if re.fullmatch(pattern, name):
-                disk.remove_file(layout.run / part / name, flushed=False)
+                disk.remove_file(directory / name, flushed=False)
     flush_parts(layout)
 
 

@@ -65,17 +65,19 @@ def _refuse_links(layout: Layout, plan: Plan, written: list[Path]) -> None:
     replaces or removes, nor on the way there.
     """
     moved: list[Path] = []
-    for operation in plan.operations:
-        if isinstance(operation, Mkdir):
-            moved.append(operation.path)
-        if isinstance(operation, Rename):
-            moved += (operation.path, operation.target)
-    for parent in dict.fromkeys(path.parent for path in (*written, *moved)):
+    for op in plan.operations:
+        if isinstance(op, Rename | Mkdir):
+            moved.append(op.path)
+        if isinstance(op, Rename):
+            moved.append(op.target)
+    for parent in {path.parent: None for path in (*written, *moved)}:
         _refuse_closed(parent)
-    # Deeper down a link may be moved as what it is.
-    projects = [path for path in moved if path.parent == layout.projects]
-    for path in (*layout.client_locks, *written, *projects):
+    for path in (*layout.client_locks, *written):
         refuse_link(path)
+    for path in moved:
+        # Deeper down a link may be moved as what it is.
+        if path.parent == layout.projects:
+            refuse_link(path)
 
 
 def _refuse_closed(parent: Path) -> None:
@@ -94,32 +96,41 @@ def _refuse_full_disks(layout: Layout, plan: Plan) -> None:
     """There must be room on each disk for all that is staged there: everything is,
     before anything is replaced.
     """
-    needed: dict[int, tuple[Path, int]] = {}  # device -> a directory there, bytes
+    parents: dict[int, Path] = {}  # device -> a directory there
+    needed: dict[int, int] = {}  # device -> bytes
     for path, size in _new_files(layout, plan):
-        parent = path.parent if path.parent.is_dir() else layout.config_dir
+        parent = path.parent
+        if not parent.is_dir():
+            parent = layout.config_dir
         device = os.stat(parent).st_dev
-        directory_there, sum_so_far = needed.get(device, (parent, ROOM_TO_SPARE))
-        needed[device] = (directory_there, sum_so_far + size)
+        parents.setdefault(device, parent)
+        needed.setdefault(device, ROOM_TO_SPARE)
+        needed[device] += size
     files = FILES_TO_SPARE + len(plan.notes_moved)
-    for directory_there, size in needed.values():
-        if not has_room(directory_there, size, files):
+    for device, size in needed.items():
+        parent = parents[device]
+        if not has_room(parent, size, files):
             room = f"not enough room for {readable_size(size)} in new files"
             raise RefusedError(
-                f"{directory_there}: {room}",
-                run("df", "-h", directory_there, text="what is free"),
+                f"{parent}: {room}",
+                run("df", "-h", parent, text="what is free"),
                 again("free some space, then try again"),
             )
 
 
 def _new_files(layout: Layout, plan: Plan) -> Iterator[tuple[Path, int]]:
     """New contents beside the files, and in the backup the texts before and after."""
+    own = layout.own
     for write in plan.writes:
-        yield write.path, len(write.after)
-        yield layout.own, len(write.after) + len(write.before or b"")
+        size = len(write.after)
+        yield write.path, size
+        yield own, size
+        yield own, len(write.before or b"")
     for note in plan.notes_moved:
-        yield layout.own, len(note.data)
-    if plan.history is not None:
-        yield plan.history.path, plan.history.scan.new_size()
+        yield own, len(note.data)
+    history = plan.history
+    if history is not None:
+        yield history.path, history.scan.new_size()
 
 
 def _refuse_two_file_systems(plan: Plan) -> None:

@@ -6,7 +6,7 @@ and what may be below each. No other path can be written, nor be read.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
 from pathlib import Path, PurePath
 
@@ -124,9 +124,11 @@ class Roots:
         self,
         layout: Layout,
         run: Path,
-        folders: Iterable[tuple[Path, Path]] = (),
-        settings: Iterable[Path] = (),
+        folders: tuple[tuple[Path, Path], ...] = (),
+        settings: tuple[Path, ...] = (),
     ) -> None:
+        self.folders = folders
+        self.settings = settings
         self._state = layout.config_dir
         self._directories = {
             "run": run,
@@ -151,7 +153,8 @@ class Roots:
         What is in the state has no root outside of it.
         """
         for directory in (path, *path.parents):
-            names = path.relative_to(directory).parts
+            inside = path.relative_to(directory)
+            names = inside.parts
             for kind, may_be_below in role.items():
                 root = self._roots.get((kind, directory))
                 if root is not None and may_be_below(names):
@@ -216,12 +219,16 @@ def write_folder(layout: Layout, folder: Path) -> list[str]:
 def read_folder(layout: Layout, value: object) -> Path:
     """A folder that can be a project's; ValueError for any other."""
     root, names = _split(value)
-    folder = _homes(layout).get(root, Path(root)).joinpath(*names)
+    directory = _homes(layout).get(root, Path(root))
+    folder = directory.joinpath(*names)
     _refuse_other_spelling(value, write_folder(layout, folder))
-    above = {folder, *folder.parents}
-    is_ours = layout.own in above or layout.projects in above
-    if is_ours or is_root(str(folder)) or not folder.is_absolute():
-        raise ValueError(f"{str(folder)!r} is not a project folder")
+    text = str(folder)
+    is_ours = False
+    for directory in (folder, *folder.parents):
+        if directory in (layout.own, layout.projects):
+            is_ours = True
+    if is_ours or is_root(text) or not folder.is_absolute():
+        raise ValueError(f"{text!r} is not a project folder")
     return folder
 
 

@@ -149,14 +149,15 @@ class StagedHistory:
         """
         with _opened(self.write.path) as file:
             facts = os.fstat(file.fileno())
-            start = self._seen.size
             now = Fingerprint.of(facts)
             if now == self._seen:
                 return False
             read = reader(file)
             self._refuse_other_change(read, now)
-            tail = history.scan(read, now.size, self.write.rule, start=start)
-            added = b"".join(history.rewritten(read, tail, start))
+            start = self._seen.size
+            tail = history.scan(read, now.size, self.write.rule, start)
+            pieces = history.rewritten(read, tail, start)
+            added = b"".join(pieces)
             disk.append(self.path, added, Attributes.of(facts))
             add_to_hash(self._before, read, start, now.size)
         self._after.update(added)
@@ -176,15 +177,24 @@ class StagedHistory:
         """With what the backup keeps of the history for good:
         the values that change.
         """
-        path = self._files / f"{self.number}.changes"
-        disk.remove_file(path, flushed=False)
-        disk.write_new(path, history.to_record(self.scan))
-        mode = stat.S_IMODE(os.lstat(self.path).st_mode)
-        seen = self._seen
-        before = Content(self._before.hexdigest(), seen.size, mode, seen.mtime_ns)
+        changes = self._files / f"{self.number}.changes"
+        disk.remove_file(changes, flushed=False)
+        disk.write_new(changes, history.to_record(self.scan))
+        facts = os.lstat(self.path)
+        before = Content(
+            sha256=self._before.hexdigest(),
+            size=self._seen.size,
+            mode=stat.S_IMODE(facts.st_mode),
+            mtime_ns=self._seen.mtime_ns,
+        )
         after = Content(self._after.hexdigest(), self.scan.new_size())
-        changes = sha256_of(path)
-        return WroteHistory(self.number, self.write.path, before, after, changes)
+        return WroteHistory(
+            number=self.number,
+            path=self.write.path,
+            before=before,
+            after=after,
+            record=sha256_of(changes),
+        )
 
 
 Staged = StagedDocument | StagedHistory

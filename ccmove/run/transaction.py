@@ -236,8 +236,9 @@ class Work:
                 operations.append(self.staged[number].record())
             else:
                 operations.append(op)
-        parents = [staged.path.parent for staged in self.staged.values()]
-        for directory in dict.fromkeys((*parents, self.layout.run / "files")):
+        changed = {staged.path.parent for staged in self.staged.values()}
+        changed.add(self.layout.run / "files")
+        for directory in sorted(changed):
             disk.flush(directory)
         self.manifest = replace(
             self.manifest,
@@ -269,13 +270,16 @@ class Work:
 
     def change_the_rest(self, record: Record) -> None:
         """Without the locks: all other documents, then what is renamed and made."""
-        operations = self.plan.operations
-        for number in range(len(self.plan.locked), len(operations)):
-            self._do(number, operations[number])
-            record.done(number + 1)
-        for write in self.plan.writes:
+        plan = self.plan
+        first = len(plan.locked)
+        for number, operation in enumerate(plan.operations):
+            if number >= first:
+                self._do(number, operation)
+                record.done(number + 1)
+        for write in plan.writes:
             if not write.is_locked:
-                _refuse(verify.check_write(write, write.ends))
+                problems = verify.check_write(write, write.ends)
+                _refuse(problems)
 
     def _do(self, number: int, operation: Operation) -> None:
         """One operation; what it finds must be as it was when it was planned."""
@@ -326,8 +330,9 @@ class Work:
         disk.remove_file(layout.journal)
         # With this the run is done: a flush that fails afterwards may not say
         # otherwise.
+        backup = layout.backups / self.manifest.id
         with contextlib.suppress(OSError):
-            disk.rename_new(layout.run, layout.backups / self.manifest.id)
+            disk.rename_new(layout.run, backup)
         if is_there(layout.run) or not is_there(layout.own):
             raise CcmoveError(f"{layout.run} could not be renamed to a backup")
 
@@ -343,14 +348,13 @@ def _staged(layout: Layout, plan: Plan, identifier: str) -> dict[int, Staged]:
     staged: dict[int, Staged] = {}
     for number, op in enumerate(plan.operations):
         name = staged_name(identifier, number)
-        match op:
-            case Write(before=None):
+        path = op.path.with_name(name)
+        if isinstance(op, WriteHistory):
+            staged[number] = StagedHistory(number, op, path)
+        if isinstance(op, Write):
+            if op.before is None:
                 path = layout.run / "staged" / name
-                staged[number] = StagedDocument(number, op, path)
-            case Write():
-                staged[number] = StagedDocument(number, op, op.path.with_name(name))
-            case WriteHistory():
-                staged[number] = StagedHistory(number, op, op.path.with_name(name))
+            staged[number] = StagedDocument(number, op, path)
     return staged
 
 

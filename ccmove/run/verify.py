@@ -27,15 +27,17 @@ def snapshot(plan: Plan, staged: Iterable[Path], tick: Tick | None = None) -> Tr
     With `tick` everything is hashed. A project folder is one rename, and not ours to
     walk through.
     """
+    moved = dict(plan.moved)
+    folders = dict(plan.folders)
     rewritten = {write.path for write in plan.writes}
-    folders = {old for old, _ in plan.folders}
-    left_out = {str(path) for path in (*dict(plan.moved), *rewritten, *staged)}
+    left_out = {str(path) for path in (*moved, *rewritten, *staged)}
     traces: Traces = {}
-    for path, final in plan.moved:
+    for path, final in moved.items():
         if path in folders or path in rewritten:
             continue
-        for file in _files_below(str(path), left_out):
-            inside = file.removeprefix(str(path))
+        top = str(path)
+        for file in _files_below(top, left_out):
+            inside = file.removeprefix(top)
             traces[f"{final}{inside}"] = _trace(file, tick)
     return traces
 
@@ -47,7 +49,13 @@ def _trace(path: str, tick: Tick | None) -> Trace:
         if stat.S_ISREG(facts.st_mode):
             digest = sha256_of(Path(path))
         tick(facts.st_size)
-    return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_mode, digest
+    return (
+        facts.st_ino,
+        facts.st_size,
+        facts.st_mtime_ns,
+        facts.st_mode,
+        digest,
+    )
 
 
 def _files_below(top: str, left_out: set[str]) -> Iterator[str]:
@@ -87,8 +95,9 @@ def check_write(write: Write, path: Path, *, full: bool = False) -> list[str]:
     document = read_document(path)
     if document is None:
         return [f"{path} is missing"]
-    if document.data != write.after:
-        differences = _named_differences(write.after, document.data)
+    now = document.data
+    if now != write.after:
+        differences = _named_differences(write.after, now)
         return [f"{path} is not what was planned", *differences]
     if not full or write.before is None:
         return []
