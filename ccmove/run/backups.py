@@ -37,6 +37,7 @@ from ccmove.run.manifest import ID_PATTERN, LARGEST_MANIFEST, Manifest
 PAST = run("ccmove", "backups", text="past moves")
 REPORT = "report.json"  # what a run said, as `--json`
 LARGEST_REPORT = 256 << 20
+SET_ASIDE = "could not be rolled back and was set aside: nothing of it is ever removed"
 
 
 def new_id(layout: Layout) -> str:

@@ -18,7 +18,6 @@ from ccmove.plan.model import (
     FileHolds,
     FolderHolds,
     Holds,
-    LeftAlone,
     Mkdir,
     Own,
     ProjectMove,
@@ -257,11 +256,6 @@ def _manifest(body: Row, layout: Layout, run: Path) -> Manifest:
         places=paths.settings,
         undoes=row.id_if_any("undoes"),
         options=row.each("options", _option),
-        merged=row.each("merged", _merged),
-        left_alone=row.rows("left_alone", _left_alone),
-        warnings=row.texts("warnings"),
-        remembering=row.number("remembering"),
-        notes=row.texts("notes"),
         homes=row.each("homes", _home),
         config_file=row.text("config_file"),
         replaced=row.paths("replaced", roots.REPLACED),
@@ -452,10 +446,6 @@ def _own(row: Fields) -> Own:
     )
 
 
-def _left_alone(row: Fields) -> LeftAlone:
-    return LeftAlone(row.text("file"), row.text("what"), row.texts("command"))
-
-
 def _move(value: object) -> tuple[str, str]:
     old, new = map(_text, _items(value))
     for path in (old, new):
@@ -470,11 +460,6 @@ def _prompt(value: object) -> str:
 
 def _option(value: object) -> str:
     return _match(value, OPTION)
-
-
-def _merged(value: object) -> tuple[str, int]:
-    path, number = _items(value)
-    return _text(path), _number(number)
 
 
 def _home(value: object) -> tuple[str, int, int]:
