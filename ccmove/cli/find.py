@@ -2,26 +2,19 @@
 and asked about once.
 """
 
-import contextlib
 import os
-import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from ccmove.cli.boundary import Call
+from ccmove.cli.questions import confirm, prompt
 from ccmove.commands import paths
-from ccmove.errors import (
-    CommandLine,
-    Hint,
-    NothingKnownError,
-    RefusedError,
-    UsageError,
-    run,
-)
+from ccmove.commands.options import DoctorOptions, MoveOptions
+from ccmove.errors import NothingKnownError, RefusedError, UsageError
+from ccmove.hints import ask, run
 from ccmove.inspect.lost import (
     SAME_PLACE,
     Basis,
@@ -31,10 +24,11 @@ from ccmove.inspect.lost import (
     nearest_folder,
 )
 from ccmove.inspect.survey import Survey
-from ccmove.report.console import Printer, at_home
-from ccmove.text import plural, printable
+from ccmove.report.console import Printer
+from ccmove.text import plural
 
 MOST_OFFERED = 9
+NONE = "0"
 MISSING = run("ccmove", "list", "--missing", text="all projects whose folder is gone")
 
 
@@ -46,10 +40,18 @@ class Match(NamedTuple):
     kept: str  # what there is of it
 
     @property
+    def pair(self) -> tuple[str, str]:
+        return self.old, self.candidate.path
+
+    @property
     def why(self) -> str:
-        doubt = "possible: " if self.candidate.basis is Basis.NAME else ""
+        doubt = "possible: " if self.is_by_name else ""
         against = "".join(f", but {reason}" for reason in self.candidate.against)
         return f"{doubt}{self.candidate.evidence[0]}{against}"
+
+    @property
+    def is_by_name(self) -> bool:
+        return self.candidate.basis is Basis.NAME
 
     @property
     def level(self) -> tuple[int, bool, tuple[int, bool]]:
@@ -59,127 +61,112 @@ class Match(NamedTuple):
         place = self.candidate
         return place.basis, place.evidence == [SAME_PLACE], place.rank
 
+    def order(self) -> tuple[object, ...]:
+        return self.level, *self.pair
 
-def find_pair(call: Call, typed: str, *, yes: bool, dry_run: bool) -> paths.Pair:
+
+def find_pair(call: Call, asked: MoveOptions) -> tuple[str, str]:
     """OLD and NEW, of which one was typed;
     what is in doubt is asked about, or refused.
     """
+    (typed,) = asked.arguments
     if not typed.strip():  # as a path it would mean the current folder
         raise UsageError("PATH is empty (an unset variable?)", paths.USUAL)
-    bar, is_new = call.progress(), os.path.isdir(typed)
+    bar = call.progress()
     survey = Survey(call.find_layout(), bar)
-    found = (
-        _of_new(survey, os.path.realpath(typed)) if is_new else _of_old(survey, typed)
-    )
+    is_new = os.path.isdir(typed)
+    if is_new:
+        matches = _of_new(survey, os.path.realpath(typed))
+    else:
+        matches = _of_old(survey, typed)
     bar.close()
-    found.sort(key=lambda match: (match.level, match.old, match.candidate.path))
-    chosen = found[0]
-    matches = [match for match in found if match.level == chosen.level][:MOST_OFFERED]
-    if len(matches) == 1 and (
-        dry_run or (yes and chosen.candidate.basis is not Basis.NAME)
-    ):
-        other = chosen.old if is_new else chosen.candidate.path
-        call.printer.on_stderr().say([("", f"Found {other} ({chosen.why})")])
-    elif call.printer.as_json or not all(
-        s and s.isatty() for s in (sys.stdin, sys.stderr)
-    ):
+    first, *others = sorted(matches, key=Match.order)
+    rivals = [match for match in others if match.level == first.level]
+    offered = [first, *rivals][:MOST_OFFERED]
+    is_accepted = asked.dry_run or (asked.yes and not first.is_by_name)
+    screen = call.printer.on_stderr()
+    if is_accepted and not rivals:
+        other = first.pair[0 if is_new else 1]
+        screen.say([("", f"Found {other} ({first.why})")])
+        return first.pair
+    if call.printer.as_json or not _has_terminal():
         what = f"{typed}: can't ask for the other path without a terminal; give both"
-        hints = [
-            Hint(match.why, ("ccmove", *_with_both(call, match).to_argv()))
-            for match in matches
-        ]
-        raise RefusedError(what, *hints)
-    else:
-        chosen = _ask(matches, is_new, call.printer.on_stderr())
-    call.line = _with_both(call, chosen)  # every hint from here on names both
-    return paths.resolve_pair(chosen.old, chosen.candidate.path)
+        raise RefusedError(
+            what,
+            *(ask(replace(asked, arguments=each.pair), each.why) for each in offered),
+        )
+    if rivals:
+        return _ask_which(offered, is_new, screen)
+    return _ask_whether(first, is_new)
 
 
-def _with_both(call: Call, match: Match) -> CommandLine:
-    typed = call.line or CommandLine()
-    return replace(typed, arguments=(match.old, match.candidate.path))
+def _has_terminal() -> bool:
+    streams = (sys.stdin, sys.stderr)
+    return all(stream is not None and stream.isatty() for stream in streams)
 
 
-def _ask(matches: list[Match], is_new: bool, printer: Printer) -> Match:
-    """The one that is meant; RefusedError when it is none."""
-    found = [match.old if is_new else match.candidate.path for match in matches]
-    first = matches[0]
-    if len(matches) == 1:
-        where = f"{'from' if is_new else 'to'} {found[0]}"
-        question = f"Move {first.kept} {where} ({first.why})?"
-        is_usual = first.candidate.basis is not Basis.NAME
-        chosen: int | None = answered(click.confirm, question, default=is_usual)
-    else:
-        was = f"Which project was {first.candidate.path} before?"
-        printer.lines([[("bold", was if is_new else f"Where is {first.old} now?")]])
-        for number, (path, match) in enumerate(zip(found, matches, strict=True), 1):
-            printer.lines(
-                [[("", f"  {number}  "), ("", f"{path} ({match.kept}; {match.why})")]]
-            )
-        numbers = click.Choice([str(number) for number in range(len(matches) + 1)])
-        how = {"type": numbers, "show_choices": False, "default": "0"}
-        chosen = int(answered(click.prompt, "Number, 0 for none", **how) or 0)
-    if not chosen:
+def _ask_whether(match: Match, is_new: bool) -> tuple[str, str]:
+    """The only match; RefusedError when it is not meant."""
+    old, new = match.pair
+    where = f"from {old}" if is_new else f"to {new}"
+    question = f"Move {match.kept} {where} ({match.why})?"
+    if not confirm(question, default=not match.is_by_name):
         raise RefusedError("nothing was changed", MISSING)
-    return matches[chosen - 1]
+    return match.pair
 
 
-def answered(ask: Callable[..., Any], question: str, **how: object) -> Any:
-    """What click is answered, on standard error alone;
-    None at a closed input, Ctrl-C is raised.
-    """
-    if sys.stdin is None:  # closed by whoever started us
-        return None
-    room = shutil.get_terminal_size().columns - len(" [Y/n]: ")
-    rows = click.wrap_text(
-        at_home(printable(question)), max(room, 1), preserve_paragraphs=True
-    )
-    try:
-        with contextlib.redirect_stdout(
-            sys.stderr
-        ):  # click writes a part of a prompt there
-            return ask(rows, err=True, **how)
-    except click.Abort as abort:
-        click.echo(err=True)  # the question's line has not ended
-        if isinstance(abort.__context__, KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        return None
+def _ask_which(matches: list[Match], is_new: bool, screen: Printer) -> tuple[str, str]:
+    """The one that is meant; RefusedError when it is none."""
+    old, new = matches[0].pair
+    question = f"Which project was {new} before?" if is_new else f"Where is {old} now?"
+    screen.lines([[("bold", question)]])
+    for number, match in enumerate(matches, 1):
+        path = match.pair[0 if is_new else 1]
+        about = f"{path} ({match.kept}; {match.why})"
+        screen.lines([[("", f"  {number}  "), ("", about)]])
+    numbers = click.Choice([str(number) for number in range(len(matches) + 1)])
+
+    def check(typed: str) -> str:
+        return numbers.convert(typed, None, None)
+
+    number = int(prompt("Number, 0 for none", default=NONE, check=check) or NONE)
+    if number == 0:
+        raise RefusedError("nothing was changed", MISSING)
+    return matches[number - 1].pair
 
 
 def _of_new(survey: Survey, new: str) -> list[Match]:
     """The projects that may have been at `new` before
     and are at no better place now.
     """
-    finder, known = Finder(survey, named=new), survey.by_path.get(new)
-    sessions = known.sessions if known is not None else 0
-    found = []
-    for old in {*finder.lost, *(nearest_folder(path)[1] for path in finder.lost)}:
+    finder = Finder(survey, named=new)
+    sessions = 0
+    if new in survey.by_path:
+        sessions = survey.by_path[new].sessions
+    olds = {nearest_folder(path)[1] for path in finder.lost}
+    olds.update(finder.lost)
+    matches = []
+    for old in olds:
         places = finder.candidates(old)
+        best = min((place.rank[0] for place in places), default=0)
         for place in places:
             is_weak = sessions and place.basis is Basis.NAME and place.against
-            is_best = all(place.rank[0] <= other.rank[0] for other in places)
-            if place.path == new and is_best and not is_weak:
-                found.append(Match(old, place, _kept(finder, old)))
-    if found:
-        return found
+            if place.path == new and place.rank[0] == best and not is_weak:
+                matches.append(Match(old, place, _kept(finder, old)))
+    if matches:
+        return matches
     if sessions:
-        what = (
-            f"{new} is in place: Claude Code has {plural(sessions, 'session')} for it"
-        )
         raise NothingKnownError(
-            f"{what}, and no project whose folder is gone matches it", MISSING
+            f"{new} is in place: Claude Code has {plural(sessions, 'session')} for "
+            "it, and no project whose folder is gone matches it",
+            MISSING,
         )
     gone = plural(len(finder.lost), "project")
+    search = DoctorOptions(search=(new,))
     raise NothingKnownError(
         f"no project whose folder is gone matches {new}; compared it with {gone}",
         MISSING,
-        run(
-            "ccmove",
-            "doctor",
-            "--search",
-            new,
-            text="to look for lost projects inside it",
-        ),
+        ask(search, "to look for lost projects inside it"),
     )
 
 
@@ -187,32 +174,25 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
     """Where the project that was at a path may be now."""
     finder = Finder(survey)
     known = paths.find_subject(typed, [*finder.lost, *survey.former], survey.by_path)
-    spelled = (os.path.realpath(typed), os.path.abspath(typed))
-    olds = [path for path in spelled if paths.at_or_below([path], known)][:1] or sorted(
-        known
-    )
-    found = []
+    olds = sorted(known)
+    for spelling in (os.path.abspath(typed), os.path.realpath(typed)):
+        if paths.at_or_below(spelling, known):
+            olds = [spelling]
+    matches = []
     for old in olds:
         if not finder.at_or_below(old):
             new = next(iter(survey.former[old]))
             raise NothingKnownError(
                 f"{old} was moved to {new}: its data is in place", MISSING
             )
-        found += [
-            Match(old, place, _kept(finder, old)) for place in finder.candidates(old)
-        ]
-    if found:
-        return found
+        kept = _kept(finder, old)
+        matches += [Match(old, place, kept) for place in finder.candidates(old)]
+    if matches:
+        return matches
+    further = DoctorOptions(search=(str(survey.layout.home),), arguments=(olds[0],))
     raise NothingKnownError(
         f"{olds[0]} is gone, and no folder was found that could be it",
-        run(
-            "ccmove",
-            "doctor",
-            "--search",
-            survey.layout.home,
-            olds[0],
-            text="to look further",
-        ),
+        ask(further, "to look further"),
         details=[f"looked in {folder}" for folder in finder.looked_in[:MOST_OFFERED]],
     )
 

@@ -10,9 +10,10 @@ from ccmove.claude import git
 from ccmove.claude.layout import Layout, size_of
 from ccmove.claude.reading import open_regular
 from ccmove.commands import paths
-from ccmove.commands.options import MoveOptions, Options
+from ccmove.commands.options import MoveOptions, RunOptions
 from ccmove.commands.paths import Pair, resolve_pair
-from ccmove.errors import CcmoveError, Hint, NothingKnownError, UsageError, run
+from ccmove.errors import CcmoveError, NothingKnownError, UsageError
+from ccmove.hints import Hint, ask, in_words, run
 from ccmove.plan.model import Plan, Request
 from ccmove.plan.planner import Tick, plan_move
 from ccmove.report.result import DONE, Result
@@ -63,9 +64,7 @@ def move(
     progress: Progress | None = None,
 ) -> Result:
     """Move the state of every pair in one transaction, or only plan it."""
-    paths.check_pairs(
-        pairs, move_folder=options.move_folder, skip=options.skip_path_check
-    )
+    paths.check_pairs(pairs, options)
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
             f"{layout.config_dir} does not exist: Claude Code has no data there",
@@ -76,15 +75,24 @@ def move(
         named += (*pair.real, *pair.typed)
     warnings = paths.refuse_live(layout, named, options)
     warnings += _unreadable_history(layout)
-    request = _request(layout, pairs, options)
-    words = tuple(_again(options).to_argv())
+    request = Request(
+        paths.known_moves(layout, pairs),
+        folders=tuple((pair.old, pair.new) for pair in pairs),
+        only=options.only,
+        project_files=options.settings,
+        desktop=options.desktop,
+        move_folder=options.move_folder,
+        merge=options.merge,
+    )
 
     def make_plan() -> Plan:
         ledger = ledger_of(layout, all_backups(layout))
         tick = reading(layout, progress)
         plan = plan_move(layout, request, ledger, tick)
-        _refuse_unknown(layout, pairs, request, plan)
-        return replace(plan, options=words)
+        for pair, (old, _) in zip(pairs, request.moves, strict=True):
+            if not _moves_something(plan, old):
+                raise paths.nothing_known(layout, pair, options)
+        return replace(plan, options=options.to_make_again())
 
     result = carry_out(layout, make_plan, progress, options)
     warnings += result.warnings
@@ -108,32 +116,6 @@ def _unreadable_history(layout: Layout) -> list[Hint]:
     return [Hint(f"{layout.history} {what}")]
 
 
-def _refuse_unknown(
-    layout: Layout, pairs: list[Pair], request: Request, plan: Plan
-) -> None:
-    """NothingKnownError for an OLD for which Claude Code has no data."""
-    for pair, (old, _) in zip(pairs, request.moves, strict=True):
-        if not _moves_something(plan, old if len(pairs) > 1 else None):
-            raise paths.nothing_known(layout, pair)
-
-
-def _request(layout: Layout, pairs: list[Pair], options: MoveOptions) -> Request:
-    return Request(
-        paths.known_moves(layout, pairs),
-        folders=tuple((pair.old, pair.new) for pair in pairs),
-        only=options.only,
-        project_files=options.settings,
-        desktop=options.desktop,
-        move_folder=options.move_folder,
-        merge=options.merge,
-    )
-
-
-def _again(options: MoveOptions) -> MoveOptions:
-    """The options that make the same move again; what was risky is asked for again."""
-    return replace(options, dry_run=False, allow_live=False, skip_path_check=False)
-
-
 def reading(layout: Layout, progress: Progress | None) -> Tick | None:
     """Tells how much of the history was read, which is the long part of planning."""
     if progress is None:
@@ -141,34 +123,32 @@ def reading(layout: Layout, progress: Progress | None) -> Tick | None:
     return lambda done: progress("reading", done, size_of(layout.history))
 
 
-def _moves_something(plan: Plan, old: str | None) -> bool:
-    """Whether Claude Code has data that the plan moves;
-    of several moves, for this OLD.
-    """
-    if old is None:
-        # A folder is not Claude's.
+def _moves_something(plan: Plan, old: str) -> bool:
+    """Whether Claude Code has data that the plan moves from this OLD."""
+    if len(plan.moves) == 1:  # a folder is not Claude's
         return bool(plan.projects or plan.writes or plan.history)
     moved = [project.path for project in plan.projects]
     if plan.history is not None:
         moved += [before for before, _ in plan.history.scan.counts]
     for write in plan.writes:
         for row in compare(write.before, write.after):
-            moved += [str(name) for name in row.pointer]
+            moved += map(str, row.pointer)
             moved.append(str(row.before))
-    return bool(paths.at_or_below([old], moved))
+    return bool(paths.at_or_below(old, moved))
 
 
 def carry_out(
     layout: Layout,
     make_plan: Callable[[], Plan],
     progress: Progress | None,
-    options: Options,
+    options: RunOptions,
 ) -> Result:
     """Run what is planned, or only look whether it would be refused."""
     if options.dry_run:
         plan = make_plan()
         preflight(layout, plan)
-        return Result("planned", layout, plan.moves, plan)
+        _, apply = in_words(ask(replace(options, dry_run=False)))
+        return Result("planned", layout, plan.moves, plan, apply=apply)
     done = run_plan(layout, make_plan, full=options.hash, progress=progress)
     plan = done.plan
     folders = tuple((str(old), str(new)) for old, new in plan.folders)

@@ -2,10 +2,13 @@
 
 import contextlib
 import re
+from dataclasses import replace
 
 from ccmove.claude.layout import Layout
+from ccmove.commands.options import PruneOptions, RecoverOptions
 from ccmove.commands.undo import move_again
-from ccmove.errors import NothingKnownError, UsageError, run
+from ccmove.errors import NothingKnownError, UsageError
+from ccmove.hints import ask, in_words, run
 from ccmove.inspect.backups import SET_ASIDE, list_backups, past_plan
 from ccmove.report.inspect import Backups
 from ccmove.report.result import DONE, Result
@@ -27,7 +30,7 @@ USUAL_AGE = "30d"  # what is older is pruned when nothing else is said
 PREVIEW = run("ccmove", "prune", "--older-than", USUAL_AGE, "-n", text="for example")
 
 
-def show_run(layout: Layout, part: str | None) -> Result:
+def show_run(layout: Layout, part: str | None = None) -> Result:
     """What the last run did, or the one whose ID has this part."""
     backups = all_backups(layout)
     if not backups and part is None:
@@ -49,41 +52,38 @@ def show_run(layout: Layout, part: str | None) -> Result:
 
 
 def recover_run(
-    layout: Layout, progress: Progress | None = None, *, set_aside: bool = False
+    layout: Layout, options: RecoverOptions, progress: Progress | None = None
 ) -> Result:
     """Roll back a run that was interrupted, if there is one."""
-    rolled_back = recover(layout, progress, set_aside=set_aside)
+    rolled_back = recover(layout, progress, set_aside=options.set_aside)
     return Result("recovered", layout, rolled_back=rolled_back)
 
 
 def backups_listed(layout: Layout, parts: tuple[str, ...] = ()) -> Backups:
     """All backups, or those whose IDs have these parts."""
-    wanted = {find_id(layout, part) for part in parts}
     rows = list_backups(layout)
-    return Backups(tuple(row for row in rows if not wanted or row.id in wanted))
+    if parts:
+        identifiers = {find_id(layout, part) for part in parts}
+        rows = [row for row in rows if row.id in identifiers]
+    return Backups(tuple(rows))
 
 
-def prune_backups(
-    layout: Layout,
-    parts: tuple[str, ...],
-    keep: int | None,
-    older_than: str | None,
-    *,
-    dry_run: bool = False,
-) -> Backups:
+def prune_backups(layout: Layout, options: PruneOptions) -> Backups:
     """Remove backups, or show which; those of a month ago when nothing is said."""
-    if not parts and keep is None and older_than is None:
-        older_than = USUAL_AGE
     age = None
-    if older_than is not None:
-        age = seconds(older_than)
-    named = {find_id(layout, part) for part in parts}
-    wanted = Pruning(keep, age, named)
+    if options.older_than is not None:
+        age = seconds(options.older_than)
+    elif options.keep is None and not options.arguments:
+        age = seconds(USUAL_AGE)
+    identifiers = {find_id(layout, part) for part in options.arguments}
+    pruning = Pruning(options.keep, age, identifiers)
     rows = tuple(list_backups(layout))
-    with own_lock(layout) if rows and not dry_run else contextlib.nullcontext():
-        why = prune(layout, wanted, dry_run=dry_run)
+    is_preview = options.dry_run
+    with own_lock(layout) if rows and not is_preview else contextlib.nullcontext():
+        why = prune(layout, pruning, dry_run=is_preview)
     reasons = {row.id: why.get(row.id, SET_ASIDE) for row in rows}
-    return Backups(rows, reasons, dry_run)
+    apply = in_words(ask(replace(options, dry_run=False)))[1]
+    return Backups(rows, reasons, is_preview, apply)
 
 
 def seconds(text: str) -> float:

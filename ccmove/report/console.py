@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from ccmove.errors import in_words, run
+from ccmove.hints import in_words, run
 from ccmove.text import printable
 
 if TYPE_CHECKING:

@@ -222,9 +222,11 @@ def show_backups(backups: Backups, printer: Printer) -> None:
     printer.answer(lines, record)
 
 
-def show_examination(examination: Examination, printer: Printer) -> None:
+def show_examination(
+    examination: Examination, printer: Printer, fix: str | None = None
+) -> None:
     """Every finding with what it means and what to type;
-    last, the verdict and what to do.
+    last, the verdict and the command that asks about each.
     """
     findings, harmless = examination.findings, examination.harmless
     lines = list(_by_kind(findings))
@@ -240,10 +242,8 @@ def show_examination(examination: Examination, printer: Printer) -> None:
         else "verified"
     )
     lines.append(_verdict(examination))
-    if status == "examined" and any(finding.can_be_asked for finding in findings):
-        lines.append(
-            [("", "Fix them one by one: "), printer.command("doctor", "--fix")]
-        )
+    if fix is not None and any(finding.can_be_asked for finding in findings):
+        lines.append([("", "Fix them one by one: "), ("command", fix)])
     record = _record(
         status,
         config_dir=str(examination.survey.layout.config_dir),

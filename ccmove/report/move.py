@@ -5,7 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from ccmove.errors import Hint, in_words
+from ccmove.hints import Hint, in_words
 from ccmove.plan.model import Plan, Write
 from ccmove.report.console import Line, Piece, Printer
 from ccmove.report.result import Result

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ccmove.claude.layout import Layout
-from ccmove.errors import Hint, in_one_line, in_words
+from ccmove.hints import Hint, in_one_line, in_words
 from ccmove.plan.model import Operation, Plan, Write, WriteHistory
 from ccmove.rewrite.compare import compare
 

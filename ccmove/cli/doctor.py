@@ -1,0 +1,260 @@
+"""`ccmove doctor` and `verify`: what is wrong, and how to fix it."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+
+import click
+
+from ccmove.claude.naming import possible_names
+from ccmove.cli import options
+from ccmove.cli.boundary import Answer, Call, text_answer
+from ccmove.cli.completion import known_projects
+from ccmove.cli.options import CONFIG_DIR, JSON, QUIET, VERBOSE, flag
+from ccmove.cli.questions import confirm, prompt
+from ccmove.commands.move import move
+from ccmove.commands.options import DoctorOptions, MoveOptions, VerifyOptions
+from ccmove.commands.paths import Pair, at_or_below, find_subject
+from ccmove.errors import RefusedError, UsageError
+from ccmove.hints import ask, in_one_line, in_words
+from ccmove.inspect.findings import Examination, Finding, examine
+from ccmove.inspect.survey import Survey
+from ccmove.report.console import Printer
+from ccmove.report.inspect import (
+    Repair,
+    candidate_lines,
+    show_examination,
+    show_repair,
+)
+from ccmove.run.rollback import recover
+from ccmove.text import plural, printable
+
+Choices = list[tuple[Finding, str]]  # each with its new path
+LEAVE, SKIP_REST, QUIT = "n", "s", "q"
+OF_ALL = ("interrupted-run", "unreadable")  # findings that concern every project
+# Findings of these kinds make data inconsistent; all others are harmless.
+FAILURES = {*OF_ALL, "moved-entries", "split-session", "index"}
+
+
+@options.command("doctor", CONFIG_DIR, JSON, QUIET, VERBOSE)
+@options.words(metavar="[SUBJECT]...", shell_complete=known_projects)
+@flag("--fix", help="Ask where each lost project is now, then move them.")
+@flag("-y", "--yes", help="Don't ask; fix only what is certain.")
+@flag("--plan", help="Print the moves as OLD<TAB>NEW, for --from-file.")
+@click.option(
+    "--search",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    help="Also look in DIR for folders that are gone; may be repeated.",
+)
+def doctor_command(
+    call: Call, arguments: tuple[str, ...], search: tuple[str, ...], **flags: bool
+) -> Answer:
+    """Find lost projects and stale entries, and how to fix each.
+
+    SUBJECT is a path, a folder's name or a session's ID. Changes nothing without --fix.
+    The exit code is 1 if something is wrong. For scripts `ccmove verify` tells only
+    whether the data is consistent.
+    """
+    config_dir = call.printer.config_dir
+    asked = DoctorOptions(
+        arguments=arguments, search=search, config_dir=config_dir, **flags
+    )
+    asked = call.asks(asked)
+    if asked.yes and not asked.fix:
+        fixing = DoctorOptions(fix=True, yes=True)
+        raise UsageError("--yes needs --fix", ask(fixing))
+    if asked.plan and (asked.fix or asked.json):
+        raise UsageError("--plan goes with neither --fix nor --json")
+    bar = call.progress()
+    survey = Survey(call.find_layout(), bar)
+    everything = examine(survey, call.printer.typed, search, partial(bar, "lost"))
+    examination, _ = _about(everything, arguments)
+    bar.close()
+    if asked.plan:
+        return text_answer("".join(_plan(examination)))
+    if asked.fix:
+        repair = _fix(call, examination, asked)
+        return Answer(partial(show_repair, repair), repair.exit_code)
+    _, fix = in_words(ask(replace(asked, fix=True)))
+    show = partial(show_examination, examination, fix=fix)
+    return Answer(show, examination.exit_code)
+
+
+def _plan(examination: Examination) -> list[str]:
+    """The moves that are certain or likely; not what fits in no line."""
+    lines = []
+    for finding in examination.findings:
+        if finding.can_be_asked and finding.best is not None:
+            line = f"{finding.subject}\t{finding.best.path}"
+            if line.replace("\t", "", 1).isprintable():
+                lines.append(f"{line}\n")
+    return lines
+
+
+def _fix(call: Call, examination: Examination, asked: DoctorOptions) -> Repair:
+    """Roll back an interrupted run, first and alone: everything else may look
+    different then. Else move what is lost.
+    """
+    layout = examination.survey.layout
+    for finding in examination.findings:
+        if finding.kind != "interrupted-run":
+            continue
+        question = f"{finding.what}. Roll it back?"
+        if not asked.yes and not confirm(question, default=True):
+            return Repair(layout.config_dir, examination.findings)
+        look_again = ask(asked, "look again to see what else there is")
+        rolled_back = recover(layout, call.progress())
+        notes = (in_one_line(look_again),)
+        return Repair(layout.config_dir, recovered=rolled_back, notes=notes)
+    lost = [finding for finding in examination.findings if finding.can_be_asked]
+    if not asked.yes:
+        return _repair(call, examination, _ask(lost, call.printer.on_stderr()))
+    certain: Choices = []
+    for finding in lost:
+        if finding.sure is not None:
+            certain.append((finding, finding.sure.path))
+    return _repair(call, examination, certain)
+
+
+def _repair(call: Call, examination: Examination, choices: Choices) -> Repair:
+    """Make all chosen moves in one transaction;
+    what would be refused is left out and named.
+    """
+    layout = examination.survey.layout
+    notes, pairs = [], []
+    for finding, new in choices:
+        old = finding.subject
+        pair = Pair(old, new, old)
+        single = MoveOptions(arguments=(old, new), dry_run=True)
+        try:
+            move(layout, [pair], single)
+            pairs.append(pair)
+        except RefusedError as error:
+            notes.append(f"{error.message}: {call.printer.typed(old, new)}")
+    result = None
+    if pairs:
+        result = move(layout, pairs, MoveOptions(), call.progress())
+    left = list(examination.findings)
+    for pair in pairs:  # with each, all that is below it
+        left = [other for other in left if not at_or_below(pair.old, [other.subject])]
+    return Repair(layout.config_dir, tuple(left), result, notes=tuple(notes))
+
+
+def _ask(lost: list[Finding], screen: Printer) -> Choices:
+    """Where each lost project is now;
+    nothing at all unless the whole list is confirmed.
+    """
+    choices: Choices = []
+    for number, finding in enumerate(lost, 1):
+        answer = _ask_where(finding, f"[{number}/{len(lost)}] ", screen)
+        if answer == QUIT:
+            return []
+        if answer == SKIP_REST:
+            break
+        if answer != LEAVE:
+            choices.append((finding, answer))
+    if not choices:
+        return []
+    screen.lines([("", f"  {lost.subject} -> {new}")] for lost, new in choices)
+    question = f"Apply {plural(len(choices), 'move')}?"
+    return choices if confirm(question, default=True) else []
+
+
+def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
+    """A folder, or one of the letters; a closed input quits."""
+    most, *_ = finding.what.split(", ")  # its sessions, if there are any
+    question = f"{number}{finding.subject} is gone ({most}). Where is it now?"
+    screen.lines([[("bold", question)]])
+    for place, candidate in enumerate(finding.candidates, 1):
+        screen.lines(candidate_lines(candidate, f"  {place}  "))
+
+    def check(typed: str) -> str:
+        """One of the letters, or a folder for what was typed."""
+        if typed in (LEAVE, SKIP_REST, QUIT):
+            return typed
+        if typed.isdecimal() and 0 < int(typed) <= len(finding.candidates):
+            return finding.candidates[int(typed) - 1].path
+        path = os.path.realpath(os.path.expanduser(typed))
+        if os.path.isdir(path):
+            return path
+        raise click.UsageError(
+            f"{printable(typed)} is neither a number above nor a folder"
+        )
+
+    choice = "  number or path (n: leave it, s: skip the rest, q: quit)"
+    default = LEAVE if finding.best is None else "1"
+    return prompt(choice, default=default, check=check) or QUIT
+
+
+@options.command("verify", CONFIG_DIR, JSON, QUIET, VERBOSE)
+@options.one_word(metavar="[PATH]", shell_complete=known_projects)
+def verify_command(call: Call, arguments: tuple[str, ...]) -> Answer:
+    """Check that Claude Code's data for PATH (default: all projects) is consistent.
+
+    The exit code is 0 or 1, or 3 if Claude Code has no data for PATH.
+    """
+    call.asks(VerifyOptions(arguments=arguments))
+    survey = Survey(call.find_layout(), call.progress())
+    everything = examine(survey, call.printer.typed, None)
+    examination, names = _about(everything, arguments)
+    failures, notes = [], []
+    for finding in examination.findings:
+        if finding.kind in FAILURES and not _is_of_others(finding, names, survey):
+            failures.append(finding)
+        else:
+            notes.append(finding)
+    paths = tuple(sorted(names.intersection(survey.by_path)))
+    verdict = Examination(survey, tuple(failures), tuple(notes), paths)
+    return Answer(partial(show_examination, verdict), verdict.exit_code)
+
+
+def _is_of_others(finding: Finding, names: set[str], survey: Survey) -> bool:
+    """Whether it is about a project directory, and none of these has to do with it."""
+    is_directory = os.path.dirname(finding.subject) == str(survey.layout.projects)
+    return is_directory and not _is_about(finding, names)
+
+
+def _about(
+    examination: Examination, subjects: Iterable[str]
+) -> tuple[Examination, set[str]]:
+    """What is wrong with these, each of which must be known, and all names they have.
+
+    A path with all below it, a name, a session. What concerns every project is always
+    there.
+    """
+    names = _names(examination, subjects)
+    findings = tuple(
+        finding
+        for finding in examination.findings
+        if finding.kind in OF_ALL or _is_about(finding, names)
+    )
+    return replace(examination, findings=findings), names
+
+
+def _is_about(finding: Finding, names: set[str]) -> bool:
+    return not names.isdisjoint((finding.subject, *finding.names))
+
+
+def _names(examination: Examination, subjects: Iterable[str]) -> set[str]:
+    """The names of these subjects, of the projects that hold them as sessions, and of
+    those projects' directories; of no subjects those of everything.
+    """
+    survey = examination.survey
+    known = {*survey.by_path, *survey.directories, *survey.places_of_sessions}
+    for finding in examination.findings:
+        known |= {finding.subject, *finding.names}
+    names = set(known)
+    if subjects:
+        names = set()
+    for typed in subjects:
+        names |= find_subject(typed, known, survey.by_path)
+    holding: set[str] = set()  # directories with one of the sessions
+    for name in names:
+        holding.update(survey.places_of_sessions.get(name, ()))
+    for path, project in survey.by_path.items():
+        if path in names or holding.intersection(project.directories):
+            names |= {path, *project.directories, *possible_names(path)}
+    return names

@@ -1,0 +1,67 @@
+"""`ccmove list`: every project that Claude Code knows."""
+
+from collections.abc import Callable
+from functools import partial
+
+import click
+
+from ccmove.cli import options
+from ccmove.cli.boundary import Answer, Call
+from ccmove.cli.completion import known_projects
+from ccmove.cli.options import CONFIG_DIR, JSON, QUIET, VERBOSE, flag
+from ccmove.commands.options import ListOptions
+from ccmove.commands.paths import find_subject
+from ccmove.inspect.survey import Project, Survey
+from ccmove.report.inspect import Listing, show_list
+
+
+def _path(project: Project) -> tuple[bool, list[str]]:
+    return project.path is None, (project.path or "").split("/")
+
+
+def _last_used(project: Project) -> int:
+    return -(project.last_used or 0)
+
+
+def _sessions(project: Project) -> int:
+    return -project.sessions
+
+
+def _size(project: Project) -> int:
+    return -project.bytes
+
+
+SORTS: dict[str, Callable[[Project], int | tuple[bool, list[str]]]] = {
+    "path": _path,
+    "used": _last_used,
+    "sessions": _sessions,
+    "size": _size,
+}
+
+
+@options.command("list", CONFIG_DIR, JSON, QUIET, VERBOSE)
+@options.one_word(metavar="[PATH]", shell_complete=known_projects)
+@click.option(
+    "--sort",
+    type=click.Choice(list(SORTS)),
+    default="path",
+    help="By path; or the last used, the most sessions, the largest first.",
+)
+@flag("--missing", help="Only projects whose folder is gone.")
+def list_command(
+    call: Call, arguments: tuple[str, ...], sort: str, missing: bool
+) -> Answer:
+    """List all projects Claude Code knows, or those in PATH.
+
+    The exit code is 3 if Claude Code has no data for PATH.
+    """
+    call.asks(ListOptions(arguments=arguments, sort=sort, missing=missing))
+    survey = Survey(call.find_layout(), call.progress())
+    projects = survey.projects
+    for path in arguments:
+        below = find_subject(path, survey.by_path, survey.by_path)
+        projects = [project for project in projects if project.path in below]
+    if missing:
+        projects = [project for project in projects if project.exists is False]
+    listing = Listing(survey, tuple(sorted(projects, key=SORTS[sort])))
+    return Answer(partial(show_list, listing))
