@@ -6,6 +6,7 @@ READY  := $(VENV)/.ready
 # One process more than can run at once: some tests wait, for a lock to get stale or for a screen.
 JOBS   ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')
 PYTEST_ARGS ?=
+QUICK := tests/rewrite tests/claude tests/plan tests/run tests/output tests/e2e tests/inspect tests/test_architecture.py tests/test_shape.py
 CLIENT ?=
 RUNS   ?= 1000000
 TARGET ?=
@@ -16,10 +17,11 @@ BY_HAND ?=
 export PIP_NO_CACHE_DIR := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help venv demo test test-all test-windows test-apfs check format test-client bench fuzz mutants man picture clean
+.PHONY: help venv demo quick test test-all test-windows test-apfs check format test-client bench fuzz mutants man picture clean
 
 help:
 	@echo "make demo         the whole cycle on sample data in a temporary directory"
+	@echo "make quick        the inner loop: tests of single modules and of the command line, under a minute"
 	@echo "make test         tests without the client, sweeps as a sample (PYTEST_ARGS=..., JOBS=0 for one process)"
 	@echo "make test-all     everything: every point and combination, and the client"
 	@echo "make test-windows the suite under Wine, with a Windows Python"
@@ -39,15 +41,19 @@ venv: $(READY)
 # pip older than 25.1 does not know dependency groups, so the environment gets its own newer one.
 # pip asks rustc for its version, and a rustup shim would write settings into the home directory.
 $(READY): export RUSTUP_HOME := $(CURDIR)/$(VENV)/rustup
-$(READY): pyproject.toml
+$(READY): pyproject.toml constraints-dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ccmove needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m pip install --quiet --editable . --group dev --constraint constraints-dev.txt
 	@touch $@
 
 demo: $(READY)
 	$(BIN)/ccmove demo
+
+# No strace, no client, no sweeps: what a change breaks is mostly seen here.
+quick: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) -m "not exhaustive and not client and not crash and not limits and not slow" $(QUICK) $(PYTEST_ARGS)
 
 # One by one: some tests take a minute, and nobody should wait for one worker with a row of them.
 test: $(READY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -117,9 +118,9 @@ class Findings:
         return self._lock(self._tally(MANY, f"{projects:,}", "ccmove"))
 
     def _lock(self, tally: Tally) -> Figure:
-        if not tally.longest_lock:
+        if not tally.locks:
             raise NotMeasuredError("never seen; it can be watched on Linux only")
-        return tally.longest_lock * MS, f"median {_ms(tally.lock)}"
+        return max(tally.locks) * MS, f"median {_ms(statistics.median(tally.locks))}"
 
     def growth(self, group: str) -> Figure:
         """What one more costs between the last two sizes, against between the first and

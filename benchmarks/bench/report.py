@@ -6,6 +6,7 @@ import datetime
 import os
 import platform
 import re
+import statistics
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -93,7 +94,10 @@ def _history_cells(tallies: dict[str, Tally | None]) -> Iterator[str]:
         yield from (NOT_RUN, NOT_RUN)
         return
     yield f"{move.peak / MIB:.0f} MiB"
-    yield f"{move.lock * 1000:.0f} ms" if move.lock else NOT_RUN
+    if not move.locks:
+        yield NOT_RUN
+        return
+    yield f"{statistics.median(move.locks) * 1000:.0f} ms"
 
 
 def _cell(tally: Tally | None, base: Tally | None) -> str:

@@ -58,12 +58,10 @@ class Tally:
         return max(run.peak for run in self.runs)
 
     @property
-    def longest_lock(self) -> float:
-        return max(run.lock_seconds or 0.0 for run in self.runs)
-
-    @property
-    def lock(self) -> float:
-        return statistics.median(run.lock_seconds or 0.0 for run in self.runs)
+    def locks(self) -> list[float]:
+        """How long each run held the client's lock; 0 is too short for the watch."""
+        times = [run.lock_seconds for run in self.runs]
+        return [seconds for seconds in times if seconds is not None]
 
 
 T = TypeVar("T")

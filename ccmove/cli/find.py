@@ -15,16 +15,10 @@ from ccmove.commands import paths
 from ccmove.commands.options import DoctorOptions, MoveOptions
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.hints import ask, run
-from ccmove.inspect.lost import (
-    SAME_PLACE,
-    Basis,
-    Candidate,
-    Finder,
-    described,
-    nearest_folder,
-)
+from ccmove.inspect.lost import Basis, Candidate, Finder, described, nearest_folder
 from ccmove.inspect.survey import Survey
 from ccmove.report.console import Printer
+from ccmove.rewrite.pathmap import tail_below
 from ccmove.text import plural
 
 MOST_OFFERED = 9
@@ -45,24 +39,27 @@ class Match(NamedTuple):
 
     @property
     def why(self) -> str:
-        doubt = "possible: " if self.is_by_name else ""
+        doubt = "possible: " if self.candidate.is_by_name else ""
         against = "".join(f", but {reason}" for reason in self.candidate.against)
         return f"{doubt}{self.candidate.evidence[0]}{against}"
 
     @property
-    def is_by_name(self) -> bool:
-        return self.candidate.basis is Basis.NAME
-
-    @property
-    def level(self) -> tuple[int, bool, tuple[int, bool]]:
+    def level(self) -> tuple[Basis, tuple[int, bool]]:
         """To compare by, the lower the better:
         what it is counts for more than what it was.
         """
-        place = self.candidate
-        return place.basis, place.evidence == [SAME_PLACE], place.rank
+        return self.candidate.basis, self.candidate.rank
 
     def order(self) -> tuple[object, ...]:
         return self.level, *self.pair
+
+    def other(self, new: str | None) -> str:
+        """The path that was not typed; both where it is of something inside NEW."""
+        if new is None:
+            return self.candidate.path
+        if new == self.candidate.path:
+            return self.old
+        return f"{self.old} to {self.candidate.path}"
 
 
 def find_pair(call: Call, asked: MoveOptions) -> tuple[str, str]:
@@ -74,30 +71,31 @@ def find_pair(call: Call, asked: MoveOptions) -> tuple[str, str]:
         raise UsageError("PATH is empty (an unset variable?)", paths.USUAL)
     bar = call.progress()
     survey = Survey(call.find_layout(), bar)
-    is_new = os.path.isdir(typed)
-    if is_new:
-        matches = _of_new(survey, os.path.realpath(typed))
+    new = None
+    if os.path.isdir(typed):
+        new = os.path.realpath(typed)
+        matches = _of_new(survey, new)
     else:
         matches = _of_old(survey, typed)
     bar.close()
-    first, *others = sorted(matches, key=Match.order)
-    rivals = [match for match in others if match.level == first.level]
-    offered = [first, *rivals][:MOST_OFFERED]
-    is_accepted = asked.dry_run or (asked.yes and not first.is_by_name)
+    matches.sort(key=Match.order)
+    first = matches[0]
+    best = [match for match in matches if match.level == first.level][:MOST_OFFERED]
     screen = call.printer.on_stderr()
-    if is_accepted and not rivals:
-        other = first.pair[0 if is_new else 1]
-        screen.say([("", f"Found {other} ({first.why})")])
+    if len(best) == 1 and _is_accepted(first, asked):
+        screen.say([("", f"Found {first.other(new)} ({first.why})")])
         return first.pair
     if call.printer.as_json or not _has_terminal():
         what = f"{typed}: can't ask for the other path without a terminal; give both"
-        raise RefusedError(
-            what,
-            *(ask(replace(asked, arguments=each.pair), each.why) for each in offered),
-        )
-    if rivals:
-        return _ask_which(offered, is_new, screen)
-    return _ask_whether(first, is_new)
+        commands = [replace(asked, arguments=match.pair) for match in best]
+        hints = map(ask, commands, [match.why for match in best])
+        raise RefusedError(what, *hints)
+    return _ask(best, new, screen).pair
+
+
+def _is_accepted(match: Match, asked: MoveOptions) -> bool:
+    """A preview needs no question, --yes answers it unless the name is all there is."""
+    return asked.dry_run or (asked.yes and not match.candidate.is_by_name)
 
 
 def _has_terminal() -> bool:
@@ -105,56 +103,62 @@ def _has_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
-def _ask_whether(match: Match, is_new: bool) -> tuple[str, str]:
-    """The only match; RefusedError when it is not meant."""
-    old, new = match.pair
-    where = f"from {old}" if is_new else f"to {new}"
-    question = f"Move {match.kept} {where} ({match.why})?"
-    if not confirm(question, default=not match.is_by_name):
-        raise RefusedError("nothing was changed", MISSING)
-    return match.pair
-
-
-def _ask_which(matches: list[Match], is_new: bool, screen: Printer) -> tuple[str, str]:
+def _ask(matches: list[Match], new: str | None, screen: Printer) -> Match:
     """The one that is meant; RefusedError when it is none."""
-    old, new = matches[0].pair
-    question = f"Which project was {new} before?" if is_new else f"Where is {old} now?"
-    screen.lines([[("bold", question)]])
-    for number, match in enumerate(matches, 1):
-        path = match.pair[0 if is_new else 1]
-        about = f"{path} ({match.kept}; {match.why})"
-        screen.lines([[("", f"  {number}  "), ("", about)]])
-    numbers = click.Choice([str(number) for number in range(len(matches) + 1)])
+    if len(matches) == 1:
+        (match,) = matches
+        where = f"to {match.other(new)}"
+        if new is not None:
+            where = f"from {match.other(new)}"
+        question = f"Move {match.kept} {where} ({match.why})?"
+        is_usual = not match.candidate.is_by_name
+        number = int(confirm(question, default=is_usual))
+    else:
+        question = f"Where is {matches[0].old} now?"
+        if new is not None:
+            question = f"Which project was {new} before?"
+        screen.lines([[("bold", question)]])
+        for number, match in enumerate(matches, 1):
+            about = f"{match.other(new)} ({match.kept}; {match.why})"
+            screen.lines([[("", f"  {number}  "), ("", about)]])
+        number = _ask_number(len(matches))
+    if number == 0:
+        raise RefusedError("nothing was changed", MISSING)
+    return matches[number - 1]
+
+
+def _ask_number(most: int) -> int:
+    numbers = click.Choice([str(number) for number in range(most + 1)])
 
     def check(typed: str) -> str:
         return numbers.convert(typed, None, None)
 
-    number = int(prompt("Number, 0 for none", default=NONE, check=check) or NONE)
-    if number == 0:
-        raise RefusedError("nothing was changed", MISSING)
-    return matches[number - 1].pair
+    return int(prompt("Number, 0 for none", default=NONE, check=check) or NONE)
 
 
 def _of_new(survey: Survey, new: str) -> list[Match]:
-    """The projects that may have been at `new` before
-    and are at no better place now.
+    """The projects that may have been at `new` before and are at no better place now.
+
+    One that was inside another is there by the same relative name: by its own move only
+    where the other's move does not bring it.
     """
     finder = Finder(survey, named=new)
     sessions = 0
     if new in survey.by_path:
         sessions = survey.by_path[new].sessions
-    olds = {nearest_folder(path)[1] for path in finder.lost}
-    olds.update(finder.lost)
     matches = []
-    for old in olds:
+    for old in {*finder.lost, *(nearest_folder(path)[1] for path in finder.lost)}:
+        _, outer = nearest_folder(old)
+        inside = new + old[len(outer) :]
         places = finder.candidates(old)
         best = min((place.rank[0] for place in places), default=0)
         for place in places:
-            is_weak = sessions and place.basis is Basis.NAME and place.against
-            if place.path == new and place.rank[0] == best and not is_weak:
+            is_weak = sessions and place.is_by_name and place.against
+            is_there = place.path in (new, inside) and place.rank[0] == best
+            if is_there and not is_weak:
                 matches.append(Match(old, place, _kept(finder, old)))
     if matches:
-        return matches
+        return [match for match in matches if not _comes_along(match, matches)]
     if sessions:
         raise NothingKnownError(
             f"{new} is in place: Claude Code has {plural(sessions, 'session')} for "
@@ -168,6 +172,16 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
         MISSING,
         ask(search, "to look for lost projects inside it"),
     )
+
+
+def _comes_along(match: Match, matches: list[Match]) -> bool:
+    """Whether the move of a folder around it, as well founded, brings it there, too."""
+    for other in matches:
+        below = tail_below(match.old, other.old)
+        brought = below and other.candidate.path + below == match.candidate.path
+        if brought and other.candidate.basis <= match.candidate.basis:
+            return True
+    return False
 
 
 def _of_old(survey: Survey, typed: str) -> list[Match]:

@@ -33,16 +33,19 @@ SEARCH_DEPTH = 6
 NEAR_DEPTH = 2
 COMMON = 20  # a name that so many folders have says nothing
 SIMILAR = 0.5  # two names, by difflib
-SAME_PLACE = "in the same place"
 SKIPPED = {"node_modules", "venv", "site-packages", "target", "dist", "build", "vendor"}
 
 
 class Basis(IntEnum):
-    """What says where a lost project is now: the state itself, git, or the name."""
+    """What says where a lost project is now, the best first: the state itself, git,
+    what is in a folder, its name, or only where it is.
+    """
 
     STATED = 0
     SAME_REPOSITORY = 1
-    NAME = 2
+    INSIDE = 2
+    NAME = 3
+    SAME_PLACE = 4
 
 
 @dataclass(slots=True)
@@ -57,8 +60,13 @@ class Candidate:
     command: str = ""  # the move; or, where it would be refused, what shows the reason
 
     @property
+    def is_by_name(self) -> bool:
+        """Whether only names speak for it, of the folder or of what is in it."""
+        return self.basis >= Basis.INSIDE
+
+    @property
     def confidence(self) -> str:
-        if self.against or self.basis is Basis.NAME:
+        if self.against or self.is_by_name:
             return "possible"
         return "certain" if self.is_proven or self.basis is Basis.STATED else "likely"
 
@@ -97,6 +105,10 @@ class Finder:
         self.homes: dict[str, tuple[Candidate, ...]] = {}
         self.roots = roots and [os.path.realpath(root) for root in roots]
         self._named = named
+        self._lost_in: dict[str, list[str]] = defaultdict(list)  # a folder's, and it
+        for path in self.lost:
+            for folder in ancestors(path):
+                self._lost_in[folder].append(path)
         self._identity = cache(identity)
         self._gone_from: dict[str, set[str]] = defaultdict(
             set
@@ -150,7 +162,7 @@ class Finder:
         for new, basis, sign in self._signs(path, ours):
             if is_root(new) or tail_below(home, new) is not None:
                 continue  # a folder around the home is nobody's
-            if basis is Basis.NAME and self._is_another(path, new, ours):
+            if basis >= Basis.INSIDE and self._is_another(path, new, ours):
                 continue  # it only looks alike
             candidate = places.setdefault(new, Candidate(new, basis))
             if (
@@ -162,7 +174,8 @@ class Finder:
             if candidate.basis is not Basis.STATED and not is_around:
                 self._weigh(path, candidate)
         order = sorted(
-            places.values(), key=lambda c: (c.path != self._named, c.rank, c.path)
+            places.values(),
+            key=lambda c: (c.path != self._named, c.rank, c.basis, c.path),
         )
         return tuple(order[:MOST_CANDIDATES])
 
@@ -205,9 +218,46 @@ class Finder:
                 yield folder, Basis.SAME_REPOSITORY, "same root commit"
             elif self._is_renamed(path, folder, there):
                 yield folder, Basis.NAME, "its repository was renamed, too"
-        yield from (
-            (folder, Basis.NAME, sign) for folder, sign in self._same_name(path)
-        )
+        signs = [*self._same_inside(path), *self._same_name(path)]
+        yield from sorted(signs, key=lambda sign: sign[1])
+
+    def _same_inside(self, path: str) -> Iterator[Sign]:
+        """A folder that has what was in the lost one, by the same relative names.
+
+        All lost projects in it must be there, but for one that is lost itself: a part
+        of what was in that may have been deleted. A repository among them says which
+        one it is. Comes from a report: a similar name was offered instead.
+        """
+        near, gone = nearest_folder(path)
+        folders = dict.fromkeys(self._new_in[near])
+        if self._named is not None:
+            folders[self._named] = None
+        tail = path[len(gone) :]
+        if tail:
+            for folder in folders:
+                if os.path.isdir(folder + tail):
+                    yield folder + tail, Basis.INSIDE, f"{tail[1:]} is in {folder}"
+            return
+        tails = [lost[len(path) :] for lost in self._lost_in[path] if lost != path]
+        for folder in folders:
+            there = [tail for tail in tails if os.path.isdir(folder + tail)]
+            if there and (path in self.lost or there == tails):
+                yield from self._parent(path, folder, there)
+
+    def _parent(self, path: str, folder: str, tails: list[str]) -> Iterator[Sign]:
+        """What these projects inside say for a folder; nothing if one is another."""
+        remotes: dict[str, str] = {}
+        for tail in tails:
+            ours = self._identity_of(path + tail)
+            if self._is_another(path + tail, folder + tail, ours):
+                return
+            shared = ours.remotes & self._identity(folder + tail).remotes
+            if shared:
+                remotes[folder + tail] = min(shared)
+        for inner, remote in remotes.items():
+            sign = f"same remote in {inner}, {remote}"
+            yield folder, Basis.SAME_REPOSITORY, sign
+        yield folder, Basis.INSIDE, f"{tails[0][1:]} is in {folder}"
 
     def _is_renamed(self, path: str, folder: str, there: Identity) -> bool:
         """Whether a checkout beside the lost project went on where that one ended.
@@ -229,26 +279,29 @@ class Finder:
         last = self._last_session(path)
         return went_on(folder, known.first_used, last)
 
-    def _same_name(self, path: str) -> Iterator[tuple[str, str]]:
+    def _same_name(self, path: str) -> Iterator[Sign]:
         """The same name anywhere; and new folders where the project,
         or one above it, was.
         """
         same = self._by_name.get(os.path.basename(path).lower(), [])
-        yield from ((f, "same folder name") for f in same if len(same) <= COMMON)
+        if len(same) <= COMMON:
+            yield from ((folder, Basis.NAME, "same folder name") for folder in same)
         near, gone = nearest_folder(path)
-        tail = path[len(gone) :]
-        new = [f for f in self._new_in[near] if not tail or os.path.isdir(f + tail)]
+        if path != gone:
+            return
+        new = self._new_in[near]
         is_only = len(new) == 1 and len(self._gone_from[near]) == 1
         for folder in new:
             known = self.survey.by_path.get(folder)
-            one, two = os.path.basename(gone), os.path.basename(folder)
-            if tail:
-                yield folder + tail, f"{tail[1:]} is in {folder}"
-            elif _are_similar(one, two):
-                yield folder, "a similar name in the same place"
-            elif not (known and known.sessions) and (is_only or folder == self._named):
-                only = "the only folder there that Claude Code does not know"
-                yield folder, only if is_only else SAME_PLACE
+            if _are_similar(os.path.basename(gone), os.path.basename(folder)):
+                yield folder, Basis.NAME, "a similar name in the same place"
+            elif known is not None and known.sessions:
+                continue
+            elif is_only:
+                sign = "the only folder there that Claude Code does not know"
+                yield folder, Basis.NAME, sign
+            elif folder == self._named:
+                yield folder, Basis.SAME_PLACE, "in the same place"
 
     def _weigh(self, path: str, candidate: Candidate) -> None:
         """What the folder's own past says:
@@ -300,9 +353,7 @@ class Finder:
                 candidate.against.append("it could be another lost project as well")
 
     def at_or_below(self, path: str) -> list[Project]:
-        return [
-            p for lost, p in self.lost.items() if tail_below(lost, path) is not None
-        ]
+        return [self.lost[lost] for lost in self._lost_in.get(path, ())]
 
 
 def _are_similar(one: str, other: str) -> bool:

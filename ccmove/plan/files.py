@@ -18,7 +18,7 @@ from ccmove.claude.live import daemon_is_running, desktop_app_is_running
 from ccmove.claude.reading import names_in, read_document
 from ccmove.claude.state import MEMORY, State
 from ccmove.errors import CcmoveError, LinkError, RefusedError, again, describe
-from ccmove.plan.model import LeftAlone, ProjectMove, Request
+from ccmove.plan.model import LeftAlone, Request
 from ccmove.plan.placing import Placer
 from ccmove.plan.tree import ends_of
 from ccmove.rewrite import settings
@@ -152,15 +152,16 @@ def desktop_files(layout: Layout) -> list[Path]:
     return sorted(root.rglob("local_*.json")) if root.is_dir() else []
 
 
-def moved_folders(request: Request, projects: Iterable[ProjectMove]) -> list[Folder]:
-    """The folders of the move and of every project in it,
-    as far as they are on disk.
+def moved_folders(request: Request, pairs: Iterable[tuple[str, str]]) -> list[Folder]:
+    """The folders of the move and of every project in it, as far as they are on
+    disk.
     """
-    pairs = [*request.on_disk, *((move.path, move.new_path) for move in projects)]
-    folders = {
-        pair: Path(pair[0] if request.move_folder else pair[1]) for pair in pairs
-    }
-    return [(*pair, path) for pair, path in folders.items() if os.path.isdir(path)]
+    folders = []
+    for old, new in dict.fromkeys((*request.on_disk, *pairs)):
+        here = Path(old if request.move_folder else new)
+        if os.path.isdir(here):
+            folders.append((old, new, here))
+    return folders
 
 
 @dataclass(frozen=True)

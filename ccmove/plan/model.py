@@ -9,6 +9,7 @@ a run does it, and a manifest is the same list with what recognises each.
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Annotated
@@ -51,9 +52,8 @@ class Request:
     desktop: bool = False
     move_folder: bool = False
     merge: bool = False  # also with another project
-    folders: tuple[
-        tuple[str, str], ...
-    ] = ()  # the same paths as the system spells them
+    # The same paths as the system spells them:
+    folders: tuple[tuple[str, str], ...] = ()
 
     @property
     def on_disk(self) -> tuple[tuple[str, str], ...]:
@@ -223,9 +223,16 @@ class Undertaking:
         """The moves; projects that are in none of them come along by themselves."""
         asked = PathMap(self.moves, frozenset(self.kept))
         pairs = [(move.path, move.new_path) for move in self.projects]
-        along = [pair for pair in pairs if not asked.covers(pair[0])]
-        alone = frozenset(path for path, _ in along)
-        return PathMap((*self.moves, *along), asked.kept, alone)
+        return with_those_along(asked, pairs)
+
+
+def with_those_along(asked: PathMap, pairs: Iterable[tuple[str, str]]) -> PathMap:
+    """The moves, and each of these pairs that is in none of them: it comes along alone,
+    without what is below it.
+    """
+    along = [pair for pair in pairs if not asked.covers(pair[0])]
+    alone = frozenset(path for path, _ in along)
+    return PathMap((*asked.moves, *along), asked.kept, alone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,30 +4,35 @@ This is also the whole of a dry run.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path, PurePath
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.owners import Ledger, Owners, listed_in
+from ccmove.claude.owners import Holding, Ledger, Owners, listed_in
 from ccmove.claude.reading import hashed_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError, run
-from ccmove.plan.files import Search, moved_folders, rewrite_others, rows
+from ccmove.plan.files import Folder, Search, moved_folders, rewrite_others, rows
 from ccmove.plan.model import (
     PARKED,
     LeftAlone,
     Plan,
+    ProjectMove,
     Request,
     Write,
     WriteHistory,
+    with_those_along,
 )
-from ccmove.plan.newcomers import who_is_at_new
-from ccmove.plan.own import what_new_has
+from ccmove.plan.newcomers import what_new_has, who_is_at_new
 from ccmove.plan.placing import Placer, in_order, refuse_conflicts
 from ccmove.plan.portions import (
+    Portion,
     downloads_of,
     left_behind,
+    moved_notes,
     new_names,
     portions_of,
+    project_moves,
     reasons,
     relocate,
     rewrite_aliases,
@@ -44,83 +49,53 @@ Tick = Callable[[int], None]
 def plan_move(
     layout: Layout, request: Request, ledger: Ledger, tick: Tick | None = None
 ) -> Plan:
-    """The plan for these moves; RefusedError when files are in each other's way."""
+    """The plan for these moves; RefusedError when files are in each other's way.
+
+    Each step makes data of what the ones before it made: portions, names, documents,
+    operations.
+    """
     state = State(layout)
-    paths = PathMap(request.moves)
-    if request.only:
-        known = state.known_paths().union(*ledger.owners.values())
-        olds = {compared(old) for old, _ in paths.moves}
-        nested = (p for p in known if compared(p) not in olds and paths.covers(p))
-        paths = PathMap(request.moves, frozenset(nested))
-    prompts = _history(layout, paths, tick)
-    prompt_paths = [before for before, _ in prompts.scan.counts]
-    listed_paths = listed_in(prompt_paths, state.config_paths)
-    owners = Owners(state, ledger, paths, listed_paths)
+    asked = _asked_paths(state, request, ledger)
+    prompts = _history(layout, asked, tick)
+    prompt_paths = [path for path, _ in prompts.scan.counts]
+    listed = listed_in(prompt_paths, state.config_paths)
+    owners = Owners(state, ledger, asked, listed)
     holdings = owners.concerned()
-    portions = [portion for holding in holdings for portion in portions_of(holding)]
-    asked = paths
-    along = {path: holding for holding in holdings for path in holding.along}
-    if along:  # with their prompts and settings: what is where they are is not known
-        moves = [(path, holding.new_path(path)) for path, holding in along.items()]
-        paths = PathMap((*paths.moves, *moves), paths.kept, frozenset(along))
+
+    portions = list(chain.from_iterable(map(portions_of, holdings)))
+    pairs = list(chain.from_iterable(portion.pairs for portion in portions))
+    paths = with_those_along(asked, pairs)
+    if paths.alone:  # they come with their prompts
         prompts = _history(layout, paths, tick)
-        prompt_paths = [before for before, _ in prompts.scan.counts]
-    rows_of_all = [move for portion in portions for move in portion.moves()]
-    here = moved_folders(
-        request, [move for move in rows_of_all if move.path not in along]
-    )
+    # Whether something is where those were is not known.
+    pairs = [pair for pair in pairs if pair[0] not in paths.alone]
+    folders = moved_folders(request, pairs)
+    downloads = list(downloads_of(state, paths, portions))
+    names = new_names(portions, paths)
+
     placer = Placer(layout)
-    names, spelled = (
-        new_names(portions, paths),
-        paths.as_people_write(str(layout.home)),
-    )
+    spelled = paths.as_people_write(str(layout.home))
     rewrite_indexes(placer, portions, paths, names)
     rewrite_aliases(placer, state, portions, names)
-    rewrite_others(placer, rows(layout, request, here), spelled, names)
-    if state.config is not None:
-        draft = placer.draft(state.config.path, state.config)
-        draft.text = config.rewritten(draft.text, paths)
-    downloads = list(downloads_of(placer, state, paths, portions))
-    saved = [
-        f"{path.name}: connector downloads of a folder that is moved"
-        for path, _ in downloads
-    ]
+    rewrite_others(placer, rows(layout, request, folders), spelled, names)
+    _rewrite_config(placer, state, paths)
+
     relocate(placer, portions, downloads)
     refuse_conflicts(placer)
-    projects = [move for portion in portions for move in portion.moves()]
-
-    left: list[LeftAlone] = []
-    if number := sum(move.transcripts for move in projects):
-        what = (
-            f"{plural(number, 'transcript')} still mention{'s' * (number == 1)} the "
-            "old path: "
-        )
-        what += "harmless, Claude Code goes by the directory"
-        left.append(LeftAlone(str(layout.projects), what))
-    left += [row for holding in holdings for row in left_behind(holding)]
-    closed = "can't be read, so nobody knows whether it belongs to the move"
-    left += [
-        LeftAlone(str(p), closed, ("ls", "-ld", str(p)))
-        for p in dict.fromkeys(state.closed)
-    ]
-    left += placer.left_alone
-    arrivals = [move for move in projects if move.path not in along]
+    projects = list(project_moves(portions, placer.tree))
+    arrivals = [move for move in projects if move.path not in paths.alone]
     merged = who_is_at_new(owners, arrivals, merge=request.merge)
-    folders = _folders(layout, request)
-    for path, target in in_order(
-        folders, lambda p, number: p.with_name(f"{PARKED}{number}")
-    ):
-        placer.rename_folder(path, target)
-
-    notes_moved = tuple(placer.moved_notes())
+    renamed = _rename_folders(placer, request)
+    notes_moved = tuple(moved_notes(placer, portions, projects))
     operations = placer.operations(prompts)
-    planned = {op.path: op.after for op in operations if isinstance(op, Write)}
     moved = placer.tree.moved()
+
+    planned = {op.path: op.after for op in operations if isinstance(op, Write)}
     searched = asked.as_people_write(str(layout.home))
-    left += Search(state, searched, request, here, planned, moved).everything()
-    settings = (
-        [path for *pair, _ in here for path in pair] if request.project_files else []
-    )
+    search = Search(state, searched, request, folders, planned, moved)
+    left_alone = _left_alone(state, holdings, projects)
+    why = chain.from_iterable(map(reasons, holdings))
+    saved = "connector downloads of a folder that is moved"
     return Plan(
         kind="move",
         moves=asked.moves,
@@ -131,17 +106,28 @@ def plan_move(
         notes_moved=notes_moved,
         merged=merged,
         projects=tuple(projects),
-        folders=folders,
-        places=tuple(dict.fromkeys(map(Path, settings))),
+        folders=renamed,
+        places=_folders_of_settings(request, folders),
         prompts_at_new=tuple(digest.hex() for digest in prompts.scan.met),
         own=tuple(what_new_has(state, paths, prompts.scan.staying, projects)),
-        left_alone=tuple(left),
-        remembering=sum(
-            item.remembers for portion in portions for item in portion.items
-        ),
-        warnings=(*_warnings(prompts, placer, along), *filter(None, [ledger.problem])),
-        notes=(*(why for case in holdings for why in reasons(case)), *saved),
+        left_alone=(*left_alone, *placer.left_alone, *search.everything()),
+        remembering=_count_remembering(portions),
+        warnings=tuple(_warnings(prompts, placer, paths.alone, ledger)),
+        notes=(*why, *(f"{one.source.name}: {saved}" for one in downloads)),
     )
+
+
+def _asked_paths(state: State, request: Request, ledger: Ledger) -> PathMap:
+    """The moves as asked for; with `--only` each project below an OLD is kept."""
+    paths = PathMap(request.moves)
+    if not request.only:
+        return paths
+    olds = {compared(old) for old, _ in paths.moves}
+    kept = set()
+    for path in state.known_paths().union(*ledger.owners.values()):
+        if compared(path) not in olds and paths.covers(path):
+            kept.add(path)
+    return PathMap(request.moves, frozenset(kept))
 
 
 def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
@@ -155,38 +141,106 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     return WriteHistory(layout.history, scan, seen, ByPath(paths), before)
 
 
+def _rewrite_config(placer: Placer, state: State, paths: PathMap) -> None:
+    if state.config is not None:
+        draft = placer.draft(state.config.path, state.config)
+        draft.text = config.rewritten(draft.text, paths)
+
+
+def _rename_folders(placer: Placer, request: Request) -> tuple[tuple[Path, Path], ...]:
+    """Plan to rename the project folders as well, if that is asked for; which they
+    are.
+    """
+    if not request.move_folder:
+        return ()
+    folders = []
+    for old, new in request.on_disk:
+        _refuse_own_folder(placer.layout, old, new)
+        folders.append((Path(old), Path(new)))
+    for path, target in in_order(folders, _parked_folder):
+        placer.rename_folder(path, target)
+    return tuple(folders)
+
+
+def _parked_folder(path: Path, number: int) -> Path:
+    return path.with_name(f"{PARKED}{number}")
+
+
+def _refuse_own_folder(layout: Layout, old: str, new: str) -> None:
+    """A folder with the state in it can't be renamed by a run that works in there."""
+    own = (layout.config_dir, layout.real_config_file)
+    if not any(path.is_relative_to(old) for path in own):
+        return
+    paths = PathMap(((old, new),))
+    there = paths.map(str(layout.config_dir)) or layout.config_dir
+    ccmove = ["ccmove"]
+    home = paths.map(str(layout.home))  # in which the config file may be
+    if home is not None:
+        ccmove = ["env", f"HOME={home}", "ccmove"]
+    raise RefusedError(
+        f"{layout.config_dir} is in {old}, which would be renamed",
+        run("mv", old, new, text="rename the folder yourself"),
+        run(*ccmove, "--config-dir", there, old, new, text="then"),
+    )
+
+
+# -- what is told
+
+
+def _left_alone(
+    state: State, holdings: Iterable[Holding], projects: Iterable[ProjectMove]
+) -> Iterator[LeftAlone]:
+    """What of project directories stays as it is."""
+    number = sum(move.transcripts for move in projects)
+    if number:
+        verb = "mentions" if number == 1 else "mention"
+        what = f"{plural(number, 'transcript')} still {verb} the old path: "
+        what += "harmless, Claude Code goes by the directory"
+        yield LeftAlone(str(state.layout.projects), what)
+    for holding in holdings:
+        yield from left_behind(holding)
+    for path in dict.fromkeys(state.closed):
+        what = "can't be read, so nobody knows whether it belongs to the move"
+        yield LeftAlone(str(path), what, ("ls", "-ld", str(path)))
+
+
+def _folders_of_settings(
+    request: Request, folders: Iterable[Folder]
+) -> tuple[Path, ...]:
+    """The project folders in which settings may be rewritten, before and after."""
+    if not request.project_files:
+        return ()
+    paths: dict[Path, None] = {}
+    for old, new, _ in folders:
+        paths[Path(old)] = None
+        paths[Path(new)] = None
+    return tuple(paths)
+
+
+def _count_remembering(portions: Iterable[Portion]) -> int:
+    number = 0
+    for portion in portions:
+        number += sum(item.remembers for item in portion.items)
+    return number
+
+
 def _warnings(
-    prompts: WriteHistory, placer: Placer, along: Iterable[str]
+    prompts: WriteHistory, placer: Placer, along: Iterable[str], ledger: Ledger
 ) -> Iterator[str]:
+    """What the user should know although the move can be made."""
     for gone in along:
         what = "with their prompts and settings"
         yield f"the sessions of {gone}, whose folder is gone, come along {what}"
     if number := prompts.scan.unreadable:
         what = "not valid JSON, or longer than 64 MiB"
         yield f"{prompts.path}: {plural(number, 'line')} left as found: {what}"
-    for final, place in placer.kept_beside:
-        both, moved = (_inside_project(path, placer) for path in (final, place))
+    for final, beside in placer.kept_beside:
+        both = _inside_project(final, placer)
+        moved = _inside_project(beside, placer)
         yield f"both have a different {both}; both are kept, the moved one as {moved}"
+    if ledger.problem:
+        yield ledger.problem
 
 
 def _inside_project(path: Path, placer: Placer) -> str:
     return PurePath(*path.relative_to(placer.projects).parts[1:]).as_posix()
-
-
-def _folders(layout: Layout, request: Request) -> tuple[tuple[Path, Path], ...]:
-    if not request.move_folder:
-        return ()
-    for old, new in request.on_disk:
-        if layout.config_dir.is_relative_to(
-            old
-        ) or layout.real_config_file.is_relative_to(old):
-            paths = PathMap(((old, new),))
-            there = paths.map(str(layout.config_dir)) or layout.config_dir
-            home = paths.map(str(layout.home))  # in which the config file may be
-            ccmove = ["env", f"HOME={home}", "ccmove"] if home else ["ccmove"]
-            raise RefusedError(
-                f"{layout.config_dir} is in {old}, which would be renamed",
-                run("mv", old, new, text="rename the folder yourself"),
-                run(*ccmove, "--config-dir", there, old, new, text="then"),
-            )
-    return tuple((Path(old), Path(new)) for old, new in request.on_disk)

@@ -236,6 +236,72 @@ def test_a_new_parent_is_found_for_all_that_was_in_the_old_one(
     assert f": ccmove {state.code / 'team'} {state.code / 'squad'}\n" in done.err
 
 
+def lost_inside(state: StateBuilder, repo: str | None = None) -> Path:
+    """A folder that has `sub` of a lost project in it, beside one with a similar name:
+    the folder.
+    """
+    state.project("old/sub", repo=repo)
+    state.project("bistr")
+    new = state.code / "bistro"
+    (new / "sub").mkdir(parents=True)
+    return new
+
+
+@pytest.mark.parametrize("with_data", [False, True])
+def test_what_is_inside_says_more_than_a_similar_name(
+    state: StateBuilder, with_data: bool
+) -> None:
+    new = lost_inside(state)
+    if with_data:
+        state.project("old")
+    done = here(new, state)
+    assert done.exit == 4
+    command = f"ccmove {state.code / 'old'} {new}"
+    assert f"-> possible: sub is in {new}: {command}\n" in done.err
+    assert "similar name" not in done.err
+    with nothing_changes(state):
+        assert here(new, state, "-y").exit == 4
+
+
+def test_a_repository_inside_says_which_parent_was_moved(
+    state: StateBuilder, tmp_path: Path
+) -> None:
+    state.project("old/sub", repo="me/sub")
+    state.project("old/other")
+    state.project("away")
+    new = tmp_path / "far" / "away"
+    make_repo(new / "sub", "me/sub")
+    (new / "other").mkdir()
+    done = here(new, state, "-y")
+    assert done.exit == 0
+    why = f"same remote in {new / 'sub'}, me/sub"
+    assert f"Found {state.code / 'old'} ({why})" in done.err
+    assert has_state(state, new / "sub")
+    assert has_state(state, new / "other")
+
+
+def test_another_repository_inside_is_no_sign(state: StateBuilder) -> None:
+    new = lost_inside(state, "me/sub")
+    make_repo(new / "sub", "you/sub")
+    done = here(new, state)
+    assert f": ccmove {state.code / 'bistr'} {new}\n" in done.err
+    assert str(state.code / "old") not in done.err
+
+
+def test_what_of_a_lost_parent_is_not_inside_stays(state: StateBuilder) -> None:
+    new = lost_inside(state)
+    state.project("old/deleted")
+    done = here(new, state)
+    command = f"ccmove {state.code / 'old' / 'sub'} {new / 'sub'}"
+    assert f"-> possible: sub is in {new}: {command}\n" in done.err
+    assert [line.count("ccmove /") for line in done.err.splitlines()].count(1) == 1
+    screen = asked(new, state, "y\n")
+    question = f"Move 2 sessions from {state.code / 'old' / 'sub'} to {new / 'sub'} ("
+    assert question in screen.raw
+    assert (screen.exit, has_state(state, new / "sub")) == (0, True)
+    assert has_state(state, "old/deleted")
+
+
 def test_a_project_that_is_surely_elsewhere_is_not_offered(state: StateBuilder) -> None:
     state.project("cafe-menu", repo="me/cafe-menu")
     make_repo(state.code / "bistro", "me/cafe-menu")
