@@ -63,10 +63,11 @@ def plan_move(
     options = MoveOptions(
         arguments=arguments, config_dir=given, from_file=None, **flags
     )
+    as_preview = replace(options, dry_run=True)
     with _state(given) as layout:
         pair = resolve_pair(*arguments)
         rollback.recover(layout, dry_run=True)
-        preview = moving.move(layout, [pair], replace(options, dry_run=True))
+        preview = moving.move(layout, [pair], as_preview)
         return Move(layout, pair, options, preview)
 
 

@@ -94,14 +94,14 @@ def in_words(
     """The sentence, and the command as it has to be typed:
     it acts on the same state.
     """
-    words = list(hint.command)
     if hint.again:
         asked = asked or PLAIN_MOVE
         if hint.merge:
             asked = asked.with_merge()
         if hint.instead is not None:
             asked = asked.with_argument(*hint.instead)
-        words = ["ccmove", *asked.to_argv()]
+        hint = ask(asked, hint.text)
+    words = list(hint.command)
     if config_dir and words[:1] == ["ccmove"] and "--config-dir" not in words:
         words[1:1] = ["--config-dir", config_dir]
     return hint.text, command_line(words)

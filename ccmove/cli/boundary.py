@@ -47,6 +47,8 @@ class Answer:
 
 
 def text_answer(text: str) -> Answer:
+    """Written as it is, such as help."""
+
     def show(printer: Printer) -> None:
         printer.out.write(text)
 
@@ -127,12 +129,14 @@ def end_to_end(app: click.Group, argv: list[str]) -> int:
         # A name may not exist in the terminal's encoding.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    call = Call(argv, Printer(as_json="--json" in options_of(argv)))
+    as_json = "--json" in options_of(argv)
+    call = Call(argv, Printer(as_json=as_json))
     try:
         try:
             answer = find_answer(app, call)
         except (Exception, KeyboardInterrupt) as error:
-            answer = call.failure(as_our_own(error, call.layout))
+            ours = as_our_own(error, call.layout)
+            answer = call.failure(ours)
         return _print(call.printer, answer)
     except KeyboardInterrupt:  # while something was printed that changed nothing
         ended = InterruptedRunError("interrupted; nothing was done")
@@ -142,16 +146,23 @@ def end_to_end(app: click.Group, argv: list[str]) -> int:
 def find_answer(app: click.Group, call: Call) -> Answer:
     """Let click find the command, and do it."""
     try:
-        with app.make_context("ccmove", list(call.argv), obj=call) as context:
+        words = list(call.argv)
+        with app.make_context("ccmove", words, obj=call) as context:
             answer: Answer = app.invoke(context)
             return answer
     except TextWanted as text:
         return text_answer(f"{text}\n")
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "ccmove"
-        message = " ".join(error.format_message().split()).rstrip(".")
-        message = message[:1].lower() + message[1:]
-        raise UsageError(message, run(*path.split(), "--help")) from None
+        raise _as_our_own(error) from None
+
+
+def _as_our_own(error: click.UsageError) -> UsageError:
+    command = ["ccmove"]
+    if error.ctx is not None:
+        command = error.ctx.command_path.split()
+    sentence = " ".join(error.format_message().split())
+    message = sentence[:1].lower() + sentence[1:].rstrip(".")
+    return UsageError(message, run(*command, "--help"))
 
 
 def _print(printer: Printer, answer: Answer) -> int:

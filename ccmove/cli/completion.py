@@ -15,7 +15,7 @@ from click.shell_completion import (
 from ccmove.claude.layout import Layout, find_layout, size_of
 from ccmove.claude.owners import folder_exists
 from ccmove.claude.state import State
-from ccmove.run.backups import Backup, all_backups
+from ccmove.run.backups import all_backups
 from ccmove.text import printable
 
 SLOW_HISTORY = 8 << 20  # bytes; nobody waits for a larger one at TAB
@@ -51,11 +51,15 @@ def known_projects(
         has_time = size_of(layout.history) < SLOW_HISTORY
         known = State(layout).known_paths(history=has_time)
         begin = os.path.expanduser(incomplete)
-        offered = [path for path in sorted(known) if _is_offered(path, begin)]
-        gone = [path for path in offered if folder_exists(path) is False]
-        there = [path for path in offered if path not in gone]
-        items += [_item(path, incomplete, "folder gone") for path in gone]
-        items += [_item(path, incomplete, "folder exists") for path in there]
+        gone, there = [], []
+        for path in sorted(known):
+            if not _is_offered(path, begin):
+                continue
+            if folder_exists(path) is False:
+                gone.append(_item(path, incomplete, "folder gone"))
+            else:
+                there.append(_item(path, incomplete, "folder exists"))
+        items = gone + there
     return items or folders(context, _, incomplete)
 
 
@@ -91,13 +95,9 @@ def folders(_: click.Context, __: click.Parameter | None, incomplete: str) -> It
 
 def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Items:
     """IDs of the backups, the newest first, what was already undone last."""
-
-    def rank(backup: Backup) -> tuple[bool, str]:
-        return backup.stands, backup.id
-
-    items = []
+    undone, items = [], []
     with contextlib.suppress(Exception):
-        for backup in sorted(all_backups(_layout(context)), key=rank, reverse=True):
+        for backup in reversed(all_backups(_layout(context))):
             manifest = backup.manifest
             if manifest is None or incomplete not in backup.id:
                 continue
@@ -105,5 +105,9 @@ def backups(context: click.Context, _: click.Parameter, incomplete: str) -> Item
             about = f"{manifest.kind} {old} -> {new}"
             if rest:
                 about += " and more"
-            items.append(CompletionItem(backup.id, help=printable(about)))
-    return items
+            item = CompletionItem(backup.id, help=printable(about))
+            if backup.stands:
+                items.append(item)
+            else:
+                undone.append(item)
+    return items + undone

@@ -90,11 +90,13 @@ def say_checked(printer: Printer, fact: str) -> None:
 def type_command(command: str, printer: Printer) -> None:
     """Do it, and show what it says."""
     printer.say([("dim", "$ "), ("command", command)])
-    program, *words = [os.path.expanduser(word) for word in command.split()]
+    program, *typed = command.split()
+    words = [os.path.expanduser(word) for word in typed]
     if program == "mv":
-        Path(words[0]).rename(words[1])
+        os.rename(*words)
         return
-    answer = find_answer(app, Call(words, printer))
+    call = Call(words, printer)
+    answer = find_answer(app, call)
     answer.show(printer)
     if answer.exit_code != 0:
         raise CcmoveError(f"the demo failed at: {command}")
@@ -127,20 +129,30 @@ def _sample(home: Path) -> dict[Path, str]:
     """What the client would have written by now."""
     state = home / ".claude"
     config: dict[str, object] = {}
-    prompts = []
-    notes = state / "projects" / encode(str(home / OLD)) / "memory" / "MEMORY.md"
-    files = {notes: "- prices are in euro\n"}
+    history = ""
+    files = {}
     for number, (name, prompt) in enumerate(PROMPTS):
-        folder, session = str(home / name), f"00000000-0000-4000-8000-{number:012}"
-        turn = {"type": "user", "cwd": folder, "sessionId": session, "message": prompt}
-        transcript = state / "projects" / encode(folder) / f"{session}.jsonl"
-        files[transcript] = f"{json.dumps(turn)}\n" * TURNS
+        folder = str(home / name)
+        project = state / "projects" / encode(folder)
+        session = f"00000000-0000-4000-8000-{number:012}"
+        turn = {
+            "type": "user",
+            "cwd": folder,
+            "sessionId": session,
+            "message": prompt,
+        }
+        record = {
+            "display": prompt,
+            "timestamp": 1_780_000_000_000 + number,
+            "project": folder,
+        }
+        files[project / f"{session}.jsonl"] = f"{json.dumps(turn)}\n" * TURNS
         files[home / name / "menu.txt"] = "soup\nfish\ncake\n"
-        moment = 1_780_000_000_000 + number
-        record = {"display": prompt, "timestamp": moment, "project": folder}
-        prompts.append(f"{json.dumps(record)}\n")
+        history += f"{json.dumps(record)}\n"
         config[folder] = {"allowedTools": [], "hasTrustDialogAccepted": True}
-    files[state / "history.jsonl"] = "".join(prompts)
+    notes = state / "projects" / encode(str(home / OLD)) / "memory"
+    files[notes / "MEMORY.md"] = "- prices are in euro\n"
+    files[state / "history.jsonl"] = history
     files[home / ".claude.json"] = json.dumps({"projects": config}, indent=2)
     return files
 

@@ -1,7 +1,6 @@
 """`ccmove doctor` and `verify`: what is wrong, and how to fix it."""
 
 import os
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -63,23 +62,25 @@ def doctor_command(
         arguments=arguments, search=search, config_dir=config_dir, **flags
     )
     asked = call.asks(asked)
+    with_fix = ask(replace(asked, fix=True))
     if asked.yes and not asked.fix:
-        fixing = DoctorOptions(fix=True, yes=True)
-        raise UsageError("--yes needs --fix", ask(fixing))
+        raise UsageError("--yes needs --fix", with_fix)
     if asked.plan and (asked.fix or asked.json):
         raise UsageError("--plan goes with neither --fix nor --json")
     bar = call.progress()
     survey = Survey(call.find_layout(), bar)
-    everything = examine(survey, call.printer.typed, search, partial(bar, "lost"))
-    examination, _ = _about(everything, arguments)
+    tick = partial(bar, "lost")
+    everything = examine(survey, call.printer.typed, search, tick)
+    names = _names(everything, arguments)
+    examination = _about(everything, names)
     bar.close()
     if asked.plan:
         return text_answer("".join(_plan(examination)))
     if asked.fix:
         repair = _fix(call, examination, asked)
         return Answer(partial(show_repair, repair), repair.exit_code)
-    _, fix = in_words(ask(replace(asked, fix=True)))
-    show = partial(show_examination, examination, fix=fix)
+    _, command = in_words(with_fix)
+    show = partial(show_examination, examination, fix=command)
     return Answer(show, examination.exit_code)
 
 
@@ -99,24 +100,25 @@ def _fix(call: Call, examination: Examination, asked: DoctorOptions) -> Repair:
     different then. Else move what is lost.
     """
     layout = examination.survey.layout
-    for finding in examination.findings:
-        if finding.kind != "interrupted-run":
-            continue
-        question = f"{finding.what}. Roll it back?"
-        if not asked.yes and not confirm(question, default=True):
-            return Repair(layout.config_dir, examination.findings)
-        look_again = ask(asked, "look again to see what else there is")
-        rolled_back = recover(layout, call.progress())
-        notes = (in_one_line(look_again),)
-        return Repair(layout.config_dir, recovered=rolled_back, notes=notes)
-    lost = [finding for finding in examination.findings if finding.can_be_asked]
-    if not asked.yes:
-        return _repair(call, examination, _ask(lost, call.printer.on_stderr()))
+    lost = []
     certain: Choices = []
-    for finding in lost:
-        if finding.sure is not None:
-            certain.append((finding, finding.sure.path))
-    return _repair(call, examination, certain)
+    for finding in examination.findings:
+        if finding.kind == "interrupted-run":
+            question = f"{finding.what}. Roll it back?"
+            if not asked.yes and not confirm(question, default=True):
+                return Repair(layout.config_dir, examination.findings)
+            rolled_back = recover(layout, call.progress())
+            look_again = ask(asked, "look again to see what else there is")
+            notes = (in_one_line(look_again),)
+            return Repair(layout.config_dir, recovered=rolled_back, notes=notes)
+        if finding.can_be_asked:
+            lost.append(finding)
+            if finding.sure is not None:
+                certain.append((finding, finding.sure.path))
+    if asked.yes:
+        return _repair(call, examination, certain)
+    answers = _ask(lost, call.printer.on_stderr())
+    return _repair(call, examination, answers)
 
 
 def _repair(call: Call, examination: Examination, choices: Choices) -> Repair:
@@ -124,22 +126,23 @@ def _repair(call: Call, examination: Examination, choices: Choices) -> Repair:
     what would be refused is left out and named.
     """
     layout = examination.survey.layout
+    subjects = {finding.subject for finding in examination.findings}
     notes, pairs = [], []
     for finding, new in choices:
         old = finding.subject
         pair = Pair(old, new, old)
-        single = MoveOptions(arguments=(old, new), dry_run=True)
+        asked = MoveOptions(arguments=(old, new), dry_run=True)
         try:
-            move(layout, [pair], single)
-            pairs.append(pair)
+            move(layout, [pair], asked)
         except RefusedError as error:
             notes.append(f"{error.message}: {call.printer.typed(old, new)}")
+        else:
+            pairs.append(pair)
+            subjects -= at_or_below(old, subjects)
     result = None
     if pairs:
         result = move(layout, pairs, MoveOptions(), call.progress())
-    left = list(examination.findings)
-    for pair in pairs:  # with each, all that is below it
-        left = [other for other in left if not at_or_below(pair.old, [other.subject])]
+    left = [finding for finding in examination.findings if finding.subject in subjects]
     return Repair(layout.config_dir, tuple(left), result, notes=tuple(notes))
 
 
@@ -165,28 +168,27 @@ def _ask(lost: list[Finding], screen: Printer) -> Choices:
 
 def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
     """A folder, or one of the letters; a closed input quits."""
+    candidates = finding.candidates
     most, *_ = finding.what.split(", ")  # its sessions, if there are any
     question = f"{number}{finding.subject} is gone ({most}). Where is it now?"
     screen.lines([[("bold", question)]])
-    for place, candidate in enumerate(finding.candidates, 1):
+    for place, candidate in enumerate(candidates, 1):
         screen.lines(candidate_lines(candidate, f"  {place}  "))
 
     def check(typed: str) -> str:
-        """One of the letters, or a folder for what was typed."""
         if typed in (LEAVE, SKIP_REST, QUIT):
             return typed
-        if typed.isdecimal() and 0 < int(typed) <= len(finding.candidates):
-            return finding.candidates[int(typed) - 1].path
+        if typed.isdecimal() and 0 < int(typed) <= len(candidates):
+            return candidates[int(typed) - 1].path
         path = os.path.realpath(os.path.expanduser(typed))
         if os.path.isdir(path):
             return path
-        raise click.UsageError(
-            f"{printable(typed)} is neither a number above nor a folder"
-        )
+        what = f"{printable(typed)} is neither a number above nor a folder"
+        raise click.UsageError(what)
 
-    choice = "  number or path (n: leave it, s: skip the rest, q: quit)"
+    how = "  number or path (n: leave it, s: skip the rest, q: quit)"
     default = LEAVE if finding.best is None else "1"
-    return prompt(choice, default=default, check=check) or QUIT
+    return prompt(how, default=default, check=check) or QUIT
 
 
 @options.command("verify", CONFIG_DIR, JSON, QUIET, VERBOSE)
@@ -198,17 +200,18 @@ def verify_command(call: Call, arguments: tuple[str, ...]) -> Answer:
     """
     call.asks(VerifyOptions(arguments=arguments))
     survey = Survey(call.find_layout(), call.progress())
-    everything = examine(survey, call.printer.typed, None)
-    examination, names = _about(everything, arguments)
+    examination = examine(survey, call.printer.typed, None)
+    names = _names(examination, arguments)
     failures, notes = [], []
-    for finding in examination.findings:
+    for finding in _about(examination, names).findings:
         if finding.kind in FAILURES and not _is_of_others(finding, names, survey):
             failures.append(finding)
         else:
             notes.append(finding)
-    paths = tuple(sorted(names.intersection(survey.by_path)))
-    verdict = Examination(survey, tuple(failures), tuple(notes), paths)
-    return Answer(partial(show_examination, verdict), verdict.exit_code)
+    paths = sorted(names.intersection(survey.by_path))
+    verdict = Examination(survey, tuple(failures), tuple(notes), tuple(paths))
+    show = partial(show_examination, verdict)
+    return Answer(show, verdict.exit_code)
 
 
 def _is_of_others(finding: Finding, names: set[str], survey: Survey) -> bool:
@@ -217,44 +220,39 @@ def _is_of_others(finding: Finding, names: set[str], survey: Survey) -> bool:
     return is_directory and not _is_about(finding, names)
 
 
-def _about(
-    examination: Examination, subjects: Iterable[str]
-) -> tuple[Examination, set[str]]:
-    """What is wrong with these, each of which must be known, and all names they have.
-
-    A path with all below it, a name, a session. What concerns every project is always
-    there.
-    """
-    names = _names(examination, subjects)
-    findings = tuple(
+def _about(examination: Examination, names: set[str]) -> Examination:
+    """What is wrong with these; what concerns every project is always there."""
+    findings = [
         finding
         for finding in examination.findings
         if finding.kind in OF_ALL or _is_about(finding, names)
-    )
-    return replace(examination, findings=findings), names
+    ]
+    return replace(examination, findings=tuple(findings))
 
 
 def _is_about(finding: Finding, names: set[str]) -> bool:
     return not names.isdisjoint((finding.subject, *finding.names))
 
 
-def _names(examination: Examination, subjects: Iterable[str]) -> set[str]:
-    """The names of these subjects, of the projects that hold them as sessions, and of
-    those projects' directories; of no subjects those of everything.
+def _names(examination: Examination, subjects: tuple[str, ...]) -> set[str]:
+    """The names of these subjects, each of which must be known: a path with all below
+    it, a name, a session. With those of the projects that hold such a session, and of
+    the projects' directories; without subjects, of everything.
     """
     survey = examination.survey
     known = {*survey.by_path, *survey.directories, *survey.places_of_sessions}
     for finding in examination.findings:
         known |= {finding.subject, *finding.names}
-    names = set(known)
-    if subjects:
-        names = set()
+    names = set[str]()
     for typed in subjects:
         names |= find_subject(typed, known, survey.by_path)
-    holding: set[str] = set()  # directories with one of the sessions
+    if not subjects:
+        names = known
+    holding = set[str]()  # directories with one of the sessions
     for name in names:
         holding.update(survey.places_of_sessions.get(name, ()))
     for path, project in survey.by_path.items():
-        if path in names or holding.intersection(project.directories):
-            names |= {path, *project.directories, *possible_names(path)}
+        directories = project.directories
+        if path in names or holding.intersection(directories):
+            names |= {path, *directories, *possible_names(path)}
     return names

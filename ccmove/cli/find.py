@@ -80,17 +80,19 @@ def find_pair(call: Call, asked: MoveOptions) -> tuple[str, str]:
     bar.close()
     matches.sort(key=Match.order)
     first = matches[0]
-    best = [match for match in matches if match.level == first.level][:MOST_OFFERED]
+    best = [match for match in matches if match.level == first.level]
     screen = call.printer.on_stderr()
     if len(best) == 1 and _is_accepted(first, asked):
         screen.say([("", f"Found {first.other(new)} ({first.why})")])
         return first.pair
     if call.printer.as_json or not _has_terminal():
+        hints = []
+        for match in best[:MOST_OFFERED]:
+            both = replace(asked, arguments=match.pair)
+            hints.append(ask(both, match.why))
         what = f"{typed}: can't ask for the other path without a terminal; give both"
-        commands = [replace(asked, arguments=match.pair) for match in best]
-        hints = map(ask, commands, [match.why for match in best])
         raise RefusedError(what, *hints)
-    return _ask(best, new, screen).pair
+    return _ask(best[:MOST_OFFERED], new, screen).pair
 
 
 def _is_accepted(match: Match, asked: MoveOptions) -> bool:
@@ -148,23 +150,16 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
         sessions = survey.by_path[new].sessions
     matches = []
     for old in {*finder.lost, *(nearest_folder(path)[1] for path in finder.lost)}:
-        _, outer = nearest_folder(old)
-        inside = new + old[len(outer) :]
-        places = finder.candidates(old)
-        best = min((place.rank[0] for place in places), default=0)
-        for place in places:
+        for place in _best_at(finder, old, new):
             is_weak = sessions and place.is_by_name and place.against
-            is_there = place.path in (new, inside) and place.rank[0] == best
-            if is_there and not is_weak:
+            if not is_weak:
                 matches.append(Match(old, place, _kept(finder, old)))
     if matches:
         return [match for match in matches if not _comes_along(match, matches)]
     if sessions:
-        raise NothingKnownError(
-            f"{new} is in place: Claude Code has {plural(sessions, 'session')} for "
-            "it, and no project whose folder is gone matches it",
-            MISSING,
-        )
+        has = f"Claude Code has {plural(sessions, 'session')} for it"
+        what = f"{new} is in place: {has}, and no project whose folder is gone matches"
+        raise NothingKnownError(f"{what} it", MISSING)
     gone = plural(len(finder.lost), "project")
     search = DoctorOptions(search=(new,))
     raise NothingKnownError(
@@ -172,6 +167,21 @@ def _of_new(survey: Survey, new: str) -> list[Match]:
         MISSING,
         ask(search, "to look for lost projects inside it"),
     )
+
+
+def _best_at(finder: Finder, old: str, new: str) -> list[Candidate]:
+    """The best places for what was at `old`, as far as they are `new` or as deep
+    inside it as that was in what is gone.
+    """
+    _, outer = nearest_folder(old)
+    inside = new + old[len(outer) :]
+    places = finder.candidates(old)
+    best = min((place.rank[0] for place in places), default=0)
+    return [
+        place
+        for place in places
+        if place.rank[0] == best and place.path in (new, inside)
+    ]
 
 
 def _comes_along(match: Match, matches: list[Match]) -> bool:
@@ -192,13 +202,12 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
     for spelling in (os.path.abspath(typed), os.path.realpath(typed)):
         if paths.at_or_below(spelling, known):
             olds = [spelling]
-    matches = []
+    matches: list[Match] = []
     for old in olds:
         if not finder.at_or_below(old):
             new = next(iter(survey.former[old]))
-            raise NothingKnownError(
-                f"{old} was moved to {new}: its data is in place", MISSING
-            )
+            what = f"{old} was moved to {new}: its data is in place"
+            raise NothingKnownError(what, MISSING)
         kept = _kept(finder, old)
         matches += [Match(old, place, kept) for place in finder.candidates(old)]
     if matches:

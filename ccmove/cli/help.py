@@ -17,6 +17,10 @@ USUAL_ONES: Rows = (
 )
 MORE = "Try it on sample data: ccmove demo\nAll options:           ccmove --help"
 
+USAGE = """\
+Usage: ccmove [OPTIONS] OLD NEW
+       ccmove [OPTIONS] PATH
+       ccmove COMMAND [OPTIONS] …"""
 SUMMARY = (
     "Move Claude Code's sessions, history, memory and settings from OLD to NEW after "
     "a project folder was renamed or moved, with every project nested inside it. One "

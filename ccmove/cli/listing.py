@@ -55,13 +55,19 @@ def list_command(
 
     The exit code is 3 if Claude Code has no data for PATH.
     """
-    call.asks(ListOptions(arguments=arguments, sort=sort, missing=missing))
+    asked = ListOptions(arguments=arguments, sort=sort, missing=missing)
+    call.asks(asked)
     survey = Survey(call.find_layout(), call.progress())
-    projects = survey.projects
-    for path in arguments:
-        below = find_subject(path, survey.by_path, survey.by_path)
-        projects = [project for project in projects if project.path in below]
-    if missing:
-        projects = [project for project in projects if project.exists is False]
-    listing = Listing(survey, tuple(sorted(projects, key=SORTS[sort])))
+    paths = set(survey.by_path)
+    projects = []
+    for typed in arguments:
+        paths = find_subject(typed, paths, paths)
+    for project in survey.projects:
+        if arguments and project.path not in paths:
+            continue
+        if missing and project.exists is not False:
+            continue
+        projects.append(project)
+    projects.sort(key=SORTS[sort])
+    listing = Listing(survey, tuple(projects))
     return Answer(partial(show_list, listing))

@@ -4,15 +4,11 @@ and what was meant by one that asks for none.
 
 import importlib
 import os
-import re
 import sys
 
 import click
 from click.shell_completion import CompletionItem
 
-from ccmove.claude.layout import find_layout
-from ccmove.claude.naming import may_be_name_of
-from ccmove.claude.state import State
 from ccmove.cli import options
 from ccmove.cli.boundary import (
     Answer,
@@ -23,8 +19,7 @@ from ccmove.cli.boundary import (
     text_answer,
 )
 from ccmove.cli.completion import ASKING, SHELLS, known_projects
-from ccmove.cli.help import ALONE, FURTHER, MORE, SUMMARY, USUAL_ONES
-from ccmove.commands.paths import WHAT_IS_KNOWN
+from ccmove.cli.help import ALONE, FURTHER, MORE, SUMMARY, USAGE, USUAL_ONES
 from ccmove.errors import UsageError
 from ccmove.hints import run
 from ccmove.text import alike
@@ -56,9 +51,6 @@ WITH_VALUE = (
     "--search",
     "--sort",
 )
-# The name that Claude Code gives to a project's directory, which is no option: those
-# are letters only.
-ENCODED = re.compile("-[A-Za-z0-9]+(-[A-Za-z0-9]*)+")
 
 
 def command_named(name: str) -> click.Command:
@@ -81,16 +73,18 @@ class Commands(click.Group):
         """The words of one command; TextWanted where there is none, UsageError for a
         word that can't be meant.
         """
-        if ctx.resilient_parsing:  # of a line that a shell asks about
-            return super().parse_args(ctx, with_command(args) if args else args)
         shell = os.environ.get(ASKING, "").removesuffix("_complete")
-        if shell in SHELLS:
-            raise TextWanted(SHELLS[shell](self, {}, "ccmove", ASKING).complete())
-        if not args:
+        if ctx.resilient_parsing:  # of a line that a shell asks about
+            args = with_command(args)
+        elif shell in SHELLS:
+            completion = SHELLS[shell](self, {}, "ccmove", ASKING)
+            raise TextWanted(completion.complete())
+        elif not args:
             raise TextWanted(_one_screen(ctx.make_formatter()))
-        _refuse_other_words(args)
-        _refuse_encoded_names(args)
-        return super().parse_args(ctx, with_command(args))
+        else:
+            _refuse_other_words(args)
+            args = with_command(args)
+        return super().parse_args(ctx, args)
 
     def shell_complete(
         self, ctx: click.Context, incomplete: str
@@ -101,22 +95,25 @@ class Commands(click.Group):
             items.append(CompletionItem("help"))
         items += command_named("move").shell_complete(ctx, incomplete)
         if not incomplete.startswith("-"):
-            paths = known_projects(ctx, None, incomplete)
-            items += [item for item in paths if item.type == "plain" or not items]
-        return list({item.value: item for item in items}.values())
+            for item in known_projects(ctx, None, incomplete):
+                if item.type == "plain" or not items:
+                    items.append(item)
+        offered = {}
+        for item in items:
+            offered[item.value] = item
+        return list(offered.values())
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The help of the whole program: moves first, for that is what it is for."""
-        formatter.write_usage("ccmove", "[OPTIONS] OLD NEW")
-        for usage in ("[OPTIONS] PATH", "COMMAND [OPTIONS] …"):
-            formatter.write_usage("ccmove", usage, prefix=" " * len("Usage: "))
-        formatter.write_paragraph()
+        formatter.write(f"{USAGE}\n\n")
         formatter.write(f"{click.wrap_text(SUMMARY, formatter.width)}\n")
-        shown = [name for name in COMMANDS if name not in IN_ANOTHERS_HELP]
+        rows = []
+        for name in COMMANDS:
+            about = command_named(name).get_short_help_str(100)
+            if name not in IN_ANOTHERS_HELP:
+                rows.append((name, about))
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, command_named(name).get_short_help_str(100)) for name in shown]
-            )
+            formatter.write_dl(rows)
         command_named("move").format_options(ctx, formatter)
         formatter.write(f"\n{FURTHER}\n")
 
@@ -130,23 +127,27 @@ def _one_screen(formatter: click.HelpFormatter) -> str:
 
 def with_command(args: list[str]) -> list[str]:
     """The command's name brought to the front, `move` when there is none."""
-    if args[0] == "help":  # [COMMAND]
+    if args[:1] == ["help"]:  # [COMMAND]
         args = [*args[1:2], "--help"]
-    if args[0] in ("-h", "--help"):
+    if not args or args[0] in ("-h", "--help"):
         return args
+    name = "move"
+    rest = list(args)
     place = first_word(args)
     if place is not None:
-        name = ALIASES.get(args[place], args[place])
-        if name in COMMANDS:
-            return [name, *args[:place], *args[place + 1 :]]
-    return ["move", *args]
+        word = ALIASES.get(args[place], args[place])
+        if word in COMMANDS:
+            name = word
+            del rest[place]
+    return [name, *rest]
 
 
 def first_word(args: list[str]) -> int | None:
     """Where the first word stands that is neither an option nor the value of one."""
     is_value = False
     for place, word in enumerate(options_of(args)):
-        if not is_value and (word == "-" or not word.startswith("-")):
+        is_option = word.startswith("-") and word != "-"
+        if not is_option and not is_value:
             return place
         is_value = word in WITH_VALUE
     return None
@@ -162,53 +163,29 @@ def _refuse_other_words(args: list[str]) -> None:
     word, rest = args[place], args[place + 1 :]
     if word == "help":
         _refuse_unknown_help(rest)
-        return
-    if word in COMMANDS or word in ALIASES:
-        return
-    # OLD is gone, and may be called almost like a command.
+    elif word not in (*COMMANDS, *ALIASES) and not _is_path(word, rest):
+        for name in alike(word, [*COMMANDS, *OTHER_WORDS], least=0.7)[:1]:
+            words = [OTHER_WORDS.get(name, name), *rest]
+            if words[0] == "move":
+                words = rest or ["OLD", "NEW"]
+            raise UsageError(
+                f"no such command: {word} (for a folder of that name, type ./{word})",
+                run("ccmove", *args[:place], *words, text="did you mean"),
+            )
+
+
+def _is_path(word: str, rest: list[str]) -> bool:
+    """Whether it is OLD, which is gone and may be called almost like a command."""
     others = [other for other in rest if not other.startswith("-")]
-    is_old = len(others) == 1 and os.path.isdir(others[0])
-    if is_old or os.sep in word or os.path.lexists(word):
-        return
-    for name in alike(word, [*COMMANDS, *OTHER_WORDS], least=0.7)[:1]:
-        words = [OTHER_WORDS.get(name, name), *rest]
-        if words[0] == "move":
-            words = rest or ["OLD", "NEW"]
-        raise UsageError(
-            f"no such command: {word} (for a folder of that name, type ./{word})",
-            run("ccmove", *args[:place], *words, text="did you mean"),
-        )
+    if len(others) == 1 and os.path.isdir(others[0]):
+        return True
+    return os.sep in word or os.path.lexists(word)
 
 
-def _refuse_unknown_help(rest: list[str]) -> None:
-    if rest and rest[0] not in COMMANDS and rest[0] not in ALIASES:
+def _refuse_unknown_help(words: list[str]) -> None:
+    if words and words[0] not in (*COMMANDS, *ALIASES):
         commands = f"commands: {', '.join(COMMANDS)}"
-        raise UsageError(f"no such command: {rest[0]}", commands)
-
-
-def _refuse_encoded_names(args: list[str]) -> None:
-    """UsageError with the paths for the name that Claude Code gives to a project's
-    directory; click would take it for an option.
-    """
-    for word in options_of(args):
-        folder, name = os.path.split(word.rstrip("/"))
-        if not ENCODED.fullmatch(name):
-            continue
-        others = [other for other in args if other != word]
-        move = command_named("move")
-        given = move.make_context("move", others, resilient_parsing=True).params
-        layout = find_layout(given["config_dir"], os.environ)
-        if folder and os.path.realpath(folder) != os.path.realpath(layout.projects):
-            continue
-        hints = []
-        for path in sorted(State(layout).known_paths()):
-            if may_be_name_of(name, path):
-                right = [path if other == word else other for other in args]
-                hints.append(run("ccmove", *right))
-        raise UsageError(
-            f"{name} is the name of a directory in {layout.projects}, not a path",
-            *(hints or [WHAT_IS_KNOWN]),
-        )
+        raise UsageError(f"no such command: {words[0]}", commands)
 
 
 @options.command("completion")

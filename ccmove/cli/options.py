@@ -99,14 +99,21 @@ class Command(click.Command):
     def format_options(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        everyday = [param for param in self.params if param.name not in ADVANCED]
-        advanced = [param for param in self.params if param.name in ADVANCED]
-        for title, params in (("Options", everyday), ("Advanced options", advanced)):
-            options = [param for param in params if isinstance(param, click.Option)]
-            rows = [option.get_help_record(ctx) for option in options]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl([row for row in rows if row is not None])
+        """Everyday ones first, the advanced ones in a group of their own."""
+        everyday, advanced = [], []
+        for param in self.params:
+            row = param.get_help_record(ctx)
+            if row is None or not isinstance(param, click.Option):
+                continue
+            if param.name in ADVANCED:
+                advanced.append(row)
+            else:
+                everyday.append(row)
+        with formatter.section("Options"):
+            formatter.write_dl(everyday)
+        if advanced:
+            with formatter.section("Advanced options"):
+                formatter.write_dl(advanced)
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Examples"):
@@ -117,17 +124,15 @@ class Command(click.Command):
 
 
 DECLARED: dict[str, click.Command] = {}  # those whose module was loaded
+Function = Callable[..., Answer]  # of the call, and of what was typed
 
 
-def command(
-    name: str, *common: click.Option
-) -> Callable[[Callable[..., Answer]], click.Command]:
-    """Makes a command of a function that is given the call and what was typed; it has
-    these common options as well.
-    """
+def command(name: str, *common: click.Option) -> Callable[[Function], click.Command]:
+    """Makes a command of a function; it has these common options as well."""
 
-    def declare(function: Callable[..., Answer]) -> click.Command:
-        declared = click.command(name, cls=Command)(click.pass_obj(function))
+    def declare(function: Function) -> click.Command:
+        make = click.command(name, cls=Command)
+        declared = make(click.pass_obj(function))
         declared.params += [*common, VERSION, HELP]
         DECLARED[name] = declared
         return declared

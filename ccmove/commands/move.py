@@ -90,7 +90,7 @@ def move(
         tick = reading(layout, progress)
         plan = plan_move(layout, request, ledger, tick)
         for pair, (old, _) in zip(pairs, request.moves, strict=True):
-            if not _moves_something(plan, old):
+            if not _has_data(plan, old):
                 raise paths.nothing_known(layout, pair, options)
         return replace(plan, options=options.to_make_again())
 
@@ -123,18 +123,19 @@ def reading(layout: Layout, progress: Progress | None) -> Tick | None:
     return lambda done: progress("reading", done, size_of(layout.history))
 
 
-def _moves_something(plan: Plan, old: str) -> bool:
-    """Whether Claude Code has data that the plan moves from this OLD."""
+def _has_data(plan: Plan, old: str) -> bool:
+    """Whether the plan moves data that Claude Code has for this OLD."""
     if len(plan.moves) == 1:  # a folder is not Claude's
         return bool(plan.projects or plan.writes or plan.history)
-    moved = [project.path for project in plan.projects]
+    paths_of_data = [project.path for project in plan.projects]
     if plan.history is not None:
-        moved += [before for before, _ in plan.history.scan.counts]
+        for before, _ in plan.history.scan.counts:
+            paths_of_data.append(before)
     for write in plan.writes:
         for row in compare(write.before, write.after):
-            moved += map(str, row.pointer)
-            moved.append(str(row.before))
-    return bool(paths.at_or_below(old, moved))
+            paths_of_data.append(str(row.before))
+            paths_of_data += map(str, row.pointer)
+    return bool(paths.at_or_below(old, paths_of_data))
 
 
 def carry_out(

@@ -161,7 +161,8 @@ class DoctorOptions(Asked):
 
 def check_flags(options: RunOptions, given: Mapping[str, object]) -> None:
     """UsageError for a name that is no flag of these options, or not a truth."""
-    names = [flag[2:].replace("-", "_") for flag in options.flags()]
+    flags = [flag.removeprefix("--") for flag in options.flags()]
+    names = [flag.replace("-", "_") for flag in flags]
     known = f"options: {', '.join(names)}"
     for name, value in given.items():
         if name not in names:

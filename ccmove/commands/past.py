@@ -1,7 +1,7 @@
 """Past runs: told again, listed, pruned, and one that was interrupted rolled back."""
 
-import contextlib
 import re
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from ccmove.claude.layout import Layout
@@ -77,13 +77,17 @@ def prune_backups(layout: Layout, options: PruneOptions) -> Backups:
         age = seconds(USUAL_AGE)
     identifiers = {find_id(layout, part) for part in options.arguments}
     pruning = Pruning(options.keep, age, identifiers)
-    rows = tuple(list_backups(layout))
-    is_preview = options.dry_run
-    with own_lock(layout) if rows and not is_preview else contextlib.nullcontext():
-        why = prune(layout, pruning, dry_run=is_preview)
-    reasons = {row.id: why.get(row.id, SET_ASIDE) for row in rows}
-    apply = in_words(ask(replace(options, dry_run=False)))[1]
-    return Backups(rows, reasons, is_preview, apply)
+    rows = list_backups(layout)
+    lock: AbstractContextManager[object] = nullcontext()
+    if rows and not options.dry_run:
+        lock = own_lock(layout)
+    with lock:
+        why = prune(layout, pruning, dry_run=options.dry_run)
+    for row in rows:
+        why.setdefault(row.id, SET_ASIDE)
+    without_preview = replace(options, dry_run=False)
+    _, apply = in_words(ask(without_preview))
+    return Backups(tuple(rows), why, options.dry_run, apply)
 
 
 def seconds(text: str) -> float:

@@ -4,6 +4,7 @@ and may they be moved?
 
 import datetime
 import os
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
@@ -45,38 +46,35 @@ class Pair(NamedTuple):
 
 def resolve_pair(old: str, new: str, where: str = "") -> Pair:
     """Absolute and real; OLD's missing tail stays as written."""
-    for name, path in (("OLD", old), ("NEW", new)):
-        if not path.strip():  # as a path it would mean the current folder
-            raise UsageError(f"{name} is empty (an unset variable?)", USUAL)
-        if "\0" in path:
-            raise UsageError(f"{name} is not a path: {path!r}", USUAL)
-    typed_old, real_old = _absolute_and_real(old)
-    typed_new, real_new = _absolute_and_real(new)
+    typed_old, real_old = _absolute_and_real("OLD", old)
+    typed_new, real_new = _absolute_and_real("NEW", new)
     if real_old == real_new and typed_old != typed_new:
-        real_old, real_new = _two_names(typed_old, typed_new, real_new)
+        real_old = _left_behind(typed_old, real_new)
+        is_same_name = os.path.normcase(typed_new) == os.path.normcase(real_new)
+        if real_old == real_new and is_same_name:  # in another case
+            folder = os.path.dirname(real_new)
+            real_new = os.path.join(folder, os.path.basename(typed_new))
     return Pair(real_old, real_new, typed_old, where)
 
 
-def _absolute_and_real(path: str) -> tuple[str, str]:
+def _absolute_and_real(name: str, path: str) -> tuple[str, str]:
     """A path of Windows, where this is not, means what it says."""
+    if not path.strip():  # as a path it would mean the current folder
+        raise UsageError(f"{name} is empty (an unset variable?)", USUAL)
+    if "\0" in path:
+        raise UsageError(f"{name} is not a path: {path!r}", USUAL)
     if os.sep == "/" and path[:1] != "/" and is_windows(path):
         return path, path.rstrip("\\/")
     return os.path.abspath(path), os.path.realpath(path)
 
 
-def _two_names(old: str, new: str, real: str) -> tuple[str, str]:
-    """OLD and NEW, both absolute, where both are one real folder: OLD was left behind
-    as a link to it, or a folder above OLD was; or NEW is OLD in another case.
+def _left_behind(old: str, real: str) -> str:
+    """OLD, of which only a link to the real folder is left: that link, or OLD as typed
+    where the link is a folder above it.
     """
     folder, name = os.path.split(old)
     link = os.path.join(os.path.realpath(folder), name)
-    if link != real:
-        return link, real
-    if old != real:
-        return old, real
-    if os.path.normcase(new) == os.path.normcase(real):
-        return real, os.path.join(os.path.dirname(real), os.path.basename(new))
-    return real, real
+    return old if link == real else link
 
 
 def check_pairs(pairs: list[Pair], options: MoveOptions) -> None:
@@ -170,29 +168,30 @@ def _into_folder(pair: Pair, options: MoveOptions) -> Hint | None:
 
 def _check_existence(pair: Pair, targets: set[str], options: MoveOptions) -> None:
     """RefusedError unless OLD is gone and NEW is there."""
-    if os.path.lexists(pair.new) and not os.path.isdir(pair.new):
-        raise RefusedError(f"{pair.new} is not a folder", look_at(pair.new))
+    old, new = pair.old, pair.new
+    has_new = os.path.isdir(new)
+    if os.path.lexists(new) and not has_new:
+        raise RefusedError(f"{new} is not a folder", look_at(new))
     with_folder = replace(options, move_folder=True)
-    if os.path.realpath(pair.new) == pair.old:  # on Windows, in another case
+    if os.path.realpath(new) == old:  # on Windows, in another case
         hint = ask(with_folder, "to rename the folder")
-        raise RefusedError(f"the folder is still called {pair.old}", hint)
+        raise RefusedError(f"the folder is still called {old}", hint)
     # OLD may be there as a link to NEW, as NEW in another case, or as the end of
     # another move.
-    is_left_behind = pair.old in targets or _same_folder(pair)
-    has_old = os.path.lexists(pair.old) and not is_left_behind
-    has_new = os.path.isdir(pair.new)
+    is_left_behind = old in targets or _same_folder(pair)
+    has_old = os.path.lexists(old) and not is_left_behind
     if has_new and not has_old:
         return
-    unchecked = replace(options, skip_path_check=True)
-    hints: list[Hint | None] = [ask(unchecked, "check the spelling; if that is right")]
+    facts = f"{_there(old, has_old)}, {_there(new, has_new)}"
+    what = f"OLD should be gone and NEW should exist: {facts}"
     if has_old and not has_new:
-        swapped = _with_paths(options, pair.new, pair.old, "if the two are swapped")
-        hints = [ask(with_folder, "to rename the folder too"), swapped]
-    raise RefusedError(
-        f"OLD should be gone and NEW should exist: "
-        f"{_there(pair.old, has_old)}, {_there(pair.new, has_new)}",
-        *hints,
-    )
+        raise RefusedError(
+            what,
+            ask(with_folder, "to rename the folder too"),
+            _with_paths(options, new, old, "if the two are swapped"),
+        )
+    unchecked = replace(options, skip_path_check=True)
+    raise RefusedError(what, ask(unchecked, "check the spelling; if that is right"))
 
 
 def _there(path: str, exists: bool) -> str:
@@ -233,10 +232,11 @@ def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> list
     """
     sessions = live_sessions(layout, folders)
     lines = [_who_runs(session) for session in sessions]
-    if options.allow_live or not sessions:
+    if options.allow_live or not lines:
         return [Hint(line) for line in lines]
     hints = [again("exit it (/exit), then")]
-    if all(session.is_elsewhere for session in sessions):
+    is_elsewhere = [session.is_elsewhere for session in sessions]
+    if all(is_elsewhere):
         allowed = replace(options, allow_live=True)
         hints.append(ask(allowed, "only if it is not running any more"))
     if options.dry_run:
@@ -262,13 +262,16 @@ def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...
     the path as typed.
     """
     moves = [pair.real for pair in pairs]
-    if moves == [pair.typed for pair in pairs]:
+    as_typed = [pair.typed for pair in pairs]
+    if moves == as_typed:
         return tuple(moves)
     known = State(layout).known_paths()
-    for number, pair in enumerate(pairs):
-        old_as_typed, old = pair.typed[0], pair.real[0]
-        if at_or_below(old_as_typed, known) and not at_or_below(old, known):
-            moves[number] = pair.typed
+    for number, (old, _) in enumerate(as_typed):
+        real_old, _ = moves[number]
+        if at_or_below(real_old, known):
+            continue
+        if at_or_below(old, known):
+            moves[number] = as_typed[number]
     return tuple(moves)
 
 
@@ -284,8 +287,8 @@ def nothing_known(layout: Layout, pair: Pair, options: MoveOptions) -> NoMove:
     elif new in known:
         what += f"; it already has data for {new}"
         near = []
-    details = _named(near)
-    return _in_list(pair, NothingKnownError(what, hint, details=details))
+    error = NothingKnownError(what, hint, details=_named(near))
+    return _in_list(pair, error)
 
 
 def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[str]:
@@ -293,10 +296,10 @@ def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[
     else the nearest paths are named.
     """
     path = os.path.abspath(typed)
-    names = list(names)
-    subjects: set[str] = set()
-    for spelling in {typed or path, path, os.path.realpath(typed)}:
-        subjects |= at_or_below(spelling, names)
+    names = set(names)
+    subjects = at_or_below(path, names)
+    subjects |= at_or_below(os.path.realpath(typed), names)
+    subjects |= {typed} & names
     if not subjects and os.sep not in typed:  # the bare name of a folder
         subjects = {name for name in names if os.path.basename(name) == typed}
     if subjects:
@@ -316,15 +319,18 @@ def nearest_paths(path: str, known: Iterable[str]) -> list[str]:
     """The known paths whose last component is like this one's: those whose folder is
     gone first, then the most alike.
     """
-    names = {other: os.path.basename(other).lower() for other in known}
-    name = os.path.basename(path).lower()
-    near_names = alike(name, {*names.values()})
-
-    def rank(other: str) -> tuple[bool, int]:
-        return folder_exists(other) is not False, near_names.index(names[other])
-
-    near = [other for other in sorted(names) if names[other] in near_names]
-    return sorted(near, key=rank)
+    by_name = defaultdict(list)
+    for other in sorted(known):
+        name = os.path.basename(other).lower()
+        by_name[name].append(other)
+    gone, there = [], []
+    for name in alike(os.path.basename(path).lower(), by_name):
+        for other in by_name[name]:
+            if folder_exists(other) is False:
+                gone.append(other)
+            else:
+                there.append(other)
+    return gone + there
 
 
 def _no_data(path: str) -> str:

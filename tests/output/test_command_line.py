@@ -11,7 +11,7 @@ from ccmove import __version__
 from ccmove.cli.help import EXAMPLES
 from ccmove.cli.main import COMMANDS, WITH_VALUE, command_named, with_command
 from tests.support.run import run_ccmove
-from tests.support.state import StateBuilder, encoded_name
+from tests.support.state import StateBuilder
 
 
 @pytest.mark.parametrize(
@@ -182,29 +182,6 @@ def test_a_folder_called_like_a_command_is_written_with_its_place(
     (folders.code / "restore").mkdir()
     done = run_ccmove("restore", "there", state=folders, cwd=folders.code)
     assert "there is no backup there" in done.err
-
-
-@pytest.mark.parametrize("place", ["", "projects/"])
-def test_an_encoded_name_is_answered_with_its_path(
-    place: str, state: StateBuilder
-) -> None:
-    state.project("my-app")
-    old, new = str(state.code / "my-app"), str(state.code / "new-app")
-    typed = encoded_name(old)
-    if place:
-        typed = str(state.config_dir / place / typed)
-    done = run_ccmove("-n", typed, new, "--config-dir", state.config_dir, state=state)
-    assert done.exit == 2
-    right = f"ccmove -n {old} {new} --config-dir {state.config_dir}"
-    assert hints(done.err) == [f"  -> {right}"]
-
-
-def test_an_encoded_name_of_nothing_known_is_answered_with_the_list(
-    state: StateBuilder,
-) -> None:
-    done = run_ccmove("list", "-home-me-code-app", state=state)
-    assert done.exit == 2
-    assert hints(done.err)[0].endswith("ccmove list")
 
 
 @pytest.mark.parametrize(
