@@ -61,7 +61,10 @@ def plan_move(
     given = _config_dir(config_dir)
     arguments = (_path("OLD", old), _path("NEW", new))
     options = MoveOptions(
-        arguments=arguments, config_dir=given, from_file=None, **flags
+        arguments=arguments,
+        config_dir=given,
+        from_file=None,
+        **flags,
     )
     as_preview = replace(options, dry_run=True)
     with _state(given) as layout:

@@ -18,8 +18,12 @@ class Asked:
     quiet: bool = False
     verbose: bool = False
 
-    def own_options(self) -> list[str]:
-        """Those of this command alone, as they are typed."""
+    def flags(self) -> dict[str, bool]:
+        """Options of this command alone, as they are typed: which are on?"""
+        return {}
+
+    def values(self) -> list[tuple[str, object]]:
+        """Options of this command alone that have a value; None was not typed."""
         return []
 
     def to_argv(self) -> list[str]:
@@ -29,10 +33,16 @@ class Asked:
             words += ["--config-dir", self.config_dir]
         if self.name:
             words.append(self.name)
-        words += self.own_options()
-        words += switched_on(
-            {"--json": self.json, "--quiet": self.quiet, "--verbose": self.verbose}
-        )
+        words += switched_on(self.flags())
+        for option, value in self.values():
+            if value is not None:
+                words += [option, str(value)]
+        common = {
+            "--json": self.json,
+            "--quiet": self.quiet,
+            "--verbose": self.verbose,
+        }
+        words += switched_on(common)
         if any(word.startswith("-") and word != "-" for word in self.arguments):
             words.append("--")
         return [*words, *self.arguments]
@@ -102,7 +112,8 @@ def in_words(
             asked = asked.with_argument(*hint.instead)
         hint = ask(asked, hint.text)
     words = list(hint.command)
-    if config_dir and words[:1] == ["ccmove"] and "--config-dir" not in words:
+    is_ours = words[:1] == ["ccmove"]
+    if is_ours and config_dir and "--config-dir" not in words:
         words[1:1] = ["--config-dir", config_dir]
     return hint.text, command_line(words)
 

@@ -66,9 +66,9 @@ def bringing_all(source: str, target: str) -> str:
         return command_line(["mv", "-n", source, target])
     if WINDOWS:  # nothing there does that by renaming: robocopy would copy transcripts
         return command_line(["ls", source])
-    each = shlex.split("-mindepth 1 -maxdepth 1 -exec mv -n {}")
-    bring = command_line(["find", source, *each, f"{target}/", ";"])
-    return f"{bring} && {command_line(['rmdir', source])}"
+    start, end = quote(source), quote(f"{target}/")
+    each = "-mindepth 1 -maxdepth 1 -exec mv -n '{}'"
+    return f"find {start} {each} {end} ';' && rmdir {start}"
 
 
 def quote(word: str) -> str:

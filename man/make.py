@@ -11,9 +11,9 @@ import click
 from ccmove import TESTED_WITH, __version__
 from ccmove.cli.help import EXAMPLES, EXIT_CODES, Rows
 from ccmove.cli.main import COMMANDS, app, command_named
-from ccmove.cli.options import CONFIG_DIR, HELP, JSON, QUIET, VERBOSE, VERSION
+from ccmove.cli.options import HELP, VERSION, WITH_DETAILS
 
-COMMON = (CONFIG_DIR, JSON, QUIET, VERBOSE, VERSION, HELP)
+COMMON = (*WITH_DETAILS, VERSION, HELP)
 
 DESCRIPTION = """\
 Claude Code finds what it knows about a project (sessions, prompt history, memory, trust, allowed

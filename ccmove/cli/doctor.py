@@ -6,11 +6,12 @@ from functools import partial
 
 import click
 
+from ccmove.claude.layout import Layout
 from ccmove.claude.naming import possible_names
 from ccmove.cli import options
 from ccmove.cli.boundary import Answer, Call, text_answer
 from ccmove.cli.completion import known_projects
-from ccmove.cli.options import CONFIG_DIR, JSON, QUIET, VERBOSE, flag
+from ccmove.cli.options import flag
 from ccmove.cli.questions import confirm, prompt
 from ccmove.commands.move import move
 from ccmove.commands.options import DoctorOptions, MoveOptions, VerifyOptions
@@ -31,12 +32,13 @@ from ccmove.text import plural, printable
 
 Choices = list[tuple[Finding, str]]  # each with its new path
 LEAVE, SKIP_REST, QUIT = "n", "s", "q"
+LETTERS = {LEAVE: LEAVE, SKIP_REST: SKIP_REST, QUIT: QUIT}
 OF_ALL = ("interrupted-run", "unreadable")  # findings that concern every project
 # Findings of these kinds make data inconsistent; all others are harmless.
 FAILURES = {*OF_ALL, "moved-entries", "split-session", "index"}
 
 
-@options.command("doctor", CONFIG_DIR, JSON, QUIET, VERBOSE)
+@options.command("doctor", *options.WITH_DETAILS)
 @options.words(metavar="[SUBJECT]...", shell_complete=known_projects)
 @flag("--fix", help="Ask where each lost project is now, then move them.")
 @flag("-y", "--yes", help="Don't ask; fix only what is certain.")
@@ -71,11 +73,11 @@ def doctor_command(
     survey = Survey(call.find_layout(), bar)
     tick = partial(bar, "lost")
     everything = examine(survey, call.printer.typed, search, tick)
+    bar.close()
     names = _names(everything, arguments)
     examination = _about(everything, names)
-    bar.close()
     if asked.plan:
-        return text_answer("".join(_plan(examination)))
+        return text_answer(_plan(examination))
     if asked.fix:
         repair = _fix(call, examination, asked)
         return Answer(partial(show_repair, repair), repair.exit_code)
@@ -84,14 +86,14 @@ def doctor_command(
     return Answer(show, examination.exit_code)
 
 
-def _plan(examination: Examination) -> list[str]:
+def _plan(examination: Examination) -> str:
     """The moves that are certain or likely; not what fits in no line."""
-    lines = []
+    lines = ""
     for finding in examination.findings:
         if finding.can_be_asked and finding.best is not None:
-            line = f"{finding.subject}\t{finding.best.path}"
-            if line.replace("\t", "", 1).isprintable():
-                lines.append(f"{line}\n")
+            old, new = finding.subject, finding.best.path
+            if old.isprintable() and new.isprintable():
+                lines += f"{old}\t{new}\n"
     return lines
 
 
@@ -107,10 +109,7 @@ def _fix(call: Call, examination: Examination, asked: DoctorOptions) -> Repair:
             question = f"{finding.what}. Roll it back?"
             if not asked.yes and not confirm(question, default=True):
                 return Repair(layout.config_dir, examination.findings)
-            rolled_back = recover(layout, call.progress())
-            look_again = ask(asked, "look again to see what else there is")
-            notes = (in_one_line(look_again),)
-            return Repair(layout.config_dir, recovered=rolled_back, notes=notes)
+            return _roll_back(call, layout, asked)
         if finding.can_be_asked:
             lost.append(finding)
             if finding.sure is not None:
@@ -119,6 +118,13 @@ def _fix(call: Call, examination: Examination, asked: DoctorOptions) -> Repair:
         return _repair(call, examination, certain)
     answers = _ask(lost, call.printer.on_stderr())
     return _repair(call, examination, answers)
+
+
+def _roll_back(call: Call, layout: Layout, asked: DoctorOptions) -> Repair:
+    rolled_back = recover(layout, call.progress())
+    look_again = ask(asked, "look again to see what else there is")
+    notes = (in_one_line(look_again),)
+    return Repair(layout.config_dir, recovered=rolled_back, notes=notes)
 
 
 def _repair(call: Call, examination: Examination, choices: Choices) -> Repair:
@@ -142,8 +148,10 @@ def _repair(call: Call, examination: Examination, choices: Choices) -> Repair:
     result = None
     if pairs:
         result = move(layout, pairs, MoveOptions(), call.progress())
-    left = [finding for finding in examination.findings if finding.subject in subjects]
-    return Repair(layout.config_dir, tuple(left), result, notes=tuple(notes))
+    left = tuple(
+        finding for finding in examination.findings if finding.subject in subjects
+    )
+    return Repair(layout.config_dir, left, result, notes=tuple(notes))
 
 
 def _ask(lost: list[Finding], screen: Printer) -> Choices:
@@ -168,18 +176,18 @@ def _ask(lost: list[Finding], screen: Printer) -> Choices:
 
 def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
     """A folder, or one of the letters; a closed input quits."""
-    candidates = finding.candidates
     most, *_ = finding.what.split(", ")  # its sessions, if there are any
     question = f"{number}{finding.subject} is gone ({most}). Where is it now?"
     screen.lines([[("bold", question)]])
-    for place, candidate in enumerate(candidates, 1):
-        screen.lines(candidate_lines(candidate, f"  {place}  "))
+    answers = dict(LETTERS)
+    for place, candidate in enumerate(finding.candidates, 1):
+        lines = candidate_lines(candidate, f"  {place}  ")
+        screen.lines(lines)
+        answers[str(place)] = candidate.path
 
     def check(typed: str) -> str:
-        if typed in (LEAVE, SKIP_REST, QUIT):
-            return typed
-        if typed.isdecimal() and 0 < int(typed) <= len(candidates):
-            return candidates[int(typed) - 1].path
+        if typed in answers:
+            return answers[typed]
         path = os.path.realpath(os.path.expanduser(typed))
         if os.path.isdir(path):
             return path
@@ -187,11 +195,13 @@ def _ask_where(finding: Finding, number: str, screen: Printer) -> str:
         raise click.UsageError(what)
 
     how = "  number or path (n: leave it, s: skip the rest, q: quit)"
-    default = LEAVE if finding.best is None else "1"
+    default = LEAVE
+    if finding.best is not None:
+        default = "1"
     return prompt(how, default=default, check=check) or QUIT
 
 
-@options.command("verify", CONFIG_DIR, JSON, QUIET, VERBOSE)
+@options.command("verify", *options.WITH_DETAILS)
 @options.one_word(metavar="[PATH]", shell_complete=known_projects)
 def verify_command(call: Call, arguments: tuple[str, ...]) -> Answer:
     """Check that Claude Code's data for PATH (default: all projects) is consistent.
@@ -204,12 +214,17 @@ def verify_command(call: Call, arguments: tuple[str, ...]) -> Answer:
     names = _names(examination, arguments)
     failures, notes = [], []
     for finding in _about(examination, names).findings:
-        if finding.kind in FAILURES and not _is_of_others(finding, names, survey):
+        is_failure = finding.kind in FAILURES
+        if is_failure and not _is_of_others(finding, names, survey):
             failures.append(finding)
         else:
             notes.append(finding)
-    paths = sorted(names.intersection(survey.by_path))
-    verdict = Examination(survey, tuple(failures), tuple(notes), tuple(paths))
+    verdict = replace(
+        examination,
+        findings=tuple(failures),
+        harmless=tuple(notes),
+        verified=tuple(sorted(names.intersection(survey.by_path))),
+    )
     show = partial(show_examination, verdict)
     return Answer(show, verdict.exit_code)
 
@@ -240,17 +255,19 @@ def _names(examination: Examination, subjects: tuple[str, ...]) -> set[str]:
     the projects' directories; without subjects, of everything.
     """
     survey = examination.survey
-    known = {*survey.by_path, *survey.directories, *survey.places_of_sessions}
+    sessions = survey.places_of_sessions
+    known = {*survey.by_path, *survey.directories, *sessions}
     for finding in examination.findings:
-        known |= {finding.subject, *finding.names}
+        known.add(finding.subject)
+        known.update(finding.names)
     names = set[str]()
     for typed in subjects:
         names |= find_subject(typed, known, survey.by_path)
     if not subjects:
         names = known
     holding = set[str]()  # directories with one of the sessions
-    for name in names:
-        holding.update(survey.places_of_sessions.get(name, ()))
+    for session in names.intersection(sessions):
+        holding.update(sessions[session])
     for path, project in survey.by_path.items():
         directories = project.directories
         if path in names or holding.intersection(directories):

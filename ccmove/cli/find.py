@@ -85,14 +85,16 @@ def find_pair(call: Call, asked: MoveOptions) -> tuple[str, str]:
     if len(best) == 1 and _is_accepted(first, asked):
         screen.say([("", f"Found {first.other(new)} ({first.why})")])
         return first.pair
+    del best[MOST_OFFERED:]
     if call.printer.as_json or not _has_terminal():
         hints = []
-        for match in best[:MOST_OFFERED]:
+        for match in best:
             both = replace(asked, arguments=match.pair)
             hints.append(ask(both, match.why))
         what = f"{typed}: can't ask for the other path without a terminal; give both"
         raise RefusedError(what, *hints)
-    return _ask(best[:MOST_OFFERED], new, screen).pair
+    choice = _ask(best, new, screen)
+    return choice.pair
 
 
 def _is_accepted(match: Match, asked: MoveOptions) -> bool:
@@ -176,12 +178,14 @@ def _best_at(finder: Finder, old: str, new: str) -> list[Candidate]:
     _, outer = nearest_folder(old)
     inside = new + old[len(outer) :]
     places = finder.candidates(old)
-    best = min((place.rank[0] for place in places), default=0)
-    return [
-        place
-        for place in places
-        if place.rank[0] == best and place.path in (new, inside)
-    ]
+    levels = [place.rank[0] for place in places]
+    best = []
+    for place, level in zip(places, levels, strict=True):
+        if level > min(levels):
+            continue
+        if place.path in (new, inside):
+            best.append(place)
+    return best
 
 
 def _comes_along(match: Match, matches: list[Match]) -> bool:
@@ -197,9 +201,11 @@ def _comes_along(match: Match, matches: list[Match]) -> bool:
 def _of_old(survey: Survey, typed: str) -> list[Match]:
     """Where the project that was at a path may be now."""
     finder = Finder(survey)
-    known = paths.find_subject(typed, [*finder.lost, *survey.former], survey.by_path)
+    gone = [*finder.lost, *survey.former]
+    known = paths.find_subject(typed, gone, survey.by_path)
     olds = sorted(known)
-    for spelling in (os.path.abspath(typed), os.path.realpath(typed)):
+    spellings = (os.path.abspath(typed), os.path.realpath(typed))
+    for spelling in spellings:
         if paths.at_or_below(spelling, known):
             olds = [spelling]
     matches: list[Match] = []
@@ -208,15 +214,17 @@ def _of_old(survey: Survey, typed: str) -> list[Match]:
             new = next(iter(survey.former[old]))
             what = f"{old} was moved to {new}: its data is in place"
             raise NothingKnownError(what, MISSING)
-        kept = _kept(finder, old)
-        matches += [Match(old, place, kept) for place in finder.candidates(old)]
+        for place in finder.candidates(old):
+            match = Match(old, place, _kept(finder, old))
+            matches.append(match)
     if matches:
         return matches
     further = DoctorOptions(search=(str(survey.layout.home),), arguments=(olds[0],))
+    looked_in = finder.looked_in[:MOST_OFFERED]
     raise NothingKnownError(
         f"{olds[0]} is gone, and no folder was found that could be it",
         ask(further, "to look further"),
-        details=[f"looked in {folder}" for folder in finder.looked_in[:MOST_OFFERED]],
+        details=[f"looked in {folder}" for folder in looked_in],
     )
 
 

@@ -8,8 +8,8 @@ import click
 from ccmove.cli import options
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import known_projects
-from ccmove.cli.options import CONFIG_DIR, JSON, QUIET, VERBOSE, flag
-from ccmove.commands.options import ListOptions
+from ccmove.cli.options import flag
+from ccmove.commands.options import USUAL_SORT, ListOptions
 from ccmove.commands.paths import find_subject
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.inspect import Listing, show_list
@@ -39,12 +39,12 @@ SORTS: dict[str, Callable[[Project], int | tuple[bool, list[str]]]] = {
 }
 
 
-@options.command("list", CONFIG_DIR, JSON, QUIET, VERBOSE)
+@options.command("list", *options.WITH_DETAILS)
 @options.one_word(metavar="[PATH]", shell_complete=known_projects)
 @click.option(
     "--sort",
     type=click.Choice(list(SORTS)),
-    default="path",
+    default=USUAL_SORT,
     help="By path; or the last used, the most sessions, the largest first.",
 )
 @flag("--missing", help="Only projects whose folder is gone.")

@@ -7,7 +7,7 @@ import os
 import sys
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, ShellComplete
 
 from ccmove.cli import options
 from ccmove.cli.boundary import (
@@ -77,8 +77,7 @@ class Commands(click.Group):
         if ctx.resilient_parsing:  # of a line that a shell asks about
             args = with_command(args)
         elif shell in SHELLS:
-            completion = SHELLS[shell](self, {}, "ccmove", ASKING)
-            raise TextWanted(completion.complete())
+            raise TextWanted(_completing(shell).complete())
         elif not args:
             raise TextWanted(_one_screen(ctx.make_formatter()))
         else:
@@ -163,15 +162,20 @@ def _refuse_other_words(args: list[str]) -> None:
     word, rest = args[place], args[place + 1 :]
     if word == "help":
         _refuse_unknown_help(rest)
-    elif word not in (*COMMANDS, *ALIASES) and not _is_path(word, rest):
-        for name in alike(word, [*COMMANDS, *OTHER_WORDS], least=0.7)[:1]:
-            words = [OTHER_WORDS.get(name, name), *rest]
-            if words[0] == "move":
-                words = rest or ["OLD", "NEW"]
-            raise UsageError(
-                f"no such command: {word} (for a folder of that name, type ./{word})",
-                run("ccmove", *args[:place], *words, text="did you mean"),
-            )
+        return
+    if word in (*COMMANDS, *ALIASES) or _is_path(word, rest):
+        return
+    near = alike(word, [*COMMANDS, *OTHER_WORDS], least=0.7)
+    if not near:
+        return
+    name = OTHER_WORDS.get(near[0], near[0])
+    words = [name, *rest]
+    if name == "move":
+        words = rest or ["OLD", "NEW"]
+    raise UsageError(
+        f"no such command: {word} (for a folder of that name, type ./{word})",
+        run("ccmove", *args[:place], *words, text="did you mean"),
+    )
 
 
 def _is_path(word: str, rest: list[str]) -> bool:
@@ -198,7 +202,11 @@ def completion_command(_: Call, shell: str) -> Answer:
     zsh   eval "$(ccmove completion zsh)"       in ~/.zshrc, after compinit
     fish  ccmove completion fish | source       in ~/.config/fish/config.fish
     """
-    return text_answer(SHELLS[shell](app, {}, "ccmove", ASKING).source())
+    return text_answer(_completing(shell).source())
+
+
+def _completing(shell: str) -> ShellComplete:
+    return SHELLS[shell](app, {}, "ccmove", ASKING)
 
 
 app = Commands(

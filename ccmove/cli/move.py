@@ -15,9 +15,7 @@ from ccmove.errors import UsageError
 from ccmove.hints import ask
 
 
-@options.command(
-    "move", options.CONFIG_DIR, options.JSON, options.QUIET, options.VERBOSE
-)
+@options.command("move", *options.WITH_DETAILS)
 @options.words(metavar="OLD NEW", shell_complete=old_or_new)
 @options.dry_run
 @flag("-m", "--move-folder", help="Rename the folder too, in the same step.")
@@ -43,19 +41,23 @@ def move_command(
     """
     config_dir = call.printer.config_dir
     asked = MoveOptions(
-        arguments=arguments, from_file=from_file, config_dir=config_dir, **flags
+        arguments=arguments,
+        from_file=from_file,
+        config_dir=config_dir,
+        **flags,
     )
     asked = call.asks(asked)
     _check_words(asked)
     layout = call.recover(dry_run=asked.dry_run)
+    if len(asked.arguments) == 1:
+        from ccmove.cli.find import find_pair
+
+        both = find_pair(call, asked)
+        asked = call.asks(replace(asked, arguments=both))
     pairs: list[Pair]
     if asked.from_file is not None:
         pairs = read_pairs(asked.from_file)
     else:
-        if len(asked.arguments) == 1:
-            from ccmove.cli.find import find_pair
-
-            asked = call.asks(replace(asked, arguments=find_pair(call, asked)))
         pairs = [resolve_pair(*asked.arguments)]
     call.moves = tuple(pair.real for pair in pairs)
     return call.answer(move(layout, pairs, asked, call.progress()))

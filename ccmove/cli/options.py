@@ -50,6 +50,8 @@ QUIET = click.Option(["-q", "--quiet"], is_flag=True, help="Print only errors.")
 VERBOSE = click.Option(
     ["-v", "--verbose"], is_flag=True, help="Show every change and the reason for each."
 )
+USUAL = (CONFIG_DIR, JSON, QUIET)
+WITH_DETAILS = (*USUAL, VERBOSE)
 
 flag = partial(click.option, is_flag=True)
 dry_run = flag(
@@ -132,9 +134,11 @@ def command(name: str, *common: click.Option) -> Callable[[Function], click.Comm
 
     def declare(function: Function) -> click.Command:
         make = click.command(name, cls=Command)
-        declared = make(click.pass_obj(function))
-        declared.params += [*common, VERSION, HELP]
-        DECLARED[name] = declared
-        return declared
+        with_call = click.pass_obj(function)
+        command = make(with_call)
+        command.params += common
+        command.params += [VERSION, HELP]
+        DECLARED[name] = command
+        return command
 
     return declare

@@ -8,7 +8,7 @@ import click
 from ccmove.cli import options
 from ccmove.cli.boundary import Answer, Call
 from ccmove.cli.completion import backups
-from ccmove.cli.options import CONFIG_DIR, JSON, QUIET, VERBOSE, flag
+from ccmove.cli.options import flag
 from ccmove.commands import past
 from ccmove.commands.options import (
     BackupsOptions,
@@ -24,7 +24,7 @@ one_id = options.one_word(metavar="[ID]", shell_complete=backups)
 some_ids = options.words(metavar="[ID]...", shell_complete=backups)
 
 
-@options.command("undo", CONFIG_DIR, JSON, QUIET, VERBOSE)
+@options.command("undo", *options.WITH_DETAILS)
 @one_id
 @options.dry_run
 @flag("--merge", help="Merge even if OLD is in use by another project by now.")
@@ -42,7 +42,7 @@ def undo_command(call: Call, arguments: tuple[str, ...], **flags: bool) -> Answe
     return call.answer(undo(call.find_layout(), asked, call.progress()))
 
 
-@options.command("show", CONFIG_DIR, JSON)
+@options.command("show", options.CONFIG_DIR, options.JSON)
 @one_id
 def show_command(call: Call, arguments: tuple[str, ...]) -> Answer:
     """Print the full report of the last run, or of one by its ID.
@@ -54,7 +54,7 @@ def show_command(call: Call, arguments: tuple[str, ...]) -> Answer:
     return call.answer(past.show_run(call.find_layout(), *arguments))
 
 
-@options.command("recover", CONFIG_DIR, JSON, QUIET)
+@options.command("recover", *options.USUAL)
 @flag("--set-aside", help="Keep what can't be rolled back, so that you can go on.")
 def recover_command(call: Call, set_aside: bool) -> Answer:
     """Undo a run that was interrupted."""
@@ -62,7 +62,7 @@ def recover_command(call: Call, set_aside: bool) -> Answer:
     return call.answer(past.recover_run(call.find_layout(), asked, call.progress()))
 
 
-@options.command("backups", CONFIG_DIR, JSON, QUIET)
+@options.command("backups", *options.USUAL)
 @some_ids
 def backups_command(call: Call, arguments: tuple[str, ...]) -> Answer:
     """List the moves that can be undone."""
@@ -71,7 +71,7 @@ def backups_command(call: Call, arguments: tuple[str, ...]) -> Answer:
     return Answer(partial(show_backups, rows))
 
 
-@options.command("prune", CONFIG_DIR, JSON, QUIET)
+@options.command("prune", *options.USUAL)
 @some_ids
 @click.option(
     "--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N."

@@ -87,11 +87,8 @@ def move(
 
     def make_plan() -> Plan:
         ledger = ledger_of(layout, all_backups(layout))
-        tick = reading(layout, progress)
-        plan = plan_move(layout, request, ledger, tick)
-        for pair, (old, _) in zip(pairs, request.moves, strict=True):
-            if not _has_data(plan, old):
-                raise paths.nothing_known(layout, pair, options)
+        plan = plan_move(layout, request, ledger, reading(layout, progress))
+        _refuse_unknown(layout, pairs, plan, options)
         return replace(plan, options=options.to_make_again())
 
     result = carry_out(layout, make_plan, progress, options)
@@ -123,19 +120,32 @@ def reading(layout: Layout, progress: Progress | None) -> Tick | None:
     return lambda done: progress("reading", done, size_of(layout.history))
 
 
-def _has_data(plan: Plan, old: str) -> bool:
-    """Whether the plan moves data that Claude Code has for this OLD."""
-    if len(plan.moves) == 1:  # a folder is not Claude's
-        return bool(plan.projects or plan.writes or plan.history)
-    paths_of_data = [project.path for project in plan.projects]
+def _refuse_unknown(
+    layout: Layout, pairs: list[Pair], plan: Plan, options: MoveOptions
+) -> None:
+    """NothingKnownError for an OLD for which Claude Code has no data."""
+    has_data = plan.projects or plan.writes or plan.history
+    if len(pairs) == 1 and has_data:
+        return
+    data = _paths_of_data(plan)
+    olds = [old for old, _ in plan.moves]
+    for pair, old in zip(pairs, olds, strict=True):
+        if not paths.at_or_below(old, data):
+            raise paths.nothing_known(layout, pair, options)
+
+
+def _paths_of_data(plan: Plan) -> set[str]:
+    """Everything that the plan moves and that may be a path."""
+    data = {project.path for project in plan.projects}
     if plan.history is not None:
-        for before, _ in plan.history.scan.counts:
-            paths_of_data.append(before)
+        olds = [old for old, _ in plan.history.scan.counts]
+        data.update(olds)
     for write in plan.writes:
-        for row in compare(write.before, write.after):
-            paths_of_data.append(str(row.before))
-            paths_of_data += map(str, row.pointer)
-    return bool(paths.at_or_below(old, paths_of_data))
+        changes = compare(write.before, write.after)
+        for change in changes:
+            data.add(str(change.before))
+            data.update(map(str, change.pointer))
+    return data
 
 
 def carry_out(

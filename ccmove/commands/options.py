@@ -7,6 +7,8 @@ from typing import ClassVar, Self
 from ccmove.errors import UsageError
 from ccmove.hints import Asked, switched_on
 
+USUAL_SORT = "path"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions(Asked):
@@ -24,9 +26,6 @@ class RunOptions(Asked):
             "--hash": self.hash,
             "--allow-live": self.allow_live,
         }
-
-    def own_options(self) -> list[str]:
-        return switched_on(self.flags())
 
     def with_merge(self) -> Self:
         return replace(self, merge=True)
@@ -64,11 +63,8 @@ class MoveOptions(RunOptions):
             "--skip-path-check": self.skip_path_check,
         }
 
-    def own_options(self) -> list[str]:
-        words = switched_on(self.flags())
-        if self.from_file is not None:
-            words += ["--from-file", self.from_file]
-        return words
+    def values(self) -> list[tuple[str, object]]:
+        return [("--from-file", self.from_file)]
 
     def to_make_again(self) -> tuple[str, ...]:
         """The options that make the same move again; what was risky is asked for
@@ -105,8 +101,8 @@ class RecoverOptions(Asked):
     name: ClassVar[str] = "recover"
     set_aside: bool = False
 
-    def own_options(self) -> list[str]:
-        return switched_on({"--set-aside": self.set_aside})
+    def flags(self) -> dict[str, bool]:
+        return {"--set-aside": self.set_aside}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,13 +114,11 @@ class PruneOptions(Asked):
     older_than: str | None = None
     dry_run: bool = False
 
-    def own_options(self) -> list[str]:
-        words = switched_on({"--dry-run": self.dry_run})
-        if self.keep is not None:
-            words += ["--keep", str(self.keep)]
-        if self.older_than is not None:
-            words += ["--older-than", self.older_than]
-        return words
+    def flags(self) -> dict[str, bool]:
+        return {"--dry-run": self.dry_run}
+
+    def values(self) -> list[tuple[str, object]]:
+        return [("--keep", self.keep), ("--older-than", self.older_than)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,14 +126,14 @@ class ListOptions(Asked):
     """Of a list; its argument is a path."""
 
     name: ClassVar[str] = "list"
-    sort: str = "path"
+    sort: str = USUAL_SORT
     missing: bool = False
 
-    def own_options(self) -> list[str]:
-        words = switched_on({"--missing": self.missing})
-        if self.sort != "path":
-            words += ["--sort", self.sort]
-        return words
+    def flags(self) -> dict[str, bool]:
+        return {"--missing": self.missing}
+
+    def values(self) -> list[tuple[str, object]]:
+        return [] if self.sort == USUAL_SORT else [("--sort", self.sort)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,20 +146,20 @@ class DoctorOptions(Asked):
     plan: bool = False
     search: tuple[str, ...] = ()
 
-    def own_options(self) -> list[str]:
-        words = switched_on({"--fix": self.fix, "--yes": self.yes, "--plan": self.plan})
-        for folder in self.search:
-            words += ["--search", folder]
-        return words
+    def flags(self) -> dict[str, bool]:
+        return {"--fix": self.fix, "--yes": self.yes, "--plan": self.plan}
+
+    def values(self) -> list[tuple[str, object]]:
+        return [("--search", folder) for folder in self.search]
 
 
 def check_flags(options: RunOptions, given: Mapping[str, object]) -> None:
     """UsageError for a name that is no flag of these options, or not a truth."""
-    flags = [flag.removeprefix("--") for flag in options.flags()]
-    names = [flag.replace("-", "_") for flag in flags]
-    known = f"options: {', '.join(names)}"
+    flags = options.flags()
+    known = f"options: {', '.join(flags)}"
     for name, value in given.items():
-        if name not in names:
+        flag = f"--{name.replace('_', '-')}"
+        if flag not in flags:
             raise UsageError(f"there is no option {name}", known)
         if not isinstance(value, bool):
             raise UsageError(f"{name} is not True or False: {value!r}", known)

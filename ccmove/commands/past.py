@@ -75,7 +75,9 @@ def prune_backups(layout: Layout, options: PruneOptions) -> Backups:
         age = seconds(options.older_than)
     elif options.keep is None and not options.arguments:
         age = seconds(USUAL_AGE)
-    identifiers = {find_id(layout, part) for part in options.arguments}
+    identifiers = set()
+    for part in options.arguments:
+        identifiers.add(find_id(layout, part))
     pruning = Pruning(options.keep, age, identifiers)
     rows = list_backups(layout)
     lock: AbstractContextManager[object] = nullcontext()
@@ -85,9 +87,9 @@ def prune_backups(layout: Layout, options: PruneOptions) -> Backups:
         why = prune(layout, pruning, dry_run=options.dry_run)
     for row in rows:
         why.setdefault(row.id, SET_ASIDE)
-    without_preview = replace(options, dry_run=False)
-    _, apply = in_words(ask(without_preview))
-    return Backups(tuple(rows), why, options.dry_run, apply)
+    to_apply = replace(options, dry_run=False)
+    _, command = in_words(ask(to_apply))
+    return Backups(tuple(rows), why, options.dry_run, command)
 
 
 def seconds(text: str) -> float:

@@ -46,23 +46,26 @@ class Pair(NamedTuple):
 
 def resolve_pair(old: str, new: str, where: str = "") -> Pair:
     """Absolute and real; OLD's missing tail stays as written."""
-    typed_old, real_old = _absolute_and_real("OLD", old)
-    typed_new, real_new = _absolute_and_real("NEW", new)
-    if real_old == real_new and typed_old != typed_new:
-        real_old = _left_behind(typed_old, real_new)
-        is_same_name = os.path.normcase(typed_new) == os.path.normcase(real_new)
-        if real_old == real_new and is_same_name:  # in another case
-            folder = os.path.dirname(real_new)
-            real_new = os.path.join(folder, os.path.basename(typed_new))
-    return Pair(real_old, real_new, typed_old, where)
+    _refuse_odd("OLD", old)
+    _refuse_odd("NEW", new)
+    absolute, real_old = _absolute_and_real(old)
+    absolute_new, real_new = _absolute_and_real(new)
+    if real_old == real_new and absolute != absolute_new:
+        real_old = _left_behind(absolute, real_old)
+        if real_old == real_new:
+            real_new = _in_another_case(absolute_new, real_new)
+    return Pair(real_old, real_new, absolute, where)
 
 
-def _absolute_and_real(name: str, path: str) -> tuple[str, str]:
-    """A path of Windows, where this is not, means what it says."""
+def _refuse_odd(name: str, path: str) -> None:
     if not path.strip():  # as a path it would mean the current folder
         raise UsageError(f"{name} is empty (an unset variable?)", USUAL)
     if "\0" in path:
         raise UsageError(f"{name} is not a path: {path!r}", USUAL)
+
+
+def _absolute_and_real(path: str) -> tuple[str, str]:
+    """A path of Windows, where this is not, means what it says."""
     if os.sep == "/" and path[:1] != "/" and is_windows(path):
         return path, path.rstrip("\\/")
     return os.path.abspath(path), os.path.realpath(path)
@@ -75,6 +78,15 @@ def _left_behind(old: str, real: str) -> str:
     folder, name = os.path.split(old)
     link = os.path.join(os.path.realpath(folder), name)
     return old if link == real else link
+
+
+def _in_another_case(new: str, real: str) -> str:
+    """The real folder under the name that was typed, where that is the same name in
+    another case; where case matters, as it is.
+    """
+    if os.path.normcase(new) != os.path.normcase(real):
+        return real
+    return os.path.join(os.path.dirname(real), os.path.basename(new))
 
 
 def check_pairs(pairs: list[Pair], options: MoveOptions) -> None:
@@ -230,18 +242,21 @@ def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> list
     """Refuse while a client runs in one of these folders;
     where that is allowed, say it.
     """
-    sessions = live_sessions(layout, folders)
-    lines = [_who_runs(session) for session in sessions]
+    lines = []
+    may_be_over = True
+    for session in live_sessions(layout, folders):
+        lines.append(_who_runs(session))
+        may_be_over = may_be_over and session.is_elsewhere
     if options.allow_live or not lines:
         return [Hint(line) for line in lines]
     hints = [again("exit it (/exit), then")]
-    is_elsewhere = [session.is_elsewhere for session in sessions]
-    if all(is_elsewhere):
+    if may_be_over:
         allowed = replace(options, allow_live=True)
         hints.append(ask(allowed, "only if it is not running any more"))
     if options.dry_run:
         lines.append("the move will be refused until it is gone")
-    raise RefusedError(lines[0], *hints, details=lines[1:])
+    first, *details = lines
+    raise RefusedError(first, *hints, details=details)
 
 
 def _who_runs(session: LiveSession) -> str:
@@ -266,12 +281,13 @@ def known_moves(layout: Layout, pairs: list[Pair]) -> tuple[tuple[str, str], ...
     if moves == as_typed:
         return tuple(moves)
     known = State(layout).known_paths()
-    for number, (old, _) in enumerate(as_typed):
-        real_old, _ = moves[number]
-        if at_or_below(real_old, known):
-            continue
+    for number, pair in enumerate(pairs):
+        old, _ = pair.real
+        old_as_typed, _ = pair.typed
         if at_or_below(old, known):
-            moves[number] = as_typed[number]
+            continue
+        if at_or_below(old_as_typed, known):
+            moves[number] = pair.typed
     return tuple(moves)
 
 
@@ -279,14 +295,15 @@ def nothing_known(layout: Layout, pair: Pair, options: MoveOptions) -> NoMove:
     """There is nothing to move: another OLD was meant, or NEW has it already."""
     known = State(layout).known_paths()
     old, new = pair.real
-    near = nearest_paths(old, known)
     what = _no_data(old)
     hint: Hint | None = WHAT_IS_KNOWN
+    near = nearest_paths(old, known)
     if near and not folder_exists(near[0]):
-        hint = _with_paths(options, near[0], pair.new, "did you mean")
+        nearest = near[0]
+        hint = _with_paths(options, nearest, pair.new, "did you mean")
     elif new in known:
         what += f"; it already has data for {new}"
-        near = []
+        near.clear()
     error = NothingKnownError(what, hint, details=_named(near))
     return _in_list(pair, error)
 
@@ -297,18 +314,23 @@ def find_subject(typed: str, names: Iterable[str], paths: Iterable[str]) -> set[
     """
     path = os.path.abspath(typed)
     names = set(names)
-    subjects = at_or_below(path, names)
-    subjects |= at_or_below(os.path.realpath(typed), names)
-    subjects |= {typed} & names
-    if not subjects and os.sep not in typed:  # the bare name of a folder
-        subjects = {name for name in names if os.path.basename(name) == typed}
+    subjects = names & {typed}
+    for base in (path, os.path.realpath(typed)):
+        subjects |= at_or_below(base, names)
+    if subjects:
+        return subjects
+    for name in names:
+        if os.path.basename(name) == typed:  # the bare name of a folder
+            subjects.add(name)
     if subjects:
         return subjects
     near = nearest_paths(path, paths)
     hint = WHAT_IS_KNOWN
     if near:
-        hint = again("did you mean", instead=(typed, near[0]))
-    raise NothingKnownError(_no_data(path), hint, details=_named(near))
+        correction = (typed, near[0])
+        hint = again("did you mean", instead=correction)
+    what = _no_data(path)
+    raise NothingKnownError(what, hint, details=_named(near))
 
 
 def at_or_below(base: str, paths: Iterable[str]) -> set[str]:
@@ -323,8 +345,9 @@ def nearest_paths(path: str, known: Iterable[str]) -> list[str]:
     for other in sorted(known):
         name = os.path.basename(other).lower()
         by_name[name].append(other)
+    wrong_name = os.path.basename(path).lower()
     gone, there = [], []
-    for name in alike(os.path.basename(path).lower(), by_name):
+    for name in alike(wrong_name, by_name):
         for other in by_name[name]:
             if folder_exists(other) is False:
                 gone.append(other)
