@@ -112,7 +112,7 @@ class Call:
         hints = error.hints or (error.usual,)
         result = Result(
             error.status,
-            self.layout,
+            str(self.layout.config_dir) if self.layout else None,
             self.moves,
             error=error.message,
             hints=tuple(in_words(hint, self.asked, config_dir) for hint in hints),

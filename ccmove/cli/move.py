@@ -60,7 +60,8 @@ def move_command(
     else:
         pairs = [resolve_pair(*asked.arguments)]
     call.moves = tuple(pair.real for pair in pairs)
-    return call.answer(move(layout, pairs, asked, call.progress()))
+    result = move(layout, pairs, asked, call.progress(), call.rolled_back)
+    return call.answer(result)
 
 
 def _check_words(asked: MoveOptions) -> None:

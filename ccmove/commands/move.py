@@ -3,27 +3,25 @@
 import contextlib
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from ccmove.claude import git
 from ccmove.claude.layout import Layout, size_of
-from ccmove.claude.reading import open_regular
 from ccmove.commands import paths
 from ccmove.commands.options import MoveOptions, RunOptions
 from ccmove.commands.paths import Pair, resolve_pair
 from ccmove.errors import CcmoveError, NothingKnownError, UsageError
-from ccmove.hints import Hint, ask, in_words, run
-from ccmove.plan.model import Plan, Request
+from ccmove.hints import ask, in_words, run
+from ccmove.plan.model import LeftAlone, Plan, Request
 from ccmove.plan.planner import Tick, plan_move
-from ccmove.report.result import DONE, Result
+from ccmove.report.json import to_json, to_text
+from ccmove.report.result import Leftover, Result, leftover, preview_of
 from ccmove.rewrite.compare import compare
 from ccmove.rewrite.pathmap import PathMap
-from ccmove.run.backups import all_backups, ledger_of
+from ccmove.run.backups import all_backups, ledger_of, replace_report
 from ccmove.run.preflight import preflight
-from ccmove.run.transaction import Progress, run_plan
-
-FIRST_BYTES = 4096  # of a history, in which JSON has no NUL
+from ccmove.run.transaction import Outcome, Progress, run_plan
 
 
 def read_pairs(source: str) -> list[Pair]:
@@ -62,8 +60,12 @@ def move(
     pairs: list[Pair],
     options: MoveOptions,
     progress: Progress | None = None,
+    rolled_back: str | None = None,
 ) -> Result:
-    """Move the state of every pair in one transaction, or only plan it."""
+    """Move the state of every pair in one transaction, or only plan it.
+
+    `rolled_back` says what was done about an interrupted run before.
+    """
     paths.check_pairs(pairs, options)
     if not layout.config_dir.is_dir():
         raise NothingKnownError(
@@ -74,7 +76,6 @@ def move(
     for pair in pairs:
         named += (*pair.real, *pair.typed)
     warnings = paths.refuse_live(layout, named, options)
-    warnings += _unreadable_history(layout)
     request = Request(
         paths.known_moves(layout, pairs),
         folders=tuple((pair.old, pair.new) for pair in pairs),
@@ -91,26 +92,8 @@ def move(
         _refuse_unknown(layout, pairs, plan, options)
         return replace(plan, options=options.to_make_again())
 
-    result = carry_out(layout, make_plan, progress, options)
-    warnings += result.warnings
-    return replace(result, warnings=tuple(warnings))
-
-
-def _unreadable_history(layout: Layout) -> list[Hint]:
-    """A note about a history in which no path can be found, such as one that an editor
-    saved as UTF-16.
-    """
-    file = None
-    with contextlib.suppress(OSError, CcmoveError):  # which the planner will tell
-        file = open_regular(layout.history)
-    if file is None:
-        return []
-    with file:
-        first = file.read(FIRST_BYTES)
-    if b"\0" not in first:
-        return []
-    what = "is not UTF-8 (UTF-16?), so its prompts stay as they are"
-    return [Hint(f"{layout.history} {what}")]
+    said = Said(tuple(warnings), rolled_back)
+    return carry_out(layout, make_plan, options, said, progress)
 
 
 def reading(layout: Layout, progress: Progress | None) -> Tick | None:
@@ -148,28 +131,70 @@ def _paths_of_data(plan: Plan) -> set[str]:
     return data
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What there is to say before a plan is made."""
+
+    warnings: tuple[str, ...] = ()
+    rolled_back: str | None = None
+
+
 def carry_out(
     layout: Layout,
     make_plan: Callable[[], Plan],
-    progress: Progress | None,
     options: RunOptions,
+    before: Said,
+    progress: Progress | None,
 ) -> Result:
     """Run what is planned, or only look whether it would be refused."""
+    results: list[Result] = []  # of the try that was complete, as its backup keeps it
+
+    def make_report(outcome: Outcome) -> bytes:
+        results.append(_done(layout, outcome, before))
+        return _report(results[-1])
+
     if options.dry_run:
         plan = make_plan()
         preflight(layout, plan)
+        preview = preview_of(plan, layout)
         _, apply = in_words(ask(replace(options, dry_run=False)))
-        return Result("planned", layout, plan.moves, plan, apply=apply)
-    done = run_plan(layout, make_plan, full=options.hash, progress=progress)
-    plan = done.plan
-    folders = tuple((str(old), str(new)) for old, new in plan.folders)
-    moved = [project.new_path for project in plan.projects]
-    return Result(
-        DONE[plan.kind],
-        layout,
-        plan.moves,
-        plan,
-        done.identifier,
-        warnings=tuple(git.repair(PathMap(folders), moved)),
-        rolled_back=done.rolled_back,
+        warnings = before.warnings + preview.warnings
+        return replace(preview, warnings=warnings, apply=apply)
+    done = run_plan(
+        layout, make_plan, make_report, full=options.hash, progress=progress
     )
+    if done.identifier is None:
+        return _done(layout, done, before)
+    result = results[-1]
+    unrepaired = tuple(_repair_worktrees(layout, done.plan))
+    if unrepaired:
+        result = replace(result, left_alone=result.left_alone + unrepaired)
+        with contextlib.suppress(OSError, CcmoveError):  # the run itself is done
+            replace_report(layout, done.identifier, _report(result))
+    return result
+
+
+def _done(layout: Layout, outcome: Outcome, before: Said) -> Result:
+    preview = preview_of(outcome.plan, layout)
+    return replace(
+        preview,
+        status="undone" if preview.is_undo else "moved",
+        backup=outcome.identifier,
+        warnings=before.warnings + preview.warnings,
+        rolled_back=before.rolled_back or outcome.rolled_back,
+    )
+
+
+def _report(result: Result) -> bytes:
+    return to_text(to_json(result)).encode()
+
+
+def _repair_worktrees(layout: Layout, plan: Plan) -> Iterator[Leftover]:
+    """Let git repair the worktrees of each folder that was renamed; what it can't is
+    still to do.
+    """
+    folders = tuple((str(old), str(new)) for old, new in plan.folders)
+    projects = [project.new_path for project in plan.projects]
+    for hint in git.repair(PathMap(folders), projects):
+        _, _, repository, *_ = hint.command
+        yield leftover(LeftAlone(repository, hint.text, hint.command), layout)

@@ -7,21 +7,25 @@ from dataclasses import replace
 from ccmove.claude.layout import Layout
 from ccmove.commands.options import PruneOptions, RecoverOptions
 from ccmove.commands.undo import move_again
-from ccmove.errors import NothingKnownError, UsageError
+from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.hints import ask, in_words, run
-from ccmove.inspect.backups import SET_ASIDE, list_backups, past_plan
+from ccmove.inspect.backups import SET_ASIDE, list_backups
 from ccmove.report.inspect import Backups
-from ccmove.report.result import DONE, Result
+from ccmove.report.json import from_text
+from ccmove.report.result import Result
 from ccmove.run.backups import (
     PAST,
+    REPORT,
     Pruning,
     all_backups,
     find_id,
     newest_id,
     prune,
     read_backup,
+    read_report,
 )
 from ccmove.run.locks import own_lock
+from ccmove.run.manifest import Manifest
 from ccmove.run.rollback import recover
 from ccmove.run.transaction import Progress
 
@@ -31,24 +35,35 @@ PREVIEW = run("ccmove", "prune", "--older-than", USUAL_AGE, "-n", text="for exam
 
 
 def show_run(layout: Layout, part: str | None = None) -> Result:
-    """What the last run did, or the one whose ID has this part."""
+    """What the last run said, or the one whose ID has this part."""
     backups = all_backups(layout)
     if not backups and part is None:
         raise NothingKnownError("there is no run to show", PAST)
     identifier = backups[-1].id if part is None else find_id(layout, part)
     manifest = read_backup(layout, backups, identifier)
-    plan = past_plan(layout, manifest)
-    return Result(
-        DONE[plan.kind],
-        layout,
-        plan.moves,
-        plan,
-        identifier,
-        past=True,
-        undone=any(b.id == identifier and not b.stands for b in backups),
+    return replace(
+        _kept_result(layout, manifest),
+        is_past=True,
+        is_undone=any(b.id == identifier and not b.stands for b in backups),
         is_newest=identifier == newest_id(layout),
         move_again=move_again(layout, manifest),
     )
+
+
+def _kept_result(layout: Layout, manifest: Manifest) -> Result:
+    """RefusedError with what the manifest tells where the report can't be read."""
+    try:
+        report = read_report(layout, manifest.id)
+        if report is None:
+            raise ValueError("it is missing")
+        return from_text(report, manifest.id)
+    except ValueError as error:
+        path = layout.backups / manifest.id / REPORT
+        (old, new), *more = manifest.moves
+        moved = f"the run moved {old} to {new}"
+        if more:
+            moved += f" and {len(more)} more"
+        raise RefusedError(f"{path} can't be used: {error}; {moved}", PAST) from None
 
 
 def recover_run(
@@ -56,7 +71,7 @@ def recover_run(
 ) -> Result:
     """Roll back a run that was interrupted, if there is one."""
     rolled_back = recover(layout, progress, set_aside=options.set_aside)
-    return Result("recovered", layout, rolled_back=rolled_back)
+    return Result("recovered", str(layout.config_dir), rolled_back=rolled_back)
 
 
 def backups_listed(layout: Layout, parts: tuple[str, ...] = ()) -> Backups:

@@ -17,7 +17,8 @@ from ccmove.claude.state import State
 from ccmove.commands.options import MoveOptions, RunOptions
 from ccmove.errors import NothingKnownError, RefusedError, UsageError
 from ccmove.hints import Hint, again, ask, look_at, run
-from ccmove.rewrite.pathmap import client_spelling, is_root, is_windows, tail_below
+from ccmove.rewrite.pathmap import client_spelling, is_root, tail_below
+from ccmove.rewrite.windows import is_windows
 from ccmove.text import alike
 
 USUAL = run("ccmove", "OLD", "NEW")
@@ -238,7 +239,7 @@ def _same_folder(pair: Pair) -> bool:
         return False
 
 
-def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> list[Hint]:
+def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> list[str]:
     """Refuse while a client runs in one of these folders;
     where that is allowed, say it.
     """
@@ -248,7 +249,7 @@ def refuse_live(layout: Layout, folders: list[str], options: RunOptions) -> list
         lines.append(_who_runs(session))
         may_be_over = may_be_over and session.is_elsewhere
     if options.allow_live or not lines:
-        return [Hint(line) for line in lines]
+        return lines
     hints = [again("exit it (/exit), then")]
     if may_be_over:
         allowed = replace(options, allow_live=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ccmove.claude.layout import Layout
 from ccmove.claude.reading import is_there
-from ccmove.commands.move import carry_out, reading
+from ccmove.commands.move import Said, carry_out, reading
 from ccmove.commands.options import UndoOptions
 from ccmove.commands.paths import refuse_live
 from ccmove.errors import CcmoveError, Hint, NothingKnownError, run
@@ -43,34 +43,38 @@ def undo(
     rolled_back = recover(layout, progress, dry_run=options.dry_run)
     is_that_one = interrupted is not None and (part is None or part in interrupted.id)
     if rolled_back and is_that_one:
-        return Result("recovered", layout, rolled_back=rolled_back)
+        directory = str(layout.config_dir)
+        return Result("recovered", directory, rolled_back=rolled_back)
     try:
-        result = _undo(layout, part, options, progress)
+        return _undo(layout, part, options, progress, rolled_back)
     except CcmoveError as error:
         error.rolled_back = rolled_back
         raise
-    return replace(result, rolled_back=rolled_back or result.rolled_back)
 
 
 def _undo(
-    layout: Layout, part: str | None, options: UndoOptions, progress: Progress | None
+    layout: Layout,
+    part: str | None,
+    options: UndoOptions,
+    progress: Progress | None,
+    rolled_back: str | None,
 ) -> Result:
+    """Look, plan and do it; who plans again under the lock looks again, too."""
     manifest = to_undo(layout, part)
+    looks = iter([manifest])  # the first plan is made from this one
     named: list[str] = []
     for move in manifest.moves:
         named += move
     warnings = refuse_live(layout, named, options)
 
     def make_plan() -> Plan:
-        again = to_undo(layout, manifest.id)
+        seen = next(looks, None) or to_undo(layout, manifest.id)
         tick = reading(layout, progress)
-        merge = options.merge
-        return plan_undo(layout, again, merge=merge, tick=tick)
+        return plan_undo(layout, seen, merge=options.merge, tick=tick)
 
-    result = carry_out(layout, make_plan, progress, options)
-    warnings += result.warnings
-    again = move_again(layout, manifest)
-    return replace(result, warnings=tuple(warnings), move_again=again)
+    said = Said(tuple(warnings), rolled_back)
+    result = carry_out(layout, make_plan, options, said, progress)
+    return replace(result, move_again=move_again(layout, manifest))
 
 
 def to_undo(layout: Layout, part: str | None) -> Manifest:
@@ -89,7 +93,7 @@ def to_undo(layout: Layout, part: str | None) -> Manifest:
     undone = [backup.id for backup in backups if not backup.stands]
     if manifest.undoes is not None:
         what = f"{identifier} is itself an undo, which is not undone"
-        again = move_again(layout, _undone_by(backups, manifest))
+        again = move_again(layout, manifest)
         raise NothingKnownError(what, again, *hints)
     if identifier in undone:
         what = f"{identifier} was already undone"
@@ -128,16 +132,8 @@ def _older(backups: list[Backup], identifier: str) -> Iterator[Hint]:
             return
 
 
-def _undone_by(backups: list[Backup], undo: Manifest) -> Manifest:
-    """The move that it undid; the undo itself where that can't be read any more."""
-    for backup in backups:
-        if backup.id == undo.undoes and backup.manifest is not None:
-            return backup.manifest
-    return undo
-
-
 def move_again(layout: Layout, manifest: Manifest) -> Hint:
-    """The command that makes a move again; an undo tells only of its paths."""
+    """The command that makes a move again: this one, or the one that it undid."""
     moves = list(manifest.moves)
     if manifest.undoes is not None:
         moves = [(old, new) for new, old in moves]

@@ -1,19 +1,14 @@
-"""Past runs: the rows of `ccmove backups`, and what `ccmove show` tells again."""
+"""Past runs: the rows of `ccmove backups`."""
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from ccmove.claude.layout import Layout
-from ccmove.claude.reading import Fingerprint
 from ccmove.errors import UnfinishedRunError
 from ccmove.inspect.survey import measured
-from ccmove.plan.model import Operation, Plan, Undertaking, Write, WriteHistory
-from ccmove.rewrite.history import ByPath
 from ccmove.run.backups import Backup, all_backups, backup_ids
 from ccmove.run.journal import read_run
-from ccmove.run.manifest import Manifest, Wrote, WroteHistory
-from ccmove.run.saved import read_saved, read_scan
 
 INTERRUPTED = "was interrupted: `ccmove recover` rolls it back"
 SET_ASIDE = "could not be rolled back and was set aside: nothing of it is ever removed"
@@ -55,24 +50,3 @@ def list_backups(layout: Layout, known: Iterable[Backup] | None = None) -> list[
                 Row(run.id, "unfinished", measured(layout.run).size, INTERRUPTED)
             )
     return rows[::-1]
-
-
-def past_plan(layout: Layout, manifest: Manifest) -> Plan:
-    """What a run did as it was planned, with the contents that its backup has kept."""
-    directory = layout.backups / manifest.id
-    operations: list[Operation] = []
-    for op in manifest.operations:
-        if isinstance(op, Wrote):
-            before = (
-                read_saved(directory, op, "before") if op.before is not None else None
-            )
-            after = read_saved(directory, op, "after")
-            operations.append(Write(op.path, op.ends, op.place, before, after))
-        elif isinstance(op, WroteHistory):
-            scan, rule = read_scan(directory, op), ByPath(manifest.paths)
-            nothing_seen = Fingerprint(0, 0, 0)
-            operations.append(WriteHistory(op.path, scan, nothing_seen, rule))
-        else:
-            operations.append(op)
-    about = {field.name: getattr(manifest, field.name) for field in fields(Undertaking)}
-    return Plan(**about, operations=tuple(operations))

@@ -27,7 +27,7 @@ from ccmove.inspect.backups import INTERRUPTED, list_backups
 from ccmove.inspect.lost import Candidate, Finder, described
 from ccmove.inspect.survey import Directory, Project, Survey, Tick, ancestors
 from ccmove.rewrite.jsonspan import NotJsonError, parse
-from ccmove.rewrite.pathmap import is_windows
+from ccmove.rewrite.windows import is_windows
 from ccmove.run.journal import read_run
 from ccmove.text import bringing_all, command_line, plural
 from ccmove.text import readable_size as size

@@ -87,9 +87,9 @@ def rewrite_others(
     """Plan the new texts of these files; what can't be read is left alone."""
     for path, rewrite in rows:
         try:
-            document = read_document(path)
+            document = placer.state.document(path)
             if document is not None:
-                placer.draft(path, document).text = rewrite(document.text, paths, names)
+                placer.draft(path).text = rewrite(document.text, paths, names)
         except (RefusedError, NotJsonError, OSError) as error:
             if isinstance(error, LinkError) and path.is_relative_to(
                 placer.layout.config_dir

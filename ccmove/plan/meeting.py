@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from ccmove.claude.reading import open_regular
 from ccmove.errors import StaleLookError, again
-from ccmove.rewrite.pathmap import is_windows
+from ccmove.rewrite.windows import is_windows
 from ccmove.system import NOT_IN_NAMES
 
 LONGEST_NAME = 255  # bytes, on every file system that is in use

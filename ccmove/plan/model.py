@@ -8,38 +8,16 @@ a run does it, and a manifest is the same list with what recognises each.
 """
 
 import hashlib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
-from typing import Annotated
+from pathlib import Path
 
 from ccmove.claude.reading import Fingerprint
 from ccmove.rewrite.history import Rule, Scan
-from ccmove.rewrite.pathmap import PathMap, is_root
+from ccmove.rewrite.pathmap import PathMap
 
 # begins the name of a project folder that steps aside for another
 PARKED = ".ccmove-parked-"
-
-
-def is_name(text: str) -> bool:
-    return PurePath(text).name == text and "\0" not in text and text not in ("", "..")
-
-
-def is_inside(text: str) -> bool:
-    return ".." not in PurePath(text).parts and not PurePath(text).anchor
-
-
-def _is_hex(text: str) -> bool:
-    return re.fullmatch("[0-9a-f]{16}", text) is not None
-
-
-# What is read back from a backup must satisfy these.
-Movable = Annotated[str, lambda path: not is_root(path) and "\0" not in path]
-Name = Annotated[str, is_name]
-Mode = Annotated[int, range(0o10000).__contains__]
-Inside = Annotated[str, is_inside]
-Option = Annotated[str, re.compile("(--)?[a-z]+(-[a-z]+)*").fullmatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +58,11 @@ class ProjectMove:
 
     path: str  # the project's folder before
     new_path: str
-    source: Name  # of directories under `projects`
-    target: Name
-    kind: Annotated[str, ("rename", "merge", "same", "split").__contains__]
-    entries: tuple[Name, ...]  # what of the directory moves; for a rename all of it
-    notes: tuple[Inside, ...] = ()  # files among it that belong to no session
+    source: str  # of directories under `projects`
+    target: str
+    kind: str  # rename, merge, same or split
+    entries: tuple[str, ...]  # what of the directory moves; for a rename all of it
+    notes: tuple[str, ...] = ()  # files among it that belong to no session
     transcripts: int = 0
     size: int = 0
 
@@ -95,7 +73,7 @@ class Own:
 
     path: str
     sessions: tuple[str, ...] = ()
-    notes: tuple[Inside, ...] = ()  # files of its directory that belong to no session
+    notes: tuple[str, ...] = ()  # files of its directory that belong to no session
     config: str = ""  # the JSON text of its entry in the config file
 
 
@@ -137,7 +115,7 @@ class Holds:
     it or, where it has none, of the files at any depth.
     """
 
-    names: tuple[Inside, ...]
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +134,7 @@ class FolderHolds:
 
     device: int
     inode: int
-    entries: tuple[tuple[Inside, str, int, int], ...]  # name, kind, size, mtime
+    entries: tuple[tuple[str, str, int, int], ...]  # name, kind, size, mtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +149,7 @@ class Rename:
 @dataclass(frozen=True, slots=True)
 class Mkdir:
     path: Path
-    mode: Mode
+    mode: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,22 +172,22 @@ Operation = Write | WriteHistory | Rename | Mkdir
 class Undertaking:
     """What a run is about: its plan says it, and so does the manifest."""
 
-    kind: Annotated[str, ("move", "undo").__contains__]
-    moves: tuple[tuple[Movable, Movable], ...]
+    kind: str  # move or undo
+    moves: tuple[tuple[str, str], ...]
     # Projects below an OLD that stay where they are:
     kept: tuple[str, ...] = ()
     projects: tuple[ProjectMove, ...] = ()
     # What was known at or below a NEW before:
     own: tuple[Own, ...] = ()
     # Of the prompts that were at a NEW before, what each is known again by:
-    prompts_at_new: tuple[Annotated[str, _is_hex], ...] = ()
+    prompts_at_new: tuple[str, ...] = ()
     # Project folders that are renamed as well:
     folders: tuple[tuple[Path, Path], ...] = ()
     # Project folders in which settings may be rewritten:
     places: tuple[Path, ...] = ()
     undoes: str | None = None  # the run that an undo undoes
     # Of the command that makes the same move again:
-    options: tuple[Option, ...] = ()
+    options: tuple[str, ...] = ()
     # What is told again later. Each NEW with sessions of its own, and how many:
     merged: tuple[tuple[str, int], ...] = ()
     left_alone: tuple[LeftAlone, ...] = ()

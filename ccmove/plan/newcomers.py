@@ -23,7 +23,8 @@ from ccmove.claude.state import (
 from ccmove.errors import RefusedError, again, run
 from ccmove.plan.model import Own, ProjectMove
 from ccmove.rewrite import config
-from ccmove.rewrite.pathmap import PathMap, native
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.windows import native
 from ccmove.text import plural
 
 Entry = tuple[str, str]  # the name of a project directory, and a name in it

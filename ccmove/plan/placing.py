@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from ccmove.claude.layout import Layout
 from ccmove.claude.reading import (
     Document,
     Fingerprint,
     ignores_case,
-    read_document,
 )
-from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID
+from ccmove.claude.state import ALIASES, INDEX, MEMORY, SESSION_ID, State
 from ccmove.errors import RefusedError, StaleLookError, again, look_at, run
 from ccmove.plan.meeting import Relation, names_beside, relation, relation_of_texts
 from ccmove.plan.model import LeftAlone, Operation, Write, WriteHistory
@@ -59,10 +57,11 @@ class Placer:
     a session that went on in two files is a conflict.
     """
 
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-        self.projects = layout.projects
-        self.tree = Tree(ignores_case=ignores_case(layout.projects))
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.layout = state.layout
+        self.projects = self.layout.projects
+        self.tree = Tree(ignores_case=ignores_case(self.projects))
         self.conflicts: list[Move] = []
         self.left_alone: list[LeftAlone] = []
         # Project directory on disk -> last part of the path whose data is in it.
@@ -81,12 +80,18 @@ class Placer:
 
     # -- documents
 
-    def draft(self, path: Path, known: Document | None = None) -> Draft:
+    def draft(self, path: Path) -> Draft:
         """The text that is planned for the document that is at `path` now."""
         if path not in self._drafts:
-            document = known or needed(path)
+            document = self.needed(path)
             self._drafts[path] = Draft(document.text, document)
         return self._drafts[path]
+
+    def needed(self, path: Path) -> Document:
+        document = self.state.document(path)
+        if document is None:
+            raise StaleLookError(f"{path} is gone", again("try again"))
+        return document
 
     def draft_at(self, path: Path) -> Draft | None:
         """The draft of the file that will be at `path`; None when that is not a
@@ -421,13 +426,6 @@ def _around(waiting: list[Move]) -> set[Path]:
     for path, _ in waiting:
         around.update(path.parents)
     return around
-
-
-def needed(path: Path) -> Document:
-    document = read_document(path)
-    if document is None:
-        raise StaleLookError(f"{path} is gone", again("try again"))
-    return document
 
 
 def mode_of(path: Path) -> int:

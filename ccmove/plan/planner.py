@@ -40,7 +40,8 @@ from ccmove.plan.portions import (
 )
 from ccmove.rewrite import config, history
 from ccmove.rewrite.history import ByPath
-from ccmove.rewrite.pathmap import PathMap, compared
+from ccmove.rewrite.pathmap import PathMap
+from ccmove.rewrite.windows import compared
 from ccmove.text import plural
 
 Tick = Callable[[int], None]
@@ -73,7 +74,7 @@ def plan_move(
     downloads = list(downloads_of(state, paths, portions))
     names = new_names(portions, paths)
 
-    placer = Placer(layout)
+    placer = Placer(state)
     spelled = paths.as_people_write(str(layout.home))
     rewrite_indexes(placer, portions, paths, names)
     rewrite_aliases(placer, state, portions, names)
@@ -143,7 +144,7 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
 
 def _rewrite_config(placer: Placer, state: State, paths: PathMap) -> None:
     if state.config is not None:
-        draft = placer.draft(state.config.path, state.config)
+        draft = placer.draft(state.config.path)
         draft.text = config.rewritten(draft.text, paths)
 
 
@@ -231,6 +232,9 @@ def _warnings(
     for gone in along:
         what = "with their prompts and settings"
         yield f"the sessions of {gone}, whose folder is gone, come along {what}"
+    if prompts.scan.is_utf16:
+        what = "is not UTF-8 (UTF-16?), so its prompts stay as they are"
+        yield f"{prompts.path} {what}"
     if number := prompts.scan.unreadable:
         what = "not valid JSON, or longer than 64 MiB"
         yield f"{prompts.path}: {plural(number, 'line')} left as found: {what}"

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from ccmove.claude.naming import names_of_downloads
+from ccmove.claude.naming import encode, names_of_downloads
 from ccmove.claude.owners import BY_TRANSCRIPTS, Holding, session_of
 from ccmove.claude.reading import is_there
 from ccmove.claude.state import ALIASES, HEAD, INDEX, MEMORY, Item, State, notes_among
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import LeftAlone, MovedNote, ProjectMove
-from ccmove.plan.placing import Placer, is_file, mode_of, needed
+from ccmove.plan.placing import Placer, is_file, mode_of
 from ccmove.plan.tree import Tree, ends_of
 from ccmove.rewrite import index, lines
 from ccmove.rewrite.jsonspan import NotJsonError
@@ -242,7 +242,7 @@ def _copy(placer: Placer, source: Path, target: Path) -> None:
         for name in sorted(os.listdir(source)):
             _copy(placer, source / name, target / name)
     elif os.path.isfile(source):
-        text = needed(source).text
+        text = placer.needed(source).text
         placer.add(text, source, target, mode_of(source))
 
 
@@ -286,7 +286,7 @@ def moved_notes(
             ends = ends_of(file, moved)
             if not ends.is_relative_to(placer.projects):
                 continue
-            document = needed(file)
+            document = placer.needed(file)
             seen = placer.seen.setdefault(file, document.seen)
             mode = mode_of(file)
             yield MovedNote(file, ends, document.data, mode, seen.mtime_ns)
@@ -376,36 +376,47 @@ def rewrite_aliases(
 def rewrite_indexes(
     placer: Placer, portions: Iterable[Portion], paths: PathMap, names: NameMap
 ) -> None:
-    """The new paths in each index; of a shared one first what leaves it is taken."""
-    for portion in sorted(portions, key=_stays_in_its_index):
-        file = portion.source / INDEX
+    """The new paths in each index, without the entries of what leaves it."""
+    by_source: dict[Path, list[Portion]] = {}
+    for portion in portions:
+        by_source.setdefault(portion.source, []).append(portion)
+    for source, parts in by_source.items():
+        file = source / INDEX
         if not is_there(file):
             continue
-        draft = placer.draft(file, portion.holding.directory.index_file)
-        ends = file
+        draft = placer.draft(file)
         try:
-            if portion.kind == "split":
-                draft.text = _without_part(draft.text, portion)
-            else:
-                ends = portion.target / INDEX
-                draft.text = index.rewritten(draft.text, paths, names)
+            draft.text = _rewritten_index(draft.text, parts, paths, names)
         except NotJsonError as error:
+            goes = [part.target for part in parts if part.kind != "split"]
+            ends = [*goes, source][0] / INDEX
             what = f"not valid JSON ({error}), and stays as it is"
             what += "; Claude Code needs no index"
             placer.leave(ends, what, "mv", "-n", str(ends), f"{ends}.old")
 
 
-def _stays_in_its_index(portion: Portion) -> bool:
-    return portion.kind != "split"
+def _rewritten_index(
+    text: str, parts: list[Portion], paths: PathMap, names: NameMap
+) -> str:
+    """An index says whose it is, and whose each session: of one who is there then.
 
-
-def _without_part(text: str, part: Portion) -> str:
-    """The index without what leaves it; if it was of the one who leaves, it is of one
-    who remains.
+    It may name another path of the same encoded name, whose own sessions are gone.
     """
-    remaining = part.holding.remaining
-    if remaining:
-        heir = {part.shares[0].path: remaining[0]}
-        text = at_places(text, dict.fromkeys(index.OWNERS, heir.get))
-    sessions = {session for session, _ in part.index_entries}
-    return index.without(text, sessions)
+    holding = parts[0].holding
+    residents = holding.remaining
+    for part in parts:
+        if part.kind == "split":
+            text = index.without(text, {session for session, _ in part.index_entries})
+        elif part.kind == "rename":
+            residents = [new_path for _, new_path in part.pairs]
+
+    def resident(path: str) -> str | None:
+        new_path = paths.map(path)
+        is_at_home = (new_path or path) in residents
+        if is_at_home or encode(path) != holding.directory.name:
+            return new_path
+        return next(iter(residents), new_path)
+
+    if all(part.kind == "split" for part in parts):
+        return index.with_owner(text, resident)
+    return index.rewritten(text, resident, names)

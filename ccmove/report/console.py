@@ -7,16 +7,16 @@ its way out. A script that reads a pipe does not wait for rich to load.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 from ccmove.hints import in_words, run
+from ccmove.report.json import Record, to_text
 from ccmove.text import printable
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Printer:
         """Whether a person looks at it: long lists are cut."""
         return self.console is not None or self.out.isatty()
 
-    def answer(self, lines: Iterable[Line], record: dict[str, Any]) -> None:
+    def answer(self, lines: Iterable[Line], record: Record) -> None:
         """The answer in words, as one JSON object, or not at all: as it is wanted."""
         if self.as_json:
             self.json(record)
@@ -85,8 +85,8 @@ class Printer:
     def rich_console(self) -> rich.console.Console:
         return self.console or _console(self.out, None if self.terminal else ENDLESS)
 
-    def json(self, record: Any) -> None:
-        print(json.dumps(record, indent=2), file=self.out)
+    def json(self, record: Record) -> None:
+        self.out.write(to_text(record))
 
     def typed(self, *words: str) -> str:
         """A command of ours,

@@ -15,8 +15,9 @@ from ccmove.inspect.findings import KINDS, Examination, Finding
 from ccmove.inspect.lost import Candidate
 from ccmove.inspect.survey import Project, Survey
 from ccmove.report.console import STYLES, Line, Printer, breakable
+from ccmove.report.json import SCHEMA, pairs, to_json
 from ccmove.report.move import nothing_changed, result_lines
-from ccmove.report.result import SCHEMA, Result, pairs
+from ccmove.report.result import Result
 from ccmove.text import plural
 from ccmove.text import readable_size as size
 
@@ -336,7 +337,7 @@ def show_repair(repair: Repair, printer: Printer) -> None:
         backup=done.backup if done else None,
         recovered=recovered,
         left=[_finding(finding) for finding in repair.left],
-        result=done.to_json(printer.config_dir) if done else None,
+        result=to_json(done) if done else None,
         warnings=list(repair.notes),
     )
     printer.answer(lines, record)

@@ -47,7 +47,14 @@ from ccmove.run.journal import (
     was_interrupted,
 )
 from ccmove.run.locks import Waiting, client_locks, held, own_lock, remove_stale
-from ccmove.run.manifest import Manifest, Recorded, Wrote, WroteHistory, sha256
+from ccmove.run.manifest import (
+    Manifest,
+    Recorded,
+    Wrote,
+    WroteHistory,
+    sha256,
+    staged_name,
+)
 from ccmove.run.preflight import refuse_foreign_state
 from ccmove.run.progress import Record
 from ccmove.run.recognise import (
@@ -229,7 +236,7 @@ class Rollback:
         """
         match operation:
             case Wrote() | WroteHistory():
-                return not is_there(operation.staged)
+                return not is_there(self._staged(operation))
             case Mkdir(path):
                 return is_directory(path)
             case Rename(path, target, noted):
@@ -494,10 +501,18 @@ class Rollback:
         disk.write_new(fresh, pieces, attributes)
         disk.replace(fresh, wrote.path)
 
+    def _staged(self, wrote: Wrote | WroteHistory) -> Path:
+        """Beside the document that it replaces; of one that is made, in the run."""
+        name = staged_name(self.manifest.id, wrote.number)
+        if wrote.before is None:
+            return self.layout.run / "staged" / name
+        return wrote.path.with_name(name)
+
     def _fresh(self, wrote: Wrote | WroteHistory) -> Path:
         """Never the name of the staged file:
         its being gone says that the write was done.
         """
-        fresh = wrote.path.with_name(f"{wrote.staged.name}-back")
+        name = staged_name(self.manifest.id, wrote.number)
+        fresh = wrote.path.with_name(f"{name}-back")
         disk.remove_file(fresh, flushed=False)
         return fresh

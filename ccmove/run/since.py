@@ -27,10 +27,13 @@ from ccmove.run.manifest import Manifest
 
 @dataclass(frozen=True)
 class Since:
-    """The decisions about one run. `elsewhere` are brought sessions that left NEW."""
+    """The decisions about one run."""
 
     manifest: Manifest
+    # Sessions that it brought, and that left NEW for another project:
     elsewhere: frozenset[str] = frozenset()
+    # And for one at or below a NEW of the run: they came there since.
+    followed: frozenset[str] = frozenset()
 
     @cached_property
     def brought(self) -> dict[str, ProjectMove]:
@@ -46,7 +49,7 @@ class Since:
         for move in self.manifest.projects:
             for entry in filter(is_of_session, move.entries):
                 session = session_of(entry)
-                if session in self.elsewhere:
+                if session in self.elsewhere or session in self.followed:
                     continue
                 transcript = f"{session}.jsonl"
                 if (move.source, transcript) in aside:
@@ -74,6 +77,10 @@ class Since:
     def own_sessions(self) -> frozenset[str]:
         """Those that stay: where both had one, the file that lives on counts."""
         return self.had - self.brought.keys()
+
+    def stays(self, session: str | None) -> bool:
+        """Whether a session stays where it is: NEW's own, or one that left NEW."""
+        return session in self.elsewhere or session in self.own_sessions
 
     @cached_property
     def own_paths(self) -> frozenset[str]:
@@ -147,7 +154,7 @@ class Since:
 
     def new_path(self, path: str, session: str | None) -> str | None:
         """Where the prompt of a session that came since belongs; None: it stays."""
-        if session in self.elsewhere or session in self.own_sessions:
+        if self.stays(session):
             return None
         move = self.brought.get(session or "")
         if move is not None:

@@ -1,7 +1,7 @@
 """Plan how to undo a finished run, starting from what is there now.
 
 An undo is a move NEW -> OLD of the sessions that the manifest names. `run.since`
-decides what else goes back, `run.portions` what that is of each directory, and
+decides what else goes back, `run.returning` what that is of each directory, and
 `run.undoing` makes operations of it. Here the whole is put together, unless somebody
 else is in the way, and what stays is named.
 """
@@ -20,16 +20,16 @@ from ccmove.rewrite.history import Tick
 from ccmove.rewrite.pathmap import are_nested, tail_below
 from ccmove.run.backups import Backup
 from ccmove.run.manifest import Manifest, folder_id
-from ccmove.run.saved import plan_history_back
-from ccmove.run.since import Since
-from ccmove.run.undoing import Undoing
-from ccmove.run.whereabouts import (
+from ccmove.run.returning import (
     Portion,
-    Whereabouts,
-    find_sessions,
+    absent_sessions,
+    begun_below,
     portions_back,
     sessions_of,
 )
+from ccmove.run.saved import plan_history_back
+from ccmove.run.since import Since
+from ccmove.run.undoing import Undoing
 from ccmove.text import plural
 
 
@@ -39,15 +39,18 @@ def plan_undo(
     """The plan that undoes the run; RefusedError when somebody else is at OLD."""
     state = State(layout)
     _ = state.config_values  # refuses a config file that can't be read
-    sessions = _whereabouts(state, manifest)
-    since = Since(manifest, sessions.elsewhere)
-    portions = list(portions_back(state, since))
+    since = Since(manifest)
+    begun = list(begun_below(state, since))
+    absent = absent_sessions(state, manifest, begun)
+    since = Since(manifest, absent.sessions_elsewhere, absent.followed)
+    portions = [*portions_back(state, since), *begun]
     merged = refuse_users(state, since, portions, merge=merge)
-    undoing = Undoing(layout, since, portions, sessions)
+    undoing = Undoing(state, since, portions, absent)
     undoing.plan()
     prompts = plan_history_back(layout, undoing.directory, since, tick)
     if manifest.history is not None and not is_there(layout.history):
-        undoing.warn(f"{layout.history} is gone; its old content is in the backup")
+        what = "is gone; its old content is in the backup"
+        undoing.warnings.append(f"{layout.history} {what}")
     operations = undoing.placer.operations(prompts)
     if undoing.warnings and not operations:
         what = f"nothing of {manifest.id} can be undone"
@@ -68,22 +71,10 @@ def plan_undo(
         folders=tuple((new, old) for old, new in undoing.folders),
         places=manifest.places,
         left_alone=(*stays, *to_rename),
-        warnings=(*undoing.warnings, *sessions.told()),
+        warnings=(*undoing.warnings, *absent.told()),
         undoes=manifest.id,
+        options=manifest.options,
     )
-
-
-def _whereabouts(state: State, manifest: Manifest) -> Whereabouts:
-    """Where the sessions are that the run brought.
-
-    A project below NEW that goes back takes along what came to it by `/cd`.
-    """
-    sessions = find_sessions(state, manifest)
-    since = Since(manifest, sessions.elsewhere)
-    coming: set[str] = set()
-    for portion in portions_back(state, since):
-        coming.add(portion.source.name)
-    return sessions.without(coming)
 
 
 # -- who is at OLD, and what builds on the run

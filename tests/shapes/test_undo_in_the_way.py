@@ -239,3 +239,25 @@ def test_a_session_that_left_leaves_nothing_behind_in_an_index(
     story.life.change_directory("new", gone, "other")
     story.undo()
     story.assert_listed(gone, "other")
+
+
+NESTED = Shape(moves=(("old", "new"),), since={}, had=("old", "old/sub"))
+
+
+def test_a_session_that_went_to_another_project_of_the_move_goes_back_with_that(
+    state: StateBuilder,
+) -> None:
+    story = Told(state, NESTED)
+    story.move()
+    went, left = story.projects["old"].sessions
+    story.life.change_directory("new", went, "new/sub")
+    story.life.go_on("new/sub", went, "after /cd")
+    undone = story.undo()
+    assert story.life.directories_of(went) == [story.life.directory("old/sub").name]
+    assert story.life.project_of_prompt("after /cd") == "old/sub"
+    story.assert_listed(went, "old/sub")
+    assert "deleted since" not in words_of(undone)
+    for session in (left, *story.projects["old/sub"].sessions):
+        name = "old" if session == left else "old/sub"
+        story.assert_together(session, name)
+    story.assert_consistent()

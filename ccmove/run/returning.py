@@ -1,4 +1,4 @@
-"""Which sessions of a run are where now, and what of each directory goes back.
+"""What of each directory at NEW goes back, and which sessions are not there any more.
 
 `run.since` decides about each session; here that becomes a portion of each project
 directory at NEW.
@@ -26,34 +26,35 @@ from ccmove.text import plural
 
 MOST_LISTED = 10  # sessions, by their IDs
 
-# -- which sessions of the run are where now
+# -- which sessions of the run are gone
 
 
 @dataclass(frozen=True)
-class Whereabouts:
-    """Sessions that a run brought and that are not in NEW's directory any more."""
+class Absent:
+    """Sessions that a run brought and that are not where it brought them any more."""
 
-    directories: tuple[tuple[str, str], ...]  # session -> another project's directory
+    elsewhere: tuple[tuple[str, str], ...]  # session, another project's directory
+    followed: frozenset[str]  # in a directory at or below NEW, which may go back
     deleted: frozenset[str]
 
     @property
-    def elsewhere(self) -> frozenset[str]:
-        return frozenset(session for session, _ in self.directories)
+    def sessions_elsewhere(self) -> frozenset[str]:
+        return frozenset(session for session, _ in self.elsewhere)
 
-    def without(self, names: set[str]) -> "Whereabouts":
-        """These directories do not count as another project's."""
-        rows = tuple(row for row in self.directories if row[1] not in names)
-        return Whereabouts(rows, self.deleted)
+    @property
+    def sessions(self) -> frozenset[str]:
+        return self.sessions_elsewhere | self.followed | self.deleted
 
     def told(self) -> Iterator[str]:
         """What is said of them, each with the IDs."""
-        if self.elsewhere:
-            number = plural(len(self.elsewhere), "session")
-            verb = "stays" if len(self.elsewhere) == 1 else "stay"
-            names = {name for _, name in self.directories}
-            where = ", ".join(sorted(names))
+        sessions = self.sessions_elsewhere
+        if sessions:
+            number = plural(len(sessions), "session")
+            verb = "stays" if len(sessions) == 1 else "stay"
+            directories = {name for _, name in self.elsewhere}
+            where = ", ".join(sorted(directories))
             what = f"{number} left for another project since and {verb} there"
-            yield f"{what}, in {where}: {_listed(self.elsewhere)}"
+            yield f"{what}, in {where}: {_listed(sessions)}"
         if self.deleted:
             number = plural(len(self.deleted), "session")
             verb = "exist: they were"
@@ -69,28 +70,31 @@ def _listed(sessions: Iterable[str]) -> str:
     return ", ".join(listed[:MOST_LISTED]) + more
 
 
-def find_sessions(state: State, manifest: Manifest) -> Whereabouts:
-    """Look for the transcripts that the run brought; other directories are listed only
-    if one is missing where it should be."""
+def absent_sessions(
+    state: State, manifest: Manifest, begun: "Iterable[Portion]"
+) -> Absent:
+    """Look for the transcripts that the run brought.
+
+    Other directories are listed only if one is missing where it should be. What went
+    by `/cd` to another project of the run, or to one begun below NEW, came there since.
+    """
     missing = set(_missing_transcripts(state, manifest))
-    homes: set[str] = set()
-    for move in manifest.projects:
-        homes.add(move.source)
-        homes.add(move.target)
-    directories: list[tuple[str, str]] = []
+    at_new = {move.target for move in manifest.projects}
+    at_new.update(portion.source.name for portion in begun)
+    elsewhere: list[tuple[str, str]] = []
+    followed: set[str] = set()
     for name in state.directory_names:
         if not missing:
             break
-        if name in homes:
-            continue
-        names = names_in(state.layout.projects / name)
-        there = missing.intersection(names)
+        there = missing.intersection(names_in(state.layout.projects / name))
         missing -= there
-        for transcript in sorted(there):
-            session = session_of(transcript)
-            directories.append((session, name))
+        sessions = [session_of(entry) for entry in sorted(there)]
+        if name in at_new:
+            followed.update(sessions)
+        else:
+            elsewhere += [(session, name) for session in sessions]
     deleted = frozenset(map(session_of, missing))
-    return Whereabouts(tuple(directories), deleted)
+    return Absent(tuple(elsewhere), frozenset(followed), deleted)
 
 
 def _missing_transcripts(state: State, manifest: Manifest) -> Iterator[str]:
@@ -98,11 +102,12 @@ def _missing_transcripts(state: State, manifest: Manifest) -> Iterator[str]:
     directories = set(state.directory_names)
     for move in manifest.projects:
         there: set[str] = set()
-        for directory in directories.intersection((move.target, move.source)):
-            there.update(item.name for item in state.directory(directory).items)
-        for name in move.entries:
-            if name.endswith(".jsonl") and name not in there:
-                yield name
+        for name in directories.intersection((move.target, move.source)):
+            items = state.directory(name).items
+            there.update(item.name for item in items)
+        for entry in move.entries:
+            if entry.endswith(".jsonl") and entry not in there:
+                yield entry
 
 
 # -- what of each directory goes back
@@ -145,48 +150,40 @@ class Portion:
 
 
 def portions_back(state: State, since: Since) -> Iterator[Portion]:
-    """A portion for each move of the run, and each project begun below NEW since."""
-    by_target = _by_target(since.manifest.projects)
+    """A portion for each move of the run whose directory is still there."""
+    moves_to: dict[str, list[ProjectMove]] = defaultdict(list)
+    for move in since.manifest.projects:
+        moves_to[move.target].append(move)
     there = set(state.directory_names)
-    for name, moves in by_target.items():
+    for name, moves in moves_to.items():
         if name in there:
             yield from _portions_of(state.directory(name), moves, since)
-    yield from _begun_since(state, since, set(by_target))
-
-
-def _by_target(projects: Iterable[ProjectMove]) -> dict[str, list[ProjectMove]]:
-    by_target: dict[str, list[ProjectMove]] = defaultdict(list)
-    for move in projects:
-        by_target[move.target].append(move)
-    return by_target
 
 
 def _portions_of(
     directory: ProjectDirectory, moves: list[ProjectMove], since: Since
 ) -> Iterator[Portion]:
     """What of one directory goes back by each of the moves that came to it."""
-    shares: dict[ProjectMove, list[Item]] = {move: [] for move in moves}
+    items = [item for item in directory.items if is_of_session(item.name)]
+    move_of = _moves_of_sessions(directory, items, moves, since)
     staying: list[Item] = []
-    for item in directory.items:
-        if not is_of_session(item.name):
-            continue
-        move = _goes_with(item, directory, moves, since)
-        if move is not None:
-            shares[move].append(item)
-        elif session_of(item.name) not in since.own_sessions:
+    for item in items:
+        session = session_of(item.name)
+        if move_of[session] is None and session not in since.own_sessions:
             staying.append(item)
     has_new_notes = _has_new_notes(directory, moves)
-    for move, items in shares.items():
+    for move in moves:
         follows = since.takes_back(move.new_path, move.path)
         is_whole = move.kind == "rename"  # the directory itself came with this move
         if staying:
             is_whole = False
         if has_new_notes and not follows:
             is_whole = False
+        going = [item for item in items if move_of[session_of(item.name)] is move]
         yield Portion(
             move,
             directory,
-            items=tuple(items),
+            items=tuple(going),
             staying=tuple(staying),
             follows=follows,
             is_whole=is_whole,
@@ -201,31 +198,37 @@ def _has_new_notes(directory: ProjectDirectory, moves: list[ProjectMove]) -> boo
     return bool(notes)
 
 
-def _goes_with(
-    item: Item, directory: ProjectDirectory, moves: list[ProjectMove], since: Since
-) -> ProjectMove | None:
-    """The move by whose undo an entry of a session goes back; None: it stays."""
-    session = session_of(item.name)
-    brought = since.brought.get(session)
-    if brought is not None:
-        return brought if brought in moves else None
-    if session in since.own_sessions:
-        return None
-    if session in since.elsewhere:
-        return None
-    move = _move_to_path_of(item, directory, moves)
-    if move is None:
-        return None
-    if since.takes_back(move.new_path, move.path):
-        return move
-    return None
+def _moves_of_sessions(
+    directory: ProjectDirectory,
+    items: list[Item],
+    moves: list[ProjectMove],
+    since: Since,
+) -> dict[str, ProjectMove | None]:
+    """Session -> the move by whose undo it goes back, with its folder; None: it stays.
+
+    What was brought goes by its ID. Of what came since the path counts that its
+    transcript names.
+    """
+    paths = {session_of(item.name): item.path for item in items}
+    for transcript in directory.transcripts:
+        paths[session_of(transcript.name)] = transcript.path
+    move_of: dict[str, ProjectMove | None] = {}
+    for session, path in paths.items():
+        move: ProjectMove | None = None
+        if session in since.brought:
+            move = since.brought[session]
+        elif not since.stays(session):
+            move = _move_to(path, directory, moves)
+            if move is not None and not since.takes_back(move.new_path, move.path):
+                move = None
+        move_of[session] = move
+    return move_of
 
 
-def _move_to_path_of(
-    item: Item, directory: ProjectDirectory, moves: list[ProjectMove]
+def _move_to(
+    path: str | None, directory: ProjectDirectory, moves: list[ProjectMove]
 ) -> ProjectMove | None:
     """Of the moves to one directory the one to the path that a session names."""
-    path = _path_of_session(item, directory)
     by_path: dict[str | None, ProjectMove] = {}
     for move in moves:
         by_path.setdefault(move.new_path, move)
@@ -238,23 +241,12 @@ def _move_to_path_of(
     return moves[0]
 
 
-def _path_of_session(item: Item, directory: ProjectDirectory) -> str | None:
-    """The path that its transcript names: a session's folder goes with it."""
-    session = session_of(item.name)
-    for transcript in directory.transcripts:
-        if session_of(transcript.name) == session:
-            return transcript.path
-    return item.path
-
-
-def _begun_since(state: State, since: Since, targets: set[str]) -> Iterator[Portion]:
-    """Directories of projects that were begun below NEW after the run."""
+def begun_below(state: State, since: Since) -> Iterator[Portion]:
+    """Directories of projects that were begun below NEW after the run, and go back."""
+    filled = {move.target for move in since.manifest.projects}
     starts = tuple(encode(new)[:200] for new, _ in since.following.moves)
-    names: list[str] = []
-    for name in state.directory_names:
-        is_target = name in targets
-        if name.startswith(starts) and not is_target:
-            names.append(name)
+    near = [name for name in state.directory_names if name.startswith(starts)]
+    names = [name for name in near if name not in filled]
     for directory in state.readable(names):
         move = _move_of_begun(directory, since)
         if move is None:
