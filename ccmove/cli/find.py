@@ -178,12 +178,11 @@ def _best_at(finder: Finder, old: str, new: str) -> list[Candidate]:
     _, outer = nearest_folder(old)
     inside = new + old[len(outer) :]
     places = finder.candidates(old)
-    levels = [place.rank[0] for place in places]
+    lowest = min((place.rank[0] for place in places), default=0)
     best = []
-    for place, level in zip(places, levels, strict=True):
-        if level > min(levels):
-            continue
-        if place.path in (new, inside):
+    for place in places:
+        is_there = place.path in (new, inside)
+        if is_there and place.rank[0] == lowest:
             best.append(place)
     return best
 

@@ -107,25 +107,27 @@ def _refuse_unknown(
     layout: Layout, pairs: list[Pair], plan: Plan, options: MoveOptions
 ) -> None:
     """NothingKnownError for an OLD for which Claude Code has no data."""
-    has_data = plan.projects or plan.writes or plan.history
-    if len(pairs) == 1 and has_data:
-        return
+    if len(pairs) == 1:
+        if plan.projects or plan.writes or plan.history:
+            return
+        raise paths.nothing_known(layout, pairs[0], options)
     data = _paths_of_data(plan)
-    olds = [old for old, _ in plan.moves]
-    for pair, old in zip(pairs, olds, strict=True):
+    for pair, move in zip(pairs, plan.moves, strict=True):
+        old, _ = move
         if not paths.at_or_below(old, data):
             raise paths.nothing_known(layout, pair, options)
 
 
 def _paths_of_data(plan: Plan) -> set[str]:
     """Everything that the plan moves and that may be a path."""
-    data = {project.path for project in plan.projects}
+    data = set()
+    for project in plan.projects:
+        data.add(project.path)
     if plan.history is not None:
-        olds = [old for old, _ in plan.history.scan.counts]
-        data.update(olds)
+        for old, _ in plan.history.scan.counts:
+            data.add(old)
     for write in plan.writes:
-        changes = compare(write.before, write.after)
-        for change in changes:
+        for change in compare(write.before, write.after):
             data.add(str(change.before))
             data.update(map(str, change.pointer))
     return data
