@@ -66,6 +66,10 @@ class ProjectMove:
     transcripts: int = 0
     size: int = 0
 
+    @property
+    def pair(self) -> tuple[str, str]:
+        return self.path, self.new_path
+
 
 @dataclass(frozen=True, slots=True)
 class Own:
@@ -200,8 +204,7 @@ class Undertaking:
     def paths(self) -> PathMap:
         """The moves; projects that are in none of them come along by themselves."""
         asked = PathMap(self.moves, frozenset(self.kept))
-        pairs = [(move.path, move.new_path) for move in self.projects]
-        return with_those_along(asked, pairs)
+        return with_those_along(asked, [move.pair for move in self.projects])
 
 
 def with_those_along(asked: PathMap, pairs: Iterable[tuple[str, str]]) -> PathMap:

@@ -370,12 +370,25 @@ class Rollback:
         if is_there(path):
             names = noted.names if isinstance(noted, Holds) else ()
             self._merge_back(target, path, {name.partition("/")[0] for name in names})
-        elif is_hidden and has_grown(target, noted):
+        elif is_hidden and self._has_grown(rename):
             self.stayed.append(f"{target} has something new in it and stays")
             if is_directory(target):
                 disk.make_directory(path)  # an empty one, as it was
         else:
             disk.rename_new(target, path)
+
+    def _has_grown(self, rename: Rename) -> bool:
+        """Whether something came to what was taken out of a backup: not to be hidden.
+
+        A document may have been written there before it was renamed, by this run.
+        """
+        for operation in self.manifest.operations:
+            if isinstance(operation, Wrote) and operation.ends == rename.target:
+                document = read_document(rename.target)
+                if document is None:
+                    return True
+                return sha256(document.data) != operation.after.sha256
+        return has_grown(rename.target, rename.holds)
 
     def _make_own_parents(self, path: Path) -> None:
         """Of what came out of a backup that is gone by now."""
