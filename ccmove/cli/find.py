@@ -178,11 +178,11 @@ def _best_at(finder: Finder, old: str, new: str) -> list[Candidate]:
     _, outer = nearest_folder(old)
     inside = new + old[len(outer) :]
     places = finder.candidates(old)
-    lowest = min((place.rank[0] for place in places), default=0)
     best = []
     for place in places:
-        is_there = place.path in (new, inside)
-        if is_there and place.rank[0] == lowest:
+        if place.path not in (new, inside):
+            continue
+        if all(place.rank[0] <= other.rank[0] for other in places):
             best.append(place)
     return best
 

@@ -112,9 +112,9 @@ def _refuse_unknown(
             return
         raise paths.nothing_known(layout, pairs[0], options)
     data = _paths_of_data(plan)
-    for pair, move in zip(pairs, plan.moves, strict=True):
-        old, _ = move
-        if not paths.at_or_below(old, data):
+    for pair, (old, _) in zip(pairs, plan.moves, strict=True):
+        is_known = paths.at_or_below(old, data)
+        if not is_known:
             raise paths.nothing_known(layout, pair, options)
 
 
