@@ -29,7 +29,6 @@ from ccmove.run.undo import plan_undo, refuse_built_on
 
 def undo(
     layout: Layout,
-    part: str | None,
     options: UndoOptions,
     progress: Progress | None = None,
 ) -> Result:
@@ -38,6 +37,7 @@ def undo(
     A run that was interrupted was the newest of all: it is rolled back, and no other
     one is undone in its place.
     """
+    part = next(iter(options.arguments), None)
     refuse_foreign_state(layout)
     interrupted = read_run(layout)
     rolled_back = recover(layout, progress, dry_run=options.dry_run)

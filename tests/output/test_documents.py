@@ -11,7 +11,7 @@ import pytest
 from ccmove import TESTED_WITH, __version__
 from ccmove.claude.layout import PROJECT_FILES
 from ccmove.cli.boundary import TextWanted
-from ccmove.cli.main import ALIASES, app
+from ccmove.cli.main import ALIASES, COMMANDS, app, command_named, with_command
 from ccmove.plan.files import PLACES
 from tests.client.versions import pinned
 from tests.support.run import run_ccmove
@@ -46,15 +46,16 @@ def test_the_manual_page_names_every_command_and_option_and_nothing_that_is_gone
 ):
     page = (REPO / "man" / "ccmove.1").read_text(encoding="utf-8").replace("\\-", "-")
     assert f"ccmove {__version__}" in page
+    commands = {name: command_named(name) for name in COMMANDS}
     known = {
         option
-        for c in app.commands.values()
-        for param in c.params
+        for command in commands.values()
+        for param in command.params
         for option in param.opts
     }
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page))
     assert named - known <= {"--help"}
-    for name, command in app.commands.items():
+    for name, command in commands.items():
         assert f"ccmove {name}" in page, "make man"
         for param in command.params:
             for option in param.opts if param.param_type_name == "option" else ():
@@ -123,10 +124,11 @@ def test_every_command_in_the_readme_is_one() -> None:
     assert len(typed) > 15
     for line in typed:
         if re.match("[a-z]", line):
-            assert line.split()[0] in {*app.commands, *ALIASES}
-        name, *rest = app.with_command(line.split())
+            assert line.split()[0] in {*COMMANDS, *ALIASES}
+        name, *rest = with_command(line.split())
+        command = command_named(name) if name in COMMANDS else app
         with contextlib.suppress(TextWanted):
-            app.commands.get(name, app).make_context(name, rest)
+            command.make_context(name, rest)
 
 
 @pytest.mark.parametrize(
