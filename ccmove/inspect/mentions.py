@@ -29,6 +29,7 @@ from ccmove.plan.model import LeftAlone, Plan, Undertaking
 from ccmove.plan.tree import ends_of
 from ccmove.rewrite import settings
 from ccmove.rewrite.jsonspan import NotJsonError
+from ccmove.rewrite.occurrences import Occurrences
 from ccmove.rewrite.pathmap import NameMap, PathMap
 from ccmove.rewrite.settings import Rewrite
 from ccmove.system import looking_for
@@ -73,7 +74,7 @@ def mentions(
         texts = {write.path: write.after for write in ahead.writes}
         moved = dict(ahead.moved)
         is_at_old = bool(ahead.folders)
-    here = moved_folders(folders, move_folder=is_at_old)
+    here = moved_folders(folders, at_old=is_at_old)
     search = Search(layout, asked, pairs, here, texts, moved)
     looked_at: set[Path] = set()
     rows = list(search.lines(looked_at))
@@ -105,7 +106,7 @@ def mentions_of_past(layout: Layout, runs: Iterable[Undertaking]) -> list[LeftAl
         new = asked.map(path)
         if new is not None:
             pairs.append((path, new))
-    here = moved_folders(pairs)
+    here = moved_folders(pairs, at_old=False)
     search = Search(layout, asked, moves, here, {}, {})
     return [*search.lines(set()), *search.worktrees()]
 
@@ -187,8 +188,8 @@ class Search:
                 what = "git still looks for a worktree at the old path"
                 yield LeftAlone(str(folder / ".git"), what, tuple(command))
 
-    def _spelled(self, paths: PathMap) -> PathMap:
-        return paths.as_people_write(str(self.layout.home))
+    def _spelled(self, paths: PathMap) -> Occurrences:
+        return Occurrences.of(paths, str(self.layout.home), os.path.lexists)
 
     def _mentions(
         self, place: Place, texts: dict[Path, str], paths: PathMap
@@ -288,7 +289,7 @@ class Search:
         return document.text if document is not None else None
 
 
-def _changes(text: str, paths: PathMap, rewrite: Rewrite | None) -> bool:
+def _changes(text: str, paths: Occurrences, rewrite: Rewrite | None) -> bool:
     """Whether a move changes a text: `--settings` leaves a shell's line as it is."""
     if rewrite is None:
         return bool(paths.named_in(text))

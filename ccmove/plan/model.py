@@ -66,6 +66,10 @@ class ProjectMove:
     transcripts: int = 0
     size: int = 0
 
+    @property
+    def pair(self) -> tuple[str, str]:
+        return self.path, self.new_path
+
 
 @dataclass(frozen=True, slots=True)
 class Own:
@@ -188,20 +192,12 @@ class Undertaking:
     undoes: str | None = None  # the run that an undo undoes
     # Of the command that makes the same move again:
     options: tuple[str, ...] = ()
-    # What is told again later. Each NEW with sessions of its own, and how many:
-    merged: tuple[tuple[str, int], ...] = ()
-    left_alone: tuple[LeftAlone, ...] = ()
-    warnings: tuple[str, ...] = ()
-    # Sessions whose client recorded its system prompt, which names OLD:
-    remembering: int = 0
-    notes: tuple[str, ...] = ()  # why each directory is moved or left alone
 
     @property
     def paths(self) -> PathMap:
         """The moves; projects that are in none of them come along by themselves."""
         asked = PathMap(self.moves, frozenset(self.kept))
-        pairs = [(move.path, move.new_path) for move in self.projects]
-        return with_those_along(asked, pairs)
+        return with_those_along(asked, [move.pair for move in self.projects])
 
 
 def with_those_along(asked: PathMap, pairs: Iterable[tuple[str, str]]) -> PathMap:
@@ -223,6 +219,14 @@ class Plan(Undertaking):
     # Files that something was decided from, as they were looked at.
     seen: tuple[tuple[Path, Fingerprint], ...] = ()
     notes_moved: tuple[MovedNote, ...] = ()
+    # What is told, and kept in the report. Each NEW with sessions of its own, and how
+    # many:
+    merged: tuple[tuple[str, int], ...] = ()
+    left_alone: tuple[LeftAlone, ...] = ()
+    warnings: tuple[str, ...] = ()
+    # Sessions whose client recorded its system prompt, which names OLD:
+    remembering: int = 0
+    notes: tuple[str, ...] = ()  # why each directory is moved or left alone
 
     @property
     def locked(self) -> tuple[Write | WriteHistory, ...]:

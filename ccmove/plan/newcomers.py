@@ -176,12 +176,9 @@ def what_new_has(
 
     `prompts` are the paths at NEW that the history names.
     """
-    at_new = _map_of_new(paths)
-    named = set(state.config_paths)
-    named.update(prompts)
-    named.update(_paths_of_directories(state, at_new))
-    candidates = {move.new_path for move in projects}
-    candidates.update(filter(at_new.covers, named))
+    known_paths = _known_at_new(state, paths, prompts)
+    arriving = {move.new_path for move in projects}
+    candidates = known_paths | arriving
     leaving = set(_entries_of(projects))
     there = set(state.directory_names)
     settings = _settings(state)
@@ -189,11 +186,30 @@ def what_new_has(
         if paths.covers(path):
             continue  # it leaves
         names = there.intersection(possible_names(path))
-        own = _own_at(path, map(state.directory, sorted(names)), leaving)
-        is_known = path in named or bool(own.sessions)
-        if is_known or own.notes:
+        directories = map(state.directory, sorted(names))
+        own = _own_at(path, directories, leaving)
+        has_something = own.sessions or own.notes
+        if has_something or path in known_paths:
             entry = settings.get(path, "")
             yield replace(own, config=entry)
+
+
+def _known_at_new(state: State, paths: PathMap, prompts: Iterable[str]) -> set[str]:
+    """Paths at or below a NEW that config file, history or a directory names."""
+    at_new = PathMap(tuple((new, new) for _, new in paths.moves))
+    candidates = {*state.config_paths, *prompts}
+    candidates.update(_paths_of_directories(state, at_new))
+    return set(filter(at_new.covers, candidates))
+
+
+def _paths_of_directories(state: State, at_new: PathMap) -> Iterator[str]:
+    """What project directories name whose own name is at or below a NEW."""
+    starts: tuple[str, ...] = ()
+    for new, _ in at_new.moves:
+        starts += possible_names(new)
+    names = (name for name in state.directory_names if name.startswith(starts))
+    for directory in state.readable(names):
+        yield from directory.named_paths()
 
 
 def _settings(state: State) -> dict[str, str]:
@@ -202,21 +218,6 @@ def _settings(state: State) -> dict[str, str]:
         return {}
     entries = config.entries(state.config.text)
     return {native(path): entry for path, entry in entries.items()}
-
-
-def _map_of_new(paths: PathMap) -> PathMap:
-    """Covers what is at or below a NEW."""
-    return PathMap(tuple((new, new) for _, new in paths.moves))
-
-
-def _paths_of_directories(state: State, at_new: PathMap) -> Iterator[str]:
-    """Paths at or below NEW that only a project directory names."""
-    starts: tuple[str, ...] = ()
-    for new, _ in at_new.moves:
-        starts += possible_names(new)
-    names = (name for name in state.directory_names if name.startswith(starts))
-    for directory in state.readable(names):
-        yield from directory.named_paths()
 
 
 def _entries_of(projects: list[ProjectMove]) -> Iterator[Entry]:
@@ -230,18 +231,16 @@ def _own_at(
     path: str, directories: Iterable[ProjectDirectory], leaving: set[Entry]
 ) -> Own:
     """The sessions and notes that stay in the directories of one path."""
-    sessions: list[str] = []
-    notes: list[str] = []
+    sessions: dict[str, None] = {}
+    notes = []
     for directory in directories:
-        staying: list[Item] = []
+        staying = []
         for item in directory.items:
             entry = directory.name, item.name
-            if entry not in leaving:
-                staying.append(item)
-        for item in staying:
+            if entry in leaving:
+                continue
+            staying.append(item)
             if is_of_session(item.name):
-                session = session_of(item.name)
-                sessions.append(session)
+                sessions[session_of(item.name)] = None
         notes += notes_among(directory.path, staying)
-    each_once = dict.fromkeys(sessions)
-    return Own(path, tuple(each_once), tuple(notes))
+    return Own(path, tuple(sessions), tuple(notes))

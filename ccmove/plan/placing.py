@@ -11,7 +11,7 @@ same one.
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
@@ -52,27 +52,29 @@ class Draft:
         return self.document is not None and self.after != self.document.data
 
 
+@dataclass(eq=False)
 class Placer:
     """Plans the operations that bring things together;
     a session that went on in two files is a conflict.
     """
 
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self.layout = state.layout
+    state: State
+    conflicts: list[Move] = field(default_factory=list)
+    left_alone: list[LeftAlone] = field(default_factory=list)
+    # Project directory on disk -> last part of the path whose data is in it.
+    came_from: dict[Path, str] = field(default_factory=dict)
+    # Where both stay: the name that they had, and the one of the moved one.
+    kept_beside: list[Move] = field(default_factory=list)
+    # Files that were compared or read.
+    seen: dict[Path, Fingerprint] = field(default_factory=dict)
+    _drafts: dict[Path, Draft] = field(default_factory=dict)  # by where each is now
+    _made: dict[Path, Draft] = field(default_factory=dict)  # by where each will be
+    _numbers: Iterator[int] = field(default_factory=count)  # of what is set aside
+
+    def __post_init__(self) -> None:
+        self.layout = self.state.layout
         self.projects = self.layout.projects
         self.tree = Tree(ignores_case=ignores_case(self.projects))
-        self.conflicts: list[Move] = []
-        self.left_alone: list[LeftAlone] = []
-        # Project directory on disk -> last part of the path whose data is in it.
-        self.came_from: dict[Path, str] = {}
-        # Where both stay: the name that they had, and the one of the moved one.
-        self.kept_beside: list[Move] = []
-        # Files that were compared or read.
-        self.seen: dict[Path, Fingerprint] = {}
-        self._drafts: dict[Path, Draft] = {}  # by where each document is now
-        self._made: dict[Path, Draft] = {}  # by where each will be
-        self._numbers = count()  # of what is set aside
 
     def leave(self, path: Path, what: str, *command: str) -> None:
         """It stays as it is, and is named."""
@@ -111,7 +113,9 @@ class Placer:
         """A text from `source` is made a file at `final`, or joins the one that will be
         there; where that is another one, both stay.
         """
-        if self._add_lacking(text, final) or self._has_text(text, final):
+        if self._add_lacking(text, final):
+            return
+        if self._has_text(text, final):
             return
         file = final
         names = self._names_beside(source, final)
@@ -142,7 +146,7 @@ class Placer:
         made come last, with their directories there.
         """
         locked: list[Write | WriteHistory] = []
-        others: list[Write] = []
+        others = []
         for write in self.writes():
             if write.is_locked:
                 locked.append(write)
@@ -150,12 +154,13 @@ class Placer:
                 others.append(write)
         if prompts is not None and prompts.scan.lines:
             locked.append(prompts)
-        made = []
+        made = self._files_made()
+        return (*locked, *others, *self.tree.operations, *made)
+
+    def _files_made(self) -> Iterator[Write]:
         for path, draft in self._made.items():
             place = self._place(path)
-            write = Write(path, path, place, None, draft.after, mode=draft.mode)
-            made.append(write)
-        return (*locked, *others, *self.tree.operations, *made)
+            yield Write(path, path, place, None, draft.after, mode=draft.mode)
 
     def writes(self) -> Iterator[Write]:
         """What all this changes in documents that are on disk."""
@@ -195,39 +200,56 @@ class Placer:
         for path, final in in_order(moves, lambda _, number: parked / str(number)):
             self.bring(path, final)
 
+    def make_directory(self, path: Path, model: Path) -> None:
+        """One with the mode of `model`, unless there will be one."""
+        if not self.tree.has(path):
+            self.tree.make_directory(path, mode_of(model))
+
     def bring(self, path: Path, final: Path) -> None:
         """Bring what will be at `path` to `final`, whatever will be there."""
         tree = self.tree
         if not tree.has(final) or tree.is_same(path, final):
             tree.rename(path, final)
-        elif tree.is_directory(path) and tree.is_directory(final):
+            return
+        if self._are_directories(path, final):
             for name in tree.names(path):
                 self.bring(path / name, final / name)
             self.set_aside(path)
-        elif final.parent == self.projects:
-            raise RefusedError(f"{final} is not a directory", look_at(final))
-        elif not self._became_one(path, final):
+            return
+        if final.parent == self.projects:
+            what = f"{final} is not a directory"
+            raise RefusedError(what, look_at(final))
+        if not self._became_one(path, final):
             self._keep_both(path, final)
+
+    def _are_directories(self, path: Path, final: Path) -> bool:
+        return self.tree.is_directory(path) and self.tree.is_directory(final)
 
     def set_aside(self, path: Path) -> Path:
         """Into the backup with it, as it is; where it is kept."""
         now = self.tree.now(path)
-        draft = self._drafts.pop(now or path, None)
-        if now is not None and not self.tree.is_directory(path):
-            if draft is not None and draft.document is not None:
-                self.seen.setdefault(now, draft.document.seen)
+        is_directory = self.tree.is_directory(path)
+        if now is not None and not is_directory:
             self._look_at(now)
+        self._drafts.pop(now or path, None)
+        backup = self.layout.run / "aside"
         number = next(self._numbers)
-        aside = self.layout.run / "aside" / str(number)
+        aside = backup / str(number)
         self.tree.rename(path, aside)
         return aside
 
-    def _look_at(self, now: Path) -> None:
-        """What is decided from this file holds only as long as it stays as it is;
-        to be called before the file is read.
+    def _look_at(self, file: Path) -> None:
+        """What is decided from this file holds only as long as it stays as it is; to be
+        called before it is read, or with its draft at hand.
         """
-        if now not in self.seen:
-            self.seen[now] = Fingerprint.of(os.lstat(now))
+        draft = self._drafts.get(file)
+        if file in self.seen:
+            return
+        if draft is not None and draft.document is not None:
+            self.seen[file] = draft.document.seen
+        else:
+            status = os.lstat(file)
+            self.seen[file] = Fingerprint.of(status)
 
     def _is_joined(self, final: Path) -> bool:
         """Whether two documents of this name become one."""
@@ -240,7 +262,9 @@ class Placer:
         """Add to the document at `final` what only the text has;
         False if that can't be.
         """
-        there = self.draft_at(final) if self._is_joined(final) else None
+        if not self._is_joined(final):
+            return False
+        there = self.draft_at(final)
         if there is None:
             return False
         try:
@@ -256,10 +280,11 @@ class Placer:
         """Make one of two that are joined or equal, or of which one is the beginning
         of the other; False where they differ.
         """
-        ours = self.draft_at(path) if self._is_joined(final) else None
-        if ours is not None and self._add_lacking(ours.text, final):
-            self.set_aside(path)
-            return True
+        if self._is_joined(final):
+            ours = self.draft_at(path)
+            if ours is not None and self._add_lacking(ours.text, final):
+                self.set_aside(path)
+                return True
         moved = self._relation(path, final)
         if moved is Relation.DIFFERENT:
             return False
@@ -271,37 +296,30 @@ class Placer:
         return True
 
     def _relation(self, path: Path, final: Path) -> Relation:
-        """What the moved one will be to the one there;
-        an empty directory is nothing.
-        """
+        """What the moved one will be to the other; an empty directory is nothing."""
         if self._is_empty(path):
             return Relation.BEGINNING
         if self._is_empty(final):
             return Relation.LONGER
-        source = self.tree.now(path)
-        occupant = self.tree.now(final)
-        if source is None or occupant is None:
+        if self.tree.is_directory(path) or self.tree.is_directory(final):
+            return Relation.DIFFERENT
+        moved = self.tree.now(path)
+        there = self.tree.now(final)
+        if moved is None or there is None:
             return self._relation_of_drafts(path, final)
-        if self._is_rewritten(source, occupant):
+        if moved in self._drafts or there in self._drafts:
             return self._relation_of_drafts(path, final)
-        if not self._one_is_directory(path, final):
-            self._look_at(source)
-            self._look_at(occupant)
-        return relation(source, occupant)
+        self._look_at(moved)
+        self._look_at(there)
+        return relation(moved, there)
 
     def _relation_of_drafts(self, path: Path, final: Path) -> Relation:
+        """Where what is on disk is not what will be."""
         ours = self.draft_at(path)
         theirs = self.draft_at(final)
         if ours is None or theirs is None:
             return Relation.DIFFERENT
         return relation_of_texts(ours.after, theirs.after)
-
-    def _one_is_directory(self, *paths: Path) -> bool:
-        return any(map(self.tree.is_directory, paths))
-
-    def _is_rewritten(self, *paths: Path) -> bool:
-        """Whether what is on disk there is not what will be."""
-        return not self._drafts.keys().isdisjoint(paths)
 
     def _is_empty(self, path: Path) -> bool:
         """Whether it will be a directory without a file in it, at any depth."""
@@ -328,7 +346,7 @@ class Placer:
 
     def _joins_an_earlier(self, path: Path, beside: Path) -> bool:
         """Whether it goes into what an earlier merge has kept beside."""
-        if self.tree.is_directory(path) and self.tree.is_directory(beside):
+        if self._are_directories(path, beside):
             self.bring(path, beside)
             return True
         return self._became_one(path, beside)
@@ -357,13 +375,15 @@ class Placer:
         """A project's own folder, which is never merged with anything."""
         now = self.tree.now(path) or path
         occupant = self.tree.now(target)
-        if occupant is not None and not os.path.samefile(occupant, now):
+        is_taken = occupant is not None and not os.path.samefile(occupant, now)
+        if is_taken:
             raise RefusedError(
                 f"{target} exists, so {path} can't be renamed to it",
                 again("move one of the two away, then try again"),
             )
         written = [write.path for write in self.writes()]
-        self.tree.rename(path, target, folder_holds(now, written))
+        holds = folder_holds(now, written)
+        self.tree.rename(path, target, holds)
 
 
 def refuse_conflicts(placer: Placer) -> None:
@@ -413,9 +433,12 @@ def _ready(waiting: list[Move]) -> dict[Move, None]:
     around = _around(waiting)
     ready: dict[Move, None] = {}  # in order, and quick to look up
     for path, target in waiting:
-        if path in around or not targets.isdisjoint(target.parents):
+        if path in around:
             continue
-        if sources.isdisjoint({target, *target.parents} - {path}):
+        if not targets.isdisjoint(target.parents):
+            continue
+        on_the_way = {target, *target.parents} - {path}
+        if sources.isdisjoint(on_the_way):
             ready[path, target] = None
     return ready
 

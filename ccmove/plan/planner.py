@@ -12,7 +12,16 @@ from ccmove.claude.owners import Holding, Ledger, Owners, listed_in
 from ccmove.claude.reading import hashed_history
 from ccmove.claude.state import State
 from ccmove.errors import RefusedError, run
-from ccmove.plan.files import Folder, moved_folders, rewrite_others, rows
+from ccmove.plan.files import (
+    Folder,
+    moved_folders,
+    occurrences_of,
+    other_files,
+    rewrite_aliases,
+    rewrite_config,
+    rewrite_indexes,
+    rewrite_others,
+)
 from ccmove.plan.model import (
     PARKED,
     LeftAlone,
@@ -25,6 +34,7 @@ from ccmove.plan.model import (
 from ccmove.plan.newcomers import what_new_has, who_is_at_new
 from ccmove.plan.placing import Placer, in_order, refuse_conflicts
 from ccmove.plan.portions import (
+    Downloads,
     Portion,
     downloads_of,
     left_behind,
@@ -34,10 +44,8 @@ from ccmove.plan.portions import (
     project_moves,
     reasons,
     relocate,
-    rewrite_aliases,
-    rewrite_indexes,
 )
-from ccmove.rewrite import config, history
+from ccmove.rewrite import history
 from ccmove.rewrite.history import ByPath
 from ccmove.rewrite.pathmap import PathMap
 from ccmove.rewrite.windows import compared
@@ -58,45 +66,51 @@ def plan_move(
     asked = _asked_paths(state, request, ledger)
     prompts = _history(layout, asked, tick)
     prompt_paths = [path for path, _ in prompts.scan.counts]
-    listed = listed_in(prompt_paths, state.config_paths)
-    owners = Owners(state, ledger, asked, listed)
+    claims = listed_in(prompt_paths, state.config_paths)
+    owners = Owners(state, ledger, asked, claims)
     holdings = owners.concerned()
 
     portions = list(chain.from_iterable(map(portions_of, holdings)))
     pairs = list(chain.from_iterable(portion.pairs for portion in portions))
     paths = with_those_along(asked, pairs)
-    if paths.alone:  # they come with their prompts
+    along = paths.alone
+    if along:  # with their prompts; what is where they were is not known
         prompts = _history(layout, paths, tick)
-    # Whether something is where those were is not known.
-    pairs = [pair for pair in pairs if pair[0] not in paths.alone]
+        pairs = [pair for pair in pairs if pair[0] not in along]
     pairs = [*request.on_disk, *pairs]
-    folders = moved_folders(pairs, move_folder=request.move_folder)
+    at_old = request.move_folder
+    folders = moved_folders(pairs, at_old=at_old)
     downloads = list(downloads_of(state, paths, portions))
     names = new_names(portions, paths)
 
     placer = Placer(state)
-    spelled = paths.as_people_write(str(layout.home))
+    inside = occurrences_of(state, paths)
+    others = other_files(layout, request, folders)
     rewrite_indexes(placer, portions, paths, names)
     rewrite_aliases(placer, state, portions, names)
-    rewrite_others(placer, rows(layout, request, folders), spelled, names)
-    _rewrite_config(placer, state, paths)
+    rewrite_others(placer, others, inside, names)
+    rewrite_config(placer, state, paths, request)
 
     relocate(placer, portions, downloads)
     refuse_conflicts(placer)
     projects = list(project_moves(portions, placer.tree))
-    arrivals = [move for move in projects if move.path not in paths.alone]
+    arrivals = [move for move in projects if move.path not in along]
     merged = who_is_at_new(owners, arrivals, merge=request.merge)
     renamed = _rename_folders(placer, request)
     notes_moved = tuple(moved_notes(placer, portions, projects))
     operations = placer.operations(prompts)
 
-    left_alone = _left_alone(state, holdings, projects)
-    why = chain.from_iterable(map(reasons, holdings))
-    saved = "connector downloads of a folder that is moved"
+    left_alone = list(_left_alone(state, holdings, projects))
+    kept = sorted(paths.kept)
+    scan = prompts.scan
+    digests = [digest.hex() for digest in scan.met]
+    own = what_new_has(state, paths, scan.staying, projects)
+    warnings = _warnings(prompts, placer, along, ledger)
+    notes = _reasons(holdings, downloads)
     return Plan(
         kind="move",
         moves=asked.moves,
-        kept=tuple(sorted(paths.kept)),
+        kept=tuple(kept),
         operations=operations,
         moved=tuple(placer.tree.moved().items()),
         seen=tuple(placer.seen.items()),
@@ -105,12 +119,12 @@ def plan_move(
         projects=tuple(projects),
         folders=renamed,
         places=_folders_of_settings(request, folders),
-        prompts_at_new=tuple(digest.hex() for digest in prompts.scan.met),
-        own=tuple(what_new_has(state, paths, prompts.scan.staying, projects)),
+        prompts_at_new=tuple(digests),
+        own=tuple(own),
         left_alone=(*left_alone, *placer.left_alone),
         remembering=_count_remembering(portions),
-        warnings=tuple(_warnings(prompts, placer, paths.alone, ledger)),
-        notes=(*why, *(f"{one.source.name}: {saved}" for one in downloads)),
+        warnings=tuple(warnings),
+        notes=tuple(notes),
     )
 
 
@@ -119,10 +133,13 @@ def _asked_paths(state: State, request: Request, ledger: Ledger) -> PathMap:
     paths = PathMap(request.moves)
     if not request.only:
         return paths
+    known_paths = state.known_paths()
+    for owners in ledger.owners.values():
+        known_paths |= owners
     olds = {compared(old) for old, _ in paths.moves}
     kept = set()
-    for path in state.known_paths().union(*ledger.owners.values()):
-        if compared(path) not in olds and paths.covers(path):
+    for path in filter(paths.covers, known_paths):
+        if compared(path) not in olds:
             kept.add(path)
     return PathMap(request.moves, frozenset(kept))
 
@@ -138,12 +155,6 @@ def _history(layout: Layout, paths: PathMap, tick: Tick | None) -> WriteHistory:
     return WriteHistory(layout.history, scan, seen, ByPath(paths), before)
 
 
-def _rewrite_config(placer: Placer, state: State, paths: PathMap) -> None:
-    if state.config is not None:
-        draft = placer.draft(state.config.path)
-        draft.text = config.rewritten(draft.text, paths)
-
-
 def _rename_folders(placer: Placer, request: Request) -> tuple[tuple[Path, Path], ...]:
     """Plan to rename the project folders as well, if that is asked for; which they
     are.
@@ -153,7 +164,8 @@ def _rename_folders(placer: Placer, request: Request) -> tuple[tuple[Path, Path]
     folders = []
     for old, new in request.on_disk:
         _refuse_own_folder(placer.layout, old, new)
-        folders.append((Path(old), Path(new)))
+        folder = Path(old), Path(new)
+        folders.append(folder)
     for path, target in in_order(folders, _parked_folder):
         placer.rename_folder(path, target)
     return tuple(folders)
@@ -165,17 +177,18 @@ def _parked_folder(path: Path, number: int) -> Path:
 
 def _refuse_own_folder(layout: Layout, old: str, new: str) -> None:
     """A folder with the state in it can't be renamed by a run that works in there."""
-    own = (layout.config_dir, layout.real_config_file)
-    if not any(path.is_relative_to(old) for path in own):
+    state = layout.config_dir
+    config = layout.real_config_file
+    if not state.is_relative_to(old) and not config.is_relative_to(old):
         return
     paths = PathMap(((old, new),))
-    there = paths.map(str(layout.config_dir)) or layout.config_dir
+    there = paths.map(str(state)) or state
     ccmove = ["ccmove"]
     home = paths.map(str(layout.home))  # in which the config file may be
     if home is not None:
         ccmove = ["env", f"HOME={home}", "ccmove"]
     raise RefusedError(
-        f"{layout.config_dir} is in {old}, which would be renamed",
+        f"{state} is in {old}, which would be renamed",
         run("mv", old, new, text="rename the folder yourself"),
         run(*ccmove, "--config-dir", there, old, new, text="then"),
     )
@@ -212,6 +225,16 @@ def _folders_of_settings(
         paths[Path(old)] = None
         paths[Path(new)] = None
     return tuple(paths)
+
+
+def _reasons(
+    holdings: Iterable[Holding], downloads: Iterable[Downloads]
+) -> Iterator[str]:
+    for holding in holdings:
+        yield from reasons(holding)
+    for directory in downloads:
+        name = directory.source.name
+        yield f"{name}: connector downloads of a folder that is moved"
 
 
 def _count_remembering(portions: Iterable[Portion]) -> int:

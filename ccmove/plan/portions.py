@@ -10,18 +10,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from ccmove.claude.naming import encode, names_of_downloads
+from ccmove.claude.naming import names_of_downloads
 from ccmove.claude.owners import BY_TRANSCRIPTS, Holding, session_of
 from ccmove.claude.reading import is_there
-from ccmove.claude.state import ALIASES, HEAD, INDEX, MEMORY, Item, State, notes_among
+from ccmove.claude.state import (
+    HEAD,
+    INDEX,
+    MEMORY,
+    Item,
+    ProjectDirectory,
+    State,
+    notes_among,
+)
 from ccmove.plan.meeting import last_part, name_of_both
 from ccmove.plan.model import LeftAlone, MovedNote, ProjectMove
 from ccmove.plan.placing import Placer, is_file, mode_of
 from ccmove.plan.tree import Tree, ends_of
-from ccmove.rewrite import index, lines
+from ccmove.rewrite import index
 from ccmove.rewrite.jsonspan import NotJsonError
 from ccmove.rewrite.pathmap import NameMap, PathMap
-from ccmove.rewrite.splice import at_places
 from ccmove.text import plural
 
 
@@ -42,12 +49,22 @@ class Portion:
     target: Path
     kind: str  # rename (whether it becomes a merge the tree tells), same or split
     shares: tuple[Share, ...]
-    # What a split takes out of the index, with its new paths:
+    # What a split takes out of the index:
     index_entries: tuple[tuple[str, str], ...] = ()
 
     @property
     def source(self) -> Path:
         return self.holding.directory.path
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Of the directory, before and after."""
+        return self.source.name, self.target.name
+
+    @property
+    def path(self) -> str:
+        """The one whose part this is, or the first of several."""
+        return self.shares[0].path
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -75,7 +92,7 @@ class Portion:
     @property
     def origin(self) -> str:
         """What the moved one of two different files is named after."""
-        return last_part(self.shares[0].path)
+        return last_part(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,43 +126,43 @@ def portions_of(holding: Holding) -> list[Portion]:
 
 
 def _portion(holding: Holding, paths: list[str], kind: str) -> Portion:
-    """What is these paths'. With one that takes others along goes what is nobody's."""
     source = holding.directory.path
     target = source.with_name(holding.target(paths[0]))
-    heir = paths[0] if holding.along else None
-    items: dict[str, list[Item]] = {path: [] for path in paths}
-    for item in holding.directory.items:
-        owner = holding.owner(item) or heir
-        if owner in items:
-            items[owner].append(item)
-    shares = []
-    for path in paths:
-        share = Share(path, holding.new_path(path), tuple(items[path]))
-        shares.append(share)
     if source == target:
         kind = "same"
+    shares = _shares(holding, paths)
     return Portion(holding, target, kind, tuple(shares))
 
 
-def _index_entries(part: Portion) -> index.Entries:
-    """The entries of the sessions that leave a shared directory, with their new paths;
-    also of sessions that are not there any more.
+def _shares(holding: Holding, paths: list[str]) -> Iterator[Share]:
+    """What is each path's. With one that takes others along goes what is nobody's."""
+    heir = paths[0] if holding.along else None
+    items = holding.directory.items
+    owners = [holding.owner(item) or heir for item in items]
+    for path in paths:
+        own = [item for item, owner in zip(items, owners, strict=True) if owner == path]
+        yield Share(path, holding.new_path(path), tuple(own))
+
+
+def _index_entries(part: Portion) -> Iterator[tuple[str, str]]:
+    """The entries of the sessions that leave a shared directory, also of those whose
+    transcript is gone.
     """
     directory = part.holding.directory
-    document = directory.index_file
-    if document is None:
-        return []
-    paths = part.holding.paths
-    names = NameMap(((part.source.name, part.target.name),), paths)
-    moving = {"projectPath": paths.map, "fullPath": names.map}
+    if directory.index_file is None:
+        return
+    text = directory.index_file.text
+    leaving = set(map(session_of, part.entries))
     present = {session_of(item.name) for item in directory.transcripts}
-    leaving = {session_of(name) for name in part.entries}
     try:
-        leaving |= index.sessions_of(document.text, {part.shares[0].path}) - present
-        entries = index.entries(document.text)
+        of_path = index.sessions_of(text, {part.path})
+        entries = index.entries(text)
     except NotJsonError:
-        return []
-    return [(key, at_places(raw, moving)) for key, raw in entries if key in leaving]
+        return
+    leaving |= of_path - present
+    for entry in entries:
+        if entry[0] in leaving:
+            yield entry
 
 
 def downloads_of(
@@ -165,26 +182,26 @@ def downloads_of(
         new = paths.map(folder)
         if new is None:
             continue
-        target = projects / names_of_downloads(new)[0]
+        target, *_ = names_of_downloads(new)
+        origin = last_part(folder)
         for name in there.intersection(names_of_downloads(folder)):
-            yield Downloads(projects / name, target, last_part(folder))
+            yield Downloads(projects / name, projects / target, origin)
 
 
 def new_names(portions: Iterable[Portion], paths: PathMap) -> NameMap:
     """The names of directories that change, and of single sessions that get another
     one.
     """
-    whole: list[tuple[str, str]] = []
-    sessions: dict[tuple[str, str], str] = {}
+    directories = []
+    sessions = {}
     for portion in portions:
-        source = portion.source.name
-        target = portion.target.name
         if portion.kind == "rename":
-            whole.append((source, target))
+            directories.append(portion.names)
         if portion.kind == "split":
+            source, target = portion.names
             for name in portion.entries:
                 sessions[source, session_of(name)] = target
-    return NameMap(tuple(whole), paths, sessions)
+    return NameMap(tuple(directories), paths, sessions)
 
 
 # -- the way there
@@ -197,19 +214,16 @@ def relocate(
 
     What is split off comes last: it then finds every directory where it belongs.
     """
-    whole: list[Portion | Downloads] = []
-    parts: list[Portion] = []
-    for portion in portions:
-        if portion.kind == "rename":
-            whole.append(portion)
-        if portion.kind == "split":
-            parts.append(portion)
-    whole += downloads
-    for directory in whole:
+    whole = [portion for portion in portions if portion.kind == "rename"]
+    directories: list[Portion | Downloads] = [*whole, *downloads]
+    moves = []
+    for directory in directories:
         placer.came_from[directory.source] = directory.origin
-    placer.bring_all((directory.source, directory.target) for directory in whole)
-    for part in parts:
-        _split_off(placer, part)
+        moves.append((directory.source, directory.target))
+    placer.bring_all(moves)
+    for portion in portions:
+        if portion.kind == "split":
+            _split_off(placer, portion)
 
 
 def _split_off(placer: Placer, part: Portion) -> None:
@@ -218,32 +232,41 @@ def _split_off(placer: Placer, part: Portion) -> None:
     """
     source = part.source
     target = part.target
-    if not placer.tree.has(target):
-        placer.tree.make_directory(target, mode_of(source))
     placer.came_from[source] = part.origin
+    placer.make_directory(target, source)
     for name in part.entries:
         placer.bring(source / name, target / name)
     _copy(placer, source / MEMORY, target / MEMORY)
     if part.index_entries:
-        new_path = part.shares[0].new_path
-        text = index.made(list(part.index_entries), new_path)
-        placer.add(text, source / INDEX, target / INDEX, 0o600)
+        text = _index_of(part)
+        final = target / INDEX
+        placer.add(text, source / INDEX, final, 0o600)
+
+
+def _index_of(part: Portion) -> str:
+    """A new index with what a part takes out of the shared one."""
+    paths = part.holding.paths
+    names = NameMap((part.names,), paths)
+    text = index.made(list(part.index_entries), part.path)
+    return index.rewritten(text, paths.map, names)
 
 
 def _copy(placer: Placer, source: Path, target: Path) -> None:
     """The project that moves gets a copy of what both have; nothing is taken from the
     other.
     """
-    if os.path.islink(source):
+    if source.is_symlink():
         placer.leave(source, "a link, not copied")
-    elif os.path.isdir(source):
-        if not placer.tree.has(target):
-            placer.tree.make_directory(target, mode_of(source))
-        for name in sorted(os.listdir(source)):
-            _copy(placer, source / name, target / name)
-    elif os.path.isfile(source):
+    elif source.is_dir():
+        placer.make_directory(target, source)
+        names = sorted(os.listdir(source))
+        for name in names:
+            below = source / name
+            _copy(placer, below, target / name)
+    elif source.is_file():
         text = placer.needed(source).text
-        placer.add(text, source, target, mode_of(source))
+        mode = mode_of(source)
+        placer.add(text, source, target, mode)
 
 
 def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMove]:
@@ -255,10 +278,9 @@ def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMo
         for share in portion.shares:
             sizes = [item.size for item in share.items if item.size is not None]
             yield ProjectMove(
-                path=share.path,
-                new_path=share.new_path,
-                source=portion.source.name,
-                target=portion.target.name,
+                share.path,
+                share.new_path,
+                *portion.names,
                 kind=kind,
                 entries=tuple(item.name for item in share.items),
                 notes=tuple(notes_among(portion.source, share.items)),
@@ -270,21 +292,20 @@ def project_moves(portions: Iterable[Portion], tree: Tree) -> Iterator[ProjectMo
 def moved_notes(
     placer: Placer, portions: Iterable[Portion], projects: Iterable[ProjectMove]
 ) -> Iterator[MovedNote]:
-    """Every note in a directory to which more than one comes, as it is now; not what is
-    saved as a document, or set aside.
+    """Every note that comes to a directory with others, as it is now; not what is set
+    aside, or saved as a document.
     """
     merging = {move.target for move in projects if move.kind != "rename"}
     moved = placer.tree.moved()
     for portion in portions:
-        if portion.kind != "rename" or portion.target.name not in merging:
+        _, target = portion.names
+        if portion.kind != "rename" or target not in merging:
             continue
-        directory = portion.holding.directory
-        for name in notes_among(directory.path, directory.items):
-            file = directory.path / name
-            if not _is_in_memory(name) or not is_file(file) or placer.changes(file):
-                continue
+        for file in _notes_in_memory(portion.holding.directory):
             ends = ends_of(file, moved)
             if not ends.is_relative_to(placer.projects):
+                continue
+            if placer.changes(file):
                 continue
             document = placer.needed(file)
             seen = placer.seen.setdefault(file, document.seen)
@@ -292,9 +313,13 @@ def moved_notes(
             yield MovedNote(file, ends, document.data, mode, seen.mtime_ns)
 
 
-def _is_in_memory(name: str) -> bool:
-    """Whether a note is in a project's memory, or in one that was kept beside it."""
-    return name_of_both(PurePath(name).parts[0]) == MEMORY
+def _notes_in_memory(directory: ProjectDirectory) -> Iterator[Path]:
+    """The files in a project's memory, and in what was kept beside it."""
+    for name in notes_among(directory.path, directory.items):
+        first, *_ = PurePath(name).parts
+        file = directory.path / name
+        if name_of_both(first) == MEMORY and is_file(file):
+            yield file
 
 
 # -- what is told
@@ -349,74 +374,3 @@ def reasons(holding: Holding) -> Iterator[str]:
         yield f"{name}: left alone, it belongs to {', '.join(holding.staying)}"
     for path in holding.moving:
         yield f"{name}: moved, it belongs to {path} (evidence: {holding.claims[path]})"
-
-
-# -- documents in which directories are named
-
-
-def rewrite_aliases(
-    placer: Placer, state: State, portions: Iterable[Portion], names: NameMap
-) -> None:
-    """Lines of any project's aliases that name a directory which gets another name.
-
-    The sessions of one that is split are in two directories then: both are named.
-    """
-    for name in state.directory_names:
-        file = state.layout.projects / name / ALIASES
-        if not os.path.lexists(file):  # one that is closed to us stops nobody's move
-            continue
-        draft = placer.draft(file)
-        directories = draft.text.split("\n")
-        draft.text = lines.aliases(draft.text, names)
-        for portion in portions:
-            if portion.kind == "split" and str(portion.source) in directories:
-                draft.text = lines.appended(draft.text, f"{portion.target}\n")
-
-
-def rewrite_indexes(
-    placer: Placer, portions: Iterable[Portion], paths: PathMap, names: NameMap
-) -> None:
-    """The new paths in each index, without the entries of what leaves it."""
-    by_source: dict[Path, list[Portion]] = {}
-    for portion in portions:
-        by_source.setdefault(portion.source, []).append(portion)
-    for source, parts in by_source.items():
-        file = source / INDEX
-        if not is_there(file):
-            continue
-        draft = placer.draft(file)
-        try:
-            draft.text = _rewritten_index(draft.text, parts, paths, names)
-        except NotJsonError as error:
-            goes = [part.target for part in parts if part.kind != "split"]
-            ends = [*goes, source][0] / INDEX
-            what = f"not valid JSON ({error}), and stays as it is"
-            what += "; Claude Code needs no index"
-            placer.leave(ends, what, "mv", "-n", str(ends), f"{ends}.old")
-
-
-def _rewritten_index(
-    text: str, parts: list[Portion], paths: PathMap, names: NameMap
-) -> str:
-    """An index says whose it is, and whose each session: of one who is there then.
-
-    It may name another path of the same encoded name, whose own sessions are gone.
-    """
-    holding = parts[0].holding
-    residents = holding.remaining
-    for part in parts:
-        if part.kind == "split":
-            text = index.without(text, {session for session, _ in part.index_entries})
-        elif part.kind == "rename":
-            residents = [new_path for _, new_path in part.pairs]
-
-    def resident(path: str) -> str | None:
-        new_path = paths.map(path)
-        is_at_home = (new_path or path) in residents
-        if is_at_home or encode(path) != holding.directory.name:
-            return new_path
-        return next(iter(residents), new_path)
-
-    if all(part.kind == "split" for part in parts):
-        return index.with_owner(text, resident)
-    return index.rewritten(text, resident, names)
