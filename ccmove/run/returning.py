@@ -21,7 +21,7 @@ from ccmove.claude.state import (
 )
 from ccmove.plan.model import ProjectMove
 from ccmove.run.manifest import Manifest
-from ccmove.run.since import Since
+from ccmove.run.since import Since, topmost
 from ccmove.text import plural
 
 MOST_LISTED = 10  # sessions, by their IDs
@@ -250,7 +250,8 @@ def _move_to(
 def begun_below(state: State, since: Since) -> Iterator[Portion]:
     """Directories of projects that were begun below NEW after the run, and go back."""
     filled = {move.target for move in since.manifest.projects}
-    starts = tuple(encode(new)[:200] for new, _ in since.following.moves)
+    news = topmost(new for new, _ in since.following.moves)
+    starts = tuple(encode(new)[:200] for new in news)
     near = [name for name in state.directory_names if name.startswith(starts)]
     names = [name for name in near if name not in filled]
     for directory in state.readable(names):
