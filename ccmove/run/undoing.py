@@ -410,13 +410,15 @@ class Undoing:
         It may have got another name, beside one that NEW had. A folder that both had
         goes back part by part.
         """
-        path = portion.source / item.name
-        original = self._brought.get(path)
-        is_of_both = session_of(item.name) in self.since.had
-        if original is None and is_of_both:
+        name = item.name
+        path = portion.source / name
+        final = portion.target / name
+        if path in self._brought:
+            final = self._brought[path]
+        elif session_of(name) in self.since.had:
             return
         if self.tree.has(path):
-            self.placer.bring(path, original or portion.target / item.name)
+            self.placer.bring(path, final)
 
     def _bring_downloads_back(self) -> None:
         """What connectors have saved: in directories of no project."""
